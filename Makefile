@@ -1,0 +1,85 @@
+# Every target is idempotent, and quiet when there is nothing to do.
+# A machine needs Python 3.11 or newer, git and make; the rest comes with `make setup`.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+# Stamps, touched last, so that a half-made environment is made again:
+# the pinned packages of requirements/dev.txt, and on top of them this project.
+INSTALLED := $(VENV)/.installed
+SETUP := $(VENV)/.setup
+
+# The first of these that is new enough makes the environment.
+PYTHONS := python3.11 python3 python3.12 python3.13 python3.14 python
+
+# --no-emit-*: no address of a package index belongs in a pinned file.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
+
+.PHONY: help
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(SETUP)  ## make .venv: everything pinned and hashed, this project editable
+	@:
+
+$(SETUP): $(INSTALLED) pyproject.toml webhook/__init__.py
+	@echo "Installing evenspread itself, editable"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(INSTALLED): requirements/dev.txt
+	@python=; \
+	for candidate in $(PYTHONS); do \
+		if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+		then python=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+		echo "make setup: no Python >= 3.11 with the venv module on PATH;" \
+			"install it (Debian: apt-get install python3 python3-venv) and run make again" >&2; \
+		exit 1; \
+	fi; \
+	echo "Making $(VENV) with $$($$python --version) from $<"; \
+	[ -x $(BIN)/python ] || $$python -m venv --clear $(VENV); \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+.PHONY: run
+run: $(SETUP)  ## start the server with the example cluster, until Ctrl-C
+	@$(BIN)/evenspread serve --standalone --state .state \
+		--cluster examples/cluster --demo examples/reviews/pod.json
+
+.PHONY: test
+test: $(SETUP)  ## run all tests
+	@$(BIN)/pytest -q
+
+.PHONY: check
+check: $(SETUP)  ## lint, format, types and imports; stops at the first failure
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/mypy
+	@$(BIN)/basedpyright
+	@$(BIN)/lint-imports
+
+.PHONY: bench
+bench: $(SETUP)  ## measure CPU per call against the bare aiohttp floor
+	@$(BIN)/python -m tests.bench
+
+.PHONY: fmt
+fmt: $(SETUP)  ## format, and fix what can be fixed by machine
+	@$(BIN)/ruff check --quiet --fix-only
+	@$(BIN)/ruff format --quiet
+
+.PHONY: requirements
+requirements: $(INSTALLED)  ## pin what pyproject.toml and requirements/dev.in ask for
+	@$(COMPILE) --output-file requirements/runtime.txt pyproject.toml
+	@$(COMPILE) --output-file requirements/dev.txt --constraint requirements/runtime.txt \
+		pyproject.toml requirements/dev.in

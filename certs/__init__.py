@@ -1,0 +1,1 @@
+"""Certificates of the admission server: made, stored, rotated, served."""
