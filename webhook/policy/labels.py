@@ -1,0 +1,98 @@
+"""
+The syntax of label keys and values, with kube-apiserver's own words for what is wrong with one.
+
+Kubernetes 1.29 said ``characters`` for ``bytes`` and ``a qualified name`` for ``a valid label key``;
+1.33 and later speak as this module does.
+
+Source: apimachinery pkg/util/validation ``IsQualifiedName``, ``IsDNS1123Subdomain``,
+``IsValidLabelValue`` and, for the wording, pkg/api/validate/content.
+"""
+
+import re
+from collections.abc import Iterator
+
+PREFIX_BYTES = 253  # longest DNS subdomain, RFC 1123
+NAME_BYTES = 63  # longest DNS label, RFC 1123
+VALUE_BYTES = 63  # the same, so that a value can be a DNS label
+
+_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_VALUE = f"({_NAME})?"
+
+# The same languages without nested repetition, so that no input can make the matcher backtrack:
+# a run of allowed characters that starts and ends with an alphanumeric one.
+_name_matches = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?").fullmatch
+_dns_label_matches = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?").fullmatch
+
+_CHARACTERS = (
+    "must consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character"
+)
+_NAME_EXAMPLES = (
+    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
+)
+_NAME_PROBLEM = f"name part {_CHARACTERS} {_NAME_EXAMPLES}"
+_KEY_PROBLEM = (
+    f"a valid label key {_CHARACTERS} {_NAME_EXAMPLES} "
+    "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+)
+_PREFIX_PROBLEM = (
+    "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+    "'-' or '.', and must start and end with an alphanumeric character "
+    f"(e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
+)
+_VALUE_PROBLEM = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character "
+    f"(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '{_VALUE}')"
+)
+
+
+def key_problems(key: str) -> list[str]:
+    """
+    What is wrong with a label key; nothing if it is valid.
+
+    Returns:
+        At most two messages for the prefix and three for the name, in kube-apiserver's order.
+    """
+    if _name_matches(key) and len(key) <= NAME_BYTES:
+        return []
+    prefix, slash, name = key.rpartition("/")
+    if "/" in prefix:
+        return [_KEY_PROBLEM]
+    problems = list(_prefix_problems(prefix)) if slash else []
+    problems.extend(_name_problems(name))
+    return problems
+
+
+def value_problems(value: str) -> list[str]:
+    """What is wrong with a label value; nothing if it is valid."""
+    problems: list[str] = []
+    if _bytes(value) > VALUE_BYTES:
+        problems.append(f"must be no more than {VALUE_BYTES} bytes")
+    if value and not _name_matches(value):
+        problems.append(_VALUE_PROBLEM)
+    return problems
+
+
+def _prefix_problems(prefix: str) -> Iterator[str]:
+    if not prefix:
+        yield "prefix part must be non-empty"
+        return
+    if _bytes(prefix) > PREFIX_BYTES:
+        yield f"prefix part must be no more than {PREFIX_BYTES} bytes"
+    if not all(map(_dns_label_matches, prefix.split("."))):
+        yield _PREFIX_PROBLEM
+
+
+def _name_problems(name: str) -> Iterator[str]:
+    if not name:
+        yield "name part must be non-empty"
+    elif _bytes(name) > NAME_BYTES:
+        yield f"name part must be no more than {NAME_BYTES} bytes"
+    if not _name_matches(name):
+        yield _NAME_PROBLEM
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))

@@ -1,0 +1,293 @@
+"""
+The words that everybody speaks: constraints, selectors, and the parts of an object that hold them.
+
+Each struct names only the fields that evenspread reads, so that one decoding of a review builds
+nothing else; unknown fields are never looked at and never lost, since answers are patches.
+
+Go decodes an absent field and ``null`` alike, to the zero value of its type. So do these structs:
+the type that a checker sees is the type after decoding, the type that msgspec sees also admits
+``null``, and ``__post_init__`` turns the one into the other.
+
+Source: k8s.io/api core/v1 types.go, apimachinery meta/v1 types.go.
+"""
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
+
+import msgspec
+from msgspec.structs import force_setattr
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    Int32: TypeAlias = int
+    Text: TypeAlias = str
+    Flag: TypeAlias = bool
+    Texts: TypeAlias = tuple[str, ...]
+    Labels: TypeAlias = dict[str, str]
+    Items: TypeAlias = tuple[T, ...]
+else:
+    Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)] | None  # Go's int32
+    Text = str | None
+    Flag = bool | None
+    Texts = tuple[str | None, ...] | None
+    Labels = dict[str, str | None] | None
+    Items = tuple[T | None, ...] | None
+
+
+class LabelSelectorRequirement(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """
+    One expression of a label selector, valid or not.
+
+    Attributes:
+        key: The label it is about.
+        operator: In, NotIn, Exists or DoesNotExist if it is valid.
+        values: For In and NotIn at least one, for the others none, if it is valid.
+    """
+
+    key: Text = ""
+    operator: Text = ""
+    values: Texts = ()
+
+    def __post_init__(self) -> None:
+        """Turn nulls into zero values."""
+        _absent_if_null(self, "key", "")
+        _absent_if_null(self, "operator", "")
+        _absent_if_null(self, "values", ())
+        if None in self.values:
+            force_setattr(self, "values", tuple(value or "" for value in self.values))
+
+
+class LabelSelector(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """
+    A label selector, valid or not: all pairs and all expressions must hold. Empty, it selects all.
+
+    Attributes:
+        match_labels: Pairs that must stand among the labels; owned by the selector, never changed.
+        match_expressions: Further conditions.
+    """
+
+    match_labels: Labels = msgspec.field(default_factory=dict[str, str])
+    match_expressions: Items[LabelSelectorRequirement] = ()
+
+    def __post_init__(self) -> None:
+        """Turn nulls into zero values."""
+        _absent_if_null(self, "match_labels", {})
+        _absent_if_null(self, "match_expressions", ())
+        _texts_of_nulls(self.match_labels)
+        _items_of_nulls(self, "match_expressions", LabelSelectorRequirement())
+
+
+class Constraint(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """
+    One entry of ``topologySpreadConstraints``, valid or not; None stands for a field not set.
+
+    Attributes:
+        max_skew: Most pods a domain may hold above the emptiest one; at least 1 if valid.
+        topology_key: Node label whose values are the domains; not empty if valid.
+        when_unsatisfiable: DoNotSchedule or ScheduleAnyway if valid.
+        label_selector: The pods that count; None counts none, an empty one all.
+        min_domains: Fewest domains for the minimum to be trusted; at least 1 if valid.
+        node_affinity_policy: Honor or Ignore if valid.
+        node_taints_policy: Honor or Ignore if valid.
+        match_label_keys: Keys whose values in the pod's own labels join the selector.
+
+    Source: k8s.io/api core/v1 ``TopologySpreadConstraint``.
+    """
+
+    max_skew: Int32 = 0
+    topology_key: Text = ""
+    when_unsatisfiable: Text = ""
+    label_selector: LabelSelector | None = None
+    min_domains: Int32 | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: Texts = ()
+
+    def __post_init__(self) -> None:
+        """Turn nulls into zero values."""
+        _absent_if_null(self, "max_skew", 0)
+        _absent_if_null(self, "topology_key", "")
+        _absent_if_null(self, "when_unsatisfiable", "")
+        _absent_if_null(self, "match_label_keys", ())
+        if None in self.match_label_keys:
+            force_setattr(self, "match_label_keys", tuple(key or "" for key in self.match_label_keys))
+
+
+class OwnerReference(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """
+    Who owns an object.
+
+    Attributes:
+        controller: Whether this owner manages the object; at most one does.
+    """
+
+    api_version: Text = ""
+    kind: Text = ""
+    name: Text = ""
+    controller: Flag = False
+
+    def __post_init__(self) -> None:
+        """Turn nulls into zero values."""
+        _absent_if_null(self, "api_version", "")
+        _absent_if_null(self, "kind", "")
+        _absent_if_null(self, "name", "")
+        _absent_if_null(self, "controller", False)  # noqa: FBT003 - a value, not a switch
+
+
+class ObjectMeta(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """
+    The metadata of an object or of a pod template.
+
+    Attributes:
+        name: Empty while the API server has not made it from ``generate_name``.
+        labels: Owned by the struct, never changed.
+        annotations: Owned by the struct, never changed.
+    """
+
+    name: Text = ""
+    generate_name: Text = ""
+    namespace: Text = ""
+    labels: Labels = msgspec.field(default_factory=dict[str, str])
+    annotations: Labels = msgspec.field(default_factory=dict[str, str])
+    owner_references: Items[OwnerReference] = ()
+
+    def __post_init__(self) -> None:
+        """Turn nulls into zero values."""
+        _absent_if_null(self, "name", "")
+        _absent_if_null(self, "generate_name", "")
+        _absent_if_null(self, "namespace", "")
+        _absent_if_null(self, "labels", {})
+        _absent_if_null(self, "annotations", {})
+        _absent_if_null(self, "owner_references", ())
+        _texts_of_nulls(self.labels)
+        _texts_of_nulls(self.annotations)
+        _items_of_nulls(self, "owner_references", OwnerReference())
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that manages the object, if one does."""
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
+
+
+class PodSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """
+    The parts of a pod's specification that spreading depends on.
+
+    Attributes:
+        node_name: The node the pod is bound to; empty before scheduling.
+        scheduler_name: Empty means default-scheduler.
+        topology_spread_constraints: In order; may be empty.
+    """
+
+    node_name: Text = ""
+    scheduler_name: Text = ""
+    topology_spread_constraints: Items[Constraint] = ()
+
+    def __post_init__(self) -> None:
+        """Turn nulls into zero values."""
+        _absent_if_null(self, "node_name", "")
+        _absent_if_null(self, "scheduler_name", "")
+        _absent_if_null(self, "topology_spread_constraints", ())
+        _items_of_nulls(self, "topology_spread_constraints", Constraint())
+
+
+class PodTemplate(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """
+    What a pod is made of: a Pod itself, or the template in a workload.
+
+    Attributes:
+        metadata: None if the object has no such member: then nothing can be added below it.
+        spec: None if the object has no such member.
+    """
+
+    metadata: ObjectMeta | None = None
+    spec: PodSpec | None = None
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The pod's labels; empty if it has none."""
+        return self.metadata.labels if self.metadata else {}
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The pod's constraints, in order; empty if it has none."""
+        return self.spec.topology_spread_constraints if self.spec else ()
+
+
+class Taint(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """
+    What keeps pods away from a node unless they tolerate it.
+
+    Attributes:
+        effect: NoSchedule, PreferNoSchedule or NoExecute.
+    """
+
+    key: Text = ""
+    value: Text = ""
+    effect: Text = ""
+
+    def __post_init__(self) -> None:
+        """Turn nulls into zero values."""
+        _absent_if_null(self, "key", "")
+        _absent_if_null(self, "value", "")
+        _absent_if_null(self, "effect", "")
+
+
+class Node(msgspec.Struct, frozen=True, gc=False):
+    """
+    What spreading knows of a Node.
+
+    Attributes:
+        labels: Owned by the struct, never changed.
+        taints: In order; may be empty.
+        unschedulable: Whether it is cordoned.
+    """
+
+    name: str
+    labels: dict[str, str]
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+
+
+class GroupKind(msgspec.Struct, frozen=True, order=True, gc=False):
+    """
+    A kind of objects, whatever its version.
+
+    Attributes:
+        group: Empty for the core API.
+    """
+
+    group: str
+    kind: str
+
+    def __str__(self) -> str:
+        """Write it as Kubernetes' messages do: ``Deployment.apps``, ``Pod``."""
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+
+def group_of(api_version: str) -> str:
+    """
+    The API group of an ``apiVersion``: that of ``apps/v1`` is ``apps``, that of ``v1`` is empty.
+
+    Source: apimachinery runtime/schema ``ParseGroupVersion``.
+    """
+    return api_version.rpartition("/")[0]
+
+
+def _absent_if_null(struct: msgspec.Struct, field: str, zero: object) -> None:
+    if getattr(struct, field) is None:
+        force_setattr(struct, field, zero)
+
+
+def _texts_of_nulls(labels: dict[str, str]) -> None:
+    if None in labels.values():
+        labels.update({key: value or "" for key, value in labels.items()})
+
+
+def _items_of_nulls(struct: msgspec.Struct, field: str, zero: msgspec.Struct) -> None:
+    items = getattr(struct, field)
+    if None in items:
+        force_setattr(struct, field, tuple(zero if item is None else item for item in items))

@@ -1,0 +1,121 @@
+"""
+Label selectors: do they match, what do they say, and how matchLabelKeys join them.
+
+Whether a selector is valid is a question for ``rules``; here every selector has a meaning.
+
+Source: apimachinery pkg/labels selector.go, meta/v1 helpers.go ``LabelSelectorAsSelector``.
+"""
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
+
+IN = "In"
+NOT_IN = "NotIn"
+EXISTS = "Exists"
+DOES_NOT_EXIST = "DoesNotExist"
+OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST)
+
+
+def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
+    """
+    Whether the selector selects an object with these labels.
+
+    Args:
+        selector: None selects nothing, an empty one everything; an operator that does not exist
+            selects nothing.
+        labels: All labels of the object.
+    """
+    if selector is None:
+        return False
+    return has_pairs(labels, selector.match_labels) and all(
+        _holds(requirement, labels) for requirement in selector.match_expressions
+    )
+
+
+def has_pairs(labels: Mapping[str, str], pairs: Mapping[str, str]) -> bool:
+    """Whether every pair stands among the labels; so it is for no pairs."""
+    return all(labels.get(key) == value for key, value in pairs.items())
+
+
+def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value is not None and value in requirement.values
+        case "NotIn":
+            return value is None or value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case _:
+            return False
+
+
+def merge_match_label_keys(
+    constraints: tuple[Constraint, ...], labels: Mapping[str, str]
+) -> tuple[Constraint, ...]:
+    """
+    Let every constraint select the pod's own value of each of its matchLabelKeys.
+
+    Args:
+        constraints: As requested; those without a selector stay as they are.
+        labels: The pod's own labels; a key that is not among them adds nothing.
+
+    Returns:
+        What kube-apiserver stores when it creates the pod: ``{key, In, [value]}`` appended for
+        each key in order, also when the key stands in the selector already.
+
+    Source: kubernetes pkg/registry/core/pod/strategy.go, KEP-3243.
+    """
+    if not any(constraint.match_label_keys for constraint in constraints):
+        return constraints
+    return tuple(_merged(constraint, labels) for constraint in constraints)
+
+
+def _merged(constraint: Constraint, labels: Mapping[str, str]) -> Constraint:
+    selector = constraint.label_selector
+    if selector is None:
+        return constraint
+    added = tuple(
+        LabelSelectorRequirement(key=key, operator=IN, values=(labels[key],))
+        for key in constraint.match_label_keys
+        if key in labels
+    )
+    if not added:
+        return constraint
+    return replace(
+        constraint,
+        label_selector=replace(selector, match_expressions=selector.match_expressions + added),
+    )
+
+
+def render(selector: LabelSelector) -> str:
+    """
+    A selector in the short form that kubectl reads, as ``a=b,c in (d,e),!f``; empty if it is empty.
+
+    Requirements are sorted by key, values by themselves, and repeats are left out.
+
+    Source: apimachinery pkg/labels ``Requirement.String``.
+    """
+    texts = {f"{key}={value}" for key, value in selector.match_labels.items()}
+    texts.update(map(_render_requirement, selector.match_expressions))
+    return ",".join(sorted(texts, key=lambda text: text.lstrip("!")))
+
+
+def _render_requirement(requirement: LabelSelectorRequirement) -> str:
+    key, values = requirement.key, ",".join(sorted(set(requirement.values)))
+    match requirement.operator:
+        case "Exists":
+            return key
+        case "DoesNotExist":
+            return f"!{key}"
+        case "In" if len(set(requirement.values)) == 1:
+            return f"{key}={values}"
+        case "In":
+            return f"{key} in ({values})"
+        case _:
+            return f"{key} notin ({values})"
