@@ -40,19 +40,16 @@ $(SETUP): $(INSTALLED) pyproject.toml webhook/__init__.py
 	@touch $@
 
 $(INSTALLED): requirements/dev.txt
-	@python=; \
-	for candidate in $(PYTHONS); do \
-		if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
-		then python=$$candidate; break; fi; \
+	@echo "Installing $< into $(VENV)"
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 && exit; \
+	for python in $(PYTHONS); do \
+		$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
+			2>/dev/null && exec $$python -m venv --clear $(VENV); \
 	done; \
-	if [ -z "$$python" ]; then \
-		echo "make setup: no Python >= 3.11 with the venv module on PATH;" \
-			"install it (Debian: apt-get install python3 python3-venv) and run make again" >&2; \
-		exit 1; \
-	fi; \
-	echo "Making $(VENV) with $$($$python --version) from $<"; \
-	$(BIN)/python -c 'import pip' 2>/dev/null || $$python -m venv --clear $(VENV); \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	echo "make setup: no Python >= 3.11 with the venv module on PATH;" \
+		"install it (Debian: apt-get install python3 python3-venv) and run make again" >&2; \
+	exit 1
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
 
 .PHONY: run
