@@ -1,0 +1,76 @@
+"""
+What kube-apiserver warns about in a constraint list that it takes.
+
+Source: kubernetes pkg/api/pod/warnings.go, pkg/api/node/util.go ``deprecatedNodeLabels``.
+"""
+
+from typing import NamedTuple
+
+from webhook.policy.model import Constraint
+
+
+class Caution(NamedTuple):
+    """
+    One warning.
+
+    Attributes:
+        rule: TSC020 or TSC021.
+        index: The constraint it is about.
+        text: What the API server says, with the field's path.
+    """
+
+    rule: str
+    index: int
+    text: str
+
+
+class WarningRow(NamedTuple):
+    """A row of the reference: what a warning is about, and what to write instead."""
+
+    id: str
+    title: str
+    fix: str
+
+
+WARNINGS = (
+    WarningRow(
+        "TSC020",
+        "topologyKey is no deprecated node label",
+        "write the label that the warning names",
+    ),
+    WarningRow(
+        "TSC021",
+        "labelSelector is set",
+        "write a selector that matches the pod's own labels; a null one counts no pod",
+    ),
+)
+
+DEPRECATED_KEYS = {
+    "failure-domain.beta.kubernetes.io/zone": ("v1.17", "topology.kubernetes.io/zone"),
+    "failure-domain.beta.kubernetes.io/region": ("v1.17", "topology.kubernetes.io/region"),
+    "beta.kubernetes.io/arch": ("v1.14", "kubernetes.io/arch"),
+    "beta.kubernetes.io/os": ("v1.14", "kubernetes.io/os"),
+    "beta.kubernetes.io/instance-type": ("v1.17", "node.kubernetes.io/instance-type"),
+}
+"""Deprecated node label -> since when, and its successor."""
+
+
+def warn(constraints: tuple[Constraint, ...], path: str) -> list[Caution]:
+    """
+    What the API server would warn about, constraint by constraint.
+
+    Args:
+        constraints: The list as it is stored.
+        path: Where it stands, as ``spec.topologySpreadConstraints``.
+    """
+    cautions: list[Caution] = []
+    for i, constraint in enumerate(constraints):
+        key = constraint.topology_key
+        if key in DEPRECATED_KEYS:
+            since, successor = DEPRECATED_KEYS[key]
+            said = f'{key} is deprecated since {since}; use "{successor}" instead'
+            cautions.append(Caution("TSC020", i, f"{path}[{i}].topologyKey: {said}"))
+        if constraint.label_selector is None:
+            said = "a null labelSelector results in matching no pod"
+            cautions.append(Caution("TSC021", i, f"{path}[{i}].labelSelector: {said}"))
+    return cautions

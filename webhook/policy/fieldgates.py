@@ -1,0 +1,98 @@
+"""
+What a gate that is off takes away from a constraint list, and what an update keeps.
+
+Source: kubernetes pkg/api/pod/util.go ``dropDisabledFields`` and its ``...InUse`` questions; KEP-3022.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from webhook.policy.gates import Gate, Gates
+from webhook.policy.model import Constraint
+
+_ATTRIBUTES = {
+    "minDomains": "min_domains",
+    "nodeAffinityPolicy": "node_affinity_policy",
+    "nodeTaintsPolicy": "node_taints_policy",
+    "matchLabelKeys": "match_label_keys",
+}
+_UNSET = Constraint()
+
+
+class Drop(NamedTuple):
+    """
+    One field that is held back.
+
+    Attributes:
+        gate: The gate that is off.
+        index: The constraint; None stands for the whole list.
+        field: Its name in the API; empty for the whole list.
+    """
+
+    gate: Gate
+    index: int | None = None
+    field: str = ""
+
+
+class Kept(NamedTuple):
+    """
+    A list after dropping.
+
+    Attributes:
+        constraints: What is left.
+        drops: What was taken away, by constraint.
+    """
+
+    constraints: tuple[Constraint, ...]
+    drops: tuple[Drop, ...]
+
+
+def drop(
+    constraints: tuple[Constraint, ...], old: Sequence[Constraint] | None, gates: Gates
+) -> Kept:
+    """
+    Take away what gates hold back.
+
+    Args:
+        constraints: As requested.
+        old: The list of the object that an update replaces; a field that it used is kept.
+            None on a create.
+        gates: The gates in force.
+    """
+    if Gate.EVEN_PODS_SPREAD not in gates and constraints and not old:
+        return Kept((), (Drop(Gate.EVEN_PODS_SPREAD),))
+    off = [
+        (field, gate) for field, gate in gates.fields_off.items() if not _in_use(field, old or ())
+    ]
+    if not off:
+        return Kept(constraints, ())
+    drops = tuple(
+        Drop(gate, index, field)
+        for index, constraint in enumerate(constraints)
+        for field, gate in off
+        if is_set(constraint, field)
+    )
+    return Kept(_without(constraints, drops), drops)
+
+
+def is_set(constraint: Constraint, field: str) -> bool:
+    """Whether a gated field stands in a constraint; an empty matchLabelKeys does not."""
+    attribute = _ATTRIBUTES[field]
+    return bool(getattr(constraint, attribute) != getattr(_UNSET, attribute))
+
+
+def _in_use(field: str, old: Sequence[Constraint]) -> bool:
+    return any(is_set(constraint, field) for constraint in old)
+
+
+def _without(
+    constraints: tuple[Constraint, ...], drops: Sequence[Drop]
+) -> tuple[Constraint, ...]:
+    kept = list(constraints)
+    for _, index, field in drops:
+        if index is not None:
+            attribute = _ATTRIBUTES[field]
+            kept[index] = replace(kept[index], **{attribute: getattr(_UNSET, attribute)})
+    return tuple(kept)

@@ -1,0 +1,47 @@
+"""
+Constraints and selectors as kube-apiserver writes them: plain values, ready to be encoded.
+
+What is not set is left out; what is set to nothing (``labelSelector: {}``, ``minDomains: 0``) stays.
+Source: the JSON tags of k8s.io/api core/v1 ``TopologySpreadConstraint``.
+"""
+
+from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
+
+Rendered = dict[str, object]
+
+
+def constraint(value: Constraint) -> Rendered:
+    """One constraint; maxSkew, topologyKey and whenUnsatisfiable are always written."""
+    stored: Rendered = {
+        "maxSkew": value.max_skew,
+        "topologyKey": value.topology_key,
+        "whenUnsatisfiable": value.when_unsatisfiable,
+    }
+    if value.label_selector is not None:
+        stored["labelSelector"] = selector(value.label_selector)
+    if value.min_domains is not None:
+        stored["minDomains"] = value.min_domains
+    if value.node_affinity_policy is not None:
+        stored["nodeAffinityPolicy"] = value.node_affinity_policy
+    if value.node_taints_policy is not None:
+        stored["nodeTaintsPolicy"] = value.node_taints_policy
+    if value.match_label_keys:
+        stored["matchLabelKeys"] = list(value.match_label_keys)
+    return stored
+
+
+def selector(value: LabelSelector) -> Rendered:
+    """A label selector; pairs are sorted by key, so that equal selectors are equal bytes."""
+    stored: Rendered = {}
+    if value.match_labels:
+        stored["matchLabels"] = dict(sorted(value.match_labels.items()))
+    if value.match_expressions:
+        stored["matchExpressions"] = [_requirement(each) for each in value.match_expressions]
+    return stored
+
+
+def _requirement(value: LabelSelectorRequirement) -> Rendered:
+    stored: Rendered = {"key": value.key, "operator": value.operator}
+    if value.values:
+        stored["values"] = list(value.values)
+    return stored
