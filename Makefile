@@ -57,6 +57,10 @@ run: $(SETUP)  ## start the server with the example cluster, until Ctrl-C
 	@$(BIN)/evenspread serve --standalone --state .state \
 		--cluster examples/cluster --demo examples/reviews/pod.json
 
+.PHONY: envtest
+envtest: $(SETUP)  ## build the real control plane of the tests: minutes, once
+	@$(BIN)/python -m tests.controlplane.build
+
 .PHONY: test
 test: $(SETUP)  ## run all tests
 	@$(BIN)/pytest -q
