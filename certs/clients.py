@@ -1,0 +1,66 @@
+"""
+Who may call: the client certificates that mTLS accepts.
+
+The TLS handshake asks for a certificate of the CA; the name is asked for here, by whoever has
+the connection, before it reads from it. OpenSSL shows the certificate to nobody earlier.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
+from certs.pem import read_certificates, write_certificates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clients:
+    """
+    The CA of the callers, and their names.
+
+    Attributes:
+        authorities: CAs, one of which must have signed a caller's certificate; never empty.
+        names: Common names or DNS names, one of which the certificate must have; empty: any.
+    """
+
+    authorities: tuple[x509.Certificate, ...]
+    names: frozenset[str] = frozenset()
+
+    @classmethod
+    def parse(cls, pem: bytes, names: frozenset[str] = frozenset(), *, where: str) -> Self:
+        """
+        Read the file of ``--client-ca``.
+
+        Raises:
+            PairError: It holds no readable certificate.
+        """
+        return cls(authorities=read_certificates(pem, where=where), names=names)
+
+    def pem(self) -> str:
+        """Write the authorities as OpenSSL takes them."""
+        return write_certificates(self.authorities).decode("ascii")
+
+    def admit(self, certificate: bytes | None) -> bool:
+        """
+        Tell whether this caller may call.
+
+        Args:
+            certificate: DER, of a finished handshake, whose signature and dates OpenSSL has
+                checked; what ``getpeercert(binary_form=True)`` returns. None is nobody.
+        """
+        if not certificate:
+            return False
+        return not self.names or not self.names.isdisjoint(_names(certificate))
+
+
+def _names(der: bytes) -> set[str]:
+    certificate = x509.load_der_x509_certificate(der)
+    names = {
+        str(one.value) for one in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    }
+    try:
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return names
+    return names | set(extension.value.get_values_for_type(x509.DNSName))

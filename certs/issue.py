@@ -1,0 +1,164 @@
+"""
+Make a certificate authority, and let it sign the certificate of a server.
+
+Every certificate passes strict verification: OpenSSL's ``-x509_strict``, Python's
+``VERIFY_X509_STRICT`` (the default from 3.13 on) and Go's verifier. Times are handed in;
+keys and serial numbers come from the operating system.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from ipaddress import ip_address
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from certs.pem import Bundle
+
+BACKDATE = timedelta(hours=1)
+"""How long before it is made a certificate is valid: clients' clocks may be that far behind."""
+
+_SERVER_NAME = "evenspread"  # a subject needs one; clients look at the alternative names only
+
+
+def make_authority(*, now: datetime, life: timedelta) -> Bundle:
+    """
+    Make a self-signed authority, ECDSA P-256.
+
+    Its name ends in eight hex digits of its serial number. Two generations never share a name:
+    with equal names OpenSSL may try the wrong one and report a bad signature.
+
+    Args:
+        now: Aware; seconds are the finest that X.509 knows, so the rest is cut.
+        life: How long it is valid from now on; ``BACKDATE`` comes on top.
+
+    Source: RFC 5280, 4.2.1.9 (basic constraints), 4.2.1.3 (key usage).
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    serial = x509.random_serial_number()
+    name = common_name(f"evenspread-ca-{serial & 0xFFFFFFFF:08x}")
+    certificate = (
+        _builder(key.public_key(), serial=serial, subject=name, issuer=name)
+        .not_valid_before(whole_seconds(now) - BACKDATE)
+        .not_valid_after(whole_seconds(now) + life)
+        # No authority below it: whoever steals a leaf cannot sign with it.
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(key_cert_sign=True, crl_sign=True), critical=True)
+        .add_extension(_authority_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return Bundle(chain=(certificate,), key=key)
+
+
+def sign_leaf(authority: Bundle, hosts: Sequence[str], *, now: datetime, life: timedelta) -> Bundle:
+    """
+    Make a key and let ``authority`` sign a server certificate for it.
+
+    Args:
+        authority: The signer, as ``make_authority`` makes it.
+        hosts: DNS names and IP addresses that clients connect to; at least one.
+        now: Aware; cut to seconds.
+        life: How long it is valid from now on, at most until the authority ends.
+
+    Returns:
+        The leaf alone, without the authority: clients have to know that one already.
+
+    Source: RFC 5280, 4.2.1.6 (alternative names), 4.2.1.12 (extended key usage); RFC 9525, 4.1:
+        the subject's common name is not looked at.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    signer = authority.leaf
+    public = _signing_key(authority).public_key()
+    certificate = (
+        _builder(
+            key.public_key(),
+            serial=x509.random_serial_number(),
+            subject=common_name(_SERVER_NAME),
+            issuer=signer.subject,
+        )
+        .not_valid_before(whole_seconds(now) - BACKDATE)
+        .not_valid_after(min(whole_seconds(now) + life, signer.not_valid_after_utc))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_key_usage(digital_signature=True), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(alternative_names(hosts), critical=False)
+        .add_extension(_authority_key(public), critical=False)
+        .sign(_signing_key(authority), hashes.SHA256())
+    )
+    return Bundle(chain=(certificate,), key=key)
+
+
+def service_hosts(service: str, namespace: str) -> tuple[str, ...]:
+    """
+    List the names under which a Service is called; kube-apiserver uses the first.
+
+    Source: k8s.io/apiserver/pkg/util/webhook, ``ClientManager.HookClient``.
+    """
+    return (
+        f"{service}.{namespace}.svc",
+        f"{service}.{namespace}.svc.cluster.local",
+        f"{service}.{namespace}",
+        service,
+    )
+
+
+def alternative_names(hosts: Iterable[str]) -> x509.SubjectAlternativeName:
+    """Write IP addresses as addresses, since no client matches one that is written as a name."""
+    return x509.SubjectAlternativeName([_general_name(host) for host in dict.fromkeys(hosts)])
+
+
+def common_name(text: str) -> x509.Name:
+    """Make a name of nothing but a common name, 1 to 64 characters (RFC 5280, A.1)."""
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+
+def whole_seconds(moment: datetime) -> datetime:
+    """Cut what X.509 cannot express (RFC 5280, 4.1.2.5.1)."""
+    return moment.replace(microsecond=0)
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _builder(
+    public: ec.EllipticCurvePublicKey, *, serial: int, subject: x509.Name, issuer: x509.Name
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .public_key(public)
+        .serial_number(serial)
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+    )
+
+
+def _authority_key(public: ec.EllipticCurvePublicKey) -> x509.AuthorityKeyIdentifier:
+    return x509.AuthorityKeyIdentifier.from_issuer_public_key(public)
+
+
+def _signing_key(authority: Bundle) -> ec.EllipticCurvePrivateKey:
+    assert isinstance(authority.key, ec.EllipticCurvePrivateKey)
+    return authority.key
+
+
+def _key_usage(
+    *, digital_signature: bool = False, key_cert_sign: bool = False, crl_sign: bool = False
+) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=digital_signature,
+        key_cert_sign=key_cert_sign,
+        crl_sign=crl_sign,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )

@@ -1,0 +1,183 @@
+"""
+PEM bytes and the checked pair of certificate chain and private key they stand for.
+
+No files, no clock: bytes come in, and the time is an argument.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Self
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
+
+from certs.errors import PairError
+
+PrivateKey = (
+    ec.EllipticCurvePrivateKey
+    | rsa.RSAPrivateKey
+    | ed25519.Ed25519PrivateKey
+    | ed448.Ed448PrivateKey
+)
+"""The kinds of key that a TLS server can have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """
+    A certificate chain and the private key of its first certificate.
+
+    It cannot be built from parts that do not belong together.
+
+    Attributes:
+        chain: The leaf first, then what leads from it to an authority; never empty.
+        key: The private key of the leaf; it appears in no repr and no error.
+
+    Raises:
+        PairError: The key is not the leaf's.
+    """
+
+    chain: tuple[x509.Certificate, ...]
+    key: PrivateKey = field(repr=False, compare=False)  # the chain names it
+
+    def __post_init__(self) -> None:
+        """Refuse a key that is not the leaf's."""
+        if public_bytes(self.leaf.public_key()) != public_bytes(self.key.public_key()):
+            raise PairError(
+                name_of(self.leaf),
+                "the private key does not belong to the certificate; write both files anew",
+            )
+
+    @classmethod
+    def parse(cls, certificates: bytes, key: bytes, *, where: str = "certificate") -> Self:
+        """
+        Read a pair as it stands in a Secret or in two files.
+
+        Args:
+            certificates: PEM, the leaf first.
+            key: PEM, PKCS#8 or the older forms, without a passphrase.
+            where: The file or object, for the error.
+
+        Raises:
+            PairError: One of them is empty, broken, or not the other's.
+        """
+        chain = read_certificates(certificates, where=where)
+        private = read_key(key, where=where)
+        try:
+            return cls(chain=chain, key=private)
+        except PairError as error:
+            raise PairError(where, error.problem) from None
+
+    @property
+    def leaf(self) -> x509.Certificate:
+        """The certificate that the key belongs to."""
+        return self.chain[0]
+
+    def certificate_pem(self) -> bytes:
+        """Write the chain, the leaf first."""
+        return write_certificates(self.chain)
+
+    def key_pem(self) -> bytes:
+        """Write the key as PKCS#8 without a passphrase; the caller decides who may see it."""
+        return self.key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+
+    def check_time(self, now: datetime, *, where: str) -> None:
+        """
+        Refuse a pair that no client would accept now.
+
+        Raises:
+            PairError: The leaf has expired, or is not valid yet.
+        """
+        if now >= self.leaf.not_valid_after_utc:
+            raise PairError(where, f"expired at {self.leaf.not_valid_after_utc:%FT%TZ}; renew it")
+        if now < self.leaf.not_valid_before_utc:
+            raise PairError(
+                where,
+                f"is valid only from {self.leaf.not_valid_before_utc:%FT%TZ} on; check the clock",
+            )
+
+
+def read_certificates(pem: bytes, *, where: str = "certificate") -> tuple[x509.Certificate, ...]:
+    """
+    Parse one or more PEM certificates, in their order.
+
+    Raises:
+        PairError: There is none, or one of them is broken.
+    """
+    try:
+        return tuple(x509.load_pem_x509_certificates(pem))
+    except ValueError:
+        raise PairError(where, "holds no readable PEM certificate") from None
+
+
+def write_certificates(certificates: Iterable[x509.Certificate]) -> bytes:
+    """Write certificates as PEM, one after the other."""
+    return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in certificates)
+
+
+def read_key(pem: bytes, *, where: str = "key") -> PrivateKey:
+    """
+    Parse a private key.
+
+    Raises:
+        PairError: It is broken, needs a passphrase, or is of a kind that TLS has no use for.
+    """
+    try:
+        key = serialization.load_pem_private_key(pem, password=None)
+    except TypeError:
+        raise PairError(where, "the private key has a passphrase; store it without one") from None
+    except ValueError:
+        # The parser's own words are dropped: they may echo what they could not read.
+        raise PairError(where, "holds no readable PEM private key") from None
+    if not isinstance(key, PrivateKey):
+        raise PairError(where, "a TLS server needs an ECDSA, RSA or EdDSA key")
+    return key
+
+
+def fingerprint(certificate: x509.Certificate) -> str:
+    """Name a certificate by its content: the SHA-256 of its DER, 64 lower-case hex digits."""
+    return certificate.fingerprint(hashes.SHA256()).hex()
+
+
+def name_of(certificate: x509.Certificate) -> str:
+    """Write the subject as people know it, as in ``CN=evenspread``."""
+    return certificate.subject.rfc4514_string() or "certificate without a subject"
+
+
+def describe(certificate: x509.Certificate) -> str:
+    """Write what an operator asks first: who, which one, until when."""
+    return (
+        f"{name_of(certificate)}, serial {certificate.serial_number:x}, "
+        f"valid until {certificate.not_valid_after_utc:%FT%TZ}"
+    )
+
+
+def issued_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+    """Tell whether ``authority`` signed ``certificate``: by name and by signature, not by time."""
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except Exception:  # noqa: BLE001  ValueError, TypeError or InvalidSignature: all mean no
+        return False
+    return True
+
+
+def public_bytes(key: object) -> bytes:
+    """Write a public key so that equal keys are equal bytes."""
+    assert isinstance(key, _PUBLIC_KEYS)
+    return key.public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+
+
+_PUBLIC_KEYS = (
+    ec.EllipticCurvePublicKey,
+    rsa.RSAPublicKey,
+    ed25519.Ed25519PublicKey,
+    ed448.Ed448PublicKey,
+)

@@ -1,0 +1,98 @@
+"""
+Serve a pair that stands somewhere else, and look there again and again.
+
+A pair that cannot be used never takes the place of one that can.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from cryptography import x509
+
+from certs.errors import CertError
+from certs.pem import Bundle, describe
+from certs.serving import LiveContext
+from certs.source import Notice, Outside, Status, Subject
+
+INTERVAL_S = 10.0
+"""How long a new pair may go unnoticed; the same as cert-manager's and controller-runtime's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """
+    What stands there.
+
+    Attributes:
+        pair: What to serve.
+        authorities: What clients have to trust; empty if unknown.
+    """
+
+    pair: Bundle
+    authorities: tuple[x509.Certificate, ...]
+
+
+Find = Callable[[datetime], Found]
+"""Finds the pair that is good at that time, or raises a ``CertError``."""
+
+
+class PollingSource:
+    """The newest good pair that ``find`` has found, as a ``CertificateSource``."""
+
+    def __init__(
+        self, find: Find, live: LiveContext, outside: Outside, *, interval: float = INTERVAL_S
+    ) -> None:
+        """
+        Remember where to look, and where to put what is found.
+
+        Args:
+            interval: Seconds between two looks.
+        """
+        self._find = find
+        self._live = live
+        self._outside = outside
+        self._interval = interval
+        self._status = Status()
+
+    @property
+    def status(self) -> Status:
+        """How it stands; ready as soon as one pair is served."""
+        return self._status
+
+    async def start(self) -> None:
+        """
+        Serve what stands there.
+
+        Raises:
+            CertError: Nothing that can be used.
+        """
+        self._refresh()
+
+    async def run(self) -> None:
+        """Look every ``interval`` seconds."""
+        while True:
+            await self._outside.sleep(self._interval)
+            self.look()
+
+    def look(self) -> None:
+        """Look once; trouble is reported, and the old pair is served on."""
+        try:
+            self._refresh()
+        except CertError as error:
+            self._complain(str(error))
+
+    def _refresh(self) -> None:
+        found = self._find(self._outside.clock())
+        if found.pair != self._live.served:
+            self._live.swap(found.pair)
+            text = f"serving {describe(found.pair.leaf)}"
+            self._outside.report(Notice(subject=Subject.LEAF, ok=True, text=text))
+        self._status = Status(leaf=found.pair.leaf, authorities=found.authorities, ready=True)
+
+    def _complain(self, problem: str) -> None:
+        if problem == self._status.problem:
+            return
+        self._status = replace(self._status, problem=problem)
+        text = f"{problem}; the old certificate is served on"
+        self._outside.report(Notice(subject=Subject.LEAF, ok=False, text=text))

@@ -1,0 +1,137 @@
+"""
+A certificate for one machine: made once, kept in a state folder, for trying things out.
+
+``ca.crt``, ``tls.crt`` and ``tls.key`` stand there. The key of the CA is in no file: it signs
+one leaf and is forgotten, so nothing in the folder can sign for another name. The price is that
+a new leaf, needed once a year or for another address, comes with a new CA.
+"""
+
+import fcntl
+import os
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+
+from certs.errors import PairError, StateError
+from certs.files import content, read_pair
+from certs.issue import alternative_names, make_authority, sign_leaf
+from certs.pem import issued_by, read_certificates
+from certs.polling import INTERVAL_S, Found, PollingSource
+from certs.serving import LiveContext
+from certs.source import Outside
+
+LIFE = timedelta(days=365)
+"""Life of CA and leaf; Apple's clients refuse server certificates of more than 398 days."""
+
+RENEW_BEFORE = timedelta(days=1)
+"""How long before their end both are made anew: late, since clients hold a copy of ``ca.crt``."""
+
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+"""What a client on the same machine may call the server."""
+
+
+def standalone_source(
+    folder: Path, bind: str, live: LiveContext, outside: Outside, *, interval: float = INTERVAL_S
+) -> PollingSource:
+    """
+    Serve the pair of a state folder; make it first if there is none that can be used.
+
+    Several processes may share a folder: it is locked while it is read or written, and each
+    process follows what another one has made. Clients have to trust ``FOLDER/ca.crt``.
+
+    Args:
+        folder: Made if it does not exist, with mode 0700.
+        bind: The address that the server listens on, or a name for it.
+        interval: Seconds between two looks at the folder.
+    """
+    hosts = hosts_for(bind)
+    return PollingSource(
+        lambda now: ensure_pair(folder, hosts, now=now), live, outside, interval=interval
+    )
+
+
+def hosts_for(bind: str) -> tuple[str, ...]:
+    """List the names to put into the leaf; an address that means all addresses names none."""
+    try:
+        names_one = not ip_address(bind).is_unspecified
+    except ValueError:
+        names_one = bool(bind)
+    return tuple(dict.fromkeys((*LOCAL_HOSTS, bind) if names_one else LOCAL_HOSTS))
+
+
+def ensure_pair(folder: Path, hosts: Sequence[str], *, now: datetime) -> Found:
+    """
+    Read the pair of a state folder; make a new one if it cannot serve ``hosts`` today.
+
+    Raises:
+        StateError: The folder cannot be read or written.
+    """
+    try:
+        with _locked(folder):
+            try:
+                return _read(folder, hosts, now)
+            except PairError:
+                return _make(folder, hosts, now)
+    except OSError as error:
+        problem = f"cannot keep a certificate: {error.strerror}; name another folder with --state"
+        raise StateError(str(folder), problem) from None
+
+
+def _read(folder: Path, hosts: Sequence[str], now: datetime) -> Found:
+    where = str(folder)
+    pair = read_pair(folder)
+    authority = read_certificates(content(folder / "ca.crt"), where=where)[0]
+    pair.check_time(now, where=where)
+    if now >= pair.leaf.not_valid_after_utc - RENEW_BEFORE:
+        raise PairError(where, "is about to expire")
+    if not issued_by(pair.leaf, authority):
+        raise PairError(where, "ca.crt did not sign tls.crt")
+    if not set(alternative_names(hosts)) <= _names(pair.leaf):
+        raise PairError(where, "is for other addresses")
+    (folder / "tls.key").chmod(0o600)
+    return Found(pair=pair, authorities=(authority,))
+
+
+def _make(folder: Path, hosts: Sequence[str], now: datetime) -> Found:
+    signer = make_authority(now=now, life=LIFE)
+    pair = sign_leaf(signer, hosts, now=now, life=LIFE)
+    # Whatever a crash leaves behind is a set that does not match, and is made anew.
+    _write(folder / "tls.key", pair.key_pem(), mode=0o600)
+    _write(folder / "tls.crt", pair.certificate_pem(), mode=0o644)
+    _write(folder / "ca.crt", signer.certificate_pem(), mode=0o644)
+    return Found(pair=pair, authorities=signer.chain)
+
+
+def _names(leaf: x509.Certificate) -> set[x509.GeneralName]:
+    try:
+        extension = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return set()
+    return set(extension.value)
+
+
+@contextmanager
+def _locked(folder: Path) -> Generator[None]:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        # Held for milliseconds, and let go by the kernel if its holder dies.
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _write(path: Path, content: bytes, *, mode: int) -> None:
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(handle)
+    fresh.replace(path)
