@@ -1,0 +1,156 @@
+"""
+Required node affinity: terms of conditions on the labels and the name of a node.
+
+Preferred affinity ranks nodes and excludes none: it is not here.
+
+Source: component-helpers scheduling/corev1/nodeaffinity, apimachinery pkg/labels selector.go.
+"""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from webhook.policy.labels import key_problems, value_problems
+from webhook.policy.model import Node
+from webhook.policy.selectors import IN, NOT_IN
+
+_NODE_NAME = "metadata.name"  # the only field of a node that a matchFields can ask for
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)  # Go strconv ParseInt, base 10
+_INT64 = range(-(2**63), 2**63)
+
+
+class NodeSelectorRequirement(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """
+    One condition on the labels or the fields of a node.
+
+    Attributes:
+        operator: In, NotIn, Exists, DoesNotExist, Gt or Lt.
+        values: For Gt and Lt one integer, for In and NotIn at least one text, else none.
+    """
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] | None = None
+
+
+class NodeSelectorTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """
+    Conditions that must all hold; a term without any matches no node.
+
+    Attributes:
+        match_expressions: On labels.
+        match_fields: On fields; only ``metadata.name`` is known, only In and NotIn of one value.
+    """
+
+    match_expressions: tuple[NodeSelectorRequirement, ...] | None = None
+    match_fields: tuple[NodeSelectorRequirement, ...] | None = None
+
+
+class NodeSelector(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """Terms of which one must match; without any, no node does."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] | None = None
+
+
+class NodeAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The part of a node affinity that excludes nodes; None excludes none."""
+
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+
+
+class Affinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The part of a pod's affinity that is about nodes."""
+
+    node_affinity: NodeAffinity | None = None
+
+
+def required_terms(affinity: Affinity | None) -> tuple[NodeSelectorTerm, ...] | None:
+    """
+    The terms of which a node must match one.
+
+    Returns:
+        None if nothing is required. Terms that are empty or that Kubernetes cannot parse match no
+        node, so they are left out; none may be left.
+
+    Source: nodeaffinity.go ``GetRequiredNodeAffinity``, ``NewLazyErrorNodeSelector``.
+    """
+    on_nodes = affinity.node_affinity if affinity else None
+    required = on_nodes.required_during_scheduling_ignored_during_execution if on_nodes else None
+    if required is None:
+        return None
+    return tuple(filter(_is_usable, required.node_selector_terms or ()))
+
+
+def term_matches(term: NodeSelectorTerm, node: Node) -> bool:
+    """
+    Whether all conditions of a term hold for a node.
+
+    Args:
+        term: One of ``required_terms``.
+        node: The node.
+
+    Source: nodeaffinity.go ``nodeSelectorTerm.match``.
+    """
+    fields = {_NODE_NAME: node.name}
+    return all(
+        _holds(requirement, node.labels) for requirement in term.match_expressions or ()
+    ) and all(_field_holds(requirement, fields) for requirement in term.match_fields or ())
+
+
+def _holds(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    value, values = labels.get(requirement.key), requirement.values or ()
+    match requirement.operator:
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case operator:
+            return any(_compares(_integer(value), operator, _integer(bound)) for bound in values)
+
+
+def _compares(left: int | None, operator: str, right: int | None) -> bool:
+    if left is None or right is None:
+        return False
+    return left > right if operator == "Gt" else left < right
+
+
+def _integer(text: str | None) -> int | None:
+    if text is None or not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if number in _INT64 else None
+
+
+def _field_holds(requirement: NodeSelectorRequirement, fields: Mapping[str, str]) -> bool:
+    is_equal = (fields.get(requirement.key, ""),) == requirement.values
+    return is_equal is (requirement.operator == IN)
+
+
+def _is_usable(term: NodeSelectorTerm) -> bool:
+    expressions, fields = term.match_expressions or (), term.match_fields or ()
+    return (
+        bool(expressions or fields)
+        and all(map(_is_parsable, expressions))
+        and all(field.operator in {IN, NOT_IN} and len(field.values or ()) == 1 for field in fields)
+    )
+
+
+def _is_parsable(requirement: NodeSelectorRequirement) -> bool:
+    """Source: selector.go ``NewRequirement``."""
+    values = requirement.values or ()
+    if key_problems(requirement.key) or any(map(value_problems, values)):
+        return False
+    match requirement.operator:
+        case "In" | "NotIn":
+            return bool(values)
+        case "Exists" | "DoesNotExist":
+            return not values
+        case "Gt" | "Lt":
+            return len(values) == 1 and _integer(values[0]) is not None
+        case _:
+            return False
