@@ -1,0 +1,65 @@
+"""Conformance cases of placement: what kube-scheduler's PodTopologySpread plugin answers."""
+
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from tests.conformance import cluster
+from tests.conformance.case import Answer, Case
+from webhook.policy.derivation import derive
+from webhook.policy.gates import Gate, Gates, Version, resolve
+from webhook.policy.model import Constraint
+from webhook.policy.nodes import SchedulingPod
+from webhook.policy.placement import incoming, measure, place
+from webhook.policy.profiles import SYSTEM_CONSTRAINTS
+from webhook.policy.spreads import Defaults
+from webhook.policy.spreads import resolve as resolve_spreads
+from webhook.policy.topology import Topology
+
+RECORDED = Version(1, 36)  # the kube-scheduler that the cases were recorded from
+
+
+def answer(case: Case) -> Answer:
+    """
+    Answer one case.
+
+    Args:
+        case: ``pod``, ``cluster``, and perhaps ``defaults`` and ``featureGates``.
+
+    Returns:
+        ``filter`` and ``preScore``; where any node was scored ``rawScore`` and ``score``.
+    """
+    pod = msgspec.convert(case["pod"], SchedulingPod)
+    arriving = incoming(pod)
+    topology = Topology(cluster.nodes(case["cluster"]))
+    gates = _gates(frozenset((case.get("featureGates") or {}).items()))
+    spreads = resolve_spreads(pod.constraints, pod.labels, gates, _defaults(case, pod))
+    measured = measure(arriving, spreads, topology, cluster.pods(case["cluster"]))
+    placement = place(measured, topology)
+    given: Answer = {
+        "filter": {name: str(status) for name, status in placement.statuses.items()},
+        "preScore": "Skip" if placement.scores is None else "Success",
+    }
+    if placement.scores is not None and placement.scores.raw:
+        given["rawScore"] = dict(placement.scores.raw)
+        given["score"] = dict(placement.scores.normalised)
+    return given
+
+
+@lru_cache
+def _gates(asked: frozenset[tuple[str, bool]]) -> Gates:
+    """The gates in force; SelectorMerge, which the scheduler does not ask, needs MatchLabelKeys."""
+    wanted = dict(asked)
+    wanted.setdefault(Gate.SELECTOR_MERGE, wanted.get(Gate.MATCH_LABEL_KEYS, True))
+    return resolve(RECORDED, wanted, allow_locked=True)
+
+
+def _defaults(case: Case, pod: SchedulingPod) -> Defaults:
+    asked: dict[str, Any] = case.get("defaults") or {}
+    derived = derive(pod, incoming(pod).namespace, cluster.RecordedFacts(case["cluster"]))
+    selector = derived.selector if derived else None
+    if asked.get("defaultingType") == "System":
+        return Defaults(SYSTEM_CONSTRAINTS, selector, system=True)
+    listed = asked.get("defaultConstraints") or ()
+    return Defaults(msgspec.convert(listed, tuple[Constraint, ...]), selector)
