@@ -1,0 +1,278 @@
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from certs.errors import PairError
+from certs.files import file_source
+from certs.pem import Bundle, write_certificates
+from certs.serving import LiveContext
+from tests.certs.world import (
+    DAY,
+    EndOfTestError,
+    World,
+    authority,
+    call,
+    leaf,
+    listening,
+    strict_client,
+    write_pair,
+)
+
+CA = authority()
+FIRST, SECOND = leaf(CA), leaf(CA)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def live() -> LiveContext:
+    return LiveContext()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "tls"
+    folder.mkdir()
+    write_pair(folder, FIRST)
+    return folder
+
+
+def mount(volume: Path, number: int, pair: Bundle) -> None:
+    """Publish a pair as kubelet does: a folder of its own, and one symlink that is renamed."""
+    version = volume / f"..{number}"
+    version.mkdir()
+    write_pair(version, pair)
+    (volume / "..data_tmp").symlink_to(version.name)
+    (volume / "..data_tmp").replace(volume / "..data")
+    for name in ("tls.crt", "tls.key"):
+        if not (volume / name).is_symlink():
+            (volume / name).symlink_to(f"..data/{name}")
+
+
+async def test_the_pair_of_the_folder_is_served_from_the_start(
+    folder: Path, live: LiveContext, world: World
+) -> None:
+    source = file_source(folder, live, world.outside)
+
+    await source.start()
+
+    async with listening(live) as port:
+        assert await call(port, strict_client(CA.chain)) == FIRST.leaf
+    assert source.status.ready
+    assert source.status.leaf == FIRST.leaf
+    assert world.complaints == []
+
+
+async def test_an_atomic_swap_of_the_symlink_is_followed(
+    tmp_path: Path, live: LiveContext, world: World
+) -> None:
+    mount(tmp_path, 1, FIRST)
+    source = file_source(tmp_path, live, world.outside)
+    await source.start()
+
+    mount(tmp_path, 2, SECOND)
+    source.look()
+
+    assert live.served == SECOND
+    assert world.complaints == []
+
+
+async def test_a_write_in_two_steps_is_waited_out(
+    folder: Path, live: LiveContext, world: World
+) -> None:
+    source = file_source(folder, live, world.outside)
+    await source.start()
+
+    (folder / "tls.crt").write_bytes(SECOND.certificate_pem())
+    source.look()
+    between = live.served
+    (folder / "tls.key").write_bytes(SECOND.key_pem())
+    source.look()
+
+    assert between == FIRST
+    assert live.served == SECOND
+    assert source.status.problem == ""
+
+
+def start_over(folder: Path, pair: Bundle) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    write_pair(folder, pair)
+
+
+def mismatch(folder: Path) -> None:
+    (folder / "tls.key").write_bytes(SECOND.key_pem())
+
+
+def empty(folder: Path) -> None:
+    (folder / "tls.crt").write_bytes(b"")
+
+
+def truncate(folder: Path) -> None:
+    (folder / "tls.key").write_bytes(FIRST.key_pem()[:60])
+
+
+def expire(folder: Path) -> None:
+    write_pair(folder, leaf(CA, life=-DAY / 48))
+
+
+def postdate(folder: Path) -> None:
+    write_pair(folder, leaf(CA, now=World().now + DAY))
+
+
+def remove_one(folder: Path) -> None:
+    (folder / "tls.key").unlink()
+
+
+def forbid(folder: Path) -> None:
+    (folder / "tls.crt").unlink()
+    (folder / "tls.crt").mkdir()
+
+
+SPOILT = {
+    "the key of another certificate": (mismatch, "does not belong to the certificate"),
+    "an empty certificate": (empty, r"tls\.crt: is empty"),
+    "a torn key": (truncate, "no readable PEM private key"),
+    "an expired pair": (expire, "expired at"),
+    "a pair of tomorrow": (postdate, "valid only from"),
+    "a missing key": (remove_one, r"tls\.key: cannot be read: No such file"),
+    "a folder in the place of a file": (forbid, r"tls\.crt: cannot be read: Is a directory"),
+    "no folder any more": (shutil.rmtree, "cannot be read: No such file"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "problem"), SPOILT.values(), ids=SPOILT)
+async def test_the_old_pair_is_served_until_a_good_one_stands_there(
+    folder: Path, live: LiveContext, world: World, spoil: Callable[[Path], None], problem: str
+) -> None:
+    source = file_source(folder, live, world.outside)
+    await source.start()
+
+    spoil(folder)
+    source.look()
+
+    async with listening(live) as port:
+        assert await call(port, strict_client(CA.chain)) == FIRST.leaf
+    assert source.status.ready
+    assert source.status.leaf == FIRST.leaf
+    assert re.search(problem, source.status.problem)
+
+    start_over(folder, SECOND)
+    source.look()
+
+    assert live.served == SECOND
+    assert source.status.problem == ""
+
+
+@pytest.mark.parametrize(("spoil", "problem"), SPOILT.values(), ids=SPOILT)
+async def test_there_is_no_start_without_a_good_pair(
+    folder: Path, live: LiveContext, world: World, spoil: Callable[[Path], None], problem: str
+) -> None:
+    spoil(folder)
+
+    with pytest.raises(PairError, match=problem):
+        await file_source(folder, live, world.outside).start()
+
+
+async def test_the_same_trouble_is_reported_once(
+    folder: Path, live: LiveContext, world: World
+) -> None:
+    source = file_source(folder, live, world.outside)
+    await source.start()
+
+    mismatch(folder)
+    for _ in range(5):
+        source.look()
+    empty(folder)
+    source.look()
+
+    assert len(world.complaints) == 2
+    assert all(text.endswith("the old certificate is served on") for text in world.complaints)
+
+
+async def test_the_same_pair_is_not_swapped_again(
+    folder: Path, live: LiveContext, world: World
+) -> None:
+    source = file_source(folder, live, world.outside)
+    await source.start()
+
+    source.look()
+
+    assert len(world.notices) == 1
+
+
+async def test_a_change_is_noticed_within_ten_seconds(
+    folder: Path, live: LiveContext, world: World
+) -> None:
+    source = file_source(folder, live, world.outside)
+    await source.start()
+    write_pair(folder, SECOND)
+    world.nights = 2
+
+    with pytest.raises(EndOfTestError):
+        await source.run()
+
+    assert world.slept == [10.0, 10.0]
+    assert live.served == SECOND
+
+
+async def test_clients_are_told_the_authority_of_the_folder(
+    folder: Path, live: LiveContext, world: World
+) -> None:
+    (folder / "ca.crt").write_bytes(CA.certificate_pem())
+    source = file_source(folder, live, world.outside)
+
+    await source.start()
+
+    assert source.status.authorities == CA.chain
+
+
+async def test_without_a_file_of_it_the_authority_is_the_one_of_the_chain(
+    folder: Path, live: LiveContext, world: World
+) -> None:
+    (folder / "tls.crt").write_bytes(write_certificates((FIRST.leaf, CA.leaf)))
+    source = file_source(folder, live, world.outside)
+
+    await source.start()
+
+    assert source.status.authorities == CA.chain
+
+
+async def test_a_stale_authority_beside_the_pair_does_not_hold_it_up(
+    folder: Path, live: LiveContext, world: World
+) -> None:
+    (folder / "ca.crt").write_bytes(authority().certificate_pem())
+
+    await file_source(folder, live, world.outside).start()
+
+    assert live.served == FIRST
+
+
+async def test_a_symlink_that_is_swapped_between_two_reads_is_read_again(
+    tmp_path: Path, live: LiveContext, world: World
+) -> None:
+    mount(tmp_path, 1, FIRST)
+    # The key is a pipe, so that the symlink moves on exactly between certificate and key.
+    (tmp_path / "..1" / "tls.key").unlink()
+    os.mkfifo(tmp_path / "..1" / "tls.key")
+
+    def swap_and_answer() -> None:
+        with (tmp_path / "..1" / "tls.key").open("wb") as pipe:
+            mount(tmp_path, 2, SECOND)
+            pipe.write(SECOND.key_pem())
+
+    thread = Thread(target=swap_and_answer)
+    thread.start()
+    await file_source(tmp_path, live, world.outside).start()
+    thread.join()
+
+    assert live.served == SECOND
+    assert world.complaints == []

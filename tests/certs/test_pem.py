@@ -1,0 +1,126 @@
+from datetime import datetime
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, x25519
+
+from certs.errors import PairError
+from certs.pem import (
+    Bundle,
+    PrivateKey,
+    describe,
+    fingerprint,
+    issued_by,
+    name_of,
+    read_certificates,
+    write_certificates,
+)
+from tests.certs.world import DAY, NOW, authority, leaf
+
+CA = authority()
+LEAF = leaf(CA)
+OTHER = leaf(CA)
+
+
+def pem_of(key: PrivateKey | x25519.X25519PrivateKey, passphrase: bytes = b"") -> bytes:
+    lock: serialization.KeySerializationEncryption = serialization.NoEncryption()
+    if passphrase:
+        lock = serialization.BestAvailableEncryption(passphrase)
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, lock)
+
+
+def test_a_written_pair_is_read_back_the_same() -> None:
+    assert Bundle.parse(LEAF.certificate_pem(), LEAF.key_pem()) == LEAF
+
+
+def test_a_chain_keeps_its_order() -> None:
+    chain = write_certificates((LEAF.leaf, CA.leaf))
+
+    assert Bundle.parse(chain, LEAF.key_pem()).chain == (LEAF.leaf, CA.leaf)
+
+
+REFUSED = {
+    "a key of another certificate": (LEAF.certificate_pem(), OTHER.key_pem(), "does not belong"),
+    "no certificate": (b"", LEAF.key_pem(), "no readable PEM certificate"),
+    "a torn certificate": (LEAF.certificate_pem()[:99], LEAF.key_pem(), "no readable PEM cert"),
+    "a key where the certificate should be": (LEAF.key_pem(), LEAF.key_pem(), "PEM certificate"),
+    "no key": (LEAF.certificate_pem(), b"", "no readable PEM private key"),
+    "a torn key": (LEAF.certificate_pem(), LEAF.key_pem()[:99], "no readable PEM private key"),
+    "a key with a passphrase": (
+        LEAF.certificate_pem(),
+        pem_of(ec.generate_private_key(ec.SECP256R1()), b"secret"),
+        "has a passphrase",
+    ),
+    "a key that cannot sign": (
+        LEAF.certificate_pem(),
+        pem_of(x25519.X25519PrivateKey.generate()),
+        "needs an ECDSA, RSA or EdDSA key",
+    ),
+    "a key of another kind": (
+        LEAF.certificate_pem(),
+        pem_of(ed25519.Ed25519PrivateKey.generate()),
+        "does not belong",
+    ),
+}
+
+
+@pytest.mark.parametrize(("certificates", "key", "problem"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_pair_is_refused_with_the_place(
+    certificates: bytes, key: bytes, problem: str
+) -> None:
+    with pytest.raises(PairError, match=problem) as caught:
+        Bundle.parse(certificates, key, where="/tls")
+
+    assert str(caught.value).startswith("/tls: ")
+
+
+@pytest.mark.parametrize(("certificates", "key", "problem"), REFUSED.values(), ids=REFUSED)
+def test_no_error_repeats_what_it_could_not_read(
+    certificates: bytes, key: bytes, problem: str
+) -> None:
+    with pytest.raises(PairError) as caught:
+        Bundle.parse(certificates, key)
+
+    said = f"{caught.value!r}{caught.value.__cause__!r}"
+    assert not any(line and line in said for line in (key + certificates).decode().split("\n"))
+
+
+def test_no_repr_shows_the_key() -> None:
+    assert "key" not in repr(LEAF)
+
+
+TIMES = {
+    "an hour too early": (NOW - DAY / 24 - DAY / 86_400, "valid only from"),
+    "at the very end": (NOW + 7 * DAY, "expired at"),
+    "long after": (NOW + 70 * DAY, "expired at"),
+}
+
+
+@pytest.mark.parametrize(("now", "problem"), TIMES.values(), ids=TIMES)
+def test_a_pair_out_of_its_time_is_refused(now: datetime, problem: str) -> None:
+    with pytest.raises(PairError, match=problem):
+        LEAF.check_time(now, where="/tls")
+
+
+@pytest.mark.parametrize("now", [NOW - DAY / 24, NOW, NOW + 7 * DAY - DAY / 86_400])
+def test_a_pair_within_its_time_is_taken(now: datetime) -> None:
+    LEAF.check_time(now, where="/tls")
+
+
+def test_the_issuer_is_told_from_others() -> None:
+    assert issued_by(LEAF.leaf, CA.leaf)
+    assert not issued_by(LEAF.leaf, authority().leaf)
+    assert not issued_by(CA.leaf, LEAF.leaf)
+
+
+def test_people_read_who_and_until_when() -> None:
+    assert describe(LEAF.leaf) == (
+        f"CN=evenspread, serial {LEAF.leaf.serial_number:x}, "
+        f"valid until {NOW + 7 * DAY:%Y-%m-%dT%H:%M:%SZ}"
+    )
+    assert name_of(CA.leaf).startswith("CN=evenspread-ca-")
+
+
+def test_a_fingerprint_names_one_certificate() -> None:
+    assert fingerprint(LEAF.leaf) == fingerprint(read_certificates(LEAF.certificate_pem())[0])
+    assert fingerprint(LEAF.leaf) != fingerprint(OTHER.leaf)

@@ -1,0 +1,129 @@
+"""Props of the certificate tests: a clock, a life that costs no time, real handshakes."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from certs.issue import common_name, make_authority, sign_leaf
+from certs.pem import Bundle, write_certificates
+from certs.serving import LiveContext
+from certs.source import Notice, Outside
+
+NOW = datetime.now(UTC).replace(microsecond=0)  # noqa: TID251  OpenSSL reads the real clock
+DAY = timedelta(days=1)
+
+
+class EndOfTestError(Exception):
+    """The loop under test has slept often enough."""
+
+
+@dataclass
+class World:
+    """
+    A clock that is set by hand, sleep that costs no time, and whatever was reported.
+
+    After ``nights`` sleeps the loop under test is stopped.
+    """
+
+    now: datetime = NOW
+    notices: list[Notice] = field(default_factory=list)
+    slept: list[float] = field(default_factory=list)
+    nights: int = 1_000_000
+
+    @property
+    def outside(self) -> Outside:
+        return Outside(clock=lambda: self.now, sleep=self.sleep, report=self.notices.append)
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += timedelta(seconds=seconds)
+        await asyncio.sleep(0)
+        if len(self.slept) == self.nights:
+            raise EndOfTestError
+
+    @property
+    def complaints(self) -> list[str]:
+        return [notice.text for notice in self.notices if not notice.ok]
+
+
+def authority(now: datetime = NOW, life: timedelta = 365 * DAY) -> Bundle:
+    return make_authority(now=now, life=life)
+
+
+def leaf(signer: Bundle, *hosts: str, now: datetime = NOW, life: timedelta = 7 * DAY) -> Bundle:
+    return sign_leaf(signer, hosts or ("localhost",), now=now, life=life)
+
+
+def client_pair(signer: Bundle, name: str, life: timedelta = 7 * DAY) -> Bundle:
+    """A leaf of ours is for servers; the certificate of a caller does not say what it is for."""
+    assert isinstance(signer.key, ec.EllipticCurvePrivateKey)
+    key = ec.generate_private_key(ec.SECP256R1())
+    certificate = (
+        x509.CertificateBuilder()
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .subject_name(common_name(name))
+        .issuer_name(signer.leaf.subject)
+        .not_valid_before(NOW - DAY)
+        .not_valid_after(NOW + life)
+        .sign(signer.key, hashes.SHA256())
+    )
+    return Bundle(chain=(certificate,), key=key)
+
+
+def write_pair(folder: Path, pair: Bundle) -> None:
+    (folder / "tls.crt").write_bytes(pair.certificate_pem())
+    (folder / "tls.key").write_bytes(pair.key_pem())
+
+
+def strict_client(
+    trusted: Iterable[x509.Certificate], certificate: Path | None = None
+) -> ssl.SSLContext:
+    """The strictest client that Python can be; ``certificate`` holds its own pair."""
+    context = ssl.create_default_context(cadata=write_certificates(trusted).decode())
+    context.verify_flags |= ssl.VERIFY_X509_STRICT
+    if certificate is not None:
+        context.load_cert_chain(certificate / "tls.crt", certificate / "tls.key")
+    return context
+
+
+@contextlib.asynccontextmanager
+async def listening(live: LiveContext) -> AsyncGenerator[int]:
+    """A real server on a real port, which says whom it let in: ``hello`` once read from."""
+
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            await reader.readexactly(1)
+            writer.write(b"hello")
+            await writer.drain()
+        with contextlib.suppress(OSError):
+            writer.close()
+            await writer.wait_closed()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0, ssl=live.context)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def call(port: int, client: ssl.SSLContext, name: str = "localhost") -> x509.Certificate:
+    """Connect, be answered, and return the certificate that was met."""
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", port, ssl=client, server_hostname=name
+    )
+    try:
+        writer.write(b"?")
+        assert await reader.readexactly(5) == b"hello"
+        met = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return x509.load_der_x509_certificate(met)
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
