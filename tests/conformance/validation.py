@@ -88,7 +88,9 @@ def _request(case: Case, kind: GroupKind, in_force: Gates) -> Request:
     kept = fieldgates.drop(template.constraints, old.constraints, in_force).constraints
     before = _specification(case["old"], path, [render.constraint(c) for c in old.constraints])
     after = _specification(case["object"], path, [render.constraint(c) for c in kept])
-    return Request(kind=kind, path=path, template=template, old=old, changed=not _same(after, before))
+    return Request(
+        kind=kind, path=path, template=template, old=old, changed=not _same(after, before)
+    )
 
 
 def _template(obj: dict[str, Any], path: TemplatePath) -> PodTemplate:

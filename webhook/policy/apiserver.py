@@ -98,8 +98,9 @@ def form(old: Constraints | None, gates: Gates) -> Form:
             new one. None on a create.
         gates: The gates in force.
 
-    Source: kubernetes pkg/api/pod/util.go, the options ``AllowInvalidTopologySpreadConstraintLabelSelector``
-    and ``AllowMatchLabelKeysInPodTopologySpreadSelectorMerge``.
+    Source: kubernetes pkg/api/pod/util.go, the options
+    ``AllowInvalidTopologySpreadConstraintLabelSelector`` and
+    ``AllowMatchLabelKeysInPodTopologySpreadSelectorMerge``.
     """
     merged = Gate.SELECTOR_MERGE in gates
     if not old:

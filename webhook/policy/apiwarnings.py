@@ -15,12 +15,12 @@ class Caution(NamedTuple):
 
     Attributes:
         rule: TSC020 or TSC021.
-        index: The constraint it is about.
+        entry: The index of the constraint it is about.
         text: What the API server says, with the field's path.
     """
 
     rule: str
-    index: int
+    entry: int
     text: str
 
 

@@ -1,7 +1,8 @@
 """
 What a gate that is off takes away from a constraint list, and what an update keeps.
 
-Source: kubernetes pkg/api/pod/util.go ``dropDisabledFields`` and its ``...InUse`` questions; KEP-3022.
+Source: kubernetes pkg/api/pod/util.go ``dropDisabledFields`` and its
+``...InUse`` questions; KEP-3022.
 """
 
 from collections.abc import Sequence
@@ -27,12 +28,12 @@ class Drop(NamedTuple):
 
     Attributes:
         gate: The gate that is off.
-        index: The constraint; None stands for the whole list.
+        entry: The index of the constraint; None stands for the whole list.
         field: Its name in the API; empty for the whole list.
     """
 
     gate: Gate
-    index: int | None = None
+    entry: int | None = None
     field: str = ""
 
 
@@ -87,12 +88,10 @@ def _in_use(field: str, old: Sequence[Constraint]) -> bool:
     return any(is_set(constraint, field) for constraint in old)
 
 
-def _without(
-    constraints: tuple[Constraint, ...], drops: Sequence[Drop]
-) -> tuple[Constraint, ...]:
+def _without(constraints: tuple[Constraint, ...], drops: Sequence[Drop]) -> tuple[Constraint, ...]:
     kept = list(constraints)
-    for _, index, field in drops:
-        if index is not None:
+    for _, entry, field in drops:
+        if entry is not None:
             attribute = _ATTRIBUTES[field]
-            kept[index] = replace(kept[index], **{attribute: getattr(_UNSET, attribute)})
+            kept[entry] = replace(kept[entry], **{attribute: getattr(_UNSET, attribute)})
     return tuple(kept)

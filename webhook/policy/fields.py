@@ -13,6 +13,7 @@ REQUIRED = "FieldValueRequired"
 NOT_SUPPORTED = "FieldValueNotSupported"
 DUPLICATE = "FieldValueDuplicate"
 FORBIDDEN = "FieldValueForbidden"
+TOO_MANY = "FieldValueTooMany"
 
 _GO_ESCAPES = {
     "\a": r"\a",
@@ -35,7 +36,7 @@ class FieldError(msgspec.Struct, frozen=True, order=True, gc=False):
 
     Attributes:
         field: Its path in the object, as ``spec.topologySpreadConstraints[0].maxSkew``.
-        reason: One of the five reasons above.
+        reason: One of the six reasons above.
         message: What is wrong, without the path, as in ``causes[].message`` of a Status.
     """
 
@@ -74,6 +75,11 @@ def duplicate(field: str, value: str) -> FieldError:
 def forbidden(field: str, problem: str) -> FieldError:
     """Say that a field must not be set here."""
     return FieldError(field, FORBIDDEN, f"Forbidden: {problem}")
+
+
+def too_many(field: str, count: int, most: int) -> FieldError:
+    """Say that a list is longer than it may be."""
+    return FieldError(field, TOO_MANY, f"Too many: {count}: must have at most {most} items")
 
 
 def aggregate(errors: Sequence[FieldError]) -> str:

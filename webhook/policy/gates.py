@@ -32,7 +32,9 @@ class Version(NamedTuple):
 FIRST = Version(1, 16)  # the first release with topologySpreadConstraints
 NEWEST = Version(1, 37)  # the newest release whose behaviour was compared with ours
 
-_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\+|[-.].*)?", re.ASCII)  # v1.33.5-eks-113cf36, 1.24+
+_VERSION = re.compile(
+    r"v?(\d{1,4})\.(\d{1,4})(?:\+|[-.].*)?", re.ASCII
+)  # v1.33.5-eks-113cf36, 1.24+
 
 
 def parse_version(text: str) -> Version:
@@ -250,7 +252,8 @@ def resolve(
         if name in _ALL:
             _set_all(settings, _ALL[name], asked, Setting(_ALL[name], on, f"{name} in {source}"))
         else:
-            _set_one(settings, name, version, on=on, source=source, allow_locked=allow_locked)
+            gate = _settable(name, version, on=on, allow_locked=allow_locked)
+            settings[gate] = Setting(settings[gate].stage, on, source)
     _check_needs(settings)
     return _gates(version, settings)
 
@@ -277,31 +280,21 @@ def _set_all(
             settings[gate] = setting
 
 
-def _set_one(
-    settings: dict[Gate, Setting],
-    name: str,
-    version: Version,
-    *,
-    on: bool,
-    source: str,
-    allow_locked: bool,
-) -> None:
+def _settable(name: str, version: Version, *, on: bool, allow_locked: bool) -> Gate:
     if name not in GATES:
         raise GateError(name, "is not known", [*Gate, *_ALL])
     gate = Gate(name)
-    stage = settings[gate].stage
-    if stage is Stage.ABSENT and on:
+    period = stage_at(gate, version)
+    if period.stage is Stage.ABSENT and on:
         first = GATES[gate].history[0].since
-        problem = f"cannot be on in Kubernetes {version}: it came with {first}"
-        raise GateError(name, problem)
-    if stage is Stage.GA and not on and not allow_locked:
-        locked = stage_at(gate, version).since
+        raise GateError(name, f"cannot be on in Kubernetes {version}: it came with {first}")
+    if period.stage is Stage.GA and not on and not allow_locked:
         raise GateError(
             name,
-            f"is locked on since Kubernetes {locked}: leave it out, "
+            f"is locked on since Kubernetes {period.since}: leave it out, "
             "or add --allow-locked-gates to hold its field back all the same",
         )
-    settings[gate] = Setting(stage, on, source)
+    return gate
 
 
 def _check_needs(settings: Mapping[Gate, Setting]) -> None:

@@ -1,8 +1,8 @@
 """
 The syntax of label keys and values, with kube-apiserver's own words for what is wrong with one.
 
-Kubernetes 1.29 said ``characters`` for ``bytes`` and ``a qualified name`` for ``a valid label key``;
-1.33 and later speak as this module does.
+Kubernetes 1.29 said ``characters`` for ``bytes`` and ``a qualified name`` for ``a valid label
+key``; 1.33 and later speak as this module does.
 
 Source: apimachinery pkg/util/validation ``IsQualifiedName``, ``IsDNS1123Subdomain``,
 ``IsValidLabelValue`` and, for the wording, pkg/api/validate/content.
@@ -37,8 +37,8 @@ _KEY_PROBLEM = (
     "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 )
 _PREFIX_PROBLEM = (
-    "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
-    "'-' or '.', and must start and end with an alphanumeric character "
+    "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
+    "characters, '-' or '.', and must start and end with an alphanumeric character "
     f"(e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
 )
 _VALUE_PROBLEM = (

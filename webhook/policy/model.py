@@ -34,6 +34,9 @@ else:
     Items = tuple[T | None, ...] | None
 
 
+_NULL: object = None  # an element that the type a checker sees does not have
+
+
 class LabelSelectorRequirement(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
     One expression of a label selector, valid or not.
@@ -53,7 +56,7 @@ class LabelSelectorRequirement(msgspec.Struct, frozen=True, rename="camel", gc=F
         _absent_if_null(self, "key", "")
         _absent_if_null(self, "operator", "")
         _absent_if_null(self, "values", ())
-        if None in self.values:
+        if _NULL in self.values:
             force_setattr(self, "values", tuple(value or "" for value in self.values))
 
 
@@ -109,8 +112,10 @@ class Constraint(msgspec.Struct, frozen=True, rename="camel", gc=False):
         _absent_if_null(self, "topology_key", "")
         _absent_if_null(self, "when_unsatisfiable", "")
         _absent_if_null(self, "match_label_keys", ())
-        if None in self.match_label_keys:
-            force_setattr(self, "match_label_keys", tuple(key or "" for key in self.match_label_keys))
+        if _NULL in self.match_label_keys:
+            force_setattr(
+                self, "match_label_keys", tuple(key or "" for key in self.match_label_keys)
+            )
 
 
 class OwnerReference(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -283,11 +288,11 @@ def _absent_if_null(struct: msgspec.Struct, field: str, zero: object) -> None:
 
 
 def _texts_of_nulls(labels: dict[str, str]) -> None:
-    if None in labels.values():
+    if _NULL in labels.values():
         labels.update({key: value or "" for key, value in labels.items()})
 
 
 def _items_of_nulls(struct: msgspec.Struct, field: str, zero: msgspec.Struct) -> None:
     items = getattr(struct, field)
-    if None in items:
+    if _NULL in items:
         force_setattr(struct, field, tuple(zero if item is None else item for item in items))

@@ -60,7 +60,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         merge: How the defaults join the pod's own constraints.
         complete_selectors: Whether a null selector of the pod's own constraints is filled in.
         constraints: What to inject, without selectors; may be empty.
-        system: Whether these are the scheduler's System defaults, which yield where nodes lack zones.
+        system: Whether these are the scheduler's System defaults, which spare nodes without zones.
     """
 
     name: str
@@ -117,7 +117,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode = Mode.APPLY
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     exempt_namespaces: frozenset[str] = frozenset({"kube-system"})
-    pod_templates: Mapping[GroupKind, TemplatePath] = msgspec.field(default_factory=lambda: BUILT_IN)
+    pod_templates: Mapping[GroupKind, TemplatePath] = msgspec.field(
+        default_factory=lambda: BUILT_IN
+    )
 
     @property
     def needs_namespaces(self) -> bool:

@@ -1,7 +1,8 @@
 """
 Constraints and selectors as kube-apiserver writes them: plain values, ready to be encoded.
 
-What is not set is left out; what is set to nothing (``labelSelector: {}``, ``minDomains: 0``) stays.
+What is not set is left out; what is set to nothing (``labelSelector: {}``, ``minDomains: 0``) is
+kept.
 Source: the JSON tags of k8s.io/api core/v1 ``TopologySpreadConstraint``.
 """
 

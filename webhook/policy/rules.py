@@ -1,5 +1,5 @@
 """
-The API rules of ``topologySpreadConstraints``: a table of small functions, in kube-apiserver's words.
+The API rules of ``topologySpreadConstraints``: small functions, in kube-apiserver's words.
 
 A rule sees the constraint list after gated fields were dropped and knows nothing of ids, order,
 severity or output. Rules that need facts of a cluster are in ``advice``.
@@ -24,6 +24,8 @@ ACTIONS = (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)
 NODE_POLICIES = ("Honor", "Ignore")
 
 Constraints: TypeAlias = tuple[Constraint, ...]
+
+MOST_CONSTRAINTS = 1000  # in one list: bounds the time of a verdict; real pods have one to three
 
 
 class Form(NamedTuple):
@@ -94,6 +96,11 @@ def check(constraints: Constraints, path: str, form: Form) -> list[Finding]:
     return [finding for _, finding in found]
 
 
+def too_many(constraints: Constraints, path: str) -> Finding:
+    """TSC010: our own bound, for the hooks alone; kube-apiserver has none."""
+    return Finding("TSC010", fields.too_many(path, len(constraints), MOST_CONSTRAINTS))
+
+
 def max_skew_is_positive(
     constraints: Constraints, path: str, _form: Form
 ) -> Iterator[tuple[int, FieldError]]:
@@ -156,7 +163,9 @@ def min_domains_is_hard(
     for i, constraint in enumerate(constraints):
         value, action = constraint.min_domains, constraint.when_unsatisfiable
         if value is not None and action != DO_NOT_SCHEDULE:
-            problem = f"can only use minDomains if whenUnsatisfiable={DO_NOT_SCHEDULE}, not {action}"
+            problem = (
+                f"can only use minDomains if whenUnsatisfiable={DO_NOT_SCHEDULE}, not {action}"
+            )
             yield i, fields.invalid(f"{path}[{i}].minDomains", value, problem)
 
 
@@ -294,7 +303,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "TSC003",
         "whenUnsatisfiable is DoNotSchedule or ScheduleAnyway",
-        "write `DoNotSchedule` to hold the pod back, `ScheduleAnyway` to prefer the emptier domains",
+        "write `DoNotSchedule` to hold the pod back, `ScheduleAnyway` to prefer emptier domains",
         _1_16,
         action_is_known,
     ),

@@ -88,3 +88,11 @@ class Workload(msgspec.Struct, frozen=True, rename="camel", gc=False):
             case _:
                 job = self.spec.job_template if self.spec else None
                 return job.spec.template if job and job.spec else None
+
+
+_BUILT_IN_PATHS = frozenset(BUILT_IN.values())
+
+
+def is_built_in_path(path: TemplatePath) -> bool:
+    """Whether ``Workload`` can hold an object whose pod template stands at this path."""
+    return path in _BUILT_IN_PATHS

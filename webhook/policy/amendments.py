@@ -1,0 +1,147 @@
+"""
+What is changed in the constraints that an object brings along, before they are judged.
+
+Fields behind gates that are off go; omitted fields are filled in; null selectors are completed.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.policy import apiserver, fieldgates, render
+from webhook.policy.defaults import complete_selectors, profile_of, reason_to_leave_alone
+from webhook.policy.facts import Facts
+from webhook.policy.fieldgates import Drop
+from webhook.policy.model import Constraint, PodTemplate
+from webhook.policy.patch import Operation, add, pointer, remove
+from webhook.policy.profiles import FieldDefaults, Policy
+from webhook.policy.request import AdmissionRequest
+from webhook.policy.rules import DO_NOT_SCHEDULE
+
+Constraints: TypeAlias = tuple[Constraint, ...]
+
+LEAST_SKEW = 1  # what an omitted maxSkew means, KEP-895
+NAMED_ENTRIES = 5  # indexes that one warning names: more would not fit a line of kubectl
+
+
+class Amended(msgspec.Struct, frozen=True):
+    """
+    A constraint list after the changes.
+
+    Attributes:
+        constraints: The list to judge. That of an object made by a controller is judged like any
+            other, but nothing is changed in it.
+        operations: How to make it from the requested one.
+        drops: What gates took away.
+        warnings: What to tell about that, a line a field.
+    """
+
+    constraints: Constraints
+    operations: tuple[Operation, ...] = ()
+    drops: tuple[Drop, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
+    """
+    Change what an object brings along.
+
+    Args:
+        request: A create or an update of something that has a pod template.
+        policy: Gates, field defaults and profiles.
+        facts: The cluster as it is known.
+    """
+    asked = request.template.constraints if request.template else ()
+    if not asked:
+        return Amended(())
+    kept = fieldgates.drop(asked, request.old_constraints, policy.gates)
+    if request.controlled:
+        return Amended(kept.constraints)
+    path = request.path or ()
+    filled = _fill(kept.constraints, policy.field_defaults)
+    completed = _complete(filled, request, policy, facts)
+    base = pointer((*path, "spec", "topologySpreadConstraints"))
+    operations = (
+        *_removals(kept.drops, base),
+        *_additions(kept.constraints, completed, base),
+    )
+    warnings = tuple(_told(kept.drops, apiserver.list_path(path)))
+    return Amended(completed, operations, kept.drops, warnings)
+
+
+def _fill(constraints: Constraints, which: FieldDefaults) -> Constraints:
+    """
+    Fill in omitted fields.
+
+    The API server sends 0 for an omitted maxSkew, so that one that was asked for cannot be told
+    from it: hence the choice. Source: KEP-895.
+    """
+    if which is FieldDefaults.NONE:
+        return constraints
+    filled = constraints
+    if any(not constraint.when_unsatisfiable for constraint in filled):
+        filled = tuple(
+            each if each.when_unsatisfiable else replace(each, when_unsatisfiable=DO_NOT_SCHEDULE)
+            for each in filled
+        )
+    if which is FieldDefaults.ALL and any(constraint.max_skew == 0 for constraint in filled):
+        filled = tuple(
+            each if each.max_skew else replace(each, max_skew=LEAST_SKEW) for each in filled
+        )
+    return filled
+
+
+def _complete(
+    constraints: Constraints, request: AdmissionRequest, policy: Policy, facts: Facts
+) -> Constraints:
+    pod = request.template
+    if not request.creates_pod or pod is None or _all_select(constraints):
+        return constraints
+    if reason_to_leave_alone(pod, request.namespace, policy):
+        return constraints
+    profile = profile_of(pod, request.namespace, policy, facts)
+    if profile is None or not profile.complete_selectors:
+        return constraints
+    return complete_selectors(constraints, pod, request.namespace, facts)
+
+
+def _all_select(constraints: Constraints) -> bool:
+    return all(constraint.label_selector is not None for constraint in constraints)
+
+
+def _removals(drops: Sequence[Drop], base: str) -> Iterator[Operation]:
+    for drop in drops:
+        yield remove(base if drop.entry is None else f"{base}/{drop.entry}/{drop.field}")
+
+
+def _additions(before: Constraints, after: Constraints, base: str) -> Iterator[Operation]:
+    """Members that were filled in; both lists are of one length, and ``add`` replaces."""
+    if before is after:
+        return
+    for i, (old, new) in enumerate(zip(before, after, strict=True)):
+        if new.when_unsatisfiable != old.when_unsatisfiable:
+            yield add(f"{base}/{i}/whenUnsatisfiable", new.when_unsatisfiable)
+        if new.max_skew != old.max_skew:
+            yield add(f"{base}/{i}/maxSkew", new.max_skew)
+        if new.label_selector is not None and old.label_selector is None:
+            yield add(f"{base}/{i}/labelSelector", render.selector(new.label_selector))
+
+
+def _told(drops: Sequence[Drop], at: str) -> Iterator[str]:
+    entries: dict[tuple[str, str], list[int | None]] = {}
+    for drop in drops:
+        entries.setdefault((drop.gate, drop.field), []).append(drop.entry)
+    for (gate, field), numbers in entries.items():
+        named = ",".join(str(number) for number in numbers[:NAMED_ENTRIES])
+        more = ",..." if len(numbers) > NAMED_ENTRIES else ""
+        where = f"{at}[{named}{more}].{field}" if field else at
+        yield f"{where}: dropped, since feature gate {gate} is off (TSC111)"
+
+
+def with_constraints(pod: PodTemplate, constraints: Constraints) -> PodTemplate:
+    """The same pod with another constraint list; one without a specification stays as it is."""
+    if pod.spec is None or pod.spec.topology_spread_constraints is constraints:
+        return pod
+    return replace(pod, spec=replace(pod.spec, topology_spread_constraints=constraints))

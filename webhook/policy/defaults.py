@@ -1,0 +1,185 @@
+"""
+Default constraints: which ones a new pod gets, and why it gets none.
+
+Source: kube-scheduler plugins/podtopologyspread/common.go ``buildDefaultConstraints``; KEP-1258.
+"""
+
+from enum import StrEnum
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.policy import fieldgates, provenance
+from webhook.policy.derivation import Derived, derive, pinned_keys
+from webhook.policy.facts import Facts
+from webhook.policy.gates import Gate
+from webhook.policy.model import Constraint, ObjectMeta, PodSpec, PodTemplate
+from webhook.policy.profiles import ZONE, Merge, Policy, Profile
+
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # core/v1 annotation_key_constants.go
+SKIP_LABEL = "evenspread.io/skip"
+
+Constraints: TypeAlias = tuple[Constraint, ...]
+
+
+class Skip(StrEnum):
+    """Why a pod gets no defaults; a label of ``evenspread_defaults_skipped_total``."""
+
+    NONE = ""
+    GATE_OFF = "gate-off"
+    NO_SPEC = "no-spec"
+    MIRROR_POD = "mirror-pod"
+    BOUND = "bound"
+    EXEMPT_NAMESPACE = "exempt-namespace"
+    SKIP_LABEL = "skip-label"
+    NO_PROFILE = "no-profile"
+    OWN_CONSTRAINTS = "own-constraints"
+    NOTHING_TO_ADD = "nothing-to-add"
+    NO_SELECTOR = "no-selector"
+
+
+class Injection(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    What a pod's defaults should be.
+
+    Attributes:
+        skip: Why there are none; NONE if there are some.
+        profile: The name of the profile that decided; empty if none did.
+        ours: Indexes of those of the pod's constraints that an earlier call injected.
+        constraints: What should stand there instead, at the end of the list.
+        annotation: How to say so; empty if there is nothing to say.
+        zone_left_out: Whether System's zone constraint was left out, since nodes lack zones.
+    """
+
+    skip: Skip
+    profile: str = ""
+    ours: frozenset[int] = frozenset()
+    constraints: Constraints = ()
+    annotation: str = ""
+    zone_left_out: bool = False
+
+
+def reason_to_leave_alone(pod: PodTemplate, namespace: str, policy: Policy) -> Skip:
+    """Why a pod's constraints are not ours to change, whatever the profiles say."""
+    if Gate.DEFAULTS not in policy.gates or Gate.EVEN_PODS_SPREAD not in policy.gates:
+        return Skip.GATE_OFF
+    if namespace in policy.exempt_namespaces:
+        return Skip.EXEMPT_NAMESPACE
+    if pod.spec is None or pod.metadata is None:
+        return Skip.NO_SPEC
+    return _mark(pod.metadata, pod.spec)
+
+
+def _mark(metadata: ObjectMeta, spec: PodSpec) -> Skip:
+    if MIRROR_ANNOTATION in metadata.annotations:
+        return Skip.MIRROR_POD
+    if spec.node_name:
+        return Skip.BOUND
+    return Skip.SKIP_LABEL if metadata.labels.get(SKIP_LABEL) == "true" else Skip.NONE
+
+
+def profile_of(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Profile | None:
+    """The first profile that fits a pod."""
+    labels = facts.namespace_labels(namespace) if policy.needs_namespaces else None
+    for profile in policy.profiles:
+        if profile.fits(pod, labels):
+            return profile
+    return None
+
+
+def complete_selectors(
+    constraints: Constraints, pod: PodTemplate, namespace: str, facts: Facts
+) -> Constraints:
+    """
+    Fill in the null selectors of a pod's own constraints, never an empty one.
+
+    One whose matchLabelKeys would then name a selected key is left as it is: the API server of
+    some versions refuses such a pair, and the keys are not ours to change.
+    """
+    if all(constraint.label_selector is not None for constraint in constraints):
+        return constraints
+    derived = derive(pod, namespace, facts)
+    if derived is None:
+        return constraints
+    pinned = pinned_keys(derived.selector)
+    return tuple(
+        constraint
+        if constraint.label_selector is not None or pinned.intersection(constraint.match_label_keys)
+        else replace(constraint, label_selector=derived.selector)
+        for constraint in constraints
+    )
+
+
+def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Injection:
+    """
+    Decide a new pod's default constraints.
+
+    Args:
+        pod: The pod as it stands after everything else was done to it.
+        namespace: Where it is created.
+        policy: The profiles and gates in force.
+        facts: The cluster as it is known.
+    """
+    skip = reason_to_leave_alone(pod, namespace, policy)
+    if skip or pod.metadata is None:
+        return Injection(skip=skip)
+    profile = profile_of(pod, namespace, policy, facts)
+    annotation = pod.metadata.annotations.get(provenance.ANNOTATION)
+    ours = provenance.recognise(annotation, pod.constraints)
+    if profile is None:
+        return Injection(skip=Skip.NO_PROFILE, ours=ours)
+    others = tuple(each for i, each in enumerate(pod.constraints) if i not in ours)
+    wanted = _wanted(profile, others)
+    if not wanted:
+        skip = Skip.OWN_CONSTRAINTS if others else Skip.NOTHING_TO_ADD
+        return Injection(skip=skip, profile=profile.name, ours=ours)
+    derived = derive(pod, namespace, facts)
+    if derived is None:
+        return Injection(skip=Skip.NO_SELECTOR, profile=profile.name, ours=ours)
+    spared = _spares_zones(profile, facts)
+    constraints = _selecting(wanted, derived, policy, spared=spared)
+    return Injection(
+        skip=Skip.NONE if constraints else Skip.NOTHING_TO_ADD,
+        profile=profile.name,
+        ours=ours,
+        constraints=constraints,
+        annotation=provenance.describe(profile.name, derived.sources, constraints),
+        zone_left_out=spared,
+    )
+
+
+def _spares_zones(profile: Profile, facts: Facts) -> bool:
+    """
+    Whether System's zone constraint must be left out.
+
+    An explicit constraint makes nodes without the label score last; the scheduler's own System
+    defaults do not, so there must be none while any schedulable node lacks it.
+    """
+    return profile.system and facts.nodes_with(ZONE) < facts.schedulable_nodes()
+
+
+def _wanted(profile: Profile, others: Constraints) -> Constraints:
+    if not others:
+        return profile.constraints
+    if profile.merge is Merge.IF_EMPTY:
+        return ()
+    mentioned = {constraint.topology_key for constraint in others}
+    return tuple(each for each in profile.constraints if each.topology_key not in mentioned)
+
+
+def _selecting(
+    wanted: Constraints, derived: Derived, policy: Policy, *, spared: bool
+) -> Constraints:
+    """The defaults with the derived selector, without what gates hold back or the selector pins."""
+    kept = fieldgates.drop(wanted, None, policy.gates).constraints
+    pinned = pinned_keys(derived.selector)
+    return tuple(
+        replace(
+            each,
+            label_selector=derived.selector,
+            match_label_keys=tuple(key for key in each.match_label_keys if key not in pinned),
+        )
+        for each in kept
+        if not (spared and each.topology_key == ZONE)
+    )

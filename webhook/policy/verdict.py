@@ -1,0 +1,228 @@
+"""
+The verdict on one admission request: the order in which everything is asked, always the same.
+
+1. Subresources, DELETE, CONNECT and kinds without a pod template are allowed untouched.
+2. Fields behind gates that are off are dropped.
+3. Omitted fields are filled in.
+4. Null selectors of a pod's own constraints are completed, where a profile says so.
+5. The API rules deny.
+6. A new pod gets its default constraints.
+
+A verdict is a value; nothing here waits, fails or remembers.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.policy import apiserver, fields, rules
+from webhook.policy.amendments import amend, with_constraints
+from webhook.policy.defaults import Injection, inject
+from webhook.policy.facts import Facts
+from webhook.policy.fieldgates import Drop
+from webhook.policy.fields import aggregate
+from webhook.policy.forecast import forecast
+from webhook.policy.gates import Gate
+from webhook.policy.model import Constraint, PodTemplate
+from webhook.policy.patch import Operation, add, pointer, remove
+from webhook.policy.profiles import Mode, Policy
+from webhook.policy.provenance import ANNOTATION
+from webhook.policy.render import constraint as rendered
+from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
+from webhook.policy.rules import Finding
+from webhook.policy.selectors import merge_match_label_keys
+
+UNPROCESSABLE = 422  # with reason Invalid, as kube-apiserver answers to field errors
+BAD_REQUEST = 400  # with reason BadRequest, as it answers to values of the wrong type
+
+WARNING_CHARACTERS = 256  # kube-apiserver may cut longer ones, pkg/endpoints/filters/warning.go
+
+EXPLAIN = "evenspread validate --explain"  # where a denied user reads on, without a network
+
+LIST = pointer(("spec", "topologySpreadConstraints"))
+ANNOTATIONS = pointer(("metadata", "annotations"))
+OURS = pointer(("metadata", "annotations", ANNOTATION))
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    What to answer, and why.
+
+    Attributes:
+        allowed: Whether the request may go on.
+        patch: What to change; empty in a denial and from the validating hook.
+        code: The HTTP status of a denial: 422, or 400 for an object that cannot be read.
+        message: Why not; empty if it is allowed.
+        warnings: What the user should know, each at most 256 characters.
+        findings: The violations of API rules, also where they do not deny.
+        drops: The fields that gates hold back.
+        injection: What a new pod's defaults are; None if that was not asked.
+        held: What recommend mode held back: ``deny``, ``patch`` or nothing.
+    """
+
+    allowed: bool = True
+    patch: tuple[Operation, ...] = ()
+    code: int = UNPROCESSABLE
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    drops: tuple[Drop, ...] = ()
+    injection: Injection | None = None
+    held: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """``allow``, ``patch``, ``deny``, ``would_deny`` or ``would_patch``, as metrics say it."""
+        if self.held:
+            return f"would_{self.held}"
+        if not self.allowed:
+            return "deny"
+        return "patch" if self.patch else "allow"
+
+
+UNTOUCHED = Verdict()
+"""The verdict on whatever does not concern us."""
+
+
+def judge(request: AdmissionRequest, hook: Hook, policy: Policy, facts: Facts) -> Verdict:
+    """
+    Judge one request.
+
+    Args:
+        request: What is asked.
+        hook: Which of the two webhooks was called.
+        policy: What to enforce and to inject.
+        facts: The cluster as it is known.
+
+    Returns:
+        A verdict whose patch applies to the requested object, and makes it pass the rules.
+    """
+    if request.sub_resource or request.operation not in (CREATE, UPDATE):
+        return UNTOUCHED
+    if request.unreadable:
+        verdict = _unreadable(request)
+    elif request.template is not None:
+        verdict = _judge(request, request.template, hook, policy, facts)
+    else:
+        return UNTOUCHED
+    return (
+        _recommended(verdict, request, policy, facts) if policy.mode is Mode.RECOMMEND else verdict
+    )
+
+
+def _judge(
+    request: AdmissionRequest, pod: PodTemplate, hook: Hook, policy: Policy, facts: Facts
+) -> Verdict:
+    at = apiserver.list_path(request.path or ())
+    unchanged = pod.constraints == request.old_constraints
+    if len(pod.constraints) > rules.MOST_CONSTRAINTS and not unchanged:
+        return _denied(request, [rules.too_many(pod.constraints, at)], ())
+    amended = amend(request, policy, facts)
+    findings = _findings(request, hook, policy, amended.constraints)
+    if findings and not unchanged:
+        return _denied(request, findings, amended.drops)
+    told = tuple(_brief(f"{finding.error} [{finding.rule}]") for finding in findings)
+    if hook is Hook.VALIDATE:
+        return Verdict(warnings=told, findings=tuple(findings)) if findings else UNTOUCHED
+    injection = None
+    if request.creates_pod:
+        amended_pod = with_constraints(pod, amended.constraints)
+        injection = inject(amended_pod, request.namespace, policy, facts)
+    return Verdict(
+        patch=amended.operations + tuple(_injecting(pod, injection)),
+        warnings=amended.warnings + told,
+        findings=tuple(findings),
+        drops=amended.drops,
+        injection=injection,
+    )
+
+
+def _unreadable(request: AdmissionRequest) -> Verdict:
+    """What was stored with a wrong shape must stay scalable and deletable."""
+    if request.operation == UPDATE and request.old_unreadable:
+        return Verdict(warnings=(_brief(request.unreadable),))
+    message = f'{request.kind} "{request.shown_name}" cannot be read: {request.unreadable}'
+    return Verdict(allowed=False, code=BAD_REQUEST, message=message)
+
+
+def _findings(
+    request: AdmissionRequest, hook: Hook, policy: Policy, constraints: tuple[Constraint, ...]
+) -> list[Finding]:
+    """Ask the API rules; what an update leaves as it was, only where nobody else judges it."""
+    old = request.old_constraints
+    unchanged = constraints == old
+    if not constraints or (unchanged and request.built_in):
+        return []
+    judged = constraints
+    if request.creates_pod and hook is Hook.MUTATE and Gate.SELECTOR_MERGE in policy.gates:
+        labels = request.template.labels if request.template else {}
+        judged = merge_match_label_keys(constraints, labels)
+    form = apiserver.form(None if unchanged else old, policy.gates)
+    return rules.check(judged, apiserver.list_path(request.path or ()), form)
+
+
+def _denied(request: AdmissionRequest, findings: list[Finding], drops: tuple[Drop, ...]) -> Verdict:
+    """Word a denial as kube-apiserver does, then name the rules and where to read more."""
+    ids = ",".join(dict.fromkeys(finding.rule for finding in findings))
+    said = aggregate([finding.error for finding in findings])
+    invalid = f'{request.kind} "{request.shown_name}" is invalid: {said}'
+    message = f"{invalid} ({ids}; to read more: {EXPLAIN} {ids})"
+    return Verdict(allowed=False, message=message, findings=tuple(findings), drops=drops)
+
+
+def _injecting(pod: PodTemplate, injection: Injection | None) -> Iterator[Operation]:
+    """The steps from what an earlier call injected, or from nothing, to what should stand there."""
+    if injection is None or pod.metadata is None:
+        return
+    before = tuple(pod.constraints[i] for i in sorted(injection.ours))
+    annotations = pod.metadata.annotations
+    if before != injection.constraints:
+        yield from _replacing(pod.constraints, injection)
+    if injection.annotation and not annotations:
+        yield add(ANNOTATIONS, {ANNOTATION: injection.annotation})
+    elif injection.annotation and annotations.get(ANNOTATION) != injection.annotation:
+        yield add(OURS, injection.annotation)
+    elif injection.ours and not injection.annotation:
+        yield remove(OURS)
+
+
+def _replacing(present: tuple[Constraint, ...], injection: Injection) -> Iterator[Operation]:
+    wanted = [rendered(constraint) for constraint in injection.constraints]
+    if len(present) == len(injection.ours):
+        yield add(LIST, wanted) if wanted else remove(LIST)
+        return
+    for i in sorted(injection.ours, reverse=True):  # from the end, so that indexes stay true
+        yield remove(f"{LIST}/{i}")
+    for each in wanted:
+        yield add(f"{LIST}/-", each)
+
+
+def _recommended(
+    verdict: Verdict, request: AdmissionRequest, policy: Policy, facts: Facts
+) -> Verdict:
+    """Turn what would be done into words."""
+    if not verdict.allowed:
+        said = _brief(f"evenspread would deny this: {verdict.message}")
+        return replace(verdict, allowed=True, message="", warnings=(said,), held="deny")
+    if not verdict.patch:
+        return replace(verdict, warnings=verdict.warnings + forecast(request, policy, facts))
+    warnings = verdict.warnings + tuple(_would_patch(verdict))
+    return replace(verdict, patch=(), warnings=warnings, held="patch")
+
+
+def _would_patch(verdict: Verdict) -> Iterator[str]:
+    injection = verdict.injection
+    if injection and injection.constraints:
+        keys = ", ".join(constraint.topology_key for constraint in injection.constraints)
+        profile = injection.profile
+        yield _brief(f"evenspread would add default constraints of profile {profile}: {keys}")
+    paths = [step.path for step in verdict.patch if step.path != OURS]
+    if not injection or not injection.constraints:
+        yield _brief(f"evenspread would change {', '.join(paths)}")
+
+
+def _brief(text: str) -> str:
+    """A text as kube-apiserver passes it on: it drops warnings with control characters."""
+    line = text if text.isprintable() else fields.quote(text)[1:-1]
+    return line if len(line) <= WARNING_CHARACTERS else f"{line[: WARNING_CHARACTERS - 3]}..."
