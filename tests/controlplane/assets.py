@@ -33,29 +33,26 @@ class AssetsError(Exception):
 @dataclass(frozen=True, slots=True)
 class Assets:
     """
-    A folder with programs of a control plane, as ``KUBEBUILDER_ASSETS`` means it.
+    A folder with every program of COMPONENTS, as ``KUBEBUILDER_ASSETS`` means it.
 
-    Attributes:
-        folder: Holds executables named as in COMPONENTS; a folder made for other users of
-            ``KUBEBUILDER_ASSETS`` may lack the controller-manager and the scheduler.
+    Raises:
+        AssetsError: One is missing. Folders made for other users of ``KUBEBUILDER_ASSETS`` lack
+            the controller-manager and the scheduler.
     """
 
     folder: Path
 
-    def program(self, component: str) -> Path:
-        """
-        Path of a component's executable.
+    def __post_init__(self) -> None:
+        for component in COMPONENTS:
+            if not os.access(self.program(component), os.X_OK):
+                raise AssetsError(
+                    f"{self.folder} has no {component}: add it, or unset KUBEBUILDER_ASSETS and "
+                    "run `make envtest`"
+                )
 
-        Raises:
-            AssetsError: The folder has none.
-        """
-        path = self.folder / component
-        if not os.access(path, os.X_OK):
-            raise AssetsError(
-                f"{self.folder} has no {component}: run `make envtest` and unset "
-                "KUBEBUILDER_ASSETS, or add the program there"
-            )
-        return path
+    def program(self, component: str) -> Path:
+        """Path of a component's executable."""
+        return self.folder / component
 
 
 def chosen_version(environment: Mapping[str, str]) -> str:
@@ -98,7 +95,7 @@ def locate(environment: Mapping[str, str] = os.environ) -> Assets:
     The control plane to test with: ``KUBEBUILDER_ASSETS``, else what ``make envtest`` built.
 
     Raises:
-        AssetsError: There is none, or an unknown version is asked for.
+        AssetsError: There is none, it is incomplete, or an unknown version is asked for.
     """
     given = environment.get("KUBEBUILDER_ASSETS")
     if given:

@@ -8,22 +8,26 @@ from tests.controlplane import assets, build
 from tests.controlplane.assets import COMPONENTS, DEFAULT_VERSION, Assets, AssetsError
 
 
+def programs(folder: Path) -> Path:
+    """A folder with all components, as far as one can see without running them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for component in COMPONENTS:
+        (folder / component).touch(mode=0o755)
+    return folder
+
+
 def test_kubebuilder_assets_come_first(tmp_path: Path) -> None:
-    found = assets.locate({"KUBEBUILDER_ASSETS": str(tmp_path)})
+    found = assets.locate({"KUBEBUILDER_ASSETS": str(programs(tmp_path))})
 
     assert found == Assets(tmp_path)
+    assert found.program("etcd") == tmp_path / "etcd"
 
 
 def test_a_folder_without_a_component_is_told(tmp_path: Path) -> None:
-    with pytest.raises(AssetsError, match="has no kube-scheduler: run `make envtest`"):
-        Assets(tmp_path).program("kube-scheduler")
+    (programs(tmp_path) / "kube-scheduler").unlink()
 
-
-def test_a_component_is_an_executable_of_the_folder(tmp_path: Path) -> None:
-    etcd = tmp_path / "etcd"
-    etcd.touch(mode=0o755)
-
-    assert Assets(tmp_path).program("etcd") == etcd
+    with pytest.raises(AssetsError, match="has no kube-scheduler: add it, or unset"):
+        assets.locate({"KUBEBUILDER_ASSETS": str(tmp_path)})
 
 
 def test_an_unknown_version_is_told_with_the_known_ones() -> None:
@@ -63,8 +67,7 @@ def test_a_build_that_is_there_is_taken_in_silence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    there = assets.built_folder(DEFAULT_VERSION)
-    there.mkdir(parents=True)
+    there = programs(assets.built_folder(DEFAULT_VERSION))
 
     assert build.ensure_built(DEFAULT_VERSION) == there
     assert assets.locate({}) == Assets(there)
