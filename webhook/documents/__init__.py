@@ -1,0 +1,17 @@
+"""Documents of YAML and JSON, read from files as kubectl reads them, each with its place."""
+
+from webhook.documents.document import Document, expand, parse
+from webhook.documents.files import Skipped, read_documents, read_file
+from webhook.documents.lines import Path
+from webhook.documents.yaml import is_object
+
+__all__ = [
+    "Document",
+    "Path",
+    "Skipped",
+    "expand",
+    "is_object",
+    "parse",
+    "read_documents",
+    "read_file",
+]

@@ -1,0 +1,196 @@
+"""
+Documents and their places: a text becomes documents, a ``List`` becomes its objects.
+
+A text holds YAML documents between ``---`` lines, or JSON documents one after the other, or both.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from webhook.documents.lines import Lines, Path
+from webhook.documents.yaml import is_object, load
+from webhook.errors import ManifestError
+
+_separator = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_starts_as_json = re.compile(r"\s*(\{\s*[\"}]|\[)").match
+_content = re.compile(r"\S").search
+_scanner = json.JSONDecoder()
+
+
+class Document(msgspec.Struct, frozen=True):
+    """
+    One document, or one object of a ``List``, and its place.
+
+    Attributes:
+        source: The file as it was found, or ``stdin``.
+        value: Of JSON's types; not to be changed, since parts of it may be shared.
+        path: Where it stands in its document; empty unless a ``List`` holds it.
+    """
+
+    source: str
+    value: Any
+    lines: Lines
+    path: Path = ()
+
+    @property
+    def api_version(self) -> str:
+        """Its ``apiVersion``; empty if it has none that is a string."""
+        return _text(self.value, "apiVersion")
+
+    @property
+    def kind(self) -> str:
+        """Its ``kind``; empty if it has none that is a string."""
+        return _text(self.value, "kind")
+
+    @property
+    def name(self) -> str:
+        """Its ``metadata.name``; empty if it has none that is a string."""
+        return _text(_member(self.value, "metadata"), "name")
+
+    @property
+    def namespace(self) -> str:
+        """Its ``metadata.namespace``; empty if it has none that is a string."""
+        return _text(_member(self.value, "metadata"), "namespace")
+
+    def line(self, path: Path = ()) -> int:
+        """Give the line of a value in it, or of the nearest one around that, from 1."""
+        return self.lines.line(self.path + path)
+
+    def place(self, path: Path = ()) -> str:
+        """Write file and line as compilers do."""
+        return f"{self.source}:{self.line(path)}"
+
+    def error(self, problem: str, path: Path = ()) -> ManifestError:
+        """Say what is wrong with a value in it."""
+        return ManifestError(self.source, self.line(path), problem)
+
+
+def parse(
+    text: str, source: str, *, unique_keys: bool = False
+) -> Iterator[Document | ManifestError]:
+    """
+    Read every document of a text that can be read.
+
+    Args:
+        source: For places.
+        unique_keys: Whether a key that stands twice in YAML is an error; else, and in JSON always,
+            the last one counts.
+
+    Yields:
+        Documents of any value, and what is wrong with the others. Empty ones are left out.
+    """
+    for chunk, first in _chunks(text):
+        if _starts_as_json(chunk):
+            yield from _json(chunk, source, first, unique_keys=unique_keys)
+            continue
+        read = _yaml(chunk, source, first, unique_keys=unique_keys)
+        if isinstance(read, ManifestError) or read.value is not None:
+            yield read
+
+
+def expand(document: Document) -> Iterator[Document]:
+    """
+    Take the objects out of a ``List``, also out of lists in lists; leave anything else as it is.
+
+    An item of a typed list, as ``PodList``, has no kind of its own in the API; it gets that of the
+    list.
+    """
+    pending = [iter((document,))]
+    while pending:
+        inner = next(pending[-1], None)
+        if inner is None:
+            pending.pop()
+        elif _is_list(inner.value):
+            pending.append(_items(inner))
+        else:
+            yield inner
+
+
+def _is_list(value: Any) -> bool:
+    return (
+        _text(value, "kind").endswith("List")
+        and "items" in value
+        and isinstance(value["items"], list | None)
+    )
+
+
+def _items(document: Document) -> Iterator[Document]:
+    shared: dict[str, Any] = {}
+    if kind := document.kind.removesuffix("List"):
+        shared = {"apiVersion": document.api_version, "kind": kind}
+    for index, item in enumerate(document.value["items"] or ()):
+        value = shared | item if is_object(item) and "kind" not in item else item
+        yield Document(document.source, value, document.lines, (*document.path, "items", index))
+
+
+def _chunks(text: str) -> Iterator[tuple[str, int]]:
+    """Split at ``---``, which starts a line nowhere but between documents, and count lines."""
+    start, first = 0, 1
+    for found in _separator.finditer(text):
+        chunk = text[start : found.start()]
+        if not _only_directives(chunk):
+            yield chunk, first
+        first += text.count("\n", start, found.end())
+        start = found.end()
+    yield text[start:] if start else text, first
+
+
+def _only_directives(chunk: str) -> bool:
+    return all(line[:1] in "%#" for line in chunk.splitlines())
+
+
+def _yaml(text: str, source: str, first: int, *, unique_keys: bool) -> Document | ManifestError:
+    try:
+        value = load(text, source, first, unique_keys=unique_keys)
+    except ManifestError as error:
+        return error
+    return Document(source, value, Lines(text, first))
+
+
+def _json(
+    text: str, source: str, first: int, *, unique_keys: bool
+) -> Iterator[Document | ManifestError]:
+    try:
+        yield Document(source, msgspec.json.decode(text), Lines(text, first))
+    except (msgspec.DecodeError, RecursionError):
+        read = _yaml(text, source, first, unique_keys=unique_keys)
+        if isinstance(read, Document):
+            yield read
+        else:
+            yield from _json_stream(text, source, first)
+
+
+def _json_stream(text: str, source: str, first: int) -> Iterator[Document | ManifestError]:
+    """Read one JSON document after the other; after a broken one go on where a line starts one."""
+    end = 0
+    while found := _content(text, end):
+        start = found.start()
+        line = first + text.count("\n", 0, start)
+        try:
+            _, end = _scanner.raw_decode(text, start)
+            part = text[start:end]
+            yield Document(source, msgspec.json.decode(part), Lines(part, line))
+        except json.JSONDecodeError as error:
+            yield ManifestError(source, first + error.lineno - 1, f"no valid JSON: {error.msg}")
+            end = _next_object(text, max(error.pos, start + 1))
+        except (msgspec.DecodeError, RecursionError) as error:
+            yield ManifestError(source, line, f"no valid JSON: {error}")
+            end = _next_object(text, start + 1)
+
+
+def _next_object(text: str, start: int) -> int:
+    found = text.find("\n{", start)
+    return len(text) if found < 0 else found
+
+
+def _member(value: Any, key: str) -> Any:
+    return value.get(key) if is_object(value) else None
+
+
+def _text(value: Any, key: str) -> str:
+    member = _member(value, key)
+    return member if isinstance(member, str) else ""
