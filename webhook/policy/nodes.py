@@ -95,6 +95,10 @@ class Obstacle(NamedTuple):
     about: str = ""
 
 
+_CORDON = Obstacle(Reason.CORDON)
+_AFFINITY = Obstacle(Reason.AFFINITY)  # one for all nodes: it is remembered for thousands of them
+
+
 def refusal(node: Node, demands: Demands) -> Obstacle | None:
     """
     Why the filters besides PodTopologySpread would reject a node; None if they would not.
@@ -103,7 +107,7 @@ def refusal(node: Node, demands: Demands) -> Obstacle | None:
     and pod affinity are not modelled.
     """
     if node.unschedulable and untolerated((UNSCHEDULABLE,), demands.tolerations or ()):
-        return Obstacle(Reason.CORDON)
+        return _CORDON
     return obstacle(node, demands)
 
 
@@ -113,7 +117,7 @@ def obstacle(node: Node, demands: Demands) -> Obstacle | None:
         taint = untolerated(node.taints, demands.tolerations)
         if taint is not None:
             return Obstacle(Reason.TAINT, render_taint(taint))
-    return None if admits(demands, node) else Obstacle(Reason.AFFINITY)
+    return None if admits(demands, node) else _AFFINITY
 
 
 def admits(demands: Demands, node: Node) -> bool:
