@@ -11,7 +11,6 @@ import itertools
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from tests.controlplane.credentials import Credentials
 from tests.controlplane.etcd import Etcd
 from tests.controlplane.options import Options
 from tests.controlplane.processes import Process
+from tests.controlplane.scratch import new_folder
 from tests.controlplane.waiting import until
 
 TOKEN_LIFE_S = 3600  # of a ServiceAccount's token: longer than any test; 600 is the least allowed
@@ -37,7 +37,8 @@ class ControlPlane:
 
     Attributes:
         options: What it is now; restart() changes them.
-        folder: Data, credentials and logs; removed by stop().
+        folder: Data, credentials and logs; removed by stop(), or by the next control plane if
+            this process is killed.
         etcd: The store.
         apiserver: The API server that ``api`` and ``kubectl`` ask.
         api: A client with the rights of a cluster admin.
@@ -45,7 +46,7 @@ class ControlPlane:
 
     def __init__(self, assets: Assets, options: Options | None = None) -> None:
         self.options = options or Options()
-        self.folder = Path(tempfile.mkdtemp(prefix="evenspread-controlplane-"))
+        self.folder = new_folder()
         atexit.register(self.stop)
         self._assets = assets
         self._credentials = Credentials(self.folder)

@@ -1,31 +1,18 @@
 """The control plane does what tests rely on: it is real, it can be broken, and it ends."""
 
-import asyncio
-import base64
-import socket
-import ssl
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
-import trustme
-from aiohttp import web
 
-from tests.controlplane import kubelet, webhooks
+from tests.controlplane import kubelet
 from tests.controlplane.api import ApiError, Json
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane, KubectlError
 from tests.controlplane.waiting import until
 
-LONGEST_START_S = 60.0
-"""Start of everything on two cores that others use too; alone it takes 3 to 4 s."""
 
-
-def configmap(namespace: str, name: str = "it", **labels: str) -> Json:
-    metadata = {"name": name, "namespace": namespace, "labels": labels}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+def configmap(name: str) -> Json:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
 
 
 def deployment(namespace: str, *, replicas: int, node: str) -> Json:
@@ -55,9 +42,6 @@ def bound(plane: ControlPlane, namespace: str, count: int) -> list[Json]:
         return found if len(found) == count else None
 
     return until(enough, f"{count} bound pods")
-
-
-# --- all components ---
 
 
 def test_pods_of_a_deployment_are_created_and_bound(control_plane: ControlPlane) -> None:
@@ -128,7 +112,7 @@ def test_a_service_account_has_the_rights_that_rbac_gives(control_plane: Control
 
 
 def test_a_failure_of_the_api_carries_its_causes(control_plane: ControlPlane) -> None:
-    wrong = configmap("default", "Not a name")
+    wrong = configmap("Not a name")
 
     with pytest.raises(ApiError, match="422 Invalid") as failed:
         control_plane.api.create(wrong)
@@ -136,28 +120,26 @@ def test_a_failure_of_the_api_carries_its_causes(control_plane: ControlPlane) ->
     assert failed.value.body["details"]["causes"][0]["field"] == "metadata.name"
 
 
-# --- parts of it, and other behaviour ---
-
-
 def test_an_upgrade_half_done_has_the_gates_of_both_versions(
     new_control_plane: NewControlPlane,
 ) -> None:
-    plane = new_control_plane(controllers=False, scheduler=False, emulated_version="1.33")
+    gate = "MatchLabelKeysInPodTopologySpreadSelectorMerge"
+    plane = new_control_plane(
+        controllers=False, scheduler=False, emulated_version="1.34", feature_gates={gate: False}
+    )
     old = plane.apiserver
-    new = plane.add_apiserver(emulated_version=None)
-    gate = "MatchLabelKeysInPodTopologySpreadSelectorMerge"  # since 1.34
+    new = plane.add_apiserver(emulated_version=None, feature_gates={})
 
-    stored = new.api.create(configmap("default", "shared"))
+    stored = new.api.create(configmap("shared"))
 
     assert old.api.read(stored) == stored
-    assert old.api.call("GET", "/version")["emulationMinor"] == "33"
+    assert old.api.call("GET", "/version")["emulationMinor"] == "34"
     assert old.metric("kubernetes_feature_enabled", name=gate) == 0
     assert new.metric("kubernetes_feature_enabled", name=gate) == 1
 
-    plane.restart("kube-apiserver", emulated_version="1.34", feature_gates={gate: False})
+    plane.restart("kube-apiserver", emulated_version=None, feature_gates={})
 
-    assert old.api.call("GET", "/version")["emulationMinor"] == "34"
-    assert old.metric("kubernetes_feature_enabled", name=gate) == 0
+    assert old.metric("kubernetes_feature_enabled", name=gate) == 1
 
 
 def test_the_api_server_alone_takes_what_it_is_configured_with(
@@ -200,15 +182,12 @@ def test_the_api_server_alone_takes_what_it_is_configured_with(
     )
 
 
-# --- breaking it ---
-
-
 def test_it_survives_the_loss_of_components(new_control_plane: NewControlPlane) -> None:
     plane = new_control_plane()
-    kept = plane.api.create(configmap("default", "kept"))
+    kept = plane.api.create(configmap("kept"))
 
     plane.process("kube-apiserver").kill()
-    with pytest.raises(OSError, match=r".*"):
+    with pytest.raises(ConnectionRefusedError):
         plane.api.read(kept)
     plane.restart("kube-apiserver")
     assert plane.api.read(kept) == kept
@@ -227,8 +206,8 @@ def test_it_survives_the_loss_of_components(new_control_plane: NewControlPlane) 
 
 def test_a_watch_from_before_a_compaction_is_gone(new_control_plane: NewControlPlane) -> None:
     plane = new_control_plane(controllers=False, scheduler=False)
-    old = plane.api.create(configmap("default", "old"))["metadata"]["resourceVersion"]
-    plane.api.create(configmap("default", "new"))
+    old = plane.api.create(configmap("old"))["metadata"]["resourceVersion"]
+    plane.api.create(configmap("new"))
 
     compacted = plane.etcd.compact()
     plane.restart("kube-apiserver")
@@ -246,125 +225,5 @@ def test_nothing_is_left_of_it(new_control_plane: NewControlPlane) -> None:
 
     plane.stop()
 
-    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)  # reaped as well
     assert not plane.folder.exists()
-
-
-# --- webhooks ---
-
-
-@dataclass
-class Hook:
-    """A server of one webhook that allows everything, and remembers what it was asked."""
-
-    port: int
-    ca_bundle: str
-    asked: list[Json] = field(default_factory=list[Json])
-
-    @property
-    def names(self) -> list[str]:
-        return [review["request"]["name"] for review in self.asked]
-
-    async def answer(self, request: web.Request) -> web.Response:
-        review: Json = await request.json()
-        self.asked.append(review)
-        response = {"uid": review["request"]["uid"], "allowed": True, "warnings": ["was asked"]}
-        kind = {"apiVersion": review["apiVersion"], "kind": review["kind"]}
-        return web.json_response({**kind, "response": response})
-
-
-@pytest.fixture
-async def hook() -> AsyncIterator[Hook]:
-    authority = trustme.CA()
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1", "hook.hooks.svc").configure_cert(tls)
-    listening = socket.create_server(("127.0.0.1", 0))
-    bundle = base64.b64encode(authority.cert_pem.bytes()).decode()
-    hook = Hook(listening.getsockname()[1], bundle)
-    app = web.Application()
-    app.router.add_post("/validate", hook.answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.SockSite(runner, listening, ssl_context=tls).start()
-    yield hook
-    await runner.cleanup()
-
-
-def configuration(name: str) -> Json:
-    """As a chart renders it: by service reference, without a caBundle."""
-    service: dict[str, Any] = {"name": "hook", "namespace": "hooks", "path": "/validate"}
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
-    return {
-        "apiVersion": webhooks.VERSION,
-        "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": name},
-        "webhooks": [
-            {
-                "name": f"{name}.evenspread.test",
-                "clientConfig": {"service": service},
-                "rules": [{**rule, "operations": ["CREATE"]}],
-                "objectSelector": {"matchLabels": {"hook": name}},
-                "failurePolicy": "Fail",
-                "sideEffects": "None",
-                "admissionReviewVersions": ["v1"],
-            }
-        ],
-    }
-
-
-def created_under(plane: ControlPlane, configuration: Json) -> tuple[str, ...]:
-    """Warnings for an object created as soon as a configuration is in force, then removed."""
-    name = configuration["metadata"]["name"]
-    plane.api.create(configuration)
-    try:
-        webhooks.settle(plane.api)
-        obj = configmap("default", name, hook=name)
-        reply = plane.api.request("POST", plane.api.collection_of(obj), obj)
-        assert reply.status == 201, reply.body
-        return reply.warnings
-    finally:
-        plane.api.delete(configuration)
-        webhooks.settle(plane.api)
-
-
-async def test_a_webhook_is_called_by_url(control_plane: ControlPlane, hook: Hook) -> None:
-    url = f"https://127.0.0.1:{hook.port}"
-    by_url = webhooks.by_url(configuration("by-url"), url, hook.ca_bundle)
-
-    warnings = await asyncio.to_thread(created_under, control_plane, by_url)
-
-    assert warnings == ("was asked",)
-    assert hook.names == ["by-url"]
-
-
-async def test_a_webhook_is_called_by_its_service(control_plane: ControlPlane, hook: Hook) -> None:
-    def register() -> tuple[str, ...]:
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "hooks"}}
-        service: Json = {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": {"name": "hook", "namespace": "hooks"},
-            "spec": {"selector": {"app": "hook"}, "ports": [{"port": 443}]},
-        }
-        control_plane.api.create(namespace)
-        control_plane.api.create(webhooks.external_name(service))
-        by_service = webhooks.by_service(configuration("by-service"), hook.port, hook.ca_bundle)
-        return created_under(control_plane, by_service)
-
-    warnings = await asyncio.to_thread(register)
-
-    assert warnings == ("was asked",)
-    assert hook.names == ["by-service"]
-
-
-async def test_a_deleted_webhook_is_not_called_after_settling(
-    control_plane: ControlPlane, hook: Hook
-) -> None:
-    url = f"https://127.0.0.1:{hook.port}"
-    by_url = webhooks.by_url(configuration("deleted"), url, hook.ca_bundle)
-    await asyncio.to_thread(created_under, control_plane, by_url)
-
-    later = configmap("default", "after-deletion", hook="deleted")
-    await asyncio.to_thread(control_plane.api.create, later)
-
-    assert hook.names == ["deleted"]

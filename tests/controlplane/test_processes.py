@@ -39,8 +39,12 @@ def sleeper(tmp_path: Path) -> Iterator[Process]:
     process.kill()
 
 
-def exists(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
+def runs(pid: int) -> bool:
+    """False as well for one that has ended, and waits to be reaped by an init of its own pace."""
+    try:
+        return bool(Path(f"/proc/{pid}/cmdline").read_bytes())
+    except OSError:
+        return False
 
 
 @pytest.mark.parametrize("ending", ENDINGS.values(), ids=ENDINGS.keys())
@@ -56,7 +60,7 @@ def test_a_process_ends_with_the_one_that_started_it(ending: str, tmp_path: Path
     )
 
     pid = int(starter.stdout)
-    until(lambda: not exists(pid), f"process {pid} to be gone")
+    until(lambda: not runs(pid), f"process {pid} to be gone")
 
 
 def test_kill_waits_until_it_is_gone(sleeper: Process) -> None:
@@ -66,7 +70,7 @@ def test_kill_waits_until_it_is_gone(sleeper: Process) -> None:
     sleeper.kill()
 
     assert not sleeper.alive
-    assert not exists(pid)
+    assert not runs(pid)
 
 
 def test_a_killed_process_can_be_started_again(sleeper: Process) -> None:

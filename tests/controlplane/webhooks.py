@@ -27,15 +27,14 @@ def by_url(configuration: Json, url: str, ca_bundle: str | None = None) -> Json:
     offered because it is loopback, and no Service is looked up. by_service() is closer.
 
     Args:
-        configuration: A Mutating- or ValidatingWebhookConfiguration.
+        configuration: A Mutating- or ValidatingWebhookConfiguration with Service references.
         url: Such as ``https://127.0.0.1:20001``, without a path.
         ca_bundle: Base64 of PEM certificates to trust; None: what the configuration has.
     """
     changed = copy.deepcopy(configuration)
     for webhook in changed["webhooks"]:
         client = webhook["clientConfig"]
-        path = client.pop("service", {}).get("path", "")
-        client.setdefault("url", url + path)
+        client["url"] = url + client.pop("service").get("path", "")
         if ca_bundle is not None:
             client["caBundle"] = ca_bundle
     return changed
