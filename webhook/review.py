@@ -172,9 +172,9 @@ def audit_annotations(verdict: Verdict) -> dict[str, str]:
     """What the API server's audit log keeps of a verdict; the same for the same verdict."""
     annotations: dict[str, str] = {}
     injection = verdict.injection
-    if injection is not None and injection.constraints:
+    if injection is not None and injection.entries:
         annotations["profile"] = injection.profile
-        annotations["injected"] = ",".join(each.topology_key for each in injection.constraints)
+        annotations["injected"] = ",".join(injection.keys)
     if verdict.drops:
         annotations["dropped"] = ",".join(dict.fromkeys(drop.gate for drop in verdict.drops))
     if verdict.findings and (not verdict.allowed or verdict.held):

@@ -10,12 +10,13 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy import fieldgates, provenance
+from webhook.policy import fieldgates, provenance, render
 from webhook.policy.derivation import Derived, derive, pinned_keys
 from webhook.policy.facts import Facts
 from webhook.policy.gates import Gate
 from webhook.policy.model import Constraint, ObjectMeta, PodSpec, PodTemplate
 from webhook.policy.profiles import ZONE, Merge, Policy, Profile
+from webhook.policy.provenance import Provenance
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # core/v1 annotation_key_constants.go
 SKIP_LABEL = "evenspread.io/skip"
@@ -39,6 +40,21 @@ class Skip(StrEnum):
     NO_SELECTOR = "no-selector"
 
 
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """
+    One constraint to inject.
+
+    Attributes:
+        constraint: The profile's, without the selector.
+        written: As it shall stand in the pod, selector and all, in JSON.
+        digest: By which it is recognised later.
+    """
+
+    constraint: Constraint
+    written: msgspec.Raw
+    digest: str
+
+
 class Injection(msgspec.Struct, frozen=True, kw_only=True):
     """
     What a pod's defaults should be.
@@ -46,18 +62,23 @@ class Injection(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         skip: Why there are none; NONE if there are some.
         profile: The name of the profile that decided; empty if none did.
-        ours: Indexes of those of the pod's constraints that an earlier call injected.
-        constraints: What should stand there instead, at the end of the list.
+        ours: Those of the pod's constraints that an earlier call injected: index -> digest.
+        entries: What should stand there instead, at the end of the list.
         annotation: How to say so; empty if there is nothing to say.
         zone_left_out: Whether System's zone constraint was left out, since nodes lack zones.
     """
 
     skip: Skip
     profile: str = ""
-    ours: frozenset[int] = frozenset()
-    constraints: Constraints = ()
+    ours: dict[int, str] = msgspec.field(default_factory=dict[int, str])
+    entries: tuple[Entry, ...] = ()
     annotation: str = ""
     zone_left_out: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The topology keys of what is injected, in order."""
+        return tuple(entry.constraint.topology_key for entry in self.entries)
 
 
 def reason_to_leave_alone(pod: PodTemplate, namespace: str, policy: Policy) -> Skip:
@@ -138,15 +159,22 @@ def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> In
     if derived is None:
         return Injection(skip=Skip.NO_SELECTOR, profile=profile.name, ours=ours)
     spared = _spares_zones(profile, facts)
-    constraints = _selecting(wanted, derived, policy, spared=spared)
+    entries = _selecting(wanted, derived, policy, spared=spared)
     return Injection(
-        skip=Skip.NONE if constraints else Skip.NOTHING_TO_ADD,
+        skip=Skip.NONE if entries else Skip.NOTHING_TO_ADD,
         profile=profile.name,
         ours=ours,
-        constraints=constraints,
-        annotation=provenance.describe(profile.name, derived.sources, constraints),
+        entries=entries,
+        annotation=_describe(profile, derived, entries) if entries else "",
         zone_left_out=spared,
     )
+
+
+def _describe(profile: Profile, derived: Derived, entries: tuple[Entry, ...]) -> str:
+    keys = tuple(entry.constraint.topology_key for entry in entries)
+    digests = ",".join(entry.digest for entry in entries)
+    told = Provenance(profile.name, derived.sources, keys, digests)
+    return render.encode(told).decode()
 
 
 def _spares_zones(profile: Profile, facts: Facts) -> bool:
@@ -170,16 +198,24 @@ def _wanted(profile: Profile, others: Constraints) -> Constraints:
 
 def _selecting(
     wanted: Constraints, derived: Derived, policy: Policy, *, spared: bool
-) -> Constraints:
+) -> tuple[Entry, ...]:
     """The defaults with the derived selector, without what gates hold back or the selector pins."""
-    kept = fieldgates.drop(wanted, None, policy.gates).constraints
-    pinned = pinned_keys(derived.selector)
+    selector = render.encode(render.selector(derived.selector)) + b"}"
     return tuple(
-        replace(
-            each,
-            label_selector=derived.selector,
-            match_label_keys=tuple(key for key in each.match_label_keys if key not in pinned),
-        )
-        for each in kept
+        _entry(_unpinned(each, derived), selector)
+        for each in fieldgates.drop(wanted, None, policy.gates).constraints
         if not (spared and each.topology_key == ZONE)
     )
+
+
+def _unpinned(constraint: Constraint, derived: Derived) -> Constraint:
+    if not constraint.match_label_keys:
+        return constraint
+    pinned = pinned_keys(derived.selector)
+    keys = tuple(key for key in constraint.match_label_keys if key not in pinned)
+    return replace(constraint, match_label_keys=keys)
+
+
+def _entry(constraint: Constraint, selector: bytes) -> Entry:
+    written = render.opening(constraint) + selector
+    return Entry(constraint, msgspec.Raw(written), provenance.digest(written))

@@ -58,11 +58,11 @@ def forecast(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[s
         return ()
     pod = PodTemplate(_metadata(request, template), template.spec)
     injection = inject(pod, request.namespace, policy, _Owned(facts, template.labels))
-    if not injection.constraints:
+    if not injection.entries:
         return ()
     told = ", ".join(
         f"{each.topology_key} (maxSkew {each.max_skew}, {each.when_unsatisfiable})"
-        for each in injection.constraints
+        for each in (entry.constraint for entry in injection.entries)
     )
     return (f"evenspread would give its pods the defaults of profile {injection.profile}: {told}",)
 

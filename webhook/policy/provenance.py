@@ -6,7 +6,7 @@ injected constraint is recognised by its own digest: what another webhook adds, 
 is never taken for ours.
 """
 
-from hashlib import blake2b
+from binascii import crc32
 
 import msgspec
 
@@ -14,8 +14,6 @@ from webhook.policy import render
 from webhook.policy.model import Constraint
 
 ANNOTATION = "evenspread.io/defaults"
-
-DIGEST_BYTES = 6  # 2**48: by chance no two of a pod's few constraints share one
 
 
 class Provenance(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -35,21 +33,10 @@ class Provenance(msgspec.Struct, frozen=True, rename="camel", gc=False):
     hash: str
 
 
-_encoder = msgspec.json.Encoder()
-_canonical = msgspec.json.Encoder(order="sorted")
 _decoder = msgspec.json.Decoder(Provenance)
 
 
-def describe(profile: str, sources: tuple[str, ...], injected: tuple[Constraint, ...]) -> str:
-    """The annotation for what was injected; empty if nothing was."""
-    if not injected:
-        return ""
-    keys = tuple(constraint.topology_key for constraint in injected)
-    digests = ",".join(map(digest, injected))
-    return _encoder.encode(Provenance(profile, sources, keys, digests)).decode()
-
-
-def recognise(annotation: str | None, constraints: tuple[Constraint, ...]) -> frozenset[int]:
+def recognise(annotation: str | None, constraints: tuple[Constraint, ...]) -> dict[int, str]:
     """
     Which constraints of a pod are ours.
 
@@ -58,18 +45,23 @@ def recognise(annotation: str | None, constraints: tuple[Constraint, ...]) -> fr
         constraints: The pod's list.
 
     Returns:
-        Indexes; empty if the annotation is absent or not of our form.
+        Index -> digest, in order; empty if the annotation is absent or not of our form.
     """
     if not annotation or not constraints:
-        return frozenset()
+        return {}
     try:
         digests = frozenset(_decoder.decode(annotation).hash.split(","))
     except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return frozenset()
-    return frozenset(i for i, each in enumerate(constraints) if digest(each) in digests)
+        return {}
+    present = (digest(render.encode(render.constraint(each))) for each in constraints)
+    return {i: each for i, each in enumerate(present) if each in digests}
 
 
-def digest(constraint: Constraint) -> str:
-    """A short text that is the same for equal constraints, and for others is not."""
-    written = _canonical.encode(render.constraint(constraint))
-    return blake2b(written, digest_size=DIGEST_BYTES).hexdigest()
+def digest(written: bytes) -> str:
+    """
+    A short text for a constraint as it is written, the same for equal ones.
+
+    A checksum is enough: it tells ours from the few others in the same pod, and who forges one
+    could as well have written the constraint.
+    """
+    return f"{crc32(written):08x}"

@@ -28,7 +28,6 @@ from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.patch import Operation, add, pointer, remove
 from webhook.policy.profiles import Mode, Policy
 from webhook.policy.provenance import ANNOTATION
-from webhook.policy.render import constraint as rendered
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.rules import Finding
 from webhook.policy.selectors import merge_match_label_keys
@@ -175,10 +174,9 @@ def _injecting(pod: PodTemplate, injection: Injection | None) -> Iterator[Operat
     """The steps from what an earlier call injected, or from nothing, to what should stand there."""
     if injection is None or pod.metadata is None:
         return
-    before = tuple(pod.constraints[i] for i in sorted(injection.ours))
+    if list(injection.ours.values()) != [entry.digest for entry in injection.entries]:
+        yield from _replacing(len(pod.constraints), injection)
     annotations = pod.metadata.annotations
-    if before != injection.constraints:
-        yield from _replacing(pod.constraints, injection)
     if injection.annotation and not annotations:
         yield add(ANNOTATIONS, {ANNOTATION: injection.annotation})
     elif injection.annotation and annotations.get(ANNOTATION) != injection.annotation:
@@ -187,12 +185,12 @@ def _injecting(pod: PodTemplate, injection: Injection | None) -> Iterator[Operat
         yield remove(OURS)
 
 
-def _replacing(present: tuple[Constraint, ...], injection: Injection) -> Iterator[Operation]:
-    wanted = [rendered(constraint) for constraint in injection.constraints]
-    if len(present) == len(injection.ours):
+def _replacing(present: int, injection: Injection) -> Iterator[Operation]:
+    wanted = [entry.written for entry in injection.entries]
+    if present == len(injection.ours):
         yield add(LIST, wanted) if wanted else remove(LIST)
         return
-    for i in sorted(injection.ours, reverse=True):  # from the end, so that indexes stay true
+    for i in reversed(injection.ours):  # from the end, so that indexes stay true
         yield remove(f"{LIST}/{i}")
     for each in wanted:
         yield add(f"{LIST}/-", each)
@@ -213,13 +211,13 @@ def _recommended(
 
 def _would_patch(verdict: Verdict) -> Iterator[str]:
     injection = verdict.injection
-    if injection and injection.constraints:
-        keys = ", ".join(constraint.topology_key for constraint in injection.constraints)
+    if injection and injection.entries:
+        keys = ", ".join(injection.keys)
         profile = injection.profile
         yield _brief(f"evenspread would add default constraints of profile {profile}: {keys}")
-    paths = [step.path for step in verdict.patch if step.path != OURS]
-    if not injection or not injection.constraints:
-        yield _brief(f"evenspread would change {', '.join(paths)}")
+    else:
+        paths = ", ".join(step.path for step in verdict.patch)
+        yield _brief(f"evenspread would change {paths}")
 
 
 def _brief(text: str) -> str:
