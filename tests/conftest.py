@@ -1,3 +1,12 @@
 """What the tests of all packages share."""
 
+import os
+
+from hypothesis import settings
+
 pytest_plugins = ["tests.controlplane.fixtures"]
+
+# A run repeats itself, and no test is timed; HYPOTHESIS_PROFILE=search looks further.
+settings.register_profile("repeat", max_examples=100, deadline=None, derandomize=True)
+settings.register_profile("search", max_examples=2000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))

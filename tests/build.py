@@ -1,0 +1,246 @@
+"""
+Makers of valid values, for tests that care about one thing: whatever is not named is in order.
+
+Objects are made as JSON, as clients write them; ``template`` and ``request`` read them into the
+values that the policy speaks of.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.policy.facts import Service
+from webhook.policy.gates import NEWEST, Gates, Version, resolve
+from webhook.policy.model import (
+    Constraint,
+    GroupKind,
+    LabelSelector,
+    LabelSelectorRequirement,
+    Node,
+    OwnerReference,
+    PodTemplate,
+    group_of,
+)
+from webhook.policy.profiles import HOSTNAME, ZONE, Policy, Profile
+from webhook.policy.request import CREATE, AdmissionRequest
+from webhook.policy.selectors import has_pairs
+from webhook.policy.workloads import BUILT_IN, TemplatePath, Workload
+
+Json: TypeAlias = dict[str, Any]
+
+UID = "7a1d6f0c-3b1c-4a44-9a68-0e3b3c2d1e0f"
+NAMESPACE = "shop"
+
+CONTROLLERS = {
+    "ReplicaSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "ReplicationController": "v1",
+    "Job": "batch/v1",
+}
+"""Kind of a controller -> its API version."""
+
+
+def requirement(key: str, operator: str, *values: str) -> LabelSelectorRequirement:
+    """Make one expression of a selector."""
+    return LabelSelectorRequirement(key=key, operator=operator, values=values)
+
+
+def selector(*expressions: LabelSelectorRequirement, **pairs: str) -> LabelSelector:
+    """Make a selector of expressions and pairs; empty without any."""
+    return LabelSelector(match_labels=pairs, match_expressions=expressions)
+
+
+def constraint(**changes: Any) -> Constraint:
+    """Make a constraint that every API server takes."""
+    good = Constraint(
+        max_skew=1,
+        topology_key=ZONE,
+        when_unsatisfiable="DoNotSchedule",
+        label_selector=selector(app="web"),
+    )
+    return replace(good, **changes)
+
+
+def default(**changes: Any) -> Constraint:
+    """Make a constraint as it stands in a profile: without a selector."""
+    changes = {"when_unsatisfiable": "ScheduleAnyway", "label_selector": None, **changes}
+    return constraint(**changes)
+
+
+def spread(**changes: Any) -> Json:
+    """Make a constraint in JSON."""
+    good: Json = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    return {**good, **changes}
+
+
+def pod(
+    *constraints: Json | None,
+    labels: Json | None = None,
+    annotations: Json | None = None,
+    owner: Json | None = None,
+    **spec: Any,
+) -> Json:
+    """Make a Pod of the application web; members of ``spec`` by name."""
+    metadata: Json = {"name": "web-1", "labels": {"app": "web"} if labels is None else labels}
+    if annotations is not None:
+        metadata["annotations"] = annotations
+    if owner is not None:
+        metadata["ownerReferences"] = [owner]
+    if constraints:
+        spec["topologySpreadConstraints"] = list(constraints)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def owned_by(kind: str = "ReplicaSet", name: str = "web-54f7", **changes: Any) -> Json:
+    """Make the reference to a controller."""
+    api_version = CONTROLLERS.get(kind, "example.io/v1")
+    good = {"apiVersion": api_version, "kind": kind, "name": name, "controller": True}
+    return {**good, **changes}
+
+
+def workload(kind: GroupKind, *constraints: Json | None, owner: Json | None = None) -> Json:
+    """Make an object of a built-in kind around the template of an application web."""
+    inner = pod(*constraints)
+    inner = {"metadata": {"labels": inner["metadata"]["labels"]}, "spec": inner["spec"]}
+    for member in reversed(BUILT_IN[kind]):
+        inner = {member: inner}
+    inner["metadata"] = {"name": "web"}
+    if owner is not None:
+        inner["metadata"]["ownerReferences"] = [owner]
+    version = f"{kind.group}/v1" if kind.group else "v1"
+    return {"apiVersion": version, "kind": kind.kind, **inner}
+
+
+def deployment(*constraints: Json | None) -> Json:
+    """Make a Deployment of the application web."""
+    return workload(GroupKind("apps", "Deployment"), *constraints)
+
+
+def kind_of(obj: Json) -> GroupKind:
+    """Read the kind of an object."""
+    return GroupKind(group_of(obj["apiVersion"]), obj["kind"])
+
+
+def template(obj: Json, path: TemplatePath | None = None) -> PodTemplate:
+    """Read the pod template of an object, through the wire as an API server sends it."""
+    held = msgspec.json.decode(msgspec.json.encode(obj), type=Workload)
+    found = held.pod_template(BUILT_IN[kind_of(obj)] if path is None else path)
+    assert found is not None
+    return found
+
+
+def request(obj: Json, old: Json | None = None, **changes: Any) -> AdmissionRequest:
+    """Make the request to create an object, or to put it in the place of ``old``."""
+    held = msgspec.json.decode(msgspec.json.encode(obj), type=Workload)
+    asked = AdmissionRequest(
+        uid=UID,
+        kind=kind_of(obj),
+        operation=CREATE if old is None else "UPDATE",
+        namespace=NAMESPACE,
+        name=(obj.get("metadata") or {}).get("name") or "",
+        path=BUILT_IN[kind_of(obj)],
+        metadata=held.metadata,
+        template=template(obj),
+        old=None if old is None else template(old),
+    )
+    return replace(asked, **changes)
+
+
+def custom(obj: Json, old: Json | None = None, **changes: Any) -> AdmissionRequest:
+    """Make the request that puts the same template into a kind that Kubernetes does not know."""
+    rollout = GroupKind("argoproj.io", "Rollout")
+    return replace(request(obj, old), kind=rollout, **changes)
+
+
+def review_body(
+    obj: Json | None, old: Json | None = None, *, kind: GroupKind | None = None, **changes: Any
+) -> bytes:
+    """Make the body of a review; members of ``request`` by name, as on the wire."""
+    concerned = kind or kind_of(obj or {"apiVersion": "v1", "kind": "Pod"})
+    good: Json = {
+        "uid": UID,
+        "kind": {"group": concerned.group, "version": "v1", "kind": concerned.kind},
+        "operation": "CREATE" if old is None else "UPDATE",
+        "namespace": NAMESPACE,
+        "name": "web-1",
+        "object": obj,
+        "oldObject": old,
+    }
+    review = {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {**good, **changes},
+    }
+    return msgspec.json.encode(review)
+
+
+def gates(version: Version = NEWEST, **asked: bool) -> Gates:
+    """Make the gates of a version; those asked for by name, GA ones too."""
+    return resolve(version, asked, allow_locked=True)
+
+
+def profile(**changes: Any) -> Profile:
+    """Make a profile of one soft default per zone and one per node."""
+    constraints = (default(), default(topology_key=HOSTNAME, max_skew=2))
+    return replace(Profile(name="cluster", constraints=constraints), **changes)
+
+
+def policy(*profiles: Profile, **changes: Any) -> Policy:
+    """Make the policy of the newest version, with these profiles."""
+    return replace(Policy(gates=gates(), profiles=profiles), **changes)
+
+
+@dataclass
+class FakeFacts:
+    """
+    A cluster in lists, asked by looking at everything.
+
+    Attributes:
+        services_of: Namespace -> its Services, in any order.
+        owners: Namespace, API version, kind and name -> selector.
+        namespaces: Namespace -> its labels.
+        nodes: In any order.
+    """
+
+    services_of: Mapping[str, Sequence[Service]] = field(default_factory=dict)
+    owners: Mapping[tuple[str, str, str, str], LabelSelector] = field(default_factory=dict)
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    nodes: Sequence[Node] = ()
+
+    def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[Service]:
+        found = (
+            each for each in self.services_of.get(namespace, ()) if has_pairs(labels, each.selector)
+        )
+        return sorted(found, key=lambda each: each.name)
+
+    def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
+        return self.owners.get((namespace, owner.api_version, owner.kind, owner.name))
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str] | None:
+        return self.namespaces.get(namespace)
+
+    def schedulable_nodes(self) -> int:
+        return len(self._schedulable())
+
+    def nodes_with(self, topology_key: str) -> int:
+        return sum(topology_key in node.labels for node in self._schedulable())
+
+    def domains(self, topology_key: str) -> int:
+        nodes = self._schedulable()
+        return len({n.labels[topology_key] for n in nodes if topology_key in n.labels})
+
+    def _schedulable(self) -> list[Node]:
+        return [node for node in self.nodes if not node.unschedulable]
+
+
+def facts(**pairs: str) -> FakeFacts:
+    """Make a cluster with one Service in the namespace, which selects these pairs."""
+    return FakeFacts(services_of={NAMESPACE: [Service("web", pairs or {"app": "web"})]})
