@@ -59,9 +59,11 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
     kept = fieldgates.drop(asked, request.old_constraints, policy.gates)
     if request.controlled:
         return Amended(kept.constraints)
-    path = request.path or ()
     filled = _fill(kept.constraints, policy.field_defaults)
     completed = _complete(filled, request, policy, facts)
+    if completed is asked:
+        return Amended(asked)
+    path = request.path or ()
     base = pointer((*path, "spec", "topologySpreadConstraints"))
     operations = (
         *_removals(kept.drops, base),

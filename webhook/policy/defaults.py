@@ -5,13 +5,14 @@ Source: kube-scheduler plugins/podtopologyspread/common.go ``buildDefaultConstra
 """
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.policy import fieldgates, provenance, render
-from webhook.policy.derivation import Derived, derive, pinned_keys
+from webhook.policy.derivation import Derived, derive
 from webhook.policy.facts import Facts
 from webhook.policy.gates import Gate
 from webhook.policy.model import Constraint, ObjectMeta, PodSpec, PodTemplate
@@ -20,6 +21,8 @@ from webhook.policy.provenance import Provenance
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # core/v1 annotation_key_constants.go
 SKIP_LABEL = "evenspread.io/skip"
+
+INJECTIONS = 4096  # remembered, about 2 KiB each: the ReplicaSets that create pods at a time
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
@@ -102,9 +105,11 @@ def _mark(metadata: ObjectMeta, spec: PodSpec) -> Skip:
 
 def profile_of(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Profile | None:
     """The first profile that fits a pod."""
-    labels = facts.namespace_labels(namespace) if policy.needs_namespaces else None
     for profile in policy.profiles:
-        if profile.fits(pod, labels):
+        if profile.fits(pod) and (
+            profile.namespace_selector is None
+            or profile.fits_namespace(facts.namespace_labels(namespace))
+        ):
             return profile
     return None
 
@@ -123,7 +128,7 @@ def complete_selectors(
     derived = derive(pod, namespace, facts)
     if derived is None:
         return constraints
-    pinned = pinned_keys(derived.selector)
+    pinned = derived.keys
     return tuple(
         constraint
         if constraint.label_selector is not None or pinned.intersection(constraint.match_label_keys)
@@ -159,22 +164,18 @@ def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> In
     if derived is None:
         return Injection(skip=Skip.NO_SELECTOR, profile=profile.name, ours=ours)
     spared = _spares_zones(profile, facts)
-    entries = _selecting(wanted, derived, policy, spared=spared)
+    if spared:
+        wanted = tuple(each for each in wanted if each.topology_key != ZONE)
+    wanted = fieldgates.drop(wanted, None, policy.gates).constraints
+    entries, annotation = _write(profile.name, wanted, derived)
     return Injection(
         skip=Skip.NONE if entries else Skip.NOTHING_TO_ADD,
         profile=profile.name,
         ours=ours,
         entries=entries,
-        annotation=_describe(profile, derived, entries) if entries else "",
+        annotation=annotation,
         zone_left_out=spared,
     )
-
-
-def _describe(profile: Profile, derived: Derived, entries: tuple[Entry, ...]) -> str:
-    keys = tuple(entry.constraint.topology_key for entry in entries)
-    digests = ",".join(entry.digest for entry in entries)
-    told = Provenance(profile.name, derived.sources, keys, digests)
-    return render.encode(told).decode()
 
 
 def _spares_zones(profile: Profile, facts: Facts) -> bool:
@@ -196,23 +197,26 @@ def _wanted(profile: Profile, others: Constraints) -> Constraints:
     return tuple(each for each in profile.constraints if each.topology_key not in mentioned)
 
 
-def _selecting(
-    wanted: Constraints, derived: Derived, policy: Policy, *, spared: bool
-) -> tuple[Entry, ...]:
-    """The defaults with the derived selector, without what gates hold back or the selector pins."""
+@lru_cache(INJECTIONS)
+def _write(profile: str, wanted: Constraints, derived: Derived) -> tuple[tuple[Entry, ...], str]:
+    """
+    The entries for one derived selector, and the annotation that tells of them.
+
+    Remembered, since the pods of a ReplicaSet come in numbers and differ in nothing that counts.
+    """
     selector = render.encode(render.selector(derived.selector)) + b"}"
-    return tuple(
-        _entry(_unpinned(each, derived), selector)
-        for each in fieldgates.drop(wanted, None, policy.gates).constraints
-        if not (spared and each.topology_key == ZONE)
-    )
+    entries = tuple(_entry(_unpinned(each, derived), selector) for each in wanted)
+    if not entries:
+        return (), ""
+    keys = tuple(entry.constraint.topology_key for entry in entries)
+    digests = ",".join(entry.digest for entry in entries)
+    told = Provenance(profile, derived.sources, keys, digests)
+    return entries, render.encode(told).decode()
 
 
 def _unpinned(constraint: Constraint, derived: Derived) -> Constraint:
-    if not constraint.match_label_keys:
-        return constraint
-    pinned = pinned_keys(derived.selector)
-    keys = tuple(key for key in constraint.match_label_keys if key not in pinned)
+    """Without the matchLabelKeys that the selector says something about already."""
+    keys = tuple(key for key in constraint.match_label_keys if key not in derived.keys)
     return replace(constraint, match_label_keys=keys)
 
 

@@ -12,26 +12,34 @@ from collections.abc import Mapping
 import msgspec
 
 from webhook.policy.facts import Facts
-from webhook.policy.model import (
-    LabelSelector,
-    LabelSelectorRequirement,
-    OwnerReference,
-    PodTemplate,
-)
+from webhook.policy.model import LabelSelector, LabelSelectorRequirement, PodTemplate
 from webhook.policy.selectors import IN
 
 
 class Derived(msgspec.Struct, frozen=True, gc=False):
     """
-    A derived selector.
+    A derived selector, never an empty one; hashable, so that it can be remembered by.
 
     Attributes:
-        selector: Never empty.
+        pairs: What must stand among a pod's labels, sorted by key, each key once.
+        expressions: Further conditions, without repeats.
         sources: The objects that it came from, as ``Service/web``; Services first, by name.
     """
 
-    selector: LabelSelector
+    pairs: tuple[tuple[str, str], ...]
+    expressions: tuple[LabelSelectorRequirement, ...]
     sources: tuple[str, ...]
+
+    @property
+    def selector(self) -> LabelSelector:
+        """The selector as it stands in a constraint."""
+        return LabelSelector(dict(self.pairs), self.expressions)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys that the selector says anything about."""
+        keys = {requirement.key for requirement in self.expressions}
+        return frozenset(keys.union(key for key, _ in self.pairs))
 
 
 def derive(pod: PodTemplate, namespace: str, facts: Facts) -> Derived | None:
@@ -47,51 +55,35 @@ def derive(pod: PodTemplate, namespace: str, facts: Facts) -> Derived | None:
         None if nothing was gathered: then the pod gets no defaults.
     """
     pairs: dict[str, str] = {}
+    expressions: tuple[LabelSelectorRequirement, ...] = ()
     sources: list[str] = []
     for service in facts.services(namespace, pod.labels):
         pairs.update(service.selector)
         sources.append(f"Service/{service.name}")
-    expressions: tuple[LabelSelectorRequirement, ...] = ()
     owner = pod.metadata.controller if pod.metadata else None
     owned = facts.owner_selector(namespace, owner) if owner else None
     if owner is not None and owned is not None:
         sources.append(f"{owner.kind}/{owner.name}")
-        pairs, expressions = _with_owner(pairs, owner, owned)
+        if owner.kind != "ReplicationController":
+            expressions = _anded(pairs, owned)
+        pairs.update(owned.match_labels)  # of a ReplicationController: instead of the Services'
     if not pairs and not expressions:
         return None
-    return Derived(LabelSelector(dict(sorted(pairs.items())), expressions), tuple(sources))
+    return Derived(tuple(sorted(pairs.items())), expressions, tuple(sources))
 
 
-def pinned_keys(selector: LabelSelector) -> frozenset[str]:
-    """The keys that a selector says anything about."""
-    if not selector.match_expressions:
-        return frozenset(selector.match_labels)
-    keys = (requirement.key for requirement in selector.match_expressions)
-    return frozenset(selector.match_labels).union(keys)
-
-
-def _with_owner(
-    pairs: dict[str, str], owner: OwnerReference, owned: LabelSelector
-) -> tuple[dict[str, str], tuple[LabelSelectorRequirement, ...]]:
-    if owner.kind == "ReplicationController":  # a map: its pairs replace those of Services
-        return {**pairs, **owned.match_labels}, ()
-    contradicted = _contradicted(pairs, owned.match_labels)
-    expressions = dict.fromkeys((*contradicted, *owned.match_expressions))
-    return {**pairs, **owned.match_labels}, tuple(expressions)
-
-
-def _contradicted(
-    pairs: Mapping[str, str], owned: Mapping[str, str]
-) -> tuple[LabelSelectorRequirement, ...]:
+def _anded(pairs: Mapping[str, str], owned: LabelSelector) -> tuple[LabelSelectorRequirement, ...]:
     """
-    Pairs of Services that cannot hold together with the owner's.
+    What an owner's selector adds besides its own pairs.
 
-    Both must hold nevertheless: the selector is then not empty and matches nothing, as upstream's.
+    A pair of Services that cannot hold together with the owner's must hold nevertheless: the
+    selector is then not empty and matches nothing, as upstream's.
     """
-    if all(pairs.get(key, value) == value for key, value in owned.items()):
+    if not owned.match_expressions and pairs.keys().isdisjoint(owned.match_labels):
         return ()
-    return tuple(
+    contradicted = (
         LabelSelectorRequirement(key=key, operator=IN, values=(value,))
         for key, value in sorted(pairs.items())
-        if owned.get(key, value) != value
+        if owned.match_labels.get(key, value) != value
     )
+    return tuple(dict.fromkeys((*contradicted, *owned.match_expressions)))

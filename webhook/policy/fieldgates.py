@@ -62,6 +62,8 @@ def drop(
             None on a create.
         gates: The gates in force.
     """
+    if not gates.fields_off and Gate.EVEN_PODS_SPREAD in gates:
+        return Kept(constraints, ())
     if Gate.EVEN_PODS_SPREAD not in gates and constraints and not old:
         return Kept((), (Drop(Gate.EVEN_PODS_SPREAD),))
     off = [

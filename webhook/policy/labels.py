@@ -10,9 +10,11 @@ Source: apimachinery pkg/util/validation ``IsQualifiedName``, ``IsDNS1123Subdoma
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 PREFIX_BYTES = 253  # longest DNS subdomain, RFC 1123
 NAME_BYTES = 63  # longest DNS label, RFC 1123
+KEYS = 4096  # short keys remembered: the few that a cluster uses, at most 63 characters each
 VALUE_BYTES = 63  # the same, so that a value can be a DNS label
 
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
@@ -63,6 +65,22 @@ def key_problems(key: str) -> list[str]:
     problems = list(_prefix_problems(prefix)) if slash else []
     problems.extend(_name_problems(name))
     return problems
+
+
+def is_pair(pair: tuple[str, str]) -> bool:
+    """Whether a pair is surely valid: the usual ones are, at a glance."""
+    key, value = pair
+    return (
+        len(key) <= NAME_BYTES
+        and len(value) <= VALUE_BYTES
+        and _is_key(key)
+        and _name_matches(value) is not None
+    )
+
+
+@lru_cache(KEYS)
+def _is_key(key: str) -> bool:
+    return not key_problems(key)
 
 
 def value_problems(value: str) -> list[str]:

@@ -73,25 +73,26 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     constraints: tuple[Constraint, ...] = ()
     system: bool = False
 
-    def fits(self, pod: PodTemplate, namespace_labels: Mapping[str, str] | None) -> bool:
-        """
-        Whether the profile is for a pod.
-
-        Args:
-            pod: The pod.
-            namespace_labels: Of its Namespace; None if they are not known, which fits no
-                profile that asks for them.
-        """
+    def fits(self, pod: PodTemplate) -> bool:
+        """Whether the profile is for a pod, but for the labels of its Namespace."""
         scheduler = (pod.spec.scheduler_name if pod.spec else "") or DEFAULT_SCHEDULER
         if scheduler not in self.scheduler_names:
             return False
         if self.object_selector is not None and not matches(self.object_selector, pod.labels):
             return False
-        if self.owner_kinds is not None and _owner_kind(pod) not in self.owner_kinds:
-            return False
-        return self.namespace_selector is None or (
-            namespace_labels is not None and matches(self.namespace_selector, namespace_labels)
-        )
+        return self.owner_kinds is None or _owner_kind(pod) in self.owner_kinds
+
+    def fits_namespace(self, labels: Mapping[str, str] | None) -> bool:
+        """
+        Whether the profile is for pods of a Namespace.
+
+        Args:
+            labels: Of the Namespace; None if they are not known, which fits no profile that
+                asks for them.
+        """
+        if self.namespace_selector is None:
+            return True
+        return labels is not None and matches(self.namespace_selector, labels)
 
 
 def _owner_kind(pod: PodTemplate) -> str:

@@ -6,15 +6,11 @@ kept.
 Source: the JSON tags of k8s.io/api core/v1 ``TopologySpreadConstraint``.
 """
 
-from functools import lru_cache
-
 import msgspec
 
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 
 Rendered = dict[str, object]
-
-OPENINGS = 1024  # distinct constraints kept rendered: profiles hold a handful each
 
 encode = msgspec.json.Encoder().encode
 
@@ -39,13 +35,11 @@ def constraint(value: Constraint) -> Rendered:
     return stored
 
 
-@lru_cache(OPENINGS)
 def opening(value: Constraint) -> bytes:
     """
     The JSON of a constraint without a selector, up to where its selector follows.
 
-    The defaults of a profile are the same for every pod but for the selector, so that an
-    injection is these bytes, the selector's, and ``}``: the same as encoding ``constraint``.
+    These bytes, those of the selector and ``}`` are the same as encoding ``constraint``.
     """
     return encode(constraint(value))[:-1] + b',"labelSelector":'
 

@@ -96,6 +96,32 @@ def check(constraints: Constraints, path: str, form: Form) -> list[Finding]:
     return [finding for _, finding in found]
 
 
+def are_plain(constraints: Constraints) -> bool:
+    """
+    Whether a list is of the usual kind, and valid in every form without asking every rule.
+
+    A shortcut for nearly all lists there are. What is not plain may be valid all the same; what
+    is plain passes every rule, which a property test shows.
+    """
+    pairs = {(each.topology_key, each.when_unsatisfiable) for each in constraints}
+    return len(pairs) == len(constraints) and all(map(_is_usual, constraints))
+
+
+def _is_usual(constraint: Constraint) -> bool:
+    if constraint.match_label_keys or constraint.min_domains is not None:
+        return False
+    if constraint.max_skew <= 0 or constraint.when_unsatisfiable not in ACTIONS:
+        return False
+    selector = constraint.label_selector
+    return (
+        constraint.topology_key != ""
+        and constraint.node_affinity_policy is None
+        and constraint.node_taints_policy is None
+        and (selector is None or not selector.match_expressions)
+        and (selector is None or all(map(labels.is_pair, selector.match_labels.items())))
+    )
+
+
 def too_many(constraints: Constraints, path: str) -> Finding:
     """TSC010: our own bound, for the hooks alone; kube-apiserver has none."""
     return Finding("TSC010", fields.too_many(path, len(constraints), MOST_CONSTRAINTS))
@@ -254,11 +280,12 @@ def selector_is_valid(
     for i, constraint in enumerate(constraints):
         selector = constraint.label_selector
         if selector is not None:
-            errors = _selector_errors(selector, f"{path}[{i}].labelSelector")
+            errors = selector_errors(selector, f"{path}[{i}].labelSelector")
             yield from ((i, error) for error in errors)
 
 
-def _selector_errors(selector: LabelSelector, at: str) -> Iterator[FieldError]:
+def selector_errors(selector: LabelSelector, at: str) -> Iterator[FieldError]:
+    """Judge any label selector, one of a constraint or not, that stands at a path."""
     for key, value in selector.match_labels.items():
         yield from _key_syntax(key, f"{at}.matchLabels")
         for problem in labels.value_problems(value):

@@ -113,9 +113,11 @@ def judge(request: AdmissionRequest, hook: Hook, policy: Policy, facts: Facts) -
 def _judge(
     request: AdmissionRequest, pod: PodTemplate, hook: Hook, policy: Policy, facts: Facts
 ) -> Verdict:
-    at = apiserver.list_path(request.path or ())
+    if not pod.constraints:
+        return UNTOUCHED if hook is Hook.VALIDATE else _newcomer(request, pod, policy, facts)
     unchanged = pod.constraints == request.old_constraints
     if len(pod.constraints) > rules.MOST_CONSTRAINTS and not unchanged:
+        at = apiserver.list_path(request.path or ())
         return _denied(request, [rules.too_many(pod.constraints, at)], ())
     amended = amend(request, policy, facts)
     findings = _findings(request, hook, policy, amended.constraints)
@@ -124,17 +126,24 @@ def _judge(
     told = tuple(_brief(f"{finding.error} [{finding.rule}]") for finding in findings)
     if hook is Hook.VALIDATE:
         return Verdict(warnings=told, findings=tuple(findings)) if findings else UNTOUCHED
-    injection = None
-    if request.creates_pod:
-        amended_pod = with_constraints(pod, amended.constraints)
-        injection = inject(amended_pod, request.namespace, policy, facts)
-    return Verdict(
-        patch=amended.operations + tuple(_injecting(pod, injection)),
+    newcomer = _newcomer(request, with_constraints(pod, amended.constraints), policy, facts)
+    return replace(
+        newcomer,
+        patch=amended.operations + newcomer.patch,
         warnings=amended.warnings + told,
         findings=tuple(findings),
         drops=amended.drops,
-        injection=injection,
     )
+
+
+def _newcomer(request: AdmissionRequest, pod: PodTemplate, policy: Policy, facts: Facts) -> Verdict:
+    """Give a new pod its defaults; everything else stays as it is."""
+    if not request.creates_pod:
+        return UNTOUCHED
+    injection = inject(pod, request.namespace, policy, facts)
+    if not injection.entries and not injection.ours:
+        return Verdict(injection=injection)
+    return Verdict(patch=tuple(_injecting(pod, injection)), injection=injection)
 
 
 def _unreadable(request: AdmissionRequest) -> Verdict:
@@ -151,7 +160,7 @@ def _findings(
     """Ask the API rules; what an update leaves as it was, only where nobody else judges it."""
     old = request.old_constraints
     unchanged = constraints == old
-    if not constraints or (unchanged and request.built_in):
+    if rules.are_plain(constraints) or (unchanged and request.built_in):
         return []
     judged = constraints
     if request.creates_pod and hook is Hook.MUTATE and Gate.SELECTOR_MERGE in policy.gates:
@@ -170,13 +179,11 @@ def _denied(request: AdmissionRequest, findings: list[Finding], drops: tuple[Dro
     return Verdict(allowed=False, message=message, findings=tuple(findings), drops=drops)
 
 
-def _injecting(pod: PodTemplate, injection: Injection | None) -> Iterator[Operation]:
+def _injecting(pod: PodTemplate, injection: Injection) -> Iterator[Operation]:
     """The steps from what an earlier call injected, or from nothing, to what should stand there."""
-    if injection is None or pod.metadata is None:
-        return
     if list(injection.ours.values()) != [entry.digest for entry in injection.entries]:
         yield from _replacing(len(pod.constraints), injection)
-    annotations = pod.metadata.annotations
+    annotations = pod.metadata.annotations if pod.metadata else {}
     if injection.annotation and not annotations:
         yield add(ANNOTATIONS, {ANNOTATION: injection.annotation})
     elif injection.annotation and annotations.get(ANNOTATION) != injection.annotation:
