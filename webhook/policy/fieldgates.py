@@ -69,15 +69,16 @@ def drop(
     off = [
         (field, gate) for field, gate in gates.fields_off.items() if not _in_use(field, old or ())
     ]
-    if not off:
-        return Kept(constraints, ())
     drops = tuple(
         Drop(gate, index, field)
         for index, constraint in enumerate(constraints)
         for field, gate in off
         if is_set(constraint, field)
     )
-    return Kept(_without(constraints, drops), drops)
+    if not drops:
+        return Kept(constraints, ())
+    unset = {_ATTRIBUTES[field]: getattr(_UNSET, _ATTRIBUTES[field]) for field, _ in off}
+    return Kept(tuple(replace(constraint, **unset) for constraint in constraints), drops)
 
 
 def is_set(constraint: Constraint, field: str) -> bool:
@@ -88,12 +89,3 @@ def is_set(constraint: Constraint, field: str) -> bool:
 
 def _in_use(field: str, old: Sequence[Constraint]) -> bool:
     return any(is_set(constraint, field) for constraint in old)
-
-
-def _without(constraints: tuple[Constraint, ...], drops: Sequence[Drop]) -> tuple[Constraint, ...]:
-    kept = list(constraints)
-    for _, entry, field in drops:
-        if entry is not None:
-            attribute = _ATTRIBUTES[field]
-            kept[entry] = replace(kept[entry], **{attribute: getattr(_UNSET, attribute)})
-    return tuple(kept)

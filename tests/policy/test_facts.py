@@ -1,0 +1,12 @@
+from webhook.policy.facts import Facts, NoFacts
+from webhook.policy.model import OwnerReference
+from webhook.policy.profiles import ZONE
+
+
+def test_nothing_is_known_of_a_cluster_without_facts() -> None:
+    facts: Facts = NoFacts()
+
+    assert facts.services("shop", {"app": "web"}) == ()
+    assert facts.owner_selector("shop", OwnerReference("apps/v1", "ReplicaSet", "web")) is None
+    assert facts.namespace_labels("shop") is None
+    assert facts.schedulable_nodes() == facts.nodes_with(ZONE) == facts.domains(ZONE) == 0
