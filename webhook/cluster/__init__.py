@@ -1,0 +1,1 @@
+"""What is known of a cluster: objects indexed for the questions that policy asks."""

@@ -1,0 +1,74 @@
+"""The questions that policy asks of a cluster, answered from its stores."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from webhook.cluster.nodes import NodeStore
+from webhook.cluster.services import ServiceStore
+from webhook.cluster.store import NamespaceStore, OwnerStore
+from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
+from webhook.policy.facts import Service
+from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, group_of
+
+VersionKind = tuple[str, str]
+"""API version and kind, as an object names them."""
+
+REPLICATION_CONTROLLER: VersionKind = ("v1", "ReplicationController")
+REPLICA_SET: VersionKind = ("apps/v1", "ReplicaSet")
+STATEFUL_SET: VersionKind = ("apps/v1", "StatefulSet")
+BUILT_IN_OWNERS: tuple[VersionKind, ...] = (REPLICATION_CONTROLLER, REPLICA_SET, STATEFUL_SET)
+
+
+class Cluster:
+    """
+    All that is known of a cluster; implements ``webhook.policy.facts.Facts``.
+
+    Attributes:
+        service_store: By what they select.
+        namespace_store: By name.
+        node_store: By name, and counted by label.
+        owner_stores: The built-in owners, by API version and kind. Other versions of these kinds,
+            and other kinds, have no selector for kube-scheduler.
+        custom_stores: Owners of custom kinds, whatever their version.
+        custom_paths: Where the custom kinds hold their selectors.
+    """
+
+    def __init__(self, owners: Iterable[OwnerSelector] = SHIPPED_OWNERS) -> None:
+        """
+        Start with nothing known.
+
+        Args:
+            owners: The custom kinds whose selectors are asked for.
+        """
+        self.service_store = ServiceStore()
+        self.namespace_store = NamespaceStore()
+        self.node_store = NodeStore()
+        self.owner_stores = {kind: OwnerStore() for kind in BUILT_IN_OWNERS}
+        self.custom_paths = {owner.kind: owner.path for owner in owners}
+        self.custom_stores = {kind: OwnerStore() for kind in self.custom_paths}
+
+    def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[Service]:
+        """Give the Services that select a pod with these labels, sorted by name."""
+        return self.service_store.select(namespace, labels)
+
+    def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
+        """Give the selector of an owner; None if it is not known or has none."""
+        store = self.owner_stores.get((owner.api_version, owner.kind))
+        if store is None:
+            store = self.custom_stores.get(GroupKind(group_of(owner.api_version), owner.kind))
+        return store.selector(namespace, owner.name) if store is not None else None
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str] | None:
+        """Give the labels of a Namespace; None if it is not known."""
+        return self.namespace_store.labels(namespace)
+
+    def schedulable_nodes(self) -> int:
+        """Count the Nodes that are not marked unschedulable."""
+        return self.node_store.schedulable()
+
+    def nodes_with(self, topology_key: str) -> int:
+        """Count the schedulable Nodes that carry a label."""
+        return self.node_store.carriers(topology_key)
+
+    def domains(self, topology_key: str) -> int:
+        """Count the values of a label on schedulable Nodes."""
+        return self.node_store.domains(topology_key)

@@ -1,0 +1,211 @@
+"""A cluster read from files, so that everything works offline."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO, TypeVar
+
+import msgspec
+
+from webhook.cluster import wire
+from webhook.cluster.lookup import (
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    STATEFUL_SET,
+    Cluster,
+    VersionKind,
+)
+from webhook.cluster.store import Named, Store
+from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
+from webhook.documents import Document, Path, Skipped, is_object, read_documents
+from webhook.errors import ManifestError, SourceError
+from webhook.policy.model import GroupKind, group_of
+from webhook.policy.workloads import TemplatePath
+
+NAMESPACE = "default"
+"""Where objects are that name no namespace, as for kubectl."""
+
+T = TypeVar("T", bound=Named)
+
+_Put = Callable[[dict[str, Any]], None]
+
+_NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
+_problem_and_path = re.compile(r"(.*?)(?: - at `\$(.*)`)?", re.DOTALL).fullmatch
+_step = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
+_quoted = re.compile(r"`(.*?)(?: \| null)?`").sub
+_is_word = re.compile(r"[A-Za-z]\w*").fullmatch
+_WORDS = {
+    "str": "a string",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "a boolean",
+    "object": "an object",
+    "array": "a list",
+}
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """
+    A cluster from files, and what else was found there.
+
+    Attributes:
+        problems: What could not be read or is of wrong types; the cluster is without it.
+        skipped: Files that hold no manifests.
+    """
+
+    cluster: Cluster
+    problems: list[SourceError]
+    skipped: list[Skipped]
+
+
+def load_cluster(
+    paths: Iterable[str],
+    *,
+    owners: Iterable[OwnerSelector] = SHIPPED_OWNERS,
+    namespace: str = NAMESPACE,
+    strict: bool = False,
+    stdin: BinaryIO | None = None,
+) -> Loaded:
+    """
+    Read a cluster from files and folders.
+
+    Args:
+        paths: As for ``read_documents``; ``-`` is the standard input.
+        owners: Custom kinds whose selectors are asked for.
+        namespace: Of objects that name none.
+        strict: Whether files without manifests are problems.
+        stdin: Instead of the process's own.
+    """
+    cluster = Cluster(owners)
+    filler = _Filler(cluster, namespace)
+    problems: list[SourceError] = []
+    skipped: list[Skipped] = []
+    for item in read_documents(paths, strict=strict, stdin=stdin):
+        match item:
+            case Document():
+                problems += filler.put(item)
+            case Skipped():
+                skipped.append(item)
+            case SourceError():
+                problems.append(item)
+    return Loaded(cluster, problems, skipped)
+
+
+def fill(
+    cluster: Cluster, documents: Iterable[Document], *, namespace: str = NAMESPACE
+) -> list[ManifestError]:
+    """
+    Put objects into a cluster; kinds that say nothing about spreading are passed over.
+
+    Args:
+        documents: Objects; of two that have the same name the later one counts.
+        namespace: Of objects that name none.
+
+    Returns:
+        What is of wrong types, or has no name; the cluster is without these objects.
+    """
+    filler = _Filler(cluster, namespace)
+    return [problem for document in documents for problem in filler.put(document)]
+
+
+class _Filler:
+    """Puts objects into the stores of a cluster."""
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self._namespace = namespace
+        owners = cluster.owner_stores
+        self._puts: dict[VersionKind, _Put] = {
+            ("v1", "Namespace"): _putting(wire.Namespace, cluster.namespace_store),
+            ("v1", "Node"): _putting(wire.Node, cluster.node_store),
+            ("v1", "Service"): _putting(wire.Service, cluster.service_store),
+            REPLICATION_CONTROLLER: _putting(
+                wire.ReplicationController, owners[REPLICATION_CONTROLLER]
+            ),
+            REPLICA_SET: _putting(wire.Controller, owners[REPLICA_SET]),
+            STATEFUL_SET: _putting(wire.Controller, owners[STATEFUL_SET]),
+        }
+        self._custom_puts: dict[GroupKind, _Put] = {
+            kind: _putting_custom(path, cluster.custom_stores[kind])
+            for kind, path in cluster.custom_paths.items()
+        }
+
+    def put(self, document: Document) -> Iterator[ManifestError]:
+        """Put an object where it belongs, if anywhere; yield what is wrong with it."""
+        version, kind = document.api_version, document.kind
+        put = self._puts.get((version, kind))
+        if put is None:
+            put = self._custom_puts.get(GroupKind(group_of(version), kind))
+        if put is None:
+            return
+        try:
+            value = self._complete(document)
+            if document.name:
+                put(value)
+            else:
+                yield document.error(f"{kind}: metadata.name: missing, write one", ("metadata",))
+        except msgspec.ValidationError as error:
+            yield _problem(document, error)
+
+    def _complete(self, document: Document) -> dict[str, Any]:
+        """Add what kube-apiserver and kubectl would."""
+        value: dict[str, Any] = document.value
+        metadata: Any = value.get("metadata")
+        if not is_object(metadata):
+            return value
+        if document.kind == "Namespace":
+            labels: Any = metadata.get("labels")
+            if labels is None or is_object(labels):
+                labels = {**(labels or {}), _NAME_LABEL: document.name}
+            return {**value, "metadata": {**metadata, "labels": labels}}
+        if not metadata.get("namespace"):
+            return {**value, "metadata": {**metadata, "namespace": self._namespace}}
+        return value
+
+
+def _putting(kind: type[T], store: Store[T]) -> _Put:
+    def put(value: dict[str, Any]) -> None:
+        store.put(msgspec.convert(value, kind))
+
+    return put
+
+
+def _putting_custom(path: TemplatePath, store: Store[wire.CustomController]) -> _Put:
+    def put(value: dict[str, Any]) -> None:
+        inner: Any = value
+        for step in path:
+            inner = inner.get(step) if is_object(inner) else None
+        custom = {"metadata": value.get("metadata"), "selector": inner}
+        try:
+            store.put(msgspec.convert(custom, wire.CustomController))
+        except msgspec.ValidationError as error:
+            shown = str(error).replace("$.selector", f"$.{'.'.join(path)}")
+            raise msgspec.ValidationError(shown) from error
+
+    return put
+
+
+def _problem(document: Document, error: msgspec.ValidationError) -> ManifestError:
+    found = _problem_and_path(str(error))
+    problem, where = found.groups() if found else (str(error), None)
+    path = tuple(_path(where or "", document.value))
+    said = _quoted(lambda word: _WORDS.get(word[1], word[1]), problem)
+    return document.error(
+        f"{document.kind}/{document.name}: {_render(path)}: {said[:1].lower()}{said[1:]}", path
+    )
+
+
+def _path(where: str, value: Any) -> Iterator[str | int]:
+    """Read the path in a message of msgspec, and find the key that it leaves out."""
+    shown, left_out, _ = where.partition("[...]")
+    for match in _step.finditer(shown):
+        member, index = match.groups()
+        step = member if member is not None else int(index)
+        yield step
+        value = value[step]
+    if left_out and is_object(value):
+        yield from [key for key, inner in value.items() if not isinstance(inner, str | None)][:1]
+
+
+def _render(path: Path) -> str:
+    """Write a path as kube-apiserver does."""
+    steps = (f".{step}" if _is_word(str(step)) else f"[{step}]" for step in path)
+    return "".join(steps).removeprefix(".")

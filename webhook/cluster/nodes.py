@@ -1,0 +1,71 @@
+"""Nodes, and how many schedulable ones carry which labels; counted as they change."""
+
+from collections import Counter
+from collections.abc import Iterator
+from sys import intern
+
+from webhook.cluster import wire
+from webhook.cluster.store import Key, Store, interned
+from webhook.policy.model import Node
+
+
+class NodeStore(Store[wire.Node]):
+    """All Nodes. Those marked unschedulable are kept, and count for nothing."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._schedulable = 0
+        self._values: dict[str, Counter[str]] = {}  # by label key: nodes of each value
+        self._carriers: Counter[str] = Counter()  # by label key: nodes of any value
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self._nodes.values())
+
+    def put(self, thing: wire.Node) -> None:
+        """Add a Node, or replace the one of its name."""
+        node = Node(thing.name, interned(thing.labels), thing.taints, thing.unschedulable)
+        known = self._nodes.get(node.name)
+        if known == node:
+            return  # a heartbeat, as most changes of Nodes
+        if known is not None:
+            self._count(known, -1)
+        self._nodes[intern(node.name)] = node
+        self._count(node, 1)
+
+    def remove(self, namespace: str, name: str) -> None:  # noqa: ARG002 - it is in none
+        """Forget a Node; do nothing if it is not known."""
+        known = self._nodes.pop(name, None)
+        if known is not None:
+            self._count(known, -1)
+
+    def keys(self) -> set[Key]:
+        """Name all Nodes."""
+        return {("", name) for name in self._nodes}
+
+    def schedulable(self) -> int:
+        """Count the Nodes that are not marked unschedulable."""
+        return self._schedulable
+
+    def carriers(self, key: str) -> int:
+        """Count the schedulable Nodes that carry a label."""
+        return self._carriers[key]
+
+    def domains(self, key: str) -> int:
+        """Count the values of a label on schedulable Nodes."""
+        return len(self._values.get(key, ()))
+
+    def _count(self, node: Node, change: int) -> None:
+        if node.unschedulable:
+            return
+        self._schedulable += change
+        for key, value in node.labels.items():
+            self._carriers[key] += change
+            values = self._values.setdefault(key, Counter())
+            values[value] += change
+            if not values[value]:
+                del values[value]
+            if not values:
+                del self._values[key], self._carriers[key]

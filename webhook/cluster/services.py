@@ -1,0 +1,123 @@
+"""
+Services, found by the labels of a pod.
+
+Each Service is filed under one pair of its selector: the rarest one in its namespace when it came.
+A pod that a Service selects carries that pair, so its own few pairs lead to all candidates, and
+there are hardly any that do not match: the pairs that many Services share are nobody's rarest.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from operator import attrgetter
+from sys import intern
+
+from webhook.cluster import wire
+from webhook.cluster.store import Key, Store, interned
+from webhook.policy.facts import Service
+
+Pair = tuple[str, str]
+
+_by_name = attrgetter("name")
+
+
+class ServiceStore(Store[wire.Service]):
+    """The Services that select pods; those whose selector is null are not kept."""
+
+    def __init__(self) -> None:
+        self._namespaces: dict[str, _Shelf] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._namespaces.values()))
+
+    def put(self, thing: wire.Service) -> None:
+        """Add a Service, or replace the one of its name."""
+        selector = thing.selector
+        if selector is None:
+            self.remove(thing.namespace, thing.name)
+            return
+        shelf = self._namespaces.get(thing.namespace)
+        if shelf is None:
+            shelf = self._namespaces[intern(thing.namespace)] = _Shelf()
+        shelf.put(Service(thing.name, interned(selector)))
+
+    def remove(self, namespace: str, name: str) -> None:
+        """Forget a Service; do nothing if it is not known."""
+        shelf = self._namespaces.get(namespace)
+        if shelf is not None:
+            shelf.remove(name)
+            if not len(shelf):
+                del self._namespaces[namespace]
+
+    def keys(self) -> set[Key]:
+        """Name all Services that have a selector."""
+        return {(space, name) for space, shelf in self._namespaces.items() for name in shelf.names}
+
+    def select(self, namespace: str, labels: Mapping[str, str]) -> list[Service]:
+        """Give the Services that select a pod with these labels, sorted by name."""
+        shelf = self._namespaces.get(namespace)
+        return shelf.select(labels) if shelf is not None else []
+
+
+class _Shelf:
+    """The Services of one namespace."""
+
+    __slots__ = ("_commonness", "_filed", "_for_all", "_services")
+
+    def __init__(self) -> None:
+        self._services: dict[str, tuple[Service, Pair | None]] = {}  # with where it is filed
+        self._filed: dict[Pair, dict[str, Service]] = {}
+        self._for_all: dict[str, Service] = {}  # by an empty selector
+        self._commonness: Counter[Pair] = Counter()  # in how many selectors a pair stands
+
+    def __len__(self) -> int:
+        return len(self._services)
+
+    @property
+    def names(self) -> Mapping[str, object]:
+        """The names of all."""
+        return self._services
+
+    def put(self, service: Service) -> None:
+        known = self._services.get(service.name)
+        if known is not None:
+            if known[0] == service:
+                return
+            self.remove(service.name)
+        pairs = service.selector.items()
+        self._commonness.update(pairs)
+        pair = min(pairs, key=self._rarity, default=None)
+        self._services[service.name] = service, pair
+        file = self._for_all if pair is None else self._filed.setdefault(pair, {})
+        file[service.name] = service
+
+    def _rarity(self, pair: Pair) -> tuple[int, Pair]:
+        return self._commonness[pair], pair
+
+    def remove(self, name: str) -> None:
+        service, pair = self._services.pop(name, (None, None))
+        if service is None:
+            return
+        self._forget_pairs(service)
+        if pair is None:
+            del self._for_all[name]
+            return
+        del self._filed[pair][name]
+        if not self._filed[pair]:
+            del self._filed[pair]
+
+    def _forget_pairs(self, service: Service) -> None:
+        for pair in service.selector.items():
+            self._commonness[pair] -= 1
+            if not self._commonness[pair]:
+                del self._commonness[pair]
+
+    def select(self, labels: Mapping[str, str]) -> list[Service]:
+        found = list(self._for_all.values())
+        carried = labels.items()
+        for pair in carried:
+            file = self._filed.get(pair)
+            if file is not None:
+                found += [each for each in file.values() if each.selector.items() <= carried]
+        if len(found) > 1:
+            found.sort(key=_by_name)
+        return found

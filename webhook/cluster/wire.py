@@ -1,0 +1,150 @@
+"""
+Objects of a cluster as they stand on the wire; of each only the fields that are kept.
+
+Null and absent are one, as in Go, except where the API tells them apart: a Service whose selector
+is null selects nothing, one whose selector is empty everything.
+
+Source: k8s.io/api core/v1 and apps/v1 types.go.
+"""
+
+import msgspec
+
+from webhook.policy.model import LabelSelector, Taint
+
+Pairs = dict[str, str | None] | None
+"""A map of strings; Go reads null values as empty ones."""
+
+
+class Metadata(msgspec.Struct, frozen=True, gc=False):
+    """The part of the metadata that names an object."""
+
+    name: str | None = None
+    namespace: str | None = None
+
+
+class LabelledMetadata(Metadata, frozen=True, gc=False):
+    """The metadata of the kinds whose labels are asked for."""
+
+    labels: Pairs = None
+
+
+class Object(msgspec.Struct, frozen=True, gc=False):
+    """An object of any kind."""
+
+    metadata: Metadata | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return (self.metadata and self.metadata.name) or ""
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return (self.metadata and self.metadata.namespace) or ""
+
+
+class ClusterObject(Object, frozen=True, gc=False):
+    """An object of a kind that is in no namespace, whatever its metadata say."""
+
+    metadata: LabelledMetadata | None = None
+
+    @property
+    def namespace(self) -> str:
+        """The empty namespace."""
+        return ""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Its labels; may be empty."""
+        return (self.metadata and pairs(self.metadata.labels)) or {}
+
+
+class PairsSpec(msgspec.Struct, frozen=True, gc=False):
+    """A specification whose selector is a map."""
+
+    selector: Pairs = None
+
+
+class Service(Object, frozen=True, gc=False):
+    """A Service, v1."""
+
+    spec: PairsSpec | None = None
+
+    @property
+    def selector(self) -> dict[str, str] | None:
+        """The pairs that its pods carry; None if it selects nothing."""
+        return pairs(self.spec.selector) if self.spec else None
+
+
+class ReplicationController(Object, frozen=True, gc=False):
+    """A ReplicationController, v1."""
+
+    spec: PairsSpec | None = None
+
+    @property
+    def selector(self) -> LabelSelector | None:
+        """Its pairs; None if it has no selector."""
+        selector = pairs(self.spec.selector) if self.spec else None
+        return None if selector is None else LabelSelector(match_labels=selector)
+
+
+class SelectorSpec(msgspec.Struct, frozen=True, gc=False):
+    """A specification whose selector is a label selector."""
+
+    selector: LabelSelector | None = None
+
+
+class Controller(Object, frozen=True, gc=False):
+    """A ReplicaSet or a StatefulSet, apps/v1."""
+
+    spec: SelectorSpec | None = None
+
+    @property
+    def selector(self) -> LabelSelector | None:
+        """Its label selector; None if it has none."""
+        return self.spec.selector if self.spec else None
+
+
+class CustomController(Object, frozen=True, gc=False):
+    """
+    An owner of a custom kind.
+
+    Attributes:
+        selector: Taken from where its kind holds it; None if there is none.
+    """
+
+    selector: LabelSelector | None = None
+
+
+class Namespace(ClusterObject, frozen=True, gc=False):
+    """A Namespace, v1."""
+
+
+class NodeSpec(msgspec.Struct, frozen=True, gc=False):
+    """What keeps pods off a Node."""
+
+    taints: tuple[Taint | None, ...] | None = None
+    unschedulable: bool | None = None
+
+
+class Node(ClusterObject, frozen=True, gc=False):
+    """A Node, v1."""
+
+    spec: NodeSpec | None = None
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """Its taints, in order."""
+        taints = (self.spec and self.spec.taints) or ()
+        return tuple(taint or Taint() for taint in taints)
+
+    @property
+    def unschedulable(self) -> bool:
+        """Whether it is cordoned."""
+        return bool(self.spec and self.spec.unschedulable)
+
+
+def pairs(written: Pairs) -> dict[str, str] | None:
+    """Turn null values into empty ones."""
+    return None if written is None else {key: value or "" for key, value in written.items()}
