@@ -5,6 +5,7 @@ Everything evenspread raises on purpose, sorted by whose fault it is.
     * ``ConfigError`` - the operator's mistake; the process exits with 2
         * ``GateError`` - a feature gate cannot be set as asked
         * ``VersionError`` - a text that is no Kubernetes version
+        * ``MistakesError`` - several of these, told together
     * ``ReviewError`` - the API server's (or an impostor's) mistake; answered with a 4xx
     * ``OverloadError`` - ours, for a moment; answered with 503 and ``Retry-After``
         * ``NotSyncedError`` - a cache was not filled yet
@@ -76,6 +77,24 @@ class VersionError(ConfigError):
         """Keep the text that is no version."""
         super().__init__(f"{text!r} is no Kubernetes version: write 1.16 or later, as in 1.33")
         self.text = text
+
+
+class MistakesError(ConfigError):
+    """
+    Several mistakes, so that they can be mended in one go.
+
+    Attributes:
+        errors: At least one, in the order in which they stand in the files.
+    """
+
+    def __init__(self, errors: Sequence[ConfigError]) -> None:
+        """Keep the mistakes together."""
+        super().__init__(f"{len(errors)} mistakes")
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        """Write one mistake a line."""
+        return "\n".join(map(str, self.errors))
 
 
 class ReviewError(EvenspreadError):
