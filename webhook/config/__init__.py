@@ -1,0 +1,42 @@
+"""
+Everything an operator writes in files, and what it means.
+
+``load`` reads files into a ``Configuration``; ``gates_in_force`` and ``policy`` make of it what
+requests are judged by; ``effective`` shows it to people. Flags and variables are in ``settings``.
+"""
+
+from webhook.config.configuration import (
+    AskedGate,
+    Configuration,
+    check,
+    check_scheduler,
+    policy,
+)
+from webhook.config.effective import (
+    GateRow,
+    ProfileRow,
+    advise,
+    example,
+    gate_table,
+    profile_table,
+)
+from webhook.config.files import load
+from webhook.config.gates import gates_in_force
+from webhook.config.kinds import OwnerSelector
+
+__all__ = [
+    "AskedGate",
+    "Configuration",
+    "GateRow",
+    "OwnerSelector",
+    "ProfileRow",
+    "advise",
+    "check",
+    "check_scheduler",
+    "example",
+    "gate_table",
+    "gates_in_force",
+    "load",
+    "policy",
+    "profile_table",
+]

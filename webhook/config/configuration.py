@@ -1,0 +1,171 @@
+"""
+What the files of an operator mean: one immutable value, and how it is made from their texts.
+
+Reading files is not here: whoever asks hands in how to read the ones that a file names.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from types import MappingProxyType
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.config import kinds, scheduler, spread
+from webhook.config.kinds import OwnerSelector
+from webhook.config.profiles import ProfileMaker, Read, read_defaults
+from webhook.config.reading import Reading, read_document
+from webhook.config.scheduler import Defaults
+from webhook.config.spread import SpreadConfiguration
+from webhook.policy.actions import DEFAULT_ACTIONS, Action
+from webhook.policy.gates import Gate, Gates
+from webhook.policy.model import GroupKind
+from webhook.policy.profiles import DEFAULT_SCHEDULER, FieldDefaults, Mode, Policy, Profile
+from webhook.policy.workloads import TemplatePath
+
+
+class AskedGate(NamedTuple):
+    """A gate in a file, and where it stands there."""
+
+    on: bool
+    where: str
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    Everything that files can say.
+
+    Attributes:
+        files: What was read, the first one first; to be watched.
+        pod_templates: Built-in, shipped and configured kinds.
+        owner_selectors: Shipped and configured controllers.
+        actions: What to do about findings of each policy rule, configured or not.
+        not_exemptible: Rules from which no annotation exempts.
+        asked_gates: By name, ``AllAlpha`` and ``AllBeta`` among them.
+        ca_overlap: How long an old CA stays trusted beside a new one; at least 60 s.
+        notices: What is not wrong, but should be known; sentences without their full stops.
+    """
+
+    files: tuple[str, ...] = ()
+    mode: Mode = Mode.APPLY
+    profiles: tuple[Profile, ...] = ()
+    field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
+    exempt_namespaces: frozenset[str] = frozenset({"kube-system"})
+    pod_templates: Mapping[GroupKind, TemplatePath] = msgspec.field(
+        default_factory=lambda: kinds.templates(())
+    )
+    owner_selectors: tuple[OwnerSelector, ...] = kinds.SHIPPED_OWNERS
+    actions: Mapping[str, Action] = msgspec.field(default_factory=lambda: DEFAULT_ACTIONS)
+    not_exemptible: frozenset[str] = frozenset()
+    asked_gates: Mapping[str, AskedGate] = msgspec.field(default_factory=dict[str, AskedGate])
+    ca_overlap: timedelta = spread.CA_OVERLAP
+    notices: tuple[str, ...] = ()
+
+
+def check(text: str, source: str, read: Read) -> Configuration:
+    """
+    Make a configuration of a ``SpreadConfiguration``.
+
+    Args:
+        text: YAML or JSON.
+        source: The file's name, for places.
+        read: Reads the scheduler configurations that it names.
+
+    Raises:
+        MistakesError: Everything that is wrong with it, and with them.
+    """
+    reading = Reading(read_document(text, source))
+    kind = reading.document.kind
+    if kind in (scheduler.KIND, scheduler.ARGS):
+        reading.refuse(f"is {kind}: give the file with --scheduler-config", ("kind",))
+        reading.finish()
+    written = reading.model(SpreadConfiguration, reading.document.value)
+    maker = ProfileMaker(reading, read)
+    profiles = [
+        profile
+        for i, entry in enumerate(written.profiles if written else ())
+        for profile in maker.make(entry, i)
+    ]
+    reading.finish()
+    assert written is not None, "otherwise something was wrong"
+    return replace(
+        _configuration(written, reading),
+        files=(source, *maker.files),
+        profiles=tuple(profiles),
+        notices=_notices(maker.files.values()),
+    )
+
+
+def check_scheduler(text: str, source: str) -> Configuration:
+    """
+    Make a configuration of a file of kube-scheduler: one profile for each of its schedulers.
+
+    Args:
+        text: YAML or JSON.
+        source: The file's name, for places.
+
+    Raises:
+        MistakesError: Everything that is wrong with it.
+    """
+    found = read_defaults(text, source)
+    profiles = (
+        Profile(
+            name=each.scheduler or DEFAULT_SCHEDULER,
+            scheduler_names=frozenset({each.scheduler or DEFAULT_SCHEDULER}),
+            constraints=each.constraints,
+            system=each.system,
+        )
+        for each in found
+    )
+    return Configuration(files=(source,), profiles=tuple(profiles), notices=_notices([found]))
+
+
+def policy(configuration: Configuration, gates: Gates) -> Policy:
+    """
+    Make the value by which requests are judged.
+
+    The System defaults exist only while their gate is on.
+    """
+    system = Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates
+    return Policy(
+        gates=gates,
+        profiles=tuple(
+            replace(profile, constraints=()) if profile.system and not system else profile
+            for profile in configuration.profiles
+        ),
+        mode=configuration.mode,
+        field_defaults=configuration.field_defaults,
+        exempt_namespaces=configuration.exempt_namespaces,
+        pod_templates=configuration.pod_templates,
+    )
+
+
+def _configuration(written: SpreadConfiguration, reading: Reading) -> Configuration:
+    configured = {rule: each.action for rule, each in written.rules.items() if each.action}
+    return Configuration(
+        mode=written.mode,
+        field_defaults=written.field_defaults,
+        exempt_namespaces=frozenset(written.exempt.namespaces),
+        pod_templates=kinds.templates(written.pod_templates),
+        owner_selectors=kinds.owners(written.owner_selectors),
+        actions=MappingProxyType({**DEFAULT_ACTIONS, **configured}),
+        not_exemptible=frozenset(
+            rule for rule, setting in written.rules.items() if not setting.exemptible
+        ),
+        asked_gates={
+            name: AskedGate(on, reading.where(("featureGates", name)))
+            for name, on in written.feature_gates.items()
+        },
+        ca_overlap=written.ca_overlap,
+    )
+
+
+def _notices(files: Iterable[list[Defaults]]) -> tuple[str, ...]:
+    return tuple(
+        f"{place}: ignored, as kube-scheduler ignores it in defaults; "
+        "a profile with defaultConstraints of its own keeps matchLabelKeys"
+        for found in files
+        for each in found
+        for place in each.ignored_keys
+    )

@@ -1,0 +1,116 @@
+"""
+Default constraints as they are written, checked by kube-scheduler's rules and by the API's.
+
+What is injected must be valid in a pod; kube-scheduler lets pass more than that.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+from msgspec.structs import replace
+from pydantic import Field, model_validator
+
+from webhook.config.sentences import refuse, split
+from webhook.config.written import Int32, Written
+from webhook.documents import Path
+from webhook.policy import rules, schedulerargs
+from webhook.policy.fields import FieldError
+from webhook.policy.model import Constraint, LabelSelector
+from webhook.policy.rules import DO_NOT_SCHEDULE, Form
+
+DEDUCED = (
+    "leave it out: it is deduced for each pod, from its Services and the controller that owns it"
+)
+PINNED = (
+    "cannot be Ignore in a hard default, which would hold back the pods of DaemonSets, each pinned "
+    "to one node: write Honor, or whenUnsatisfiable: ScheduleAnyway"
+)
+
+_FIXES = {rule.id: rule.fix for rule in rules.RULES} | {
+    "TSC008": "write the key of a label of the pod, as `pod-template-hash`",
+}
+_OF_API_SERVER = frozenset({"TSC005", "TSC006", "TSC007", "TSC008"})
+"""The rules that kube-scheduler does not have, for the members that a default may have."""
+
+_FIX_OF_MEMBER = {
+    "maxSkew": _FIXES["TSC001"],
+    "topologyKey": _FIXES["TSC002"],
+    "whenUnsatisfiable": _FIXES["TSC003"],
+    "labelSelector": DEDUCED,
+}
+
+
+class DefaultConstraint(Written):
+    """
+    A constraint for pods that have none: without a selector, which each pod gets for itself.
+
+    Source: k8s.io/api core/v1 ``TopologySpreadConstraint``.
+    """
+
+    keeps_keys: ClassVar[bool] = True  # whether matchLabelKeys are injected too
+
+    max_skew: Int32 = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: Any = None
+    min_domains: Int32 | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] = Field(default=())
+
+    @property
+    def constraint(self) -> Constraint:
+        """What is injected."""
+        return Constraint(
+            max_skew=self.max_skew,
+            topology_key=self.topology_key,
+            when_unsatisfiable=self.when_unsatisfiable,
+            label_selector=None if self.label_selector is None else LabelSelector(),
+            min_domains=self.min_domains,
+            node_affinity_policy=self.node_affinity_policy,
+            node_taints_policy=self.node_taints_policy,
+            match_label_keys=self.match_label_keys if self.keeps_keys else (),
+        )
+
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        """Refuse what kube-scheduler, kube-apiserver or a DaemonSet could not live with."""
+        refuse(_problems(self.constraint))
+        return self
+
+
+class SchedulerConstraint(DefaultConstraint):
+    """A default of kube-scheduler, which ignores its matchLabelKeys; so they are not injected."""
+
+    keeps_keys: ClassVar[bool] = False
+
+
+def duplicates(constraints: Sequence[DefaultConstraint]) -> Iterator[tuple[Path, str]]:
+    """Find the entries whose topologyKey and whenUnsatisfiable stand together in an earlier one."""
+    first: dict[tuple[str, str], int] = {}
+    for i, each in enumerate(constraints):
+        pair = (each.topology_key, each.when_unsatisfiable)
+        if first.setdefault(pair, i) != i:
+            error = schedulerargs.duplicate_error(each.constraint, "")
+            yield (i,), f"{error.message}; {_FIXES['TSC004']}"
+
+
+def _problems(constraint: Constraint) -> Iterator[tuple[Path, str]]:
+    for error in schedulerargs.constraint_errors(constraint, ""):
+        at = split(error.field)
+        yield at, f"{error.message}; {_FIX_OF_MEMBER[str(at[0])]}"
+    for rule, error in _api_errors(constraint):
+        yield split(error.field)[1:], f"{error.message}, so no pod with it could be created; {rule}"
+    hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
+    if hard and constraint.node_affinity_policy == "Ignore":
+        yield ("nodeAffinityPolicy",), PINNED
+
+
+def _api_errors(constraint: Constraint) -> Iterator[tuple[str, FieldError]]:
+    """What kube-apiserver would find in a pod, with what to write instead."""
+    selecting = replace(constraint, label_selector=LabelSelector())  # stands for the deduced one
+    if constraint.when_unsatisfiable not in rules.ACTIONS:
+        selecting = replace(selecting, when_unsatisfiable=DO_NOT_SCHEDULE)  # told already
+    for finding in rules.check((selecting,), "", Form(merged=False)):
+        if finding.rule in _OF_API_SERVER:
+            yield _FIXES[finding.rule], finding.error

@@ -1,0 +1,62 @@
+"""Reading configuration files; what they mean is decided in ``configuration``."""
+
+from pathlib import Path
+
+from webhook.config.configuration import Configuration, check, check_scheduler
+from webhook.errors import ConfigError, MistakesError
+
+FILE_BYTES = 2**20
+"""Largest file read: a ConfigMap, in which it is usually mounted, cannot be larger."""
+
+
+def load(config: str = "", scheduler_config: str = "") -> Configuration:
+    """
+    Read and check the configuration.
+
+    Args:
+        config: File of a ``SpreadConfiguration``; empty if there is none.
+        scheduler_config: File of kube-scheduler, instead of it; empty if there is none.
+
+    Returns:
+        Without a file: no profiles, and otherwise the defaults.
+
+    Raises:
+        MistakesError: Everything that is wrong; a file that cannot be read is part of it.
+    """
+    if config and scheduler_config:
+        problem = "cannot be given together with --config: name the file in a profile there, as "
+        example = "`schedulerConfiguration: kube-scheduler.yaml`"
+        raise MistakesError([ConfigError(f"{problem}{example}", "--scheduler-config")])
+    if not config and not scheduler_config:
+        return Configuration()
+    file = config or scheduler_config
+    try:
+        text = read_text(file)
+    except ConfigError as error:
+        raise MistakesError([ConfigError(error.problem, file)]) from error
+    if scheduler_config:
+        return check_scheduler(text, file)
+    return check(text, file, read_text)
+
+
+def read_text(file: str) -> str:
+    """
+    Read a file of a configuration.
+
+    Raises:
+        ConfigError: It cannot be read, is too large, or is no UTF-8.
+    """
+    try:
+        with Path(file).open("rb") as opened:
+            content = opened.read(FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no such name can be"
+        raise ConfigError(f"{file!r} cannot be read: {reason}") from error
+    if len(content) > FILE_BYTES:
+        raise ConfigError(
+            f"{file!r} is larger than 1 MiB, and so than any ConfigMap: is it the right one?"
+        )
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file!r} is not UTF-8: save it as such") from error

@@ -1,0 +1,84 @@
+"""The feature gates in force: those of the flag over those of the file, gate by gate."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from webhook.config.configuration import AskedGate, Configuration
+from webhook.config.spread import GATE_NAMES, unknown_gate
+from webhook.errors import ConfigError, GateError, MistakesError
+from webhook.policy import gates
+from webhook.policy.gates import Gates, Setting, Stage, Version
+
+FLAG = "--feature-gates"
+
+_BY_STAGE = {Stage.ALPHA: "AllAlpha", Stage.BETA: "AllBeta"}
+
+
+def gates_in_force(
+    configuration: Configuration,
+    version: Version,
+    flag: str = "",
+    *,
+    allow_locked: bool = False,
+) -> Gates:
+    """
+    Decide which gates are on.
+
+    Args:
+        configuration: What the file asks for.
+        version: Of the cluster, which decides the defaults.
+        flag: The text of ``--feature-gates``, as ``A=true,B=false``.
+        allow_locked: Whether a feature that Kubernetes has locked on may be switched off.
+
+    Returns:
+        Each setting names the place that it comes from.
+
+    Raises:
+        MistakesError: Every gate that cannot be set as asked.
+    """
+    asked = {**configuration.asked_gates, **_asked_by_flag(flag)}
+    resolved = _resolve(asked, version, allow_locked=allow_locked)
+    settings = {
+        gate: _with_source(gate, setting, asked) for gate, setting in resolved.settings.items()
+    }
+    return msgspec.structs.replace(resolved, settings=settings)
+
+
+def _asked_by_flag(flag: str) -> dict[str, AskedGate]:
+    try:
+        asked = gates.parse_gates(flag)
+    except GateError as error:
+        raise MistakesError([ConfigError(str(error), FLAG)]) from error
+    if unknown := [name for name in asked if name not in GATE_NAMES]:
+        raise MistakesError(
+            [ConfigError(f"{name!r} {unknown_gate(name)}", FLAG) for name in unknown]
+        )
+    return {name: AskedGate(on, FLAG) for name, on in asked.items()}
+
+
+def _resolve(asked: Mapping[str, AskedGate], version: Version, *, allow_locked: bool) -> Gates:
+    """Resolve, leaving out whatever gate is wrong, until every wrong one is known."""
+    left = {name: each.on for name, each in asked.items()}
+    errors: list[ConfigError] = []
+    while True:
+        try:
+            resolved = gates.resolve(version, left, allow_locked=allow_locked)
+        except GateError as error:
+            where = asked[error.gate].where if error.gate in asked else FLAG
+            errors.append(ConfigError(str(error), where))
+            if left.pop(error.gate, None) is None:
+                raise MistakesError(errors) from error
+        else:
+            if errors:
+                raise MistakesError(errors)
+            return resolved
+
+
+def _with_source(gate: str, setting: Setting, asked: Mapping[str, AskedGate]) -> Setting:
+    """Say where a value comes from; a gate's own name counts before that of its stage."""
+    for name in (gate, _BY_STAGE.get(setting.stage, "")):
+        if name in asked:
+            where = asked[name].where
+            return setting._replace(source=where if name == gate else f"{name} in {where}")
+    return setting

@@ -1,0 +1,111 @@
+"""Custom kinds: where they hold a pod template, and where the selector of their pods."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+import msgspec
+from pydantic import Field, field_validator
+
+from webhook.config.sentences import refusal
+from webhook.config.written import Written
+from webhook.documents import Path
+from webhook.policy.model import GroupKind
+from webhook.policy.workloads import BUILT_IN, TemplatePath
+
+Kinds: TypeAlias = Mapping[GroupKind, TemplatePath]
+
+SHIPPED_TEMPLATES: Kinds = MappingProxyType(
+    {
+        GroupKind("argoproj.io", "Rollout"): ("spec", "template"),
+        GroupKind("apps.kruise.io", "BroadcastJob"): ("spec", "template"),
+        GroupKind("apps.kruise.io", "CloneSet"): ("spec", "template"),
+        GroupKind("apps.kruise.io", "DaemonSet"): ("spec", "template"),
+        GroupKind("apps.kruise.io", "StatefulSet"): ("spec", "template"),
+    }
+)
+"""Custom kinds that every installation knows: Argo Rollouts and OpenKruise."""
+
+
+class OwnerSelector(msgspec.Struct, frozen=True):
+    """
+    A kind of controllers whose label selector joins the selector of their pods' defaults.
+
+    Attributes:
+        path: Member names from the object to its label selector.
+    """
+
+    kind: GroupKind
+    path: TemplatePath
+
+
+SHIPPED_OWNERS = (OwnerSelector(GroupKind("argoproj.io", "Rollout"), ("spec", "selector")),)
+"""Custom controllers that every installation knows."""
+
+_SEPARATOR = "."
+
+
+class CustomKind(Written):
+    """A kind of a custom resource."""
+
+    group: str = Field(min_length=1, examples=["argoproj.io"])
+    kind: str = Field(min_length=1, examples=["Rollout"])
+
+    @property
+    def group_kind(self) -> GroupKind:
+        """Its name in the core."""
+        return GroupKind(self.group, self.kind)
+
+
+class WrittenTemplate(CustomKind):
+    """A custom kind that holds a pod template."""
+
+    path: str = Field(examples=["spec.template"])
+
+    @field_validator("path")
+    @classmethod
+    def check(cls, path: str) -> str:
+        """Refuse what is no path of members."""
+        return _checked_path(path, "spec.template")
+
+
+class WrittenOwner(CustomKind):
+    """A custom kind that controls pods and has a selector for them."""
+
+    selector_path: str = Field(examples=["spec.selector"])
+
+    @field_validator("selector_path")
+    @classmethod
+    def check(cls, path: str) -> str:
+        """Refuse what is no path of members."""
+        return _checked_path(path, "spec.selector")
+
+
+def templates(written: tuple[WrittenTemplate, ...]) -> Kinds:
+    """All kinds with a pod template: built-in, shipped, and written, which replaces shipped."""
+    named = {each.group_kind: tuple(each.path.split(_SEPARATOR)) for each in written}
+    return MappingProxyType({**BUILT_IN, **SHIPPED_TEMPLATES, **named})
+
+
+def owners(written: tuple[WrittenOwner, ...]) -> tuple[OwnerSelector, ...]:
+    """All custom controllers: shipped, and written, which replaces shipped."""
+    named = {each.group_kind: tuple(each.selector_path.split(_SEPARATOR)) for each in written}
+    paths = {owner.kind: owner.path for owner in SHIPPED_OWNERS} | named
+    return tuple(OwnerSelector(kind, path) for kind, path in paths.items())
+
+
+def repeated(written: tuple[CustomKind, ...]) -> Iterator[tuple[Path, str]]:
+    """Find kinds that stand twice, or are built in."""
+    seen = set[GroupKind]()
+    for i, each in enumerate(written):
+        if each.group_kind in BUILT_IN:
+            yield (i, "kind"), f"{each.group_kind} is built in: leave the entry out"
+        elif each.group_kind in seen:
+            yield (i, "kind"), f"{each.group_kind} stands twice: leave one of the two"
+        seen.add(each.group_kind)
+
+
+def _checked_path(path: str, example: str) -> str:
+    if not all(path.split(_SEPARATOR)):
+        raise refusal(f"must be names of members with dots between them: write it as `{example}`")
+    return path

@@ -1,0 +1,106 @@
+"""Profiles of the core, made from what is written in our file and in the ones it names."""
+
+from collections.abc import Callable
+from pathlib import PurePath
+
+from msgspec.structs import replace
+
+from webhook.config import scheduler, spread
+from webhook.config.labelselectors import meaning
+from webhook.config.reading import Reading, read_document
+from webhook.config.scheduler import Defaults
+from webhook.config.sentences import choose
+from webhook.config.spread import WrittenProfile
+from webhook.documents import Path
+from webhook.errors import ConfigError, MistakesError
+from webhook.policy.profiles import DEFAULT_SCHEDULER, Profile
+
+Read = Callable[[str], str]
+"""Gives the text of a file that a configuration names; raises ``ConfigError``."""
+
+
+def read_defaults(text: str, source: str) -> list[Defaults]:
+    """
+    Read a file of kube-scheduler.
+
+    Raises:
+        MistakesError: Everything that is wrong with it.
+    """
+    reading = Reading(read_document(text, source))
+    if reading.document.kind == spread.KIND:
+        reading.refuse(f"is {spread.KIND}: give the file with --config", ("kind",))
+        reading.finish()
+    found = scheduler.defaults(reading)
+    reading.finish()
+    return found
+
+
+class ProfileMaker:
+    """
+    Makes the profiles of one configuration.
+
+    Attributes:
+        files: The scheduler configurations read so far, each once, by path. One that is named by a
+            relative path is looked for beside the file that names it.
+    """
+
+    def __init__(self, reading: Reading, read: Read) -> None:
+        """Start with no file read; ``reading`` takes note of what is wrong."""
+        self._reading = reading
+        self._read = read
+        self.files: dict[str, list[Defaults]] = {}
+
+    def make(self, written: WrittenProfile, index: int) -> list[Profile]:
+        """Make what one entry stands for: several if its file has several schedulers."""
+        match = written.match
+        profile = Profile(
+            name=written.name,
+            namespace_selector=meaning(match.namespace_selector),
+            object_selector=meaning(match.object_selector),
+            owner_kinds=None if match.owner_kinds is None else frozenset(match.owner_kinds),
+            scheduler_names=frozenset(match.scheduler_names or (DEFAULT_SCHEDULER,)),
+            merge=written.merge,
+            complete_selectors=written.complete_selectors,
+        )
+        if written.scheduler_configuration is None:
+            constraints = tuple(each.constraint for each in written.default_constraints or ())
+            return [replace(profile, constraints=constraints)]
+        path: Path = ("profiles", index)
+        found = self._defaults(written.scheduler_configuration, (*path, "schedulerConfiguration"))
+        return self._of_schedulers(profile, found, match.scheduler_names, path)
+
+    def _defaults(self, named: str, path: Path) -> list[Defaults]:
+        file = str(PurePath(self._reading.document.source).parent / named)
+        if file not in self.files:
+            self.files[file] = []
+            try:
+                self.files[file] = read_defaults(self._read(file), file)
+            except MistakesError as errors:
+                for error in errors.errors:
+                    self._reading.tell(error, path)
+            except ConfigError as error:
+                self._reading.refuse(error.problem, path)
+        return self.files[file]
+
+    def _of_schedulers(
+        self,
+        profile: Profile,
+        found: list[Defaults],
+        asked: tuple[str, ...] | None,
+        path: Path,
+    ) -> list[Profile]:
+        there = {each.scheduler for each in found if each.scheduler}
+        for i, name in enumerate(asked or ()):
+            if there and name not in there:
+                problem = f"{choose(name, sorted(there))}; the scheduler configuration has no other"
+                self._reading.refuse(problem, (*path, "match", "schedulerNames", i))
+        kept = [each for each in found if not each.scheduler or each.scheduler in (asked or there)]
+        return [_of_scheduler(profile, each, alone=len(kept) == 1) for each in kept]
+
+
+def _of_scheduler(profile: Profile, found: Defaults, *, alone: bool) -> Profile:
+    profile = replace(profile, constraints=found.constraints, system=found.system)
+    if not found.scheduler:
+        return profile
+    name = profile.name if alone else f"{profile.name}/{found.scheduler}"
+    return replace(profile, name=name, scheduler_names=frozenset({found.scheduler}))

@@ -1,0 +1,235 @@
+"""
+Says what is wrong with a value that an operator wrote, and what to write instead.
+
+Pydantic finds the mistakes; its own words, made for programmers, never reach a user.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple, TypeGuard, get_args
+
+from pydantic import BaseModel
+
+from webhook.documents import Path
+
+MISSING = "missing"
+
+SHOWN = 40  # characters of a value that a sentence repeats: enough to find it
+
+_CLOSE = 0.7
+"""How alike, from 0 to 1, two words must be for the one to be offered for the other."""
+
+
+class RefusalError(ValueError):
+    """
+    What a validator of a model finds wrong; unlike pydantic's errors it may be several things.
+
+    Attributes:
+        problems: Path from the validated value, and sentence without its full stop.
+    """
+
+    def __init__(self, problems: Iterable[tuple[Path, str]]) -> None:
+        """Keep the problems; the sentence of the exception itself is never shown."""
+        super().__init__("refused")
+        self.problems = tuple(problems)
+
+
+def is_mapping(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a value of a document is a mapping."""
+    return isinstance(value, dict)
+
+
+def is_list(value: Any) -> TypeGuard[list[Any]]:
+    """Whether a value of a document is a list."""
+    return isinstance(value, list)
+
+
+def refusal(problem: str, path: Path = ()) -> RefusalError:
+    """Make the exception for one problem."""
+    return RefusalError([(path, problem)])
+
+
+def refuse(problems: Iterable[tuple[Path, str]]) -> None:
+    """
+    Refuse a value if there is anything against it.
+
+    Raises:
+        RefusalError: With all of the problems.
+    """
+    if found := list(problems):
+        raise RefusalError(found)
+
+
+class Mistake(NamedTuple):
+    """
+    One error of pydantic.
+
+    Attributes:
+        model: What was validated.
+        path: Where, below the validated value.
+        value: What stands there.
+        expected: The words there are, where there is a choice.
+        line: Gives the line of a path below ``value``.
+    """
+
+    model: type[BaseModel]
+    path: Path
+    value: Any
+    expected: str
+    line: Callable[[Path], int]
+
+
+def sentence(kind: str, mistake: Mistake) -> str:
+    """
+    Word one error of pydantic.
+
+    Args:
+        kind: Its ``type``.
+        mistake: All that is known of it.
+    """
+    return _SENTENCES[kind](mistake)
+
+
+def choose(value: object, known: Sequence[str]) -> str:
+    """Say that a value is none of those there are."""
+    return f"cannot be {shown(value)}: {suggestion(str(value), known)}"
+
+
+def words(expected: str) -> list[str]:
+    """Find the words in a list of pydantic's, as ``'apply' or 'recommend'``."""
+    return re.findall(r"'([^']*)'", expected)
+
+
+def suggestion(word: str, known: Sequence[str]) -> str:
+    """Offer the word that was probably meant, or all there are."""
+    close = get_close_matches(word[: 2 * SHOWN], known, 1, _CLOSE)
+    return f"did you mean {close[0]}?" if close else f"write {_either(known)}"
+
+
+def shown(value: object) -> str:
+    """Write a value as briefly as it can still be recognised."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "null"
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case str():
+            return repr(_cut(value))
+        case _:
+            return _cut(f"{value}")
+
+
+def join(path: Path) -> str:
+    """Write a path as ``profiles[0].defaultConstraints[1].maxSkew``."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{_cut(step)}" for step in path)
+    return text.removeprefix(".")
+
+
+def split(field: str) -> Path:
+    """Read a path of a field error, as ``defaultConstraints[0].maxSkew``."""
+    steps = re.findall(r"[^.\[\]]+", field)
+    return tuple(int(step) if step.isdigit() else step for step in steps)
+
+
+def _missing(mistake: Mistake) -> str:
+    key, owner = mistake.path[-1], _owner(mistake.model, mistake.path)
+    examples = next(
+        (field.examples for field in owner.model_fields.values() if field.alias == key), None
+    )
+    return f"is missing: write it, as `{key}: {(examples or ['...'])[0]}`"
+
+
+def _unknown_key(mistake: Mistake) -> str:
+    owner = _owner(mistake.model, mistake.path)
+    known = [field.alias or name for name, field in owner.model_fields.items()]
+    close = get_close_matches(str(mistake.path[-1])[: 2 * SHOWN], known, 1, _CLOSE)
+    hint = f"did you mean {close[0]}?" if close else f"keys here: {', '.join(known)}"
+    return f"no such key: {hint}"
+
+
+def _not_a_choice(mistake: Mistake) -> str:
+    return choose(mistake.value, words(mistake.expected))
+
+
+def _not_a_list(mistake: Mistake) -> str:
+    if not is_mapping(mistake.value):
+        return f"must be a list, not {shown(mistake.value)}: write `- ` before each entry"
+    for key in mistake.value:
+        first, line = _cut(key), mistake.line((key,))
+        dash = f"a dash belongs before {first!r} in line {line}, as `- {first}:`"
+        return f"must be a list, not a mapping: {dash}"
+    return "must be a list, not a mapping: write []"
+
+
+def _not_a_mapping(mistake: Mistake) -> str:
+    return f"must be a mapping, not {shown(mistake.value)}: write keys with values, as `key: value`"
+
+
+def _not_a_text(mistake: Mistake) -> str:
+    quoted = f': write "{shown(mistake.value)}"' if isinstance(mistake.value, int | float) else ""
+    return f"must be a text, not {shown(mistake.value)}{quoted}"
+
+
+def _empty(_: Mistake) -> str:
+    return "is empty: write a name"
+
+
+def _not_whole(mistake: Mistake) -> str:
+    return f"must be a whole number, not {shown(mistake.value)}"
+
+
+def _not_32_bits(mistake: Mistake) -> str:
+    return f"must fit in 32 bits, and {shown(mistake.value)} does not"
+
+
+def _not_a_bool(mistake: Mistake) -> str:
+    return f"must be true or false, not {shown(mistake.value)}"
+
+
+_SENTENCES: Mapping[str, Callable[[Mistake], str]] = {
+    MISSING: _missing,
+    "extra_forbidden": _unknown_key,
+    "enum": _not_a_choice,
+    "literal_error": _not_a_choice,
+    "tuple_type": _not_a_list,
+    "string_type": _not_a_text,
+    "string_too_short": _empty,
+    "int_type": _not_whole,
+    "int_from_float": _not_whole,
+    "greater_than_equal": _not_32_bits,
+    "less_than_equal": _not_32_bits,
+    "bool_type": _not_a_bool,
+    "dict_type": _not_a_mapping,
+    "model_type": _not_a_mapping,
+}
+"""By pydantic's type of error; the models lead to no other."""
+
+
+def _cut(text: str | int) -> str:
+    text = str(text)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+def _either(words: Sequence[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _owner(model: type[BaseModel], path: Path) -> type[BaseModel]:
+    """Follow a path down to the model that has, or should have, its last key."""
+    for step in path[:-1]:
+        field = next((f for f in model.model_fields.values() if f.alias == step), None)
+        model = next(_models(field.annotation), model) if field else model
+    return model
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models(inner)

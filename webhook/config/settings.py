@@ -1,0 +1,183 @@
+"""
+The settings of the server: what a flag or an ``EVENSPREAD_*`` variable can say.
+
+A flag counts before its variable, a variable before the configuration file, that before the
+default. What only the configuration file says is in ``spread``. This module is not behind the door
+of the package, since commands that start no server need not wait for pydantic-settings.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from webhook.config import sentences
+from webhook.config.sentences import RefusalError, refusal
+from webhook.errors import ConfigError, MistakesError, VersionError
+from webhook.policy.gates import parse_version
+
+PREFIX = "EVENSPREAD_"
+
+ANY_ADDRESS = "::"
+LOOPBACK = "127.0.0.1"
+
+_SERVICE_LINK = "tcp://"
+
+
+class Settings(BaseSettings):
+    """
+    What ``evenspread serve`` is told besides its configuration file.
+
+    The description of each field is its reason, for the help and the reference.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+
+    config: str = Field("", description="SpreadConfiguration to follow; read again when it changes")
+    scheduler_config: str = Field(
+        "", description="file of kube-scheduler to take defaults from instead"
+    )
+    feature_gates: str = Field(
+        "", description="gates to switch, as A=true,B=false, over those of the file"
+    )
+    kube_version: str = Field(
+        "", description="Kubernetes version to judge by; else the API server's own"
+    )
+    allow_locked_gates: bool = Field(
+        default=False, description="lets a feature be held back that Kubernetes has locked on"
+    )
+    standalone: bool = Field(
+        default=False, description="needs no cluster: own certificate, facts from --cluster"
+    )
+    cluster: str = Field("", description="manifests that stand for a cluster")
+    kubeconfig: str = Field("", description="how to reach the cluster, from outside of it")
+    context: str = Field("", description="context of the kubeconfig; else its current one")
+    bind: str = Field("", description="address to listen on; 127.0.0.1 with --standalone, else all")
+    port: int = Field(
+        8443,
+        ge=0,
+        le=65535,
+        description="admission over TLS; above 1023, so that no right is needed",
+    )
+    health_port: int = Field(
+        8080,
+        ge=0,
+        le=65535,
+        description="probes and metrics; plain, since a kubelet has no client CA",
+    )
+    state: str = Field(".evenspread", description="folder of the standalone CA and certificate")
+    log_format: Literal["json", "console"] = Field(
+        "json", description="lines for machines, or for people"
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info",
+        description="least weight of what is logged; info has no line for an allowed request",
+    )
+
+    @property
+    def address(self) -> str:
+        """The address to listen on; ``::`` means every address, IPv4 too."""
+        return self.bind or (LOOPBACK if self.standalone else ANY_ADDRESS)
+
+    @field_validator("port", mode="before")
+    @classmethod
+    def ignore_service_link(cls, value: Any) -> Any:
+        """
+        Pass over what a kubelet writes into EVENSPREAD_PORT.
+
+        Beside a Service named evenspread it is ``tcp://10.0.0.1:443``, unless enableServiceLinks is
+        off.
+        """
+        linked = isinstance(value, str) and value.startswith(_SERVICE_LINK)
+        return cls.model_fields["port"].default if linked else value
+
+    @field_validator("kube_version")
+    @classmethod
+    def check_version(cls, text: str) -> str:
+        """Refuse what is no Kubernetes version."""
+        try:
+            return text and str(parse_version(text))
+        except VersionError as error:
+            raise refusal(error.problem) from error
+
+
+class SettingRow(NamedTuple):
+    """
+    One setting, for the reference.
+
+    Attributes:
+        kind: ``text``, ``number``, ``yes or no``, or the words there are.
+        default: As it would be written; empty if there is none.
+    """
+
+    flag: str
+    variable: str
+    kind: str
+    default: str
+    reason: str
+
+
+def setting_table() -> list[SettingRow]:
+    """List every setting."""
+    return [
+        SettingRow(
+            _flag(name), _variable(name), _kind(field), _default(field), field.description or ""
+        )
+        for name, field in Settings.model_fields.items()
+    ]
+
+
+def read_settings(flags: Mapping[str, Any]) -> Settings:
+    """
+    Make the settings of flags and environment.
+
+    Args:
+        flags: The flags that were given, by name with underscores; the others left out.
+
+    Raises:
+        MistakesError: Each value that cannot be, with the flag or the variable that it comes from.
+    """
+    try:
+        return Settings(**flags)
+    except ValidationError as error:
+        told = error.errors(include_url=False)
+        raise MistakesError([_mistake(each, flags) for each in told]) from error
+
+
+def _mistake(told: Any, flags: Mapping[str, Any]) -> ConfigError:
+    name = str(told["loc"][0])
+    cause = told.get("ctx", {}).get("error")
+    problem = cause.problems[0][1] if isinstance(cause, RefusalError) else _sentence(told)
+    return ConfigError(problem, _flag(name) if name in flags else _variable(name))
+
+
+def _sentence(told: Any) -> str:
+    value = sentences.shown(told["input"])
+    match told["type"]:
+        case "literal_error":
+            return sentences.choose(told["input"], sentences.words(told["ctx"]["expected"]))
+        case "int_parsing" | "int_type" | "greater_than_equal" | "less_than_equal":
+            return f"must be a port from 0 to 65535, not {value}"
+        case "bool_parsing" | "bool_type":
+            return f"must be true or false, not {value}"
+        case _:
+            return f"cannot be {value}"
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _variable(name: str) -> str:
+    return f"{PREFIX}{name.upper()}"
+
+
+def _kind(field: FieldInfo) -> str:
+    names: dict[Any, str] = {str: "text", int: "number", bool: "yes or no"}
+    return names.get(field.annotation) or " | ".join(sentences.words(str(field.annotation)))
+
+
+def _default(field: FieldInfo) -> str:
+    return str(field.default).lower() if isinstance(field.default, bool) else str(field.default)

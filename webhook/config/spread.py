@@ -1,0 +1,202 @@
+"""
+``SpreadConfiguration``: the form of our own configuration file.
+
+What it means for the files it names, and for the gates of a version, is decided elsewhere.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+
+from webhook.config import kinds
+from webhook.config.constraints import DefaultConstraint, duplicates
+from webhook.config.durations import parse_duration
+from webhook.config.kinds import WrittenOwner, WrittenTemplate
+from webhook.config.labelselectors import Selector
+from webhook.config.sentences import is_mapping, refusal, refuse, shown, suggestion
+from webhook.config.written import Written
+from webhook.documents import Path
+from webhook.policy.actions import DEFAULT_ACTIONS, Action
+from webhook.policy.gates import Gate
+from webhook.policy.labels import value_problems
+from webhook.policy.profiles import FieldDefaults, Merge, Mode
+from webhook.policy.rules import RULES
+
+KIND = "SpreadConfiguration"
+API_VERSION = "evenspread.io/v1alpha1"
+
+GATE_NAMES = (*Gate, "AllAlpha", "AllBeta")
+
+CA_OVERLAP = timedelta(minutes=10)
+"""How long an old CA stays trusted beside a new one: longer than a replica takes to hear of it."""
+
+LEAST_CA_OVERLAP = timedelta(seconds=60)
+"""A shorter one would end before some API server has heard of the new CA, and its calls fail."""
+
+
+def _duration(value: Any) -> Any:
+    duration = parse_duration(value) if isinstance(value, str) else None
+    if duration is None:
+        raise refusal(f"must be a duration, not {shown(value)}: write it as `10m`")
+    return duration
+
+
+class Match(Written):
+    """Which pods a profile is for: all conditions must hold; without any, all pods."""
+
+    namespace_selector: Selector | None = None
+    object_selector: Selector | None = None
+    owner_kinds: tuple[str, ...] | None = None
+    scheduler_names: tuple[str, ...] | None = None
+
+    @field_validator("owner_kinds", "scheduler_names")
+    @classmethod
+    def check(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Refuse a list that no pod could fit."""
+        if names == ():
+            raise refusal("is empty, which fits no pod: name some, or leave it out")
+        return names
+
+
+class WrittenProfile(Written):
+    """A set of default constraints, written here or in a file of kube-scheduler."""
+
+    name: str = Field(examples=["cluster"])
+    match: Match = Match()
+    merge: Merge = Merge.IF_EMPTY
+    complete_selectors: bool = False
+    default_constraints: tuple[DefaultConstraint, ...] | None = None
+    scheduler_configuration: str | None = None
+
+    @field_validator("name")
+    @classmethod
+    def check_name(cls, name: str) -> str:
+        """Refuse a name that could not stand in metrics and annotations as it is."""
+        if not name:
+            raise refusal("is empty: write a name, as `name: cluster`")
+        refuse(((), f"Invalid value: {shown(name)}: {problem}") for problem in value_problems(name))
+        return name
+
+    @field_validator("default_constraints")
+    @classmethod
+    def check_constraints(
+        cls, constraints: tuple[DefaultConstraint, ...] | None
+    ) -> tuple[DefaultConstraint, ...] | None:
+        """Refuse repeats."""
+        refuse(duplicates(constraints or ()))
+        return constraints
+
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        """Refuse constraints from two places, or from none."""
+        here, there = self.default_constraints is not None, self.scheduler_configuration is not None
+        if here and there:
+            problem = "cannot stand beside defaultConstraints: leave one of the two out"
+            raise refusal(problem, ("schedulerConfiguration",))
+        if not here and not there:
+            raise refusal("has no constraints: write defaultConstraints or schedulerConfiguration")
+        return self
+
+
+class Exempt(Written):
+    """What is left alone."""
+
+    namespaces: tuple[str, ...] = ("kube-system",)
+
+
+def _action(value: Any) -> Any:
+    return Action.OFF.value if value is False else value  # in YAML, off is a word for false
+
+
+class RuleSetting(Written):
+    """What is done about a policy rule; its action may stand there alone."""
+
+    action: Annotated[Action | None, BeforeValidator(_action)] = None
+    exemptible: bool = True
+
+
+def _in_full(value: Any) -> Any:
+    if isinstance(value, str | bool):
+        return {"action": value}
+    if not is_mapping(value):
+        raise refusal(f"must be an action, not {shown(value)}: {suggestion('', [*Action])}")
+    return value
+
+
+def _check_rule(rule: str) -> str:
+    if rule in DEFAULT_ACTIONS:
+        return rule
+    if rule in {each.id for each in RULES}:
+        raise refusal("is a rule of the API, which kube-apiserver denies by as well: leave it out")
+    raise refusal(f"is no policy rule: {suggestion(rule, list(DEFAULT_ACTIONS))}")
+
+
+def _check_gate(name: str) -> str:
+    if name not in GATE_NAMES:
+        raise refusal(unknown_gate(name))
+    return name
+
+
+Rule = Annotated[str, AfterValidator(_check_rule)]
+GateName = Annotated[str, AfterValidator(_check_gate)]
+
+
+class SpreadConfiguration(Written):
+    """The whole file."""
+
+    api_version: Literal["evenspread.io/v1alpha1"] = Field(examples=[API_VERSION])
+    kind: Literal["SpreadConfiguration"] = Field(examples=[KIND])
+    mode: Mode = Mode.APPLY
+    profiles: tuple[WrittenProfile, ...] = ()
+    pod_templates: tuple[WrittenTemplate, ...] = ()
+    owner_selectors: tuple[WrittenOwner, ...] = ()
+    exempt: Exempt = Exempt()
+    rules: dict[Rule, Annotated[RuleSetting, BeforeValidator(_in_full)]] = Field({})
+    field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
+    feature_gates: dict[GateName, bool] = Field({})
+    ca_overlap: Annotated[timedelta, BeforeValidator(_duration)] = CA_OVERLAP
+
+    @field_validator("profiles")
+    @classmethod
+    def check_profiles(cls, profiles: tuple[WrittenProfile, ...]) -> tuple[WrittenProfile, ...]:
+        """Refuse a name that stands twice."""
+        refuse(_repeated_names(profiles))
+        return profiles
+
+    @field_validator("pod_templates")
+    @classmethod
+    def check_templates(cls, written: tuple[WrittenTemplate, ...]) -> tuple[WrittenTemplate, ...]:
+        """Refuse a kind that stands twice."""
+        refuse(kinds.repeated(written))
+        return written
+
+    @field_validator("owner_selectors")
+    @classmethod
+    def check_owners(cls, written: tuple[WrittenOwner, ...]) -> tuple[WrittenOwner, ...]:
+        """Refuse a kind that stands twice."""
+        refuse(kinds.repeated(written))
+        return written
+
+    @field_validator("ca_overlap")
+    @classmethod
+    def check_overlap(cls, overlap: timedelta) -> timedelta:
+        """Refuse an overlap too short for clients to learn of a new CA."""
+        if overlap < LEAST_CA_OVERLAP:
+            raise refusal("is too short for every client to learn of a new CA: write 60s or more")
+        return overlap
+
+
+def unknown_gate(name: str) -> str:
+    """Say that there is no gate of that name."""
+    return f"is no feature gate: {suggestion(name, GATE_NAMES)}"
+
+
+def _repeated_names(profiles: tuple[WrittenProfile, ...]) -> Iterator[tuple[Path, str]]:
+    seen = set[str]()
+    for i, profile in enumerate(profiles):
+        if profile.name in seen:
+            problem = f"{shown(profile.name)} names an earlier profile too: write another name"
+            yield (i, "name"), problem
+        seen.add(profile.name)
