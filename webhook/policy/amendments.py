@@ -16,7 +16,7 @@ from webhook.policy.facts import Facts
 from webhook.policy.fieldgates import Drop
 from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.patch import Operation, add, pointer, remove
-from webhook.policy.profiles import FieldDefaults, Policy
+from webhook.policy.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.request import AdmissionRequest
 from webhook.policy.rules import DO_NOT_SCHEDULE
 
@@ -65,11 +65,12 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
         return Amended(asked)
     path = request.path or ()
     base = pointer((*path, "spec", "topologySpreadConstraints"))
-    operations = (
-        *_removals(kept.drops, base),
-        *_additions(kept.constraints, completed, base),
-    )
-    warnings = tuple(_told(kept.drops, apiserver.list_path(path)))
+    additions = tuple(_additions(kept.constraints, completed, base))
+    operations = (*_removals(kept.drops, base), *additions)
+    warnings = tuple(_told(kept.drops, apiserver.list_path(path), policy.mode))
+    if policy.mode is Mode.RECOMMEND and additions:
+        filled = ", ".join(addition.path for addition in additions[:NAMED_ENTRIES])
+        warnings += (f"evenspread would fill in {filled}",)
     return Amended(completed, operations, kept.drops, warnings)
 
 
@@ -131,7 +132,7 @@ def _additions(before: Constraints, after: Constraints, base: str) -> Iterator[O
             yield add(f"{base}/{i}/labelSelector", render.selector(new.label_selector))
 
 
-def _told(drops: Sequence[Drop], at: str) -> Iterator[str]:
+def _told(drops: Sequence[Drop], at: str, mode: Mode) -> Iterator[str]:
     entries: dict[tuple[str, str], list[int | None]] = {}
     for drop in drops:
         entries.setdefault((drop.gate, drop.field), []).append(drop.entry)
@@ -139,7 +140,8 @@ def _told(drops: Sequence[Drop], at: str) -> Iterator[str]:
         named = ",".join(str(number) for number in numbers[:NAMED_ENTRIES])
         more = ",..." if len(numbers) > NAMED_ENTRIES else ""
         where = f"{at}[{named}{more}].{field}" if field else at
-        yield f"{where}: dropped, since feature gate {gate} is off (TSC111)"
+        done = "dropped" if mode is Mode.APPLY else "would be dropped"
+        yield f"{where}: {done}, since feature gate {gate} is off (TSC111)"
 
 
 def with_constraints(pod: PodTemplate, constraints: Constraints) -> PodTemplate:

@@ -155,6 +155,8 @@ def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> In
     ours = provenance.recognise(annotation, pod.constraints)
     if profile is None:
         return Injection(skip=Skip.NO_PROFILE, ours=ours)
+    if profile.system and Gate.DEFAULT_POD_TOPOLOGY_SPREAD not in policy.gates:
+        return Injection(skip=Skip.GATE_OFF, profile=profile.name, ours=ours)
     others = tuple(each for i, each in enumerate(pod.constraints) if i not in ours)
     wanted = _wanted(profile, others)
     if not wanted:

@@ -212,19 +212,14 @@ def _recommended(
         return replace(verdict, allowed=True, message="", warnings=(said,), held="deny")
     if not verdict.patch:
         return replace(verdict, warnings=verdict.warnings + forecast(request, policy, facts))
-    warnings = verdict.warnings + tuple(_would_patch(verdict))
+    warnings = verdict.warnings + tuple(_would_inject(verdict.injection))
     return replace(verdict, patch=(), warnings=warnings, held="patch")
 
 
-def _would_patch(verdict: Verdict) -> Iterator[str]:
-    injection = verdict.injection
+def _would_inject(injection: Injection | None) -> Iterator[str]:
     if injection and injection.entries:
         keys = ", ".join(injection.keys)
-        profile = injection.profile
-        yield _brief(f"evenspread would add default constraints of profile {profile}: {keys}")
-    else:
-        paths = ", ".join(step.path for step in verdict.patch)
-        yield _brief(f"evenspread would change {paths}")
+        yield _brief(f"evenspread would add the defaults of profile {injection.profile}: {keys}")
 
 
 def _brief(text: str) -> str:
