@@ -69,8 +69,8 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
     operations = (*_removals(kept.drops, base), *additions)
     warnings = tuple(_told(kept.drops, apiserver.list_path(path), policy.mode))
     if policy.mode is Mode.RECOMMEND and additions:
-        filled = ", ".join(addition.path for addition in additions[:NAMED_ENTRIES])
-        warnings += (f"evenspread would fill in {filled}",)
+        named = ", ".join(addition.path for addition in additions[:NAMED_ENTRIES])
+        warnings += (f"evenspread would fill in {named}",)
     return Amended(completed, operations, kept.drops, warnings)
 
 
