@@ -47,11 +47,14 @@ class Outside:
         clock: The wall clock: aware, UTC.
         sleep: Waits that many seconds.
         report: Takes each notice; the log and the counters stand behind it.
+        dice: Gives a number from 0 to 1, as ``random.random`` does, so that replicas that failed
+            at once do not try again at once.
     """
 
     clock: Callable[[], datetime]
     sleep: Callable[[float], Awaitable[None]]
     report: Callable[[Notice], None]
+    dice: Callable[[], float] = lambda: 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,196 @@
+"""
+The ``caBundle`` of the webhook configurations: what kube-apiserver trusts.
+
+A configuration that does not exist is left alone: whoever deleted it wanted to get past the
+webhook. What a bundle holds beyond our authorities is kept while it is valid.
+"""
+
+import base64
+import binascii
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from cryptography import x509
+
+from certs.api import Client, Object, Operation
+from certs.errors import AbsentError, PairError
+from certs.pem import Bundle, fingerprint, issued_by, read_certificates, write_certificates
+
+KINDS = {
+    "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+}
+"""Kind: its name in a URL."""
+
+Certificates = tuple[x509.Certificate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """
+    One webhook configuration as it was read.
+
+    Attributes:
+        title: What people call it.
+        bundles: What each of its webhooks trusts, in their order.
+        resource_version: What a write of it tests.
+    """
+
+    title: str
+    bundles: tuple[Certificates, ...]
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """
+    What kube-apiserver is told to trust.
+
+    Attributes:
+        configurations: Those that exist.
+        absent: The titles of those that do not.
+    """
+
+    configurations: tuple[Configuration, ...] = ()
+    absent: tuple[str, ...] = ()
+
+    @property
+    def bundles(self) -> tuple[Certificates, ...]:
+        """Every bundle of every configuration."""
+        return tuple(bundle for one in self.configurations for bundle in one.bundles)
+
+    def everywhere(self, names: Collection[str]) -> frozenset[str]:
+        """Choose the names of authorities that no bundle lacks."""
+        held = [frozenset(map(fingerprint, bundle)) for bundle in self.bundles]
+        return frozenset(names).intersection(*held)
+
+    def anywhere(self) -> frozenset[str]:
+        """Name every certificate of every bundle."""
+        return frozenset(fingerprint(one) for bundle in self.bundles for one in bundle)
+
+    def trusts(self, pair: Bundle) -> bool | None:
+        """Tell whether every bundle leads to this leaf; None: there is no bundle to ask."""
+        if not self.bundles:
+            return None
+        return all(_leads_to(bundle, pair) for bundle in self.bundles)
+
+
+class Hooks:
+    """The mutating and the validating webhook configuration of one name."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        """Remember where they are."""
+        self._objects = tuple(
+            Object(
+                client=client,
+                path=f"/apis/admissionregistration.k8s.io/v1/{plural}/{name}",
+                title=f"{kind} {name}",
+            )
+            for kind, plural in KINDS.items()
+        )
+
+    async def read(self) -> Published:
+        """
+        Read both.
+
+        Raises:
+            StoreError: There was no answer.
+        """
+        configurations: list[Configuration] = []
+        absent: list[str] = []
+        for one in self._objects:
+            try:
+                reply = await one.read()
+            except AbsentError:
+                absent.append(one.title)
+                continue
+            bundles = map(_bundle, reply.content.get("webhooks") or [])
+            configurations.append(
+                Configuration(
+                    title=one.title,
+                    bundles=tuple(bundles),
+                    resource_version=reply.resource_version,
+                )
+            )
+        return Published(configurations=tuple(configurations), absent=tuple(absent))
+
+    async def write(
+        self,
+        published: Published,
+        trusted: Sequence[x509.Certificate],
+        leaving: Sequence[x509.Certificate],
+        *,
+        expired_at: datetime,
+    ) -> None:
+        """
+        Make every bundle hold what is trusted, and nothing that leaves or has expired.
+
+        Nothing may be believed of the outcome before it is read again.
+
+        Args:
+            published: As it was read, before the Secret was. Then a process that knows an old
+                Secret fails here, since who wrote the new one has changed the bundle.
+            expired_at: What ended before that is dropped, whosever it is.
+
+        Raises:
+            ConflictError: A configuration was changed since; the other may be written.
+            StoreError: There was no answer; any of them may be written or not.
+        """
+        objects = {one.title: one for one in self._objects}
+        for one in published.configurations:
+            operations = changes(one, trusted, leaving, expired_at=expired_at)
+            if operations:
+                await objects[one.title].patch(operations, resource_version=one.resource_version)
+
+
+def changes(
+    configuration: Configuration,
+    trusted: Sequence[x509.Certificate],
+    leaving: Sequence[x509.Certificate],
+    *,
+    expired_at: datetime,
+) -> list[Operation]:
+    """Write the JSON Patch for a configuration; empty if it is as it should be."""
+    wanted = [merge(one, trusted, leaving, expired_at=expired_at) for one in configuration.bundles]
+    return [
+        # "add" replaces what is there, and unlike "replace" needs nothing to be there.
+        {
+            "op": "add",
+            "path": f"/webhooks/{number}/clientConfig/caBundle",
+            "value": base64.b64encode(write_certificates(bundle)).decode("ascii"),
+        }
+        for number, (bundle, now) in enumerate(zip(wanted, configuration.bundles, strict=True))
+        if bundle != now
+    ]
+
+
+def merge(
+    bundle: Iterable[x509.Certificate],
+    trusted: Sequence[x509.Certificate],
+    leaving: Sequence[x509.Certificate],
+    *,
+    expired_at: datetime,
+) -> Certificates:
+    """
+    Put what is trusted to the end of what is there, without what is there twice.
+
+    Source: cert-manager's cainjector with the gate ``CAInjectorMerging``.
+    """
+    kept = (one for one in bundle if one not in leaving and one.not_valid_after_utc > expired_at)
+    return tuple(dict.fromkeys((*kept, *trusted)))
+
+
+def _bundle(webhook: Any) -> Certificates:
+    """Read one bundle; one that cannot be read trusts nobody, and is replaced."""
+    try:
+        pem = base64.b64decode(webhook["clientConfig"].get("caBundle") or "", validate=True)
+        return read_certificates(pem)
+    except (binascii.Error, KeyError, PairError):
+        return ()
+
+
+def _leads_to(bundle: Certificates, pair: Bundle) -> bool:
+    last = pair.chain[-1]
+    return any(one in pair.chain or issued_by(last, one) for one in bundle)

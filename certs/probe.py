@@ -1,0 +1,51 @@
+"""A handshake with a listener, as a client on the network would make it."""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from certs.errors import PairError
+from certs.pem import Bundle
+from certs.serving import client_context
+
+TIMEOUT_S = 5.0
+"""For connection and handshake; the listener is on this machine, and gives clients as long."""
+
+Probe = Callable[[Bundle], Awaitable[None]]
+"""Makes sure that new connections meet this pair, or raises a ``PairError``."""
+
+
+def listener_probe(host: str, port: int) -> Probe:
+    """
+    Make the probe of a listener.
+
+    It works with mTLS too: in TLS 1.3 the client's half of a handshake is over before the server
+    misses the client's certificate.
+    """
+
+    async def probe(pair: Bundle) -> None:
+        where = f"listener {host}:{port}"
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                met = await _meet(host, port, client_context(pair.chain[-1:]))
+        except (OSError, TimeoutError) as error:
+            reason = getattr(error, "verify_message", None) or str(error) or "no answer"
+            raise PairError(where, f"the certificate cannot be seen there: {reason}") from None
+        if met != pair.leaf.public_bytes(Encoding.DER):
+            raise PairError(where, "another certificate is seen there")
+
+    return probe
+
+
+async def _meet(host: str, port: int, context: ssl.SSLContext) -> bytes | None:
+    _, writer = await asyncio.open_connection(host, port, ssl=context)
+    try:
+        connection: ssl.SSLObject = writer.get_extra_info("ssl_object")
+        return connection.getpeercert(binary_form=True)
+    finally:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()

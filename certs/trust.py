@@ -1,0 +1,169 @@
+"""
+What stands in the Secret: the authorities of ``certs.plan``, with their certificates and keys.
+
+Two entries: ``authorities.json``, which all replicas agree by, and ``ca.crt``, made from it: what
+clients have to trust, for people and for cert-manager's ``inject-ca-from-secret``.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Self
+
+from cryptography import x509
+
+from certs.errors import PairError, StoreError
+from certs.issue import BACKDATE
+from certs.pem import Bundle, fingerprint, read_certificates, write_certificates
+from certs.plan import Authority, Step, Validity, advance
+
+STATE = "authorities.json"
+"""The entry that counts."""
+
+CA_BUNDLE = "ca.crt"
+"""The entry for everybody else; the name that cert-manager looks for."""
+
+_VERSION = 1  # of the format; a later release may write another one during an upgrade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """
+    The authorities that replicas share.
+
+    Attributes:
+        authorities: What the planner sees, oldest first.
+        certificates: The certificate of each, by name.
+        pairs: The one that signs and the one that will sign next, with their keys.
+    """
+
+    authorities: tuple[Authority, ...] = ()
+    certificates: Mapping[str, x509.Certificate] = field(
+        default_factory=dict[str, x509.Certificate]
+    )
+    pairs: Mapping[str, Bundle] = field(default_factory=dict[str, Bundle])
+
+    @classmethod
+    def parse(cls, entries: Mapping[str, bytes], *, where: str) -> Self:
+        """
+        Read the entries of the Secret.
+
+        Args:
+            entries: Decoded; without any, nothing is trusted yet.
+            where: The Secret's name, for the error.
+
+        Raises:
+            PairError: Something does not fit together. Nothing of it may be used then.
+            StoreError: A later release has written it. Nothing of it may be changed then.
+        """
+        if not entries.get(STATE, b"").strip():
+            return cls()
+        try:
+            state = json.loads(entries[STATE])
+            if state["version"] > _VERSION:
+                raise StoreError(where, f"{STATE} was written by a later release; run that one")
+            trust = cls.of(_parse_entry(one, where) for one in state["authorities"])
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            raise PairError(
+                where, f"{STATE} cannot be understood; a new authority is made"
+            ) from None
+        if not signing(trust.authorities) <= trust.pairs.keys():
+            raise PairError(where, f"{STATE} lacks a key; a new authority is made")
+        return trust
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[Authority, Bundle | x509.Certificate]]) -> Self:
+        """Put authorities and their certificates, with or without the key, together."""
+        known = tuple(entries)
+        return cls(
+            authorities=tuple(authority for authority, _ in known),
+            certificates={
+                authority.name: one.leaf if isinstance(one, Bundle) else one
+                for authority, one in known
+            },
+            pairs={authority.name: one for authority, one in known if isinstance(one, Bundle)},
+        )
+
+    def render(self) -> dict[str, bytes]:
+        """Write the entries of the Secret."""
+        state = {"version": _VERSION, "authorities": [self._entry(a) for a in self.authorities]}
+        return {
+            STATE: json.dumps(state, indent=1).encode("ascii"),
+            CA_BUNDLE: write_certificates(self.trusted),
+        }
+
+    @property
+    def trusted(self) -> tuple[x509.Certificate, ...]:
+        """What clients have to trust, oldest first."""
+        return tuple(self.certificates[one.name] for one in self.authorities if not one.leaving)
+
+    def add(self, pair: Bundle) -> Self:
+        """Put a new authority at the end of the list; nobody signs with it yet."""
+        authority = Authority(name=fingerprint(pair.leaf), validity=validity(pair.leaf))
+        return self.of((*self._entries(self.authorities), (authority, pair)))
+
+    def advance(self, step: Step, now: datetime) -> Self:
+        """Do what the planner decided; keys that nobody will sign with any more are dropped."""
+        return self.of(self._entries(advance(step, self.authorities, now)))
+
+    def _entries(
+        self, authorities: Sequence[Authority]
+    ) -> Iterator[tuple[Authority, Bundle | x509.Certificate]]:
+        keep = signing(authorities)
+        for one in authorities:
+            pair = self.pairs.get(one.name) if one.name in keep else None
+            yield one, pair or self.certificates[one.name]
+
+    def _entry(self, authority: Authority) -> dict[str, Any]:
+        pair = self.pairs.get(authority.name)
+        certificate = self.certificates[authority.name]
+        return {
+            "certificate": write_certificates((certificate,)).decode("ascii"),
+            "key": None if pair is None else pair.key_pem().decode("ascii"),
+            "published": _write_time(authority.published),
+            "promoted": _write_time(authority.promoted),
+            "leaving": authority.leaving,
+        }
+
+
+def validity(certificate: x509.Certificate) -> Validity:
+    """Tell the life of a certificate that we made: it began after its NotBefore."""
+    return Validity(
+        start=certificate.not_valid_before_utc + BACKDATE, end=certificate.not_valid_after_utc
+    )
+
+
+def signing(authorities: Sequence[Authority]) -> frozenset[str]:
+    """Name those whose keys are needed: the newest that was promoted, and what comes after it."""
+    promoted = [one.name for one in authorities if one.promoted]
+    return frozenset((*promoted[-1:], *(one.name for one in authorities if not one.promoted)))
+
+
+def _parse_entry(entry: Any, where: str) -> tuple[Authority, Bundle | x509.Certificate]:
+    pem = entry["certificate"].encode("ascii")
+    certificate = read_certificates(pem, where=where)[0]
+    authority = Authority(
+        name=fingerprint(certificate),
+        validity=validity(certificate),
+        published=_read_time(entry["published"]),
+        promoted=_read_time(entry["promoted"]),
+        leaving=entry["leaving"] is True,
+    )
+    if entry["key"] is None:
+        return authority, certificate
+    return authority, Bundle.parse(pem, entry["key"].encode("ascii"), where=where)
+
+
+def _read_time(text: str | None) -> datetime | None:
+    """Read a time of RFC 3339; one without an offset is refused."""
+    if text is None:
+        return None
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(text)
+    return moment
+
+
+def _write_time(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

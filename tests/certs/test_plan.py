@@ -1,0 +1,453 @@
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+
+from certs.plan import (
+    Action,
+    Authority,
+    Leaf,
+    Lifetimes,
+    Situation,
+    Step,
+    Validity,
+    advance,
+    next_step,
+)
+from tests.certs.simulation import OVERLAP, START, TICK, Cluster, Decide, Fate, Replica, at
+
+YEAR = timedelta(days=365)
+DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
+NOW = datetime(2030, 1, 1, tzinfo=START.tzinfo)
+
+
+def authority(
+    name: str,
+    *,
+    age: timedelta = DAY,
+    life: timedelta = YEAR,
+    published: timedelta | None = HOUR,
+    promoted: timedelta | None = HOUR,
+    leaving: bool = False,
+) -> Authority:
+    """Everything as long ago as it says; None: never."""
+    return Authority(
+        name=name,
+        validity=Validity(start=NOW - age, end=NOW - age + life),
+        published=None if published is None else NOW - published,
+        promoted=None if promoted is None else NOW - promoted,
+        leaving=leaving,
+    )
+
+
+def leaf(issuer: str, *, age: timedelta = HOUR, life: timedelta = 7 * DAY) -> Leaf:
+    return Leaf(issuer=issuer, validity=Validity(start=NOW - age, end=NOW - age + life))
+
+
+OLD = authority("old", age=300 * DAY, promoted=299 * DAY, published=299 * DAY)
+SIGNER = authority("signer")
+PENDING = authority("pending", promoted=None)
+
+
+def situation(*authorities: Authority, **changes: object) -> Situation:
+    """All is well, unless told otherwise: each bundle holds each name, and clocks agree."""
+    names = frozenset(one.name for one in authorities if not one.leaving)
+    well = Situation(
+        authorities=authorities,
+        everywhere=names,
+        anywhere=names,
+        leaf=leaf("signer"),
+        now=NOW,
+        server_now=NOW,
+    )
+    return replace(well, **changes)  # type: ignore[arg-type]  # the cases name what they change
+
+
+EMPTY: frozenset[str] = frozenset()
+
+CASES: dict[str, tuple[Situation, Action, set[str]]] = {
+    "all is well": (situation(SIGNER), Action.WAIT, set()),
+    "nothing at all": (situation(leaf=None), Action.ADD_CA, set()),
+    "a first authority signs at once": (
+        situation(authority("first", published=None, promoted=None), leaf=None),
+        Action.PROMOTE,
+        {"first"},
+    ),
+    "a signer, and nothing served": (situation(SIGNER, leaf=None), Action.SIGN_LEAF, set()),
+    "what is served is published by whoever serves it": (
+        situation(authority("signer", published=None), everywhere=EMPTY, anywhere=EMPTY),
+        Action.INJECT,
+        set(),
+    ),
+    "nothing is published by who serves nothing": (
+        situation(SIGNER, leaf=None, everywhere=EMPTY),
+        Action.SIGN_LEAF,
+        set(),
+    ),
+    "what every bundle holds is recorded": (
+        situation(authority("signer", published=None)),
+        Action.RECORD,
+        {"signer"},
+    ),
+    "one bundle lacks it": (
+        situation(SIGNER, PENDING, everywhere=frozenset({"signer"})),
+        Action.UNPUBLISH,
+        {"pending"},
+    ),
+    "the bundles were emptied": (
+        situation(SIGNER, PENDING, everywhere=EMPTY, anywhere=EMPTY),
+        Action.UNPUBLISH,
+        {"signer", "pending"},
+    ),
+    "published by a clock that was ahead": (
+        situation(SIGNER, authority("pending", published=-2 * DAY, promoted=None)),
+        Action.UNPUBLISH,
+        {"pending"},
+    ),
+    "our clock is ahead": (
+        situation(SIGNER, now=NOW + 151 * timedelta(seconds=1)),
+        Action.DISTRUST,
+        set(),
+    ),
+    "our clock is behind": (
+        situation(SIGNER, server_now=NOW + 8 * DAY),
+        Action.DISTRUST,
+        set(),
+    ),
+    "our clock is a little ahead": (
+        situation(SIGNER, now=NOW + 150 * timedelta(seconds=1)),
+        Action.WAIT,
+        set(),
+    ),
+    "the leaf is at two thirds of its life": (
+        situation(SIGNER, leaf=leaf("signer", age=6 * DAY, life=9 * DAY)),
+        Action.SIGN_LEAF,
+        set(),
+    ),
+    "the leaf is just younger than that": (
+        situation(SIGNER, leaf=leaf("signer", age=6 * DAY - MINUTE, life=9 * DAY)),
+        Action.WAIT,
+        set(),
+    ),
+    "the leaf has expired": (
+        situation(SIGNER, leaf=leaf("signer", age=7 * DAY)),
+        Action.SIGN_LEAF,
+        set(),
+    ),
+    "a new leaf would end with the same authority": (
+        situation(
+            authority("signer", age=4 * DAY, life=5 * DAY),
+            authority("pending", published=MINUTE, promoted=None),
+            leaf=leaf("signer", age=3 * DAY, life=4 * DAY),
+        ),
+        Action.WAIT,
+        set(),
+    ),
+    "new leaves were asked for": (
+        situation(SIGNER, leaf_asked=NOW - MINUTE),
+        Action.SIGN_LEAF,
+        set(),
+    ),
+    "new leaves were asked for before this one was made": (
+        situation(SIGNER, leaf_asked=NOW - 2 * HOUR),
+        Action.WAIT,
+        set(),
+    ),
+    "new leaves are asked for tomorrow": (
+        situation(SIGNER, leaf_asked=NOW + DAY),
+        Action.WAIT,
+        set(),
+    ),
+    "the leaf follows the signer": (
+        situation(OLD, SIGNER, leaf=leaf("old")),
+        Action.SIGN_LEAF,
+        set(),
+    ),
+    "the leaf follows the signer though its clock thinks it too early": (
+        situation(OLD, authority("signer", published=-MINUTE), leaf=leaf("old")),
+        Action.SIGN_LEAF,
+        set(),
+    ),
+    "the Secret was lost, and what is served is still trusted": (
+        situation(
+            authority("signer", published=MINUTE),
+            leaf=leaf("lost"),
+            everywhere=frozenset({"signer", "lost"}),
+        ),
+        Action.WAIT,
+        set(),
+    ),
+    "the Secret was lost, and the new authority is known by now": (
+        situation(SIGNER, leaf=leaf("lost"), everywhere=frozenset({"signer", "lost"})),
+        Action.SIGN_LEAF,
+        set(),
+    ),
+    "the Secret was lost, and nobody trusts what is served": (
+        situation(authority("signer", published=MINUTE), leaf=leaf("lost")),
+        Action.SIGN_LEAF,
+        set(),
+    ),
+    "the Secret was put back to before the signer was promoted": (
+        situation(
+            authority("signer", published=300 * DAY),
+            authority("restored", published=HOUR, promoted=None),
+            leaf=leaf("restored"),
+            everywhere=frozenset({"restored"}),
+            anywhere=frozenset({"restored"}),
+        ),
+        Action.UNPUBLISH,
+        {"signer"},
+    ),
+    "the next authority is known": (situation(SIGNER, PENDING), Action.PROMOTE, {"pending"}),
+    "the next authority is not known to everybody yet": (
+        situation(SIGNER, authority("pending", published=9 * MINUTE, promoted=None)),
+        Action.WAIT,
+        set(),
+    ),
+    "the signer is at two thirds of its life": (
+        situation(authority("signer", age=200 * DAY, life=300 * DAY)),
+        Action.ADD_CA,
+        set(),
+    ),
+    "its successor exists already": (
+        situation(
+            authority("signer", age=200 * DAY, life=300 * DAY),
+            authority("pending", published=MINUTE, promoted=None),
+        ),
+        Action.WAIT,
+        set(),
+    ),
+    "a new authority was asked for": (
+        situation(SIGNER, ca_asked=NOW - MINUTE),
+        Action.ADD_CA,
+        set(),
+    ),
+    "a new authority was asked for before the signer was made": (
+        situation(SIGNER, ca_asked=NOW - 2 * DAY),
+        Action.WAIT,
+        set(),
+    ),
+    "the signer has expired": (
+        situation(authority("signer", age=2 * YEAR)),
+        Action.ADD_CA,
+        set(),
+    ),
+    "the signer has expired and its successor is not known yet": (
+        situation(
+            authority("signer", age=2 * YEAR),
+            authority("pending", published=None, promoted=None),
+        ),
+        Action.PROMOTE,
+        {"pending"},
+    ),
+    "the signer has expired and only one without a key is alive": (
+        situation(OLD, authority("signer", age=2 * YEAR)),
+        Action.ADD_CA,
+        set(),
+    ),
+    "leaves of the retired one may be alive": (
+        situation(OLD, authority("signer", promoted=7 * DAY + 9 * MINUTE, age=8 * DAY)),
+        Action.WAIT,
+        set(),
+    ),
+    "no leaf of the retired one can be alive": (
+        situation(OLD, authority("signer", promoted=7 * DAY + 10 * MINUTE, age=8 * DAY)),
+        Action.DROP,
+        {"old"},
+    ),
+    "a retired one has expired itself": (
+        situation(authority("old", age=YEAR + 10 * MINUTE), SIGNER),
+        Action.DROP,
+        {"old"},
+    ),
+    "a retired one has expired by our clock": (
+        situation(authority("old", age=YEAR + 9 * MINUTE), SIGNER),
+        Action.WAIT,
+        set(),
+    ),
+    "one of several retired ones is over": (
+        situation(
+            replace(OLD, name="older"),
+            replace(OLD, promoted=NOW - 8 * DAY),
+            SIGNER,
+        ),
+        Action.DROP,
+        {"older"},
+    ),
+    "a bundle still holds what is to leave": (
+        situation(replace(OLD, leaving=True), SIGNER, anywhere=frozenset({"old", "signer"})),
+        Action.INJECT,
+        set(),
+    ),
+    "no bundle holds what is to leave": (
+        situation(replace(OLD, leaving=True), SIGNER),
+        Action.FORGET,
+        {"old"},
+    ),
+    "bundles hold what we know nothing of": (
+        situation(SIGNER, anywhere=frozenset({"stranger", "signer"})),
+        Action.WAIT,
+        set(),
+    ),
+}
+
+
+@pytest.mark.parametrize(("given_", "action", "names"), CASES.values(), ids=CASES)
+def test_the_next_step(given_: Situation, action: Action, names: set[str]) -> None:
+    assert next_step(given_) == Step(action, frozenset(names))
+
+
+def test_a_life_is_renewed_at_two_thirds() -> None:
+    assert Validity(start=NOW, end=NOW + 9 * DAY).renew_at == NOW + 6 * DAY
+
+
+CHANGES = {
+    "unpublish": (Action.UNPUBLISH, replace(PENDING, published=None)),
+    "record": (Action.RECORD, replace(PENDING, published=NOW)),
+    "promote": (Action.PROMOTE, replace(PENDING, promoted=NOW)),
+    "drop": (Action.DROP, replace(PENDING, leaving=True)),
+}
+
+
+@pytest.mark.parametrize(("action", "changed"), CHANGES.values(), ids=CHANGES)
+def test_a_step_changes_whom_it_names_and_nobody_else(action: Action, changed: Authority) -> None:
+    step = Step(action, frozenset({"pending"}))
+
+    assert advance(step, (SIGNER, PENDING), NOW) == (SIGNER, changed)
+
+
+def test_what_is_forgotten_is_off_the_list() -> None:
+    step = Step(Action.FORGET, frozenset({"old"}))
+
+    assert advance(step, (OLD, SIGNER), NOW) == (SIGNER,)
+
+
+NOT_WRITES = (Action.WAIT, Action.DISTRUST, Action.SIGN_LEAF, Action.INJECT, Action.ADD_CA)
+
+
+@pytest.mark.parametrize("action", NOT_WRITES)
+def test_other_steps_leave_the_list_alone(action: Action) -> None:
+    assert advance(Step(action), (OLD, SIGNER), NOW) == (OLD, SIGNER)
+
+
+EVENTS = st.tuples(
+    st.integers(0, 4),
+    st.integers(0, 12),
+    st.sampled_from([Fate.ACT] * 6 + [Fate.STALL] * 3 + [Fate.CRASH, Fate.JUMP, Fate.MEND]),
+    st.integers(-9, 9),
+)
+HISTORIES = st.tuples(
+    st.integers(1, 5),  # replicas
+    st.integers(60, 300),  # life of an authority, in ticks
+    st.integers(4, 60),  # life of a leaf, in ticks
+    st.lists(EVENTS, min_size=20, max_size=160),
+)
+History = tuple[int, int, int, list[tuple[int, int, Fate, int]]]
+
+
+def play(history: History, decide: Decide = next_step) -> Cluster:
+    count, ca, leaf_life, events = history
+    lifetimes = Lifetimes(ca=ca * TICK, leaf=leaf_life * TICK, overlap=OVERLAP * TICK)
+    cluster = Cluster(lifetimes, decide, [Replica() for _ in range(count)])
+    for number, wait, fate, amount in events:
+        cluster.wait(wait)
+        cluster.happen(number % count, fate, amount)
+    return cluster
+
+
+@settings(max_examples=400, deadline=None)
+@given(HISTORIES)
+def test_no_lagging_client_ever_meets_an_unknown_issuer(history: History) -> None:
+    assert play(history).broken == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(HISTORIES, st.integers(0, 150))
+def test_not_even_when_the_secret_is_lost(history: History, moment: int) -> None:
+    count, ca, leaf_life, events = history
+    cluster = play((count, ca, leaf_life, events[:moment]))
+
+    cluster.lose_secret()
+    for number, wait, fate, amount in events[moment:]:
+        cluster.wait(wait)
+        cluster.happen(number % count, fate, amount)
+
+    assert cluster.broken == []
+
+
+def shifted(moment: datetime | None, by: timedelta) -> datetime | None:
+    return moment and moment - by
+
+
+def impatient(given_: Situation) -> Step:
+    """The planner without the overlap before a new authority signs."""
+    overlap = given_.lifetimes.overlap
+    ahead = [replace(a, published=shifted(a.published, overlap)) for a in given_.authorities]
+    return next_step(replace(given_, authorities=ahead))
+
+
+def ruthless(given_: Situation) -> Step:
+    """The planner that ends the trust in an authority as soon as another one signs."""
+    patience = given_.lifetimes.leaf + given_.lifetimes.overlap
+    ahead = [replace(a, promoted=shifted(a.promoted, patience)) for a in given_.authorities]
+    return next_step(replace(given_, authorities=ahead))
+
+
+def credulous(given_: Situation) -> Step:
+    """The planner that believes any clock."""
+    return next_step(replace(given_, server_now=given_.now))
+
+
+def abrupt(given_: Situation) -> Step:
+    """The planner that lets a new authority sign before it is in any bundle."""
+    pending = given_.pending
+    return Step(Action.PROMOTE, frozenset({pending.name})) if pending else next_step(given_)
+
+
+SEARCH = (Phase.generate,)  # the first counterexample will do, however long it is
+MUTANTS = [impatient, ruthless, credulous, abrupt]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__doc__)
+def test_a_planner_without_one_of_its_cautions_fails_the_same_property(
+    mutant: Callable[[Situation], Step],
+) -> None:
+    unhurried = settings(max_examples=2000, deadline=None, database=None, phases=SEARCH)
+
+    assert find(HISTORIES, lambda history: bool(play(history, mutant).broken), settings=unhurried)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    count=st.integers(1, 5),
+    ca=st.integers(100, 300),
+    leaf_life=st.integers(4, 60),
+    poll=st.integers(1, 2),
+)
+def test_authorities_come_and_go_as_long_as_somebody_lives(
+    count: int, ca: int, leaf_life: int, poll: int
+) -> None:
+    rounds = 4 * ca // poll
+    everyday = [
+        (number, poll if number == 0 else 0, Fate.ACT, 0)
+        for _ in range(rounds)
+        for number in range(count)
+    ]
+
+    cluster = play((count, ca, leaf_life, everyday))
+
+    names = frozenset(one.name for one in cluster.secrets[-1][1])
+    assert cluster.made >= 4
+    assert len(cluster.in_need) == 1
+    assert len(names) <= 3
+    assert cluster.bundles[-1][1] == (names, names)
+    assert cluster.broken == []
+    assert all(
+        replica.leaf and at(cluster.tick) < replica.leaf.validity.end
+        for replica in cluster.replicas
+    )
