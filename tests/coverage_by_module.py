@@ -15,7 +15,11 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parent.parent
 
-SOURCES = {"policy": "webhook/policy/[!_]*.py", "certs": "certs/plan.py"}
+SOURCES = {
+    "policy": "webhook/policy/[!_]*.py",
+    "policy/placement": "webhook/policy/placement/[!_]*.py",
+    "certs": "certs/plan.py",
+}
 """Folder of tests: the core modules, as a pattern, that are tested there."""
 
 
@@ -31,7 +35,7 @@ def main() -> int:
     findings = [f"{pairs[source]} is missing" for source in pairs.keys() - whole.keys()]
     findings += [
         f"{tests} tests no module"
-        for tests in found("tests/policy/test_*.py")
+        for tests in found("tests/policy/**/test_*.py")
         if tests not in pairs.values()
     ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from webhook.policy.census import Census, ObservedPod
 from webhook.policy.facts import NoFacts, Service
 from webhook.policy.model import LabelSelector, Node, OwnerReference, Taint
+from webhook.policy.placement.census import Census, ObservedPod
 from webhook.policy.selectors import has_pairs
 
 OWNERS = {

@@ -10,12 +10,12 @@ from tests.conformance.case import Answer, Case
 from webhook.policy.derivation import derive
 from webhook.policy.gates import Gate, Gates, Version, resolve
 from webhook.policy.model import Constraint
-from webhook.policy.nodes import SchedulingPod
-from webhook.policy.placement import incoming, measure, place
+from webhook.policy.placement.nodes import SchedulingPod
+from webhook.policy.placement.place import incoming, measure, place
+from webhook.policy.placement.spreads import Defaults
+from webhook.policy.placement.spreads import resolve as resolve_spreads
+from webhook.policy.placement.topology import Topology
 from webhook.policy.profiles import SYSTEM_CONSTRAINTS
-from webhook.policy.spreads import Defaults
-from webhook.policy.spreads import resolve as resolve_spreads
-from webhook.policy.topology import Topology
 
 RECORDED = Version(1, 36)  # the kube-scheduler that the cases were recorded from
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from webhook.policy.model import Node
-from webhook.policy.nodes import Demands, Obstacle, Reason, obstacle
+from webhook.policy.placement.nodes import Demands, Obstacle, Reason, obstacle
 
 REMEMBERED = 64
 """Answers that a Topology keeps: at most 0.5 MB each at 5 000 nodes; most workloads share a few."""

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from webhook.policy.census import Census
-from webhook.policy.filtering import Status, check
-from webhook.policy.nodes import Demands, Obstacle, SchedulingPod, refusal
-from webhook.policy.scoring import Scores, score
-from webhook.policy.spreads import Spreads
-from webhook.policy.tallies import Incoming, Tally, count
-from webhook.policy.topology import Topology
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.filtering import Status, check
+from webhook.policy.placement.nodes import Demands, Obstacle, SchedulingPod, refusal
+from webhook.policy.placement.scoring import Scores, score
+from webhook.policy.placement.spreads import Spreads
+from webhook.policy.placement.tallies import Incoming, Tally, count
+from webhook.policy.placement.topology import Topology
 
 
 class Measure(msgspec.Struct, frozen=True):

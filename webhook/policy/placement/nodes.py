@@ -10,8 +10,13 @@ from typing import NamedTuple
 import msgspec
 
 from webhook.policy.model import Node, PodSpec, PodTemplate
-from webhook.policy.nodeaffinity import Affinity, NodeSelectorTerm, required_terms, term_matches
-from webhook.policy.taints import UNSCHEDULABLE, Toleration, render_taint, untolerated
+from webhook.policy.placement.nodeaffinity import (
+    Affinity,
+    NodeSelectorTerm,
+    required_terms,
+    term_matches,
+)
+from webhook.policy.placement.taints import UNSCHEDULABLE, Toleration, render_taint, untolerated
 
 
 class Demands(msgspec.Struct, frozen=True, gc=False):

@@ -11,11 +11,11 @@ from enum import StrEnum
 
 import msgspec
 
-from webhook.policy.census import Census
-from webhook.policy.nodes import Demands, Obstacle
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import Demands, Obstacle
+from webhook.policy.placement.spreads import Spread
+from webhook.policy.placement.topology import Domains, Topology
 from webhook.policy.selectors import matches
-from webhook.policy.spreads import Spread
-from webhook.policy.topology import Domains, Topology
 
 
 class Floor(StrEnum):

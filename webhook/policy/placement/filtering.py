@@ -9,9 +9,9 @@ from enum import StrEnum
 import msgspec
 
 from webhook.policy.model import Node
-from webhook.policy.spreads import Spread
-from webhook.policy.tallies import Tally
-from webhook.policy.topology import Topology
+from webhook.policy.placement.spreads import Spread
+from webhook.policy.placement.tallies import Tally
+from webhook.policy.placement.topology import Topology
 
 SKEW_REASON = "node(s) didn't match pod topology spread constraints"
 MISSING_KEY_REASON = f"{SKEW_REASON} (missing required label)"

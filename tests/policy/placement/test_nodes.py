@@ -1,0 +1,109 @@
+import msgspec
+import pytest
+
+from webhook.policy.model import Node, Taint
+from webhook.policy.placement.nodeaffinity import NodeSelectorRequirement, NodeSelectorTerm
+from webhook.policy.placement.nodes import (
+    Demands,
+    Obstacle,
+    Reason,
+    SchedulingPod,
+    admits,
+    obstacle,
+    refusal,
+)
+from webhook.policy.placement.taints import Toleration
+
+GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
+ANY = (Toleration(operator="Exists"),)
+SSD = (("disk", "ssd"),)
+ON_N1 = NodeSelectorTerm(
+    match_fields=(NodeSelectorRequirement(key="metadata.name", operator="In", values=("n1",)),)
+)
+ON_N2 = NodeSelectorTerm(
+    match_fields=(NodeSelectorRequirement(key="metadata.name", operator="In", values=("n2",)),)
+)
+
+POD = b"""{"metadata": {"namespace": "shop", "labels": {"app": "web"}}, "spec": {
+  "nodeSelector": {"os": "linux", "disk": "ssd"},
+  "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+    "nodeSelectorTerms": [{"matchFields": [
+      {"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}}},
+  "tolerations": [{"operator": "Exists"}],
+  "topologySpreadConstraints": [{"topologyKey": "zone"}]}}"""
+
+
+def node(*taints: Taint, unschedulable: bool = False) -> Node:
+    return Node("n1", {"disk": "ssd"}, taints, unschedulable=unschedulable)
+
+
+# node, demands, obstacle of the spreading policies, obstacle of all filters
+OBSTACLES = {
+    "nothing is asked": (node(), Demands(), None, None),
+    "the node selector matches": (node(), Demands(pairs=SSD), None, None),
+    "the node selector does not match": (
+        node(), Demands(pairs=(("disk", "hdd"),)),
+        Obstacle(Reason.AFFINITY), Obstacle(Reason.AFFINITY),
+    ),
+    "one term matches": (node(), Demands(terms=(ON_N2, ON_N1)), None, None),
+    "no term matches": (
+        node(), Demands(terms=(ON_N2,)), Obstacle(Reason.AFFINITY), Obstacle(Reason.AFFINITY)
+    ),
+    "selector and affinity must both match": (
+        node(), Demands(pairs=SSD, terms=(ON_N2,)),
+        Obstacle(Reason.AFFINITY), Obstacle(Reason.AFFINITY),
+    ),
+    "a taint is not tolerated": (
+        node(GPU), Demands(),
+        Obstacle(Reason.TAINT, "gpu=a100:NoSchedule"),
+        Obstacle(Reason.TAINT, "gpu=a100:NoSchedule"),
+    ),
+    "a taint is tolerated": (node(GPU), Demands(tolerations=ANY), None, None),
+    "taints are not looked at": (node(GPU), Demands(tolerations=None), None, None),
+    "a cordon stops other filters only": (
+        node(unschedulable=True), Demands(), None, Obstacle(Reason.CORDON)
+    ),
+    "a cordon is tolerated like its taint": (
+        node(unschedulable=True), Demands(tolerations=ANY), None, None
+    ),
+    "a cordon is named before a taint": (
+        node(GPU, unschedulable=True), Demands(),
+        Obstacle(Reason.TAINT, "gpu=a100:NoSchedule"), Obstacle(Reason.CORDON),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("candidate", "demands", "spreading", "filters"), OBSTACLES.values(), ids=OBSTACLES.keys()
+)
+def test_obstacles(
+    candidate: Node, demands: Demands, spreading: Obstacle | None, filters: Obstacle | None
+) -> None:
+    assert (obstacle(candidate, demands), refusal(candidate, demands)) == (spreading, filters)
+
+
+def test_a_pod_says_what_it_asks_of_a_node() -> None:
+    pod = msgspec.json.decode(POD, type=SchedulingPod)
+
+    assert pod.demands == Demands((("disk", "ssd"), ("os", "linux")), (ON_N1,), ANY)
+    assert pod.labels == {"app": "web"}
+    assert [constraint.topology_key for constraint in pod.constraints] == ["zone"]
+
+
+def test_a_pod_without_a_specification_asks_for_nothing() -> None:
+    assert SchedulingPod().demands == Demands()
+
+
+def test_equal_demands_are_one_key_of_a_table() -> None:
+    decode = msgspec.json.Decoder(SchedulingPod).decode
+
+    assert len({decode(POD).demands, decode(POD).demands}) == 1
+
+
+@pytest.mark.parametrize("affinity", [True, False])
+@pytest.mark.parametrize("taints", [True, False])
+def test_policies_keep_what_they_honor(affinity: bool, taints: bool) -> None:
+    honored = Demands(SSD, (ON_N2,), ()).honoring(affinity=affinity, taints=taints)
+
+    assert admits(honored, node()) is not affinity
+    assert (obstacle(node(GPU), Demands(tolerations=honored.tolerations)) is None) is not taints

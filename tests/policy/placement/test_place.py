@@ -1,0 +1,331 @@
+from collections import Counter
+from collections.abc import Iterable
+from random import Random
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.policy.placement.clusters import (
+    GPU,
+    SELECTS_WEB,
+    WEB,
+    WEB_POD,
+    cluster,
+    constraints,
+    gates,
+    incoming,
+    node,
+    node_lists,
+    placed_pods,
+    running,
+    spread_over,
+)
+from webhook.policy.model import Constraint, LabelSelector, Node
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import Demands, Obstacle, Reason, SchedulingPod, obstacle
+from webhook.policy.placement.place import Placement, incoming, measure, place, refusals
+from webhook.policy.placement.spreads import SOFT, Defaults, Spread, resolve
+from webhook.policy.placement.tallies import Incoming
+from webhook.policy.placement.topology import Topology
+from webhook.policy.profiles import HOSTNAME
+from webhook.policy.selectors import matches
+
+IN_FORCE = gates()
+
+
+def placed(
+    topology: Topology,
+    census: Census,
+    *own: Constraint,
+    pod: Incoming = WEB_POD,
+    infeasible: Iterable[str] = (),
+) -> Placement:
+    measured = measure(pod, resolve(own, pod.labels, IN_FORCE), topology, census)
+    return place(measured, topology, dict.fromkeys(infeasible, Obstacle(Reason.TAINT)))
+
+
+HARD_1 = spread_over()
+HARD_2 = spread_over(max_skew=2)
+SOFT_1 = spread_over(when_unsatisfiable=SOFT)
+FIVE_WANTED = spread_over(max_skew=2, min_domains=5)
+
+# pods by zone, infeasible zones, constraint, the zones that the pod may best go to
+ZONES: dict[str, tuple[dict[str, int], str, Constraint, tuple[str, ...]]] = {
+    "KEP-895: 1/1/0, maxSkew 1": ({"1": 1, "2": 1, "3": 0}, "", HARD_1, ("3",)),
+    "KEP-895: 1/1/0, maxSkew 2": ({"1": 1, "2": 1, "3": 0}, "", HARD_2, ("1", "2", "3")),
+    "KEP-895: 3/2/1 over zones": ({"1": 3, "2": 2, "3": 1}, "", HARD_1, ("3",)),
+    "KEP-895: no pod anywhere yet": ({"1": 0, "2": 0, "3": 0}, "", HARD_1, ("1", "2", "3")),
+    "KEP-895: 3/3/~0~, hard": ({"1": 3, "2": 3, "3": 0}, "3", HARD_1, ()),
+    "KEP-895: 3/3/~0~, soft": ({"1": 3, "2": 3, "3": 0}, "3", SOFT_1, ("1", "2")),
+    "KEP-895: 1/1/~0~, hard": ({"1": 1, "2": 1, "3": 0}, "3", HARD_1, ()),
+    "KEP-895: 1/1/~0~, soft": ({"1": 1, "2": 1, "3": 0}, "3", SOFT_1, ("1", "2")),
+    "KEP-895: 2/1/~0~, hard": ({"1": 2, "2": 1, "3": 0}, "3", HARD_1, ()),
+    "KEP-895: 2/1/~0~, soft": ({"1": 2, "2": 1, "3": 0}, "3", SOFT_1, ("2",)),
+    "KEP-895: 1/1/~1~, hard": ({"1": 1, "2": 1, "3": 1}, "3", HARD_1, ("1", "2")),
+    "KEP-895: 1/1/~1~, soft": ({"1": 1, "2": 1, "3": 1}, "3", SOFT_1, ("1", "2")),
+    "KEP-895: 2/1/~1~, hard": ({"1": 2, "2": 1, "3": 1}, "3", HARD_1, ("2",)),
+    "KEP-895: 2/1/~1~, soft": ({"1": 2, "2": 1, "3": 1}, "3", SOFT_1, ("2",)),
+    "KEP-3022: 2/2/2, maxSkew 2, minDomains 5": ({"1": 2, "2": 2, "3": 2}, "", FIVE_WANTED, ()),
+    "KEP-3022: 2/2/1, maxSkew 2, minDomains 5": ({"1": 2, "2": 2, "3": 1}, "", FIVE_WANTED, ("3",)),
+    "KEP-3022: 2/2/2/2/2, as many as minDomains": (
+        dict.fromkeys("12345", 2), "", FIVE_WANTED, ("1", "2", "3", "4", "5")
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pods", "infeasible", "constraint", "best"), ZONES.values(), ids=ZONES.keys()
+)
+def test_one_constraint_on_zones(
+    pods: dict[str, int], infeasible: str, constraint: Constraint, best: tuple[str, ...]
+) -> None:
+    assert placed(*cluster(pods), constraint, infeasible=infeasible).best == best
+
+
+SEVEN = Topology(
+    [node(name, name[0]) for name in ("1a", "1b", "1c", "2a", "2b", "2c")] + [node("3a", "3")]
+)
+FOUR = Topology([node("1", "a"), node("2", "a"), node("3", "b"), node("4", "b")])
+THREE = Topology([node("1", "a"), node("2", "a"), node("3", "b")])
+UNZONED = Topology([node("1", "a"), node("2", "b"), node("3")])
+BY_HOST = spread_over(HOSTNAME)
+
+# nodes, pods by node, constraints, the nodes that the pod may go to
+NODES: dict[str, tuple[Topology, dict[str, int], tuple[Constraint, ...], tuple[str, ...]]] = {
+    "KEP-895: 3/2/1 over nodes": (
+        SEVEN, {"1a": 1, "1b": 2, "2a": 2, "3a": 1}, (BY_HOST,), ("1c", "2b", "2c")
+    ),
+    "two constraints that leave one node": (
+        FOUR, {"1": 1, "2": 1, "3": 1}, (HARD_1, BY_HOST), ("4",)
+    ),
+    "two constraints that leave none": (
+        THREE, {"1": 2, "2": 1, "3": 2}, (HARD_1, BY_HOST), ()
+    ),
+    "nodes without the key": (UNZONED, {"1": 1, "3": 5}, (HARD_1,), ("2",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("topology", "pods", "own", "nodes"), NODES.values(), ids=NODES.keys())
+def test_constraints_on_nodes(
+    topology: Topology,
+    pods: dict[str, int],
+    own: tuple[Constraint, ...],
+    nodes: tuple[str, ...],
+) -> None:
+    assert placed(topology, running(pods), *own).passing == nodes
+
+
+def test_a_pod_that_does_not_match_its_own_selector_adds_nothing() -> None:
+    """KEP-895, the chicken and the egg: only a pod that joins makes its domain fuller."""
+    stranger = Incoming("shop", {"app": "db"})
+    topology, census = cluster({"1": 1, "2": 0})
+
+    assert placed(topology, census, HARD_1).passing == ("2",)
+    assert placed(topology, census, HARD_1, pod=stranger).passing == ("1", "2")
+
+
+def test_a_zone_that_the_node_selector_excludes_is_no_domain() -> None:
+    """KEP-895: spreading is applied to the nodes that pass the node selector."""
+    tiers = {"1": "front", "2": "front", "3": "back"}
+    topology = Topology(node(zone, zone, tier=tier) for zone, tier in tiers.items())
+    pod = Incoming("shop", WEB, Demands(pairs=(("tier", "front"),)))
+    refused = refusals(topology, pod.demands)
+
+    found = placed(topology, running({"1": 1, "2": 1}), HARD_1, pod=pod, infeasible=refused)
+
+    assert found.passing == ("1", "2")
+    assert refused == {"3": Obstacle(Reason.AFFINITY)}
+
+
+def replicas(topology: Topology, wanted: int, constraint: Constraint) -> dict[str, int]:
+    """Place pods one after another as long as they fit; node -> pods."""
+    census, total = Census(), Counter[str]()
+    for _ in range(wanted):
+        best = placed(topology, census, constraint).best
+        if best:
+            census.add("shop", WEB, best[0])
+            total[best[0]] += 1
+    return dict(total)
+
+
+@pytest.mark.parametrize(("nodes", "running_pods"), [(3, 6), (4, 8), (5, 10)])
+def test_ten_replicas_wait_for_the_fifth_node(nodes: int, running_pods: int) -> None:
+    """KEP-3022, the user story: maxSkew 2, minDomains 5, hostname."""
+    topology = Topology(node(str(number)) for number in range(nodes))
+
+    total = replicas(topology, 10, spread_over(HOSTNAME, max_skew=2, min_domains=5))
+
+    assert sum(total.values()) == running_pods
+
+
+def test_only_soft_constraints_let_every_node_pass() -> None:
+    found = placed(*cluster({"1": 9, "2": 0}), SOFT_1)
+
+    assert {str(status) for status in found.statuses.values()} == {"Skip"}
+    assert found.best == ("2",)
+
+
+def test_only_hard_constraints_leave_nothing_to_score() -> None:
+    assert placed(*cluster({"1": 1}), HARD_1).scores is None
+
+
+def test_without_nodes_there_is_nothing_to_score() -> None:
+    assert placed(*cluster({}), SOFT_1).scores is None
+
+
+def test_scores_are_empty_where_no_node_passes() -> None:
+    scores = placed(*cluster({"1": 1}), SOFT_1, infeasible="1").scores
+
+    assert scores is not None
+    assert scores.raw == {}
+
+
+def test_other_filters_refuse_nodes_with_a_reason() -> None:
+    topology = Topology([node("1", taints=[GPU]), node("2")])
+
+    assert refusals(topology, Demands()) == {"1": Obstacle(Reason.TAINT, "gpu:NoSchedule")}
+
+
+# metadata, namespace of the workload, namespace of the pod
+NAMESPACES = {
+    "a pod's own": ({"namespace": "shop"}, "bank", "shop"),
+    "a template's is that of its workload": ({}, "bank", "bank"),
+    "a template without metadata": (None, "bank", "bank"),
+    "none is known": ({}, "", ""),
+}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "given_namespace", "namespace"), NAMESPACES.values(), ids=NAMESPACES.keys()
+)
+def test_incoming(metadata: dict[str, str] | None, given_namespace: str, namespace: str) -> None:
+    pod = msgspec.convert({"metadata": metadata, "spec": {}}, SchedulingPod)
+
+    assert incoming(pod, given_namespace) == Incoming(namespace, {}, Demands())
+
+
+own_constraints = st.lists(constraints, max_size=3).map(tuple)
+Pods = list[tuple[str, dict[str, str], str]]
+
+
+def census_of(pods: Pods) -> Census:
+    census = Census()
+    for namespace, labels, name in pods:
+        census.add(namespace, labels, name)
+    return census
+
+
+def plainly_counted(
+    pod: Incoming, spread: Spread, spreads: tuple[Spread, ...], nodes: list[Node], pods: Pods
+) -> Counter[str]:
+    """Domain -> pods of one constraint, by looking at every node and every pod."""
+    demands = pod.demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
+    counted: Counter[str] = Counter()
+    for each in nodes:
+        has_keys = all(other.topology_key in each.labels for other in spreads)
+        if has_keys and obstacle(each, demands) is None:
+            counted[each.labels[spread.topology_key]] += sum(
+                (namespace, name) == (pod.namespace, each.name)
+                and spread.selector not in (None, LabelSelector())
+                and matches(spread.selector, labels)
+                for namespace, labels, name in pods
+            )
+    return counted
+
+
+def plainly_allowed(
+    pod: Incoming, spreads: tuple[Spread, ...], nodes: list[Node], pods: Pods
+) -> list[str]:
+    """Names of the nodes that pass, straight from the definition of the skew."""
+    allowed = {each.name: True for each in nodes}
+    for spread in spreads:
+        counted = plainly_counted(pod, spread, spreads, nodes, pods)
+        trusted = counted and len(counted) >= spread.min_domains
+        minimum = min(counted.values()) if trusted else 0
+        for each in nodes:
+            value = each.labels.get(spread.topology_key)
+            skew = counted[value or ""] + matches(spread.selector, pod.labels) - minimum
+            allowed[each.name] &= value is not None and skew <= spread.max_skew
+    return [name for name, passes in allowed.items() if passes]
+
+
+@given(incoming, own_constraints, node_lists(), placed_pods)
+def test_groups_and_memory_change_no_verdict(
+    pod: Incoming, own: tuple[Constraint, ...], nodes: list[Node], pods: Pods
+) -> None:
+    spreads = resolve(own, pod.labels, IN_FORCE)
+    topology = Topology(nodes)
+
+    first, again = (
+        place(measure(pod, spreads, topology, census_of(pods)), topology) for _ in range(2)
+    )
+
+    assert list(first.passing) == plainly_allowed(pod, spreads.hard, nodes, pods)
+    assert first == again
+
+
+@given(incoming, own_constraints, node_lists(), placed_pods, st.randoms(use_true_random=False))
+def test_the_order_of_nodes_and_pods_does_not_matter(
+    pod: Incoming, own: tuple[Constraint, ...], nodes: list[Node], pods: Pods, random: Random
+) -> None:
+    shuffled = random.sample(nodes, len(nodes)), random.sample(pods, len(pods))
+
+    one, other = (
+        placed(Topology(order), census_of(seen), *own, pod=pod)
+        for order, seen in ((nodes, pods), shuffled)
+    )
+
+    assert one.statuses == other.statuses
+    assert (one.scores is None) is (other.scores is None)
+    assert one.scores is None or (
+        other.scores is not None and one.scores.normalised == other.scores.normalised
+    )
+
+
+@given(incoming, constraints, node_lists(), placed_pods, st.integers(1, 3))
+def test_a_wider_skew_never_shuts_a_node(
+    pod: Incoming, own: Constraint, nodes: list[Node], pods: Pods, wider: int
+) -> None:
+    relaxed = msgspec.structs.replace(own, max_skew=own.max_skew + wider)
+
+    before, after = (
+        placed(Topology(nodes), census_of(pods), each, pod=pod).passing for each in (own, relaxed)
+    )
+
+    assert set(before) <= set(after)
+
+
+@given(incoming, own_constraints, node_lists(), placed_pods)
+def test_only_passing_nodes_are_scored(
+    pod: Incoming, own: tuple[Constraint, ...], nodes: list[Node], pods: Pods
+) -> None:
+    found = placed(Topology(nodes), census_of(pods), *own, pod=pod)
+
+    if found.scores is not None:
+        assert tuple(found.scores.raw) == tuple(found.scores.normalised) == found.passing
+        assert found.scores.ignored <= set(found.passing)
+    assert set(found.best) <= set(found.passing)
+
+
+@given(st.integers(1, 5), st.integers(0, 20), st.integers(1, 3))
+def test_replicas_placed_one_after_another_keep_the_skew(
+    zones: int, wanted: int, max_skew: int
+) -> None:
+    topology, _ = cluster({str(number): 0 for number in range(zones)})
+
+    total = replicas(topology, wanted, spread_over(max_skew=max_skew))
+
+    assert sum(total.values()) == wanted
+    counts = [total.get(str(number), 0) for number in range(zones)]
+    assert max(counts) - min(counts) <= max_skew
+
+
+def test_defaults_place_a_pod_without_constraints() -> None:
+    topology, census = cluster({"1": 1, "2": 0})
+    defaults = Defaults((spread_over(label_selector=None),), SELECTS_WEB)
+
+    spreads = resolve((), WEB, IN_FORCE, defaults)
+
+    assert place(measure(WEB_POD, spreads, topology, census), topology).passing == ("2",)

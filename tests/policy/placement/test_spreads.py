@@ -1,0 +1,157 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.policy.placement.clusters import (
+    SELECTS_WEB,
+    constraints,
+    gates,
+    labels,
+    selectors,
+    spread_over,
+)
+from webhook.policy.gates import Gates
+from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
+from webhook.policy.placement.spreads import SOFT, Defaults, Spread, resolve
+from webhook.policy.profiles import SYSTEM_CONSTRAINTS
+
+LABELS = {"app": "web", "rev": "7"}
+REV_7 = LabelSelectorRequirement(key="rev", operator="In", values=("7",))
+WEB_OF_REV_7 = LabelSelector({"app": "web"}, (REV_7,))
+
+ALL_ON = gates()
+KEYS_OFF = gates(MATCH_LABEL_KEYS=False, SELECTOR_MERGE=False)
+POLICIES_OFF = gates(NODE_INCLUSION_POLICY=False)
+MIN_DOMAINS_OFF = gates(MIN_DOMAINS=False)
+
+
+def spread_of(constraint: Constraint, in_force: Gates = ALL_ON) -> Spread:
+    spreads = resolve((constraint,), LABELS, in_force)
+    (spread,) = (*spreads.hard, *spreads.soft)
+    return spread
+
+
+# constraint, gates, selector
+SELECTORS: dict[str, tuple[Constraint, Gates, LabelSelector | None]] = {
+    "as written": (spread_over(), ALL_ON, SELECTS_WEB),
+    "a key that the pod carries joins": (
+        spread_over(match_label_keys=("rev",)), ALL_ON, WEB_OF_REV_7
+    ),
+    "a key that the pod lacks is left out": (
+        spread_over(match_label_keys=("gone", "rev")), ALL_ON, WEB_OF_REV_7
+    ),
+    "an empty selector is empty no longer": (
+        spread_over(label_selector=LabelSelector(), match_label_keys=("rev",)), ALL_ON,
+        LabelSelector(match_expressions=(REV_7,)),
+    ),
+    "no selector stays none": (
+        spread_over(label_selector=None, match_label_keys=("rev",)), ALL_ON, None
+    ),
+    "keys are not looked at while the gate is off": (
+        spread_over(match_label_keys=("rev",)), KEYS_OFF, SELECTS_WEB
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("constraint", "in_force", "selector"), SELECTORS.values(), ids=SELECTORS.keys()
+)
+def test_selector(constraint: Constraint, in_force: Gates, selector: LabelSelector | None) -> None:
+    assert spread_of(constraint, in_force).selector == selector
+
+
+# constraint, gates, minDomains, affinity honored, taints honored
+FIELDS = {
+    "nothing is set": (spread_over(), ALL_ON, 1, True, False),
+    "minDomains of a hard one": (spread_over(min_domains=3), ALL_ON, 3, True, False),
+    "minDomains of a soft one is ignored": (
+        spread_over(min_domains=3, when_unsatisfiable=SOFT), ALL_ON, 1, True, False
+    ),
+    "minDomains while its gate is off": (
+        spread_over(min_domains=3), MIN_DOMAINS_OFF, 1, True, False
+    ),
+    "the defaults of the policies, written out": (
+        spread_over(node_affinity_policy="Honor", node_taints_policy="Ignore"),
+        ALL_ON, 1, True, False,
+    ),
+    "both policies turned round": (
+        spread_over(node_affinity_policy="Ignore", node_taints_policy="Honor"),
+        ALL_ON, 1, False, True,
+    ),
+    "policies while their gate is off": (
+        spread_over(node_affinity_policy="Ignore", node_taints_policy="Honor"),
+        POLICIES_OFF, 1, True, False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("constraint", "in_force", "min_domains", "affinity", "taints"),
+    FIELDS.values(),
+    ids=FIELDS.keys(),
+)
+def test_fields(
+    constraint: Constraint, in_force: Gates, min_domains: int, affinity: bool, taints: bool
+) -> None:
+    spread = spread_of(constraint, in_force)
+
+    assert (spread.min_domains, spread.honors_affinity, spread.honors_taints) == (
+        min_domains,
+        affinity,
+        taints,
+    )
+
+
+def test_hard_and_soft_ones_keep_their_places() -> None:
+    soft = spread_over("rack", when_unsatisfiable=SOFT)
+
+    spreads = resolve((spread_over(), soft, spread_over("host")), LABELS, ALL_ON)
+
+    assert [(spread.index, spread.topology_key) for spread in spreads.hard] == [
+        (0, spread_over().topology_key),
+        (2, "host"),
+    ]
+    assert [spread.constraint for spread in spreads.soft] == [soft]
+
+
+def test_defaults_get_the_derived_selector_and_nothing_of_their_own() -> None:
+    listed = spread_over(label_selector=None, match_label_keys=("rev",))
+
+    spreads = resolve((), LABELS, ALL_ON, Defaults((listed,), SELECTS_WEB))
+
+    assert [spread.selector for spread in spreads.hard] == [SELECTS_WEB]
+    assert spreads.defaulted
+    assert spreads.requires_keys
+
+
+def test_system_defaults_do_not_ask_for_keys() -> None:
+    spreads = resolve((), LABELS, ALL_ON, Defaults(SYSTEM_CONSTRAINTS, SELECTS_WEB, system=True))
+
+    assert [spread.max_skew for spread in spreads.soft] == [3, 5]
+    assert not spreads.requires_keys
+
+
+@pytest.mark.parametrize("derived", [None, LabelSelector()])
+def test_without_a_derived_selector_there_are_no_defaults(derived: LabelSelector | None) -> None:
+    spreads = resolve((), LABELS, ALL_ON, Defaults(SYSTEM_CONSTRAINTS, derived, system=True))
+
+    assert (spreads.hard, spreads.soft) == ((), ())
+
+
+@given(st.lists(constraints, min_size=1, max_size=4).map(tuple), labels, selectors)
+def test_own_constraints_are_never_completed_from_the_defaults(
+    own: tuple[Constraint, ...], carried: dict[str, str], derived: LabelSelector
+) -> None:
+    defaults = Defaults(SYSTEM_CONSTRAINTS, derived, system=True)
+
+    assert resolve(own, carried, ALL_ON, defaults) == resolve(own, carried, ALL_ON)
+
+
+@given(st.lists(constraints, max_size=4).map(tuple), labels)
+def test_every_constraint_is_asked_for_once(
+    own: tuple[Constraint, ...], carried: dict[str, str]
+) -> None:
+    spreads = resolve(own, carried, ALL_ON)
+    by_place = sorted((*spreads.hard, *spreads.soft), key=lambda spread: spread.index)
+
+    assert tuple(spread.constraint for spread in by_place) == own

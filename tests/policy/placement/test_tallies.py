@@ -1,0 +1,186 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.policy.placement.clusters import (
+    GPU,
+    SELECTS_WEB,
+    WEB,
+    WEB_POD,
+    cluster,
+    gates,
+    node,
+    running,
+    spread_over,
+)
+from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import Demands, Obstacle, Reason
+from webhook.policy.placement.spreads import resolve
+from webhook.policy.placement.tallies import Domain, Floor, Incoming, Tally, count
+from webhook.policy.placement.topology import Topology
+from webhook.policy.profiles import HOSTNAME, ZONE
+
+
+def tally(
+    constraint: Constraint, topology: Topology, census: Census, pod: Incoming = WEB_POD
+) -> Tally:
+    (found,) = count(pod, resolve((constraint,), pod.labels, gates()).hard, topology, census)
+    return found
+
+
+# pods by zone, minDomains, minimum, floor
+MINIMA = {
+    "the emptiest domain": ({"a": 3, "b": 2, "c": 1}, 1, 1, Floor.FEWEST_PODS),
+    "an empty domain": ({"a": 1, "b": 1, "c": 0}, 1, 0, Floor.EMPTY_DOMAIN),
+    "as many domains as asked for": ({"a": 2, "b": 2}, 2, 2, Floor.FEWEST_PODS),
+    "fewer domains than asked for": ({"a": 2, "b": 2}, 3, 0, Floor.TOO_FEW_DOMAINS),
+    "too few domains, one of them empty": ({"a": 2, "b": 0}, 3, 0, Floor.TOO_FEW_DOMAINS),
+    "no domain": ({}, 1, 0, Floor.NO_DOMAIN),
+    "no domain, and more asked for": ({}, 3, 0, Floor.NO_DOMAIN),
+}
+
+
+@pytest.mark.parametrize(
+    ("pods", "min_domains", "minimum", "floor"), MINIMA.values(), ids=MINIMA.keys()
+)
+def test_global_minimum(pods: dict[str, int], min_domains: int, minimum: int, floor: Floor) -> None:
+    found = tally(spread_over(min_domains=min_domains), *cluster(pods))
+
+    assert (found.minimum, found.floor) == (minimum, floor)
+
+
+OTHER = LabelSelector(match_labels={"app": "db"})
+NOT_DB = LabelSelector(
+    match_expressions=(LabelSelectorRequirement(key="app", operator="NotIn", values=("db",)),)
+)
+
+# selector, pods in the zone, whether the incoming pod joins
+JOINS = {
+    "it selects the pod": (SELECTS_WEB, 2, True),
+    "it selects others": (OTHER, 0, False),
+    "it excludes others": (NOT_DB, 2, True),
+    "an empty one counts nothing and selects the pod": (LabelSelector(), 0, True),
+    "none counts nothing and selects nothing": (None, 0, False),
+}
+
+
+@pytest.mark.parametrize(("selector", "pods", "joins"), JOINS.values(), ids=JOINS.keys())
+def test_whether_the_incoming_pod_counts(
+    selector: LabelSelector | None, pods: int, joins: bool
+) -> None:
+    found = tally(spread_over(label_selector=selector), *cluster({"a": 2}))
+
+    assert (found.pods.get("a", 0), found.joins) == (pods, joins)
+
+
+def test_pods_on_nodes_that_are_not_eligible_count_in_no_domain() -> None:
+    topology = Topology([node("n1", "a"), node("n2", "a", taints=[GPU]), node("n3")])
+    census = running({"n1": 1, "n2": 2, "n3": 4, "gone": 8})
+
+    found = tally(spread_over(node_taints_policy="Honor"), topology, census)
+
+    assert found.pods == {"a": 1}
+    assert found.by_node == {"n1": 1, "n2": 2, "n3": 4, "gone": 8}
+
+
+def test_pods_of_other_namespaces_do_not_count() -> None:
+    topology, census = cluster({"a": 1})
+    census.add("bank", WEB, "a", 5)
+
+    assert tally(spread_over(), topology, census).pods == {"a": 1}
+
+
+def test_a_node_must_carry_the_keys_of_all_constraints() -> None:
+    topology = Topology([node("n1", "a", rack="r1"), node("n2", "b")])
+    spreads = resolve((spread_over(), spread_over("rack")), WEB, gates()).hard
+
+    found = count(WEB_POD, spreads, topology, running({"n1": 1, "n2": 1}))
+
+    assert [each.pods for each in found] == [{"a": 1}, {"r1": 1}]
+
+
+def test_without_required_keys_a_missing_value_is_a_domain() -> None:
+    topology = Topology([node("n1", "a"), node("n2")])
+    spreads = resolve((spread_over(),), WEB, gates()).hard
+
+    (found,) = count(WEB_POD, spreads, topology, running({"n1": 1, "n2": 2}), requires_keys=False)
+
+    assert found.pods == {"a": 1, "": 2}
+
+
+def test_the_table_has_a_row_for_every_value_that_nodes_have() -> None:
+    topology = Topology(
+        [node("n1", "a"), node("n2", "a", taints=[GPU]), node("n3", "b", taints=[GPU]), node("n4")]
+    )
+
+    found = tally(spread_over(node_taints_policy="Honor"), topology, running({"n1": 1, "n3": 3}))
+
+    tainted = Obstacle(Reason.TAINT, "gpu:NoSchedule")
+    assert found.table(topology) == (
+        Domain("a", nodes=1, left_out={"n2": tainted}, pods=1, skew=1, fits=True),
+        Domain("b", nodes=0, left_out={"n3": tainted}, pods=0, skew=0, fits=True),
+    )
+
+
+def test_affinity_is_honored_unless_it_is_ignored() -> None:
+    topology, census = cluster({"a": 1, "b": 1})
+    pod = Incoming("shop", WEB, Demands(pairs=((ZONE, "a"),)))
+
+    honored = tally(spread_over(), topology, census, pod)
+    ignored = tally(spread_over(node_affinity_policy="Ignore"), topology, census, pod)
+
+    assert (honored.pods, ignored.pods) == ({"a": 1}, {"a": 1, "b": 1})
+
+
+pods_by_zone = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 9))
+
+
+@given(pods_by_zone, st.integers(1, 5), st.booleans())
+def test_the_skew_of_a_domain_is_never_negative(
+    pods: dict[str, int], min_domains: int, joins: bool
+) -> None:
+    topology, census = cluster(pods)
+    constraint = spread_over(label_selector=SELECTS_WEB if joins else NOT_DB)
+
+    found = tally(constraint, topology, census, Incoming("shop", WEB if joins else {"app": "db"}))
+
+    assert all(row.skew >= 0 for row in found.table(topology))
+
+
+@given(pods_by_zone, st.integers(0, 9))
+def test_pods_that_all_domains_share_change_no_skew(pods: dict[str, int], more: int) -> None:
+    raised = {zone: number + more for zone, number in pods.items()}
+    before, after = tally(spread_over(), *cluster(pods)), tally(spread_over(), *cluster(raised))
+
+    assert all(before.skew(zone) == after.skew(zone) for zone in pods)
+
+
+@given(pods_by_zone.filter(bool), st.data())
+def test_a_pod_more_makes_its_domain_fuller_and_no_other(
+    pods: dict[str, int], data: st.DataObject
+) -> None:
+    chosen = data.draw(st.sampled_from(sorted(pods)))
+    fuller = {**pods, chosen: pods[chosen] + 1}
+    before, after = tally(spread_over(), *cluster(pods)), tally(spread_over(), *cluster(fuller))
+
+    assert after.skew(chosen) >= before.skew(chosen)
+    assert all(after.skew(zone) <= before.skew(zone) for zone in pods.keys() - {chosen})
+
+
+@given(pods_by_zone, st.integers(1, 5))
+def test_asking_for_more_domains_never_lets_a_pod_in(pods: dict[str, int], fewest: int) -> None:
+    topology, census = cluster(pods)
+    lax = tally(spread_over(min_domains=fewest), topology, census)
+    strict = tally(spread_over(min_domains=fewest + 1), topology, census)
+
+    assert all(lax.fits(zone) for zone in pods if strict.fits(zone))
+
+
+@given(pods_by_zone)
+def test_the_hostname_is_a_key_like_others(pods: dict[str, int]) -> None:
+    topology, census = cluster(pods)
+    by_zone = tally(spread_over(), topology, census)
+    by_host = tally(spread_over(HOSTNAME), topology, census)
+
+    assert (by_zone.pods, by_zone.minimum) == (by_host.pods, by_host.minimum)

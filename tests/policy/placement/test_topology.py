@@ -1,0 +1,74 @@
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.policy.placement.clusters import GPU, KEYS, demands, node, node_lists
+from webhook.policy.model import Node
+from webhook.policy.placement.nodes import Demands, Obstacle, Reason
+from webhook.policy.placement.topology import Domains, Topology, carries
+from webhook.policy.profiles import ZONE
+
+NODES = (node("n1", "a"), node("n2", "b", taints=[GPU]), node("n3"), node("n4", "a"))
+
+
+def test_nodes_are_grouped_by_their_value() -> None:
+    domains = Topology(NODES).domains(ZONE, (ZONE,), Demands(tolerations=None))
+
+    assert domains == Domains(
+        key=ZONE,
+        values={"n1": "a", "n2": "b", "n4": "a"},
+        sizes={"a": 2, "b": 1},
+        left_out={"n3": Obstacle(Reason.MISSING_KEY, ZONE)},
+    )
+
+
+def test_a_node_is_left_out_for_its_taints_where_they_are_honored() -> None:
+    domains = Topology(NODES).domains(ZONE, (ZONE,), Demands())
+
+    assert domains.sizes == {"a": 2}
+    assert domains.left_out["n2"] == Obstacle(Reason.TAINT, "gpu:NoSchedule")
+
+
+def test_a_key_that_is_not_required_has_the_empty_value() -> None:
+    assert Topology(NODES).domains(ZONE, (), Demands()).values["n3"] == ""
+
+
+def test_every_required_key_is_asked_for() -> None:
+    domains = Topology(NODES).domains(ZONE, (ZONE, "rack"), Demands())
+
+    assert domains.values == {}
+    assert domains.left_out["n1"] == Obstacle(Reason.MISSING_KEY, "rack")
+
+
+def test_the_same_question_is_answered_from_memory() -> None:
+    topology = Topology(NODES)
+
+    asked = [topology.domains(ZONE, (ZONE,), Demands()) for _ in range(2)]
+
+    assert asked[0] is asked[1]
+
+
+def test_a_node_carries_all_keys_or_does_not() -> None:
+    assert carries(node("n1", "a", rack="r1"), (ZONE, "rack"))
+    assert not carries(node("n1", "a"), (ZONE, "rack"))
+
+
+@given(node_lists(), st.sampled_from(KEYS), demands)
+def test_every_node_is_in_one_domain_or_left_out(
+    nodes: list[Node], key: str, asked: Demands
+) -> None:
+    domains = Topology(nodes).domains(key, (key,), asked)
+
+    assert domains.values.keys().isdisjoint(domains.left_out)
+    assert {*domains.values, *domains.left_out} == {node.name for node in nodes}
+    assert sum(domains.sizes.values()) == len(domains.values)
+
+
+@given(node_lists(), st.randoms(use_true_random=False))
+def test_the_order_of_nodes_does_not_matter(nodes: list[Node], random: Random) -> None:
+    shuffled = random.sample(nodes, len(nodes))
+
+    answers = [Topology(each).domains(ZONE, (ZONE,), Demands()) for each in (nodes, shuffled)]
+
+    assert answers[0] == answers[1]
