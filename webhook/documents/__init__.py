@@ -1,16 +1,20 @@
 """Documents of YAML and JSON, read from files as kubectl reads them, each with its place."""
 
 from webhook.documents.document import Document, expand, parse
-from webhook.documents.files import Skipped, read_documents, read_file
+from webhook.documents.files import Skipped, Unpack, read_documents, read_file
 from webhook.documents.lines import Path
+from webhook.documents.mistypes import Mistype, mistype
 from webhook.documents.yaml import is_object
 
 __all__ = [
     "Document",
+    "Mistype",
     "Path",
     "Skipped",
+    "Unpack",
     "expand",
     "is_object",
+    "mistype",
     "parse",
     "read_documents",
     "read_file",

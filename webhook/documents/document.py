@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from webhook.documents.lines import Lines, Path
-from webhook.documents.yaml import is_object, load
+from webhook.documents.yaml import DEPTH, TOO_DEEP, is_object, load
 from webhook.errors import ManifestError
 
 _separator = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
@@ -155,8 +155,8 @@ def _json(
     text: str, source: str, first: int, *, unique_keys: bool
 ) -> Iterator[Document | ManifestError]:
     try:
-        yield Document(source, msgspec.json.decode(text), Lines(text, first))
-    except (msgspec.DecodeError, RecursionError):
+        yield Document(source, _decode(text), Lines(text, first))
+    except msgspec.DecodeError:
         read = _yaml(text, source, first, unique_keys=unique_keys)
         if isinstance(read, Document):
             yield read
@@ -173,13 +173,31 @@ def _json_stream(text: str, source: str, first: int) -> Iterator[Document | Mani
         try:
             _, end = _scanner.raw_decode(text, start)
             part = text[start:end]
-            yield Document(source, msgspec.json.decode(part), Lines(part, line))
+            yield Document(source, _decode(part), Lines(part, line))
         except json.JSONDecodeError as error:
             yield ManifestError(source, first + error.lineno - 1, f"no valid JSON: {error.msg}")
             end = _next_object(text, max(error.pos, start + 1))
         except (msgspec.DecodeError, RecursionError) as error:
             yield ManifestError(source, line, f"no valid JSON: {error}")
             end = _next_object(text, start + 1)
+
+
+def _decode(text: str) -> Any:
+    try:
+        value = msgspec.json.decode(text)
+    except RecursionError as error:
+        raise msgspec.DecodeError(TOO_DEEP) from error
+    level = [value]
+    for _ in range(DEPTH):
+        level = [inner for outer in level for inner in _containers(outer)]
+        if not level:
+            return value
+    raise msgspec.DecodeError(TOO_DEEP)
+
+
+def _containers(outer: Any) -> list[Any]:
+    inner = outer.values() if isinstance(outer, dict) else outer if isinstance(outer, list) else ()
+    return [each for each in inner if isinstance(each, dict | list)]
 
 
 def _next_object(text: str, start: int) -> int:

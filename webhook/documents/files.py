@@ -7,9 +7,9 @@ folder twice, however it is reached. What cannot be read is reported, and the re
 
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 import msgspec
 
@@ -23,6 +23,9 @@ SUFFIXES = frozenset({".json", ".yaml", ".yml"})
 """What is read of a folder, as in kubectl. A file that is named is read whatever its name."""
 
 STDIN = "-"
+
+Unpack: TypeAlias = Callable[[Document], Iterable[Document]]
+"""Takes the objects out of a document that holds several."""
 
 _CHUNK_BYTES = 2**20  # read at a time
 
@@ -52,7 +55,11 @@ CHART_TEMPLATE = "a chart's template is no manifest: pipe the output of helm tem
 
 
 def read_documents(
-    paths: Iterable[str], *, strict: bool = False, stdin: BinaryIO | None = None
+    paths: Iterable[str],
+    *,
+    strict: bool = False,
+    stdin: BinaryIO | None = None,
+    unpack: Unpack = expand,
 ) -> Iterator[Document | Skipped | SourceError]:
     """
     Read all objects of files and folders.
@@ -61,6 +68,7 @@ def read_documents(
         paths: Files and folders; ``-`` is the standard input.
         strict: Whether what would be skipped is an error, and a key that stands twice in YAML too.
         stdin: Instead of the process's own.
+        unpack: Takes the objects out of what is no object itself.
 
     Yields:
         Objects, each with non-empty ``apiVersion`` and ``kind``, lists taken apart, in the order in
@@ -68,7 +76,7 @@ def read_documents(
         known), and what was skipped. Nothing is raised.
     """
     for path in paths:
-        for item in _read_path(path, stdin, unique_keys=strict):
+        for item in _read_path(path, stdin, unpack, unique_keys=strict):
             if strict and isinstance(item, Skipped):
                 yield SourceError(item.source, item.reason)
             else:
@@ -98,7 +106,7 @@ def read_file(
 
 
 def _read_path(
-    path: str, stdin: BinaryIO | None, *, unique_keys: bool
+    path: str, stdin: BinaryIO | None, unpack: Unpack, *, unique_keys: bool
 ) -> Iterator[Document | Skipped | SourceError]:
     for found in (STDIN,) if path == STDIN else _walk(Path(path)):
         if not isinstance(found, str):
@@ -110,17 +118,17 @@ def _read_path(
             yield error
         else:
             source = _source(found)
-            yield from _objects(parse(text, source, unique_keys=unique_keys), source)
+            yield from _objects(parse(text, source, unique_keys=unique_keys), source, unpack)
 
 
 def _objects(
-    parsed: Iterable[Document | ManifestError], source: str
+    parsed: Iterable[Document | ManifestError], source: str, unpack: Unpack
 ) -> Iterator[Document | Skipped | SourceError]:
     """Tell objects from other documents: among objects these are errors, else the file is none."""
     others: list[Document] = []
     read = False
     for item in parsed:
-        for document in (item,) if isinstance(item, ManifestError) else expand(item):
+        for document in (item,) if isinstance(item, ManifestError) else unpack(item):
             if isinstance(document, Document) and not (document.api_version and document.kind):
                 others.append(document)
                 continue

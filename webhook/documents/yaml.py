@@ -29,6 +29,8 @@ from webhook.errors import ManifestError
 DEPTH = 200
 """Deepest nesting, in values; schemas of custom resources, the deepest there are, need half."""
 
+TOO_DEEP = f"nested more than {DEPTH} deep: no object of Kubernetes is"
+
 ALIASED = 400_000
 """Most values that aliases may add to one document: where Go's reader begins to doubt as well."""
 
@@ -176,7 +178,7 @@ class _Builder:
 
     def _check(self, event: Event, depth: int) -> None:
         if depth < 0:
-            raise self._fault(event, f"nested more than {DEPTH} deep: no object of Kubernetes is")
+            raise self._fault(event, TOO_DEEP)
 
     def _fault(self, event: Event, problem: str) -> ManifestError:
         return ManifestError(self._source, self._first + _line(event), problem)
