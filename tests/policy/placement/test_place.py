@@ -25,7 +25,8 @@ from tests.policy.placement.clusters import (
 from webhook.policy.model import Constraint, LabelSelector, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands, Obstacle, Reason, SchedulingPod, obstacle
-from webhook.policy.placement.place import Placement, incoming, measure, place, refusals
+from webhook.policy.placement.place import Placement, measure, place, refusals
+from webhook.policy.placement.place import incoming as incoming_of
 from webhook.policy.placement.spreads import SOFT, Defaults, Spread, resolve
 from webhook.policy.placement.tallies import Incoming
 from webhook.policy.placement.topology import Topology
@@ -203,7 +204,7 @@ NAMESPACES = {
 def test_incoming(metadata: dict[str, str] | None, given_namespace: str, namespace: str) -> None:
     pod = msgspec.convert({"metadata": metadata, "spec": {}}, SchedulingPod)
 
-    assert incoming(pod, given_namespace) == Incoming(namespace, {}, Demands())
+    assert incoming_of(pod, given_namespace) == Incoming(namespace, {}, Demands())
 
 
 own_constraints = st.lists(constraints, max_size=3).map(tuple)
