@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from webhook.documents import Document, Skipped, expand, files, parse, read_documents, read_file
 from webhook.documents.files import CHART_TEMPLATE, NO_OBJECT
 from webhook.documents.scalars import resolve
-from webhook.documents.yaml import ALIASED, DEPTH
+from webhook.documents.yaml import ALIASED, DEPTH, TOO_DEEP
 from webhook.errors import ManifestError, SourceError
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\n"
@@ -151,9 +151,13 @@ BROKEN: dict[str, tuple[str, list[Any]]] = {
     "a merged null": ("a:\n  <<:\n", ["x.yaml:2: << merges mappings"]),
     "no number of JSON": ("a: 1\nb: .inf\n", ["x.yaml:2: .inf is no JSON number"]),
     "deep nesting": ("[" * 5000 + "]" * 5000, ["x.yaml:1: no valid JSON: "]),
+    "nesting that is a little too deep": (
+        "[" * (DEPTH + 1) + "]" * (DEPTH + 1),
+        [f"x.yaml:1: no valid JSON: {TOO_DEEP}"],
+    ),
     "deep nesting of YAML": (
-        "a: " + "[" * 500 + "]" * 500,
-        [f"x.yaml:1: nested more than {DEPTH} deep"],
+        "a: " + "[" * DEPTH + "]" * DEPTH,
+        [f"x.yaml:1: {TOO_DEEP}"],
     ),
     "broken JSON": ('{"a": 1,\n"b": ]}\n', ["x.yaml:2: no valid JSON: Expecting value"]),
     "a broken line between others": (
@@ -189,6 +193,15 @@ def test_a_key_may_be_asked_to_stand_once() -> None:
     assert values(text, unique_keys=True) == [
         "x.yaml:4: the key 'c' stands twice: leave one of the two"
     ]
+
+
+@pytest.mark.parametrize("start", ["", "- "])
+def test_nesting_has_a_bound(start: str) -> None:
+    depth = DEPTH - len(start) // 2
+    text = "[" * depth + "1" + "]" * depth
+
+    assert not isinstance(values(start + text)[0], str)
+    assert isinstance(values(f"{start}[{text}]")[0], str)
 
 
 def test_aliases_of_aliases_are_refused() -> None:
@@ -393,11 +406,10 @@ FOLDERS: dict[str, tuple[dict[str, str], list[str]]] = {
         ],
     ),
     "a broken file among others": (
-        {"a.yaml": POD % "a", "b.yaml": "a: 1\nb", "c.yaml": POD % "c"},
+        {"a.yaml": POD % "a", "b.yaml": "a: 1\nb: *c\n", "c.yaml": POD % "c"},
         [
             "Pod/a",
-            "error b.yaml:2: no valid YAML: while scanning a simple key, "
-            "could not find expected ':'",
+            "error b.yaml:2: *c stands for nothing that was named before",
             "Pod/c",
         ],
     ),
@@ -560,3 +572,12 @@ def test_what_kubectl_prints_is_read_as_it_was(tmp_path: Path) -> None:
     read = [item for item in read_documents([str(tmp_path)]) if isinstance(item, Document)]
 
     assert [document.value for document in read] == pods * 2
+
+
+def test_what_holds_objects_may_be_unpacked_otherwise(tmp_path: Path) -> None:
+    (tmp_path / "held.yaml").write_text("held: {apiVersion: v1, kind: Pod, metadata: {name: a}}")
+
+    def unpack(document: Document) -> Iterable[Document]:
+        return [msgspec.structs.replace(document, value=document.value["held"])]
+
+    assert summaries(read_documents([str(tmp_path)], unpack=unpack)) == ["Pod/a"]

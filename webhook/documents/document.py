@@ -196,7 +196,7 @@ def _decode(text: str) -> Any:
 
 
 def _containers(outer: Any) -> list[Any]:
-    inner = outer.values() if isinstance(outer, dict) else outer if isinstance(outer, list) else ()
+    inner: Any = outer.values() if is_object(outer) else outer if isinstance(outer, list) else ()
     return [each for each in inner if isinstance(each, dict | list)]
 
 

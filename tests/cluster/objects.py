@@ -1,0 +1,42 @@
+"""Objects of a cluster in short-hand."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from webhook.cluster import wire
+from webhook.policy.model import Taint
+
+
+def service(
+    name: str, selector: Mapping[str, str] | None, *, namespace: str = "shop"
+) -> wire.Service:
+    """Make a Service."""
+    metadata = {"name": name, "namespace": namespace}
+    return msgspec.convert({"metadata": metadata, "spec": {"selector": selector}}, wire.Service)
+
+
+def controller(
+    name: str, labels: Mapping[str, str] | None, *, namespace: str = "shop"
+) -> wire.Controller:
+    """Make a ReplicaSet or a StatefulSet; with None it has no selector."""
+    metadata = {"name": name, "namespace": namespace}
+    selector = None if labels is None else {"matchLabels": labels}
+    return msgspec.convert({"metadata": metadata, "spec": {"selector": selector}}, wire.Controller)
+
+
+def namespace(name: str, labels: Mapping[str, str]) -> wire.Namespace:
+    """Make a Namespace."""
+    return msgspec.convert({"metadata": {"name": name, "labels": labels}}, wire.Namespace)
+
+
+def node(
+    name: str,
+    labels: Mapping[str, str],
+    *,
+    unschedulable: bool = False,
+    taints: Iterable[Taint] = (),
+) -> wire.Node:
+    """Make a Node."""
+    metadata = wire.LabelledMetadata(name=name, labels=dict(labels))
+    return wire.Node(metadata, wire.NodeSpec(tuple(taints), unschedulable))
