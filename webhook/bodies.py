@@ -1,0 +1,65 @@
+"""Reading request bodies: bounded in size, in time, and in what all of them hold together."""
+
+import asyncio
+
+from aiohttp import StreamReader, web
+
+from webhook.errors import OverloadError, ReviewError
+from webhook.limits import MIB, Limits
+
+
+class Bodies:
+    """
+    The bodies that are being read at the moment.
+
+    Attributes:
+        held: Bytes that they hold together.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        """Start with nothing."""
+        self._limits = limits
+        self.held = 0
+
+    async def read(self, request: web.BaseRequest, patience: float) -> bytes:
+        """
+        Read the body of a request to its end.
+
+        Args:
+            patience: Seconds that the caller is going to wait for its answer.
+
+        Raises:
+            ReviewError: It is too large, too slow, or not framed as it says.
+            OverloadError: All bodies together would be too large.
+            ConnectionError: The client has gone.
+        """
+        content = request.content
+        if content.is_eof() and content.total_bytes <= self._limits.body:
+            return content.read_nowait()  # all there, as most are: no timer, nothing to count
+        if (request.content_length or 0) > self._limits.body:
+            raise self._too_large()
+        body = bytearray()
+        try:
+            async with asyncio.timeout(min(self._limits.body_read, patience)):
+                await self._fill(body, content)
+        except TimeoutError:
+            raise ReviewError("the body did not come in time", 408) from None
+        except web.RequestPayloadError:
+            raise ReviewError("the body is not framed as HTTP/1.1 says") from None
+        finally:
+            self.held -= len(body)
+        return bytes(body)
+
+    async def _fill(self, body: bytearray, content: StreamReader) -> None:
+        while chunk := await content.readany():
+            if len(body) + len(chunk) > self._limits.body:
+                raise self._too_large()
+            if self.held + len(chunk) > self._limits.bodies:
+                raise OverloadError("bodies")
+            self.held += len(chunk)
+            body += chunk
+
+    def _too_large(self) -> ReviewError:
+        most = self._limits.body
+        size = f"{most // MIB} MiB" if most >= MIB else f"{most} bytes"
+        return ReviewError(f"the body is larger than {size}", 413)

@@ -1,0 +1,190 @@
+"""
+The log: one line an event, as JSON for machines or as plain text for people.
+
+There is no line for a request that is simply allowed, and never a body or a secret. Whatever a
+client chose is escaped, so that it cannot forge a line or command a terminal.
+"""
+
+import json
+import logging
+import re
+import traceback
+from collections.abc import Callable, Generator, MutableMapping
+from contextlib import contextmanager
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, BinaryIO, TypeAlias
+
+import msgspec
+import structlog
+from structlog.typing import FilteringBoundLogger
+
+from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.verdict import Verdict
+
+Log: TypeAlias = FilteringBoundLogger
+Event: TypeAlias = MutableMapping[str, Any]
+
+FRAMES = 12  # of a bug's traceback; the innermost ones, which tell where it is
+
+SHOWN = 10  # findings or drops of one review; more add nothing that a reader could use
+
+_encode = msgspec.json.Encoder().encode
+_needs_quotes = re.compile(r"[^!#-<>-\[\]-~]").search  # blanks, quotes, '=', '\\', all but ASCII
+_WIDTH = 8  # of the level; the longest is "critical"
+
+
+class Format(StrEnum):
+    """How lines look."""
+
+    JSON = "json"
+    CONSOLE = "console"
+
+
+def make_log(
+    format: Format,  # noqa: A002  # the flag's own name
+    stream: BinaryIO,
+    clock: Callable[[], datetime],
+    level: int = logging.INFO,
+) -> Log:
+    """
+    Make a log that shares nothing with any other.
+
+    Args:
+        stream: Takes lines; flushed after each.
+        clock: The wall clock: aware, UTC.
+        level: The least level that is written, as in ``logging``.
+    """
+
+    def stamp(_logger: object, level_name: str, event: Event) -> Event:
+        time = clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return {"time": time, "level": level_name, **event}
+
+    logger: Log = structlog.wrap_logger(
+        structlog.BytesLogger(stream),
+        processors=[stamp, _RENDERERS[format]],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        cache_logger_on_first_use=True,
+    )
+    return logger
+
+
+def _as_json(_logger: object, _level: str, event: Event) -> bytes:
+    try:
+        line = _encode(event)
+    except UnicodeEncodeError:  # half a surrogate pair, from the name of a file
+        line = b"\x7f"
+    if line.isascii() and b"\x7f" not in line:
+        return line
+    return json.dumps(event, default=str).replace("\x7f", "\\u007f").encode("ascii")
+
+
+def _as_text(_logger: object, _level: str, event: Event) -> bytes:
+    time, level = event.pop("time"), event.pop("level")
+    said = event.pop("event")
+    pairs = "".join(f" {name}={_quoted(value)}" for name, value in event.items())
+    return f"{time} {level:{_WIDTH}} {_escaped(str(said))}{pairs}".encode("ascii")
+
+
+def _quoted(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return f'"{_escaped(text)}"' if not text or _needs_quotes(text) else text
+
+
+def _escaped(text: str) -> str:
+    return json.dumps(text)[1:-1].replace("\x7f", "\\u007f")
+
+
+_RENDERERS = {Format.JSON: _as_json, Format.CONSOLE: _as_text}
+
+
+def tell_verdict(log: Log, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
+    """Log what a review led to: a denial, an injection, dropped fields; nothing if nothing."""
+    injection = verdict.injection
+    changed = verdict.patch or verdict.held
+    if not (verdict.findings or verdict.drops or changed):
+        return
+    about = log.bind(
+        uid=asked.uid,
+        hook=hook,
+        kind=str(asked.kind),
+        namespace=asked.namespace,
+        name=asked.shown_name,
+        verdict=verdict.outcome,
+    )
+    if verdict.findings:
+        fields = [finding.error.field for finding in verdict.findings[:SHOWN]]
+        rules = sorted({finding.rule for finding in verdict.findings})
+        about.info("denied" if not verdict.allowed else "violates", rules=rules, fields=fields)
+    for drop in verdict.drops[:SHOWN]:
+        about.info("dropped", gate=drop.gate, field=drop.field, entry=drop.entry)
+    if injection is not None and injection.entries and changed:
+        about.info("injected", profile=injection.profile, keys=injection.keys)
+
+
+def tell_bug(log: Log, error: BaseException, **about: str) -> None:
+    """
+    Log a bug of ours: what it is and where, but not what it says.
+
+    The text of an exception may hold a piece of what was being judged.
+    """
+    frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
+    at = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+    log.error("bug", error=type(error).__name__, at=at, **about)
+
+
+class Throttle:
+    """Lets so many lines a second through and counts the others."""
+
+    def __init__(self, most: int, clock: Callable[[], float]) -> None:
+        """
+        Start a first second.
+
+        Args:
+            most: Lines a second.
+            clock: Seconds; never goes back.
+        """
+        self._most = most
+        self._clock = clock
+        self._second = 0
+        self._passed = 0
+        self._missed = 0
+
+    def admit(self) -> int | None:
+        """Say how many lines were left out since the last one; None leaves out this one too."""
+        second = int(self._clock())
+        if second != self._second:
+            self._second, self._passed = second, 0
+        if self._passed >= self._most:
+            self._missed += 1
+            return None
+        self._passed += 1
+        missed, self._missed = self._missed, 0
+        return missed
+
+
+class _Bridge(logging.Handler):
+    """Writes what libraries log, without their tracebacks."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            tell_bug(self._log, error, library=record.name)
+        else:
+            text = record.getMessage().partition("\n")[0]
+            self._log.warning("library", library=record.name, said=text)
+
+
+@contextmanager
+def libraries_heard(log: Log) -> Generator[None]:
+    """Write warnings and errors of libraries into the log as long as the context lasts."""
+    root, bridge = logging.getLogger(), _Bridge(log)
+    root.addHandler(bridge)
+    try:
+        yield
+    finally:
+        root.removeHandler(bridge)

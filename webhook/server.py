@@ -1,0 +1,188 @@
+"""
+The admission listener: ``POST /mutate`` and ``POST /validate``, and nothing else.
+
+A request goes through four frames from the socket to a rule. Decoding, judging and encoding do
+not wait; what a verdict needs and the caches lack is fetched before, within the caller's time.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple, TypeAlias
+
+from aiohttp import hdrs, web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from webhook import review
+from webhook.bodies import Bodies
+from webhook.budget import read_target
+from webhook.endpoint import JSON, Endpoint, reply, sentence
+from webhook.errors import OverloadError, ReviewError
+from webhook.limits import Limits
+from webhook.logs import Log, Throttle, tell_bug, tell_verdict
+from webhook.metrics import Metrics
+from webhook.policy.facts import Facts
+from webhook.policy.profiles import Policy
+from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.verdict import judge
+
+HOOKS: Final = {"/mutate": Hook.MUTATE, "/validate": Hook.VALIDATE}
+
+REASONS = {
+    404: "path",
+    405: "method",
+    408: "slow-body",
+    413: "large-body",
+    415: "media-type",
+}
+"""Labels of ``evenspread_admission_rejected_total`` by status; others are ``malformed``."""
+
+HEADERS = {405: {"Allow": "POST"}}
+"""What a status owes the client besides a sentence."""
+
+Fetch: TypeAlias = Callable[[AdmissionRequest], Awaitable[None] | None]
+"""Gets facts that a request needs and the caches lack; None if there is nothing to wait for."""
+
+
+def nothing_to_fetch(_asked: AdmissionRequest) -> None:
+    """Know all there is to know already, as with facts from files."""
+
+
+class Grounds(NamedTuple):
+    """
+    What verdicts rest on.
+
+    Attributes:
+        policy: What is judged by.
+        facts: The cluster as it is known.
+        fetch: Called before each verdict.
+    """
+
+    policy: Policy
+    facts: Facts
+    fetch: Fetch = nothing_to_fetch
+
+
+class Admission(Endpoint):
+    """
+    The admission server.
+
+    Attributes:
+        grounds: What verdicts rest on; to reload, put other ones in their place.
+        last_call: When a request last came in, by ``clock``.
+        in_flight: Reviews that have come whole and are not answered yet.
+    """
+
+    def __init__(
+        self,
+        grounds: Grounds,
+        limits: Limits,
+        metrics: Metrics,
+        log: Log,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """Start without a connection; inside a running event loop."""
+        super().__init__(limits, limits.connections, tls)
+        self.grounds = grounds
+        self.in_flight = 0
+        self.last_call = self.clock()
+        self._bodies = Bodies(limits)
+        self._metrics = metrics
+        self._log = log
+        self._throttle = Throttle(limits.refusals_logged, self.clock)
+        metrics.in_flight.set_function(lambda: self.in_flight)
+        metrics.connections.set_function(lambda: len(self.callers))
+        metrics.body_bytes.set_function(lambda: self._bodies.held)
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        self.last_call = started = self.clock()
+        uid = ""
+        try:
+            hook, timeout = self._admit(request)
+            body = await self._bodies.read(request, timeout)
+            left = self._time_left(started, timeout)
+            self._enter()
+            try:
+                policy, facts, fetch = self.grounds
+                asked = review.decode(body, policy.pod_templates)
+                uid = asked.uid
+                self.callers.prove(request.protocol, started)
+                if (missing := fetch(asked)) is not None:
+                    async with asyncio.timeout(left):
+                        await missing
+                verdict = judge(asked, hook, policy, facts)
+                response = reply(200, review.encode(asked, verdict), JSON)
+            finally:
+                self.in_flight -= 1
+            self._metrics.judged(asked, hook, verdict, self.clock() - started)
+            tell_verdict(self._log, asked, hook, verdict)
+        except Exception as error:  # noqa: BLE001  # whatever it is, somebody waits for an answer
+            response = self._refuse(error, uid)
+        if self.draining:
+            response.force_close()
+        return response
+
+    def refused(self, reason: str) -> None:
+        """Count what never became a request."""
+        self._turn_away(reason)
+
+    def failed(self, status: int, error: BaseException | None) -> None:
+        """Count a request that is no HTTP; log what should never have left ``answer``."""
+        self._turn_away("malformed" if status < web.HTTPInternalServerError.status_code else "bug")
+        if error is not None and not isinstance(error, HttpProcessingError):
+            tell_bug(self._log, error)
+
+    def _admit(self, request: web.BaseRequest) -> tuple[Hook, float]:
+        """Look at everything but the body."""
+        target = read_target(request.raw_path)
+        hook = HOOKS.get(target.path)
+        if hook is None:
+            raise ReviewError("there is nothing here; reviews go to /mutate and /validate", 404)
+        if request.method != hdrs.METH_POST:
+            raise ReviewError("reviews come by POST", 405)
+        headers = request.headers
+        media_type = headers.get(hdrs.CONTENT_TYPE, "")
+        if media_type != JSON and media_type.partition(";")[0].strip().lower() != JSON:
+            raise ReviewError(f"the Content-Type has to be {JSON}", 415)
+        if hdrs.CONTENT_ENCODING in headers:
+            raise ReviewError("the body must not be encoded", 415)
+        return hook, target.timeout or self.limits.default_timeout
+
+    def _time_left(self, started: float, timeout: float) -> float:
+        """How many seconds there are to answer in, now that the body is complete."""
+        left = started + timeout * self.limits.request_share - self.clock()
+        if left <= 0:
+            raise TimeoutError
+        return min(left, self.limits.request)
+
+    def _enter(self) -> None:
+        if self.in_flight >= self.limits.in_flight:
+            raise OverloadError("in-flight")
+        self.in_flight += 1
+
+    def _refuse(self, error: Exception, uid: str) -> web.Response:
+        """Make the answer to a request that gets no verdict: where errors become statuses."""
+        match error:
+            case ReviewError():
+                self._turn_away(REASONS.get(error.status, "malformed"), status=error.status)
+                return sentence(error.status, str(error), HEADERS.get(error.status))
+            case OverloadError():
+                self._turn_away(error.bound)
+                return sentence(503, str(error), {"Retry-After": str(self.limits.retry_after)})
+            case TimeoutError():
+                self._turn_away("late", uid=uid)
+                return sentence(504, "the answer would come too late")
+            case ConnectionError():
+                self._turn_away("disconnected", uid=uid)
+                return sentence(400, "the connection is gone")
+            case _:
+                self._turn_away("bug")
+                tell_bug(self._log, error, uid=uid)
+                return sentence(500, f"a bug in evenspread; its log tells more of request {uid}")
+
+    def _turn_away(self, reason: str, **about: object) -> None:
+        self._metrics.rejected.labels(reason).inc()
+        missed = self._throttle.admit()
+        if missed is not None:
+            self._log.warning("rejected", reason=reason, missed=missed, **about)
