@@ -1,6 +1,5 @@
 """A cluster read from files, so that everything works offline."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, TypeVar
 
@@ -16,7 +15,7 @@ from webhook.cluster.lookup import (
 )
 from webhook.cluster.store import Named, Store
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
-from webhook.documents import Document, Path, Skipped, is_object, read_documents
+from webhook.documents import Document, Skipped, is_object, mistype, read_documents, render_path
 from webhook.errors import ManifestError, SourceError
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.workloads import TemplatePath
@@ -29,18 +28,6 @@ T = TypeVar("T", bound=Named)
 _Put = Callable[[dict[str, Any]], None]
 
 _NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
-_problem_and_path = re.compile(r"(.*?)(?: - at `\$(.*)`)?", re.DOTALL).fullmatch
-_step = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
-_quoted = re.compile(r"`(.*?)(?: \| null)?`").sub
-_is_word = re.compile(r"[A-Za-z]\w*").fullmatch
-_WORDS = {
-    "str": "a string",
-    "int": "an integer",
-    "float": "a number",
-    "bool": "a boolean",
-    "object": "an object",
-    "array": "a list",
-}
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -184,28 +171,5 @@ def _putting_custom(path: TemplatePath, store: Store[wire.CustomController]) -> 
 
 
 def _problem(document: Document, error: msgspec.ValidationError) -> ManifestError:
-    found = _problem_and_path(str(error))
-    problem, where = found.groups() if found else (str(error), None)
-    path = tuple(_path(where or "", document.value))
-    said = _quoted(lambda word: _WORDS.get(word[1], word[1]), problem)
-    return document.error(
-        f"{document.kind}/{document.name}: {_render(path)}: {said[:1].lower()}{said[1:]}", path
-    )
-
-
-def _path(where: str, value: Any) -> Iterator[str | int]:
-    """Read the path in a message of msgspec, and find the key that it leaves out."""
-    shown, left_out, _ = where.partition("[...]")
-    for match in _step.finditer(shown):
-        member, index = match.groups()
-        step = member if member is not None else int(index)
-        yield step
-        value = value[step]
-    if left_out and is_object(value):
-        yield from [key for key, inner in value.items() if not isinstance(inner, str | None)][:1]
-
-
-def _render(path: Path) -> str:
-    """Write a path as kube-apiserver does."""
-    steps = (f".{step}" if _is_word(str(step)) else f"[{step}]" for step in path)
-    return "".join(steps).removeprefix(".")
+    problem, path = mistype(error, document.value)
+    return document.error(f"{document.kind}/{document.name}: {render_path(path)}: {problem}", path)

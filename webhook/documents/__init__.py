@@ -2,7 +2,7 @@
 
 from webhook.documents.document import Document, expand, parse
 from webhook.documents.files import Skipped, Unpack, read_documents, read_file
-from webhook.documents.lines import Path
+from webhook.documents.lines import Path, render_path
 from webhook.documents.mistypes import Mistype, mistype
 from webhook.documents.yaml import is_object
 
@@ -18,4 +18,5 @@ __all__ = [
     "parse",
     "read_documents",
     "read_file",
+    "render_path",
 ]

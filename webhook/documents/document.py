@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from webhook.documents.lines import Lines, Path
-from webhook.documents.yaml import DEPTH, TOO_DEEP, is_object, load
+from webhook.documents.yaml import DEPTH, TOO_DEEP, is_array, is_object, load
 from webhook.errors import ManifestError
 
 _separator = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
@@ -196,7 +196,7 @@ def _decode(text: str) -> Any:
 
 
 def _containers(outer: Any) -> list[Any]:
-    inner: Any = outer.values() if is_object(outer) else outer if isinstance(outer, list) else ()
+    inner: Any = outer.values() if is_object(outer) else outer if is_array(outer) else ()
     return [each for each in inner if isinstance(each, dict | list)]
 
 

@@ -1,5 +1,6 @@
 """At which line of its source each value of a document stands; found only when it is asked for."""
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import count
@@ -18,6 +19,15 @@ from yaml.events import (
 
 Path = tuple[str | int, ...]
 """Keys and indexes from a document to a value in it; empty for the document itself."""
+
+
+_is_member = re.compile(r"[A-Za-z_]\w*").fullmatch
+
+
+def render_path(path: Path) -> str:
+    """Write a path as kube-apiserver does: ``spec.selector[x.io/y]``, ``spec.taints[0].key``."""
+    steps = (f".{step}" if _is_member(str(step)) else f"[{step}]" for step in path)
+    return "".join(steps).removeprefix(".")
 
 
 class _Spot:

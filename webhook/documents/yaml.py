@@ -43,6 +43,11 @@ def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict)
 
 
+def is_array(value: Any) -> TypeGuard[list[Any]]:
+    """Whether a value of JSON's types is an array."""
+    return isinstance(value, list)
+
+
 def load(text: str, source: str, first: int, *, unique_keys: bool = False) -> Any:
     """
     Read the one document of a text.
@@ -148,7 +153,7 @@ class _Builder:
     def _merged(self, event: Event, depth: int) -> dict[str, Any]:
         value = self.value(event, depth)
         merged: dict[str, Any] = {}
-        for mapping in reversed(value if _is_array(value) else [value]):
+        for mapping in reversed(value if is_array(value) else [value]):
             if not is_object(mapping):
                 raise self._fault(event, "<< merges mappings: write an alias of one, or a list")
             merged |= mapping
@@ -182,10 +187,6 @@ class _Builder:
 
     def _fault(self, event: Event, problem: str) -> ManifestError:
         return ManifestError(self._source, self._first + _line(event), problem)
-
-
-def _is_array(value: Any) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
 
 
 def _is_merge(event: Event) -> bool:
