@@ -15,6 +15,9 @@ from webhook.policy.facts import Facts
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement, PodTemplate
 from webhook.policy.selectors import IN
 
+REPLICATION_CONTROLLER = ("v1", "ReplicationController")
+"""API version and kind of the one owner whose selector is a map, as that of a Service is."""
+
 
 class Derived(msgspec.Struct, frozen=True, gc=False):
     """
@@ -58,13 +61,14 @@ def derive(pod: PodTemplate, namespace: str, facts: Facts) -> Derived | None:
     expressions: tuple[LabelSelectorRequirement, ...] = ()
     sources: list[str] = []
     for service in facts.services(namespace, pod.labels):
-        pairs.update(service.selector)
-        sources.append(f"Service/{service.name}")
+        if service.selector:
+            pairs.update(service.selector)
+            sources.append(f"Service/{service.name}")
     owner = pod.metadata.controller if pod.metadata else None
     owned = facts.owner_selector(namespace, owner) if owner else None
     if owner is not None and owned is not None:
         sources.append(f"{owner.kind}/{owner.name}")
-        if owner.kind != "ReplicationController":
+        if (owner.api_version, owner.kind) != REPLICATION_CONTROLLER:
             expressions = _anded(pairs, owned)
         pairs.update(owned.match_labels)  # of a ReplicationController: instead of the Services'
     if not pairs and not expressions:
