@@ -28,7 +28,17 @@ _CONFLICTS = {HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY}
 class Client(Protocol):
     """The part of ``kubernetes_asyncio.client.ApiClient`` that is used."""
 
-    def call_api(self, resource_path: str, method: str, /, **options: Any) -> Any:
+    def call_api(
+        self,
+        resource_path: str,
+        method: str,
+        *,
+        header_params: dict[str, str],
+        body: Any,
+        auth_settings: list[str],
+        _preload_content: bool,
+        _request_timeout: float,
+    ) -> Any:
         """Send a request; awaitable, gives the response of aiohttp."""
         ...
 

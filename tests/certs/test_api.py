@@ -1,0 +1,126 @@
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from certs.api import Object
+from certs.errors import AbsentError, ConflictError, StoreError
+from tests.certs.cluster import SECRET, Cluster
+from tests.certs.world import NOW
+
+ADD = {"op": "add", "path": "/data", "value": {"a": "c2VjcmV0"}}
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster(clock=lambda: NOW)
+
+
+def secret(cluster: Cluster) -> Object:
+    return Object(client=cluster, path=SECRET, title="Secret ns/ca")
+
+
+async def test_an_object_is_read_with_the_clock_of_the_server(cluster: Cluster) -> None:
+    reply = await secret(cluster).read()
+
+    assert reply.content["metadata"]["name"] == "ca"
+    assert (reply.resource_version, reply.at) == ("1", NOW)
+
+
+async def test_a_patch_of_what_was_read_changes_it(cluster: Cluster) -> None:
+    await secret(cluster).patch([ADD], resource_version="1")
+
+    assert cluster.objects[SECRET]["data"] == {"a": "c2VjcmV0"}
+
+
+async def test_a_patch_of_what_was_changed_since_changes_nothing(cluster: Cluster) -> None:
+    cluster.put(SECRET, cluster.objects[SECRET])
+
+    with pytest.raises(ConflictError, match="Secret ns/ca: was changed by somebody else"):
+        await secret(cluster).patch([ADD], resource_version="1")
+
+    assert "data" not in cluster.objects[SECRET]
+
+
+async def test_annotations_are_set_whatever_else_there_is(cluster: Cluster) -> None:
+    await secret(cluster).annotate({"one": "1"})
+    await secret(cluster).annotate({"two": "2"})
+
+    assert cluster.objects[SECRET]["metadata"]["annotations"] == {"one": "1", "two": "2"}
+
+
+ANSWERS = {
+    "absent": (404, AbsentError, "does not exist"),
+    "a conflict": (409, ConflictError, "was changed by somebody else"),
+    "a failed test of a patch": (422, ConflictError, "was changed by somebody else"),
+    "forbidden": (403, StoreError, "answered 403; check the RBAC rules"),
+    "not known": (401, StoreError, "answered 401; check the RBAC rules"),
+    "overloaded": (429, StoreError, "answered 429$"),
+    "broken": (500, StoreError, "answered 500$"),
+}
+
+
+@pytest.mark.parametrize(("status", "error", "text"), ANSWERS.values(), ids=ANSWERS)
+async def test_what_is_no_answer_is_an_error(
+    cluster: Cluster, status: int, error: type[StoreError], text: str
+) -> None:
+    cluster.faults.append(lambda _method, _path: status)
+
+    with pytest.raises(error, match=text) as caught:
+        await secret(cluster).read()
+
+    assert type(caught.value) is error
+
+
+def break_off(_method: str, _path: str) -> int | None:
+    raise ConnectionResetError
+
+
+def time_out(_method: str, _path: str) -> int | None:
+    raise TimeoutError
+
+
+@pytest.mark.parametrize("fault", [break_off, time_out])
+async def test_a_broken_connection_is_an_error(
+    cluster: Cluster, fault: Callable[[str, str], int | None]
+) -> None:
+    cluster.faults.append(fault)
+
+    with pytest.raises(StoreError, match="Secret ns/ca: no answer: "):
+        await secret(cluster).read()
+
+
+@pytest.mark.parametrize("content", [[], {}, {"metadata": {}}, "text"])
+async def test_what_is_no_object_is_an_error(cluster: Cluster, content: object) -> None:
+    cluster.objects[SECRET] = content  # type: ignore[assignment]  # that is the point
+
+    with pytest.raises(StoreError, match="is no object"):
+        await secret(cluster).read()
+
+
+async def test_the_client_of_kubernetes_speaks_the_same(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    async with cluster.over_http() as client:
+        there = Object(client=client, path=SECRET, title="Secret ns/ca")
+        await there.patch([ADD], resource_version="1")
+        await there.annotate({"one": "1"})
+        reply = await there.read()
+        with pytest.raises(ConflictError):
+            await there.patch([ADD], resource_version="1")
+        with pytest.raises(AbsentError):
+            await Object(client=client, path="/nothing", title="nothing").read()
+
+    assert reply.content["data"] == {"a": "c2VjcmV0"}
+    assert reply.content["metadata"]["annotations"] == {"one": "1"}
+    assert reply.at == NOW
+    assert "c2VjcmV0" not in caplog.text
+
+
+async def test_an_api_server_that_is_away_is_an_error(cluster: Cluster) -> None:
+    async with cluster.over_http() as client:
+        client.configuration.host = "http://127.0.0.1:9"
+        with pytest.raises(StoreError, match="no answer: ClientConnectorError"):
+            await Object(client=client, path=SECRET, title="Secret").read()

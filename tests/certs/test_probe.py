@@ -1,0 +1,50 @@
+import pytest
+
+from certs.clients import Clients
+from certs.errors import PairError
+from certs.pem import Bundle
+from certs.probe import listener_probe
+from certs.serving import LiveContext
+from tests.certs.world import authority, leaf, listening
+
+CA = authority()
+PAIR = leaf(CA)
+
+
+@pytest.mark.parametrize("clients", [None, Clients(authorities=CA.chain)], ids=["TLS", "mTLS"])
+async def test_what_is_served_is_seen(clients: Clients | None) -> None:
+    live = LiveContext(clients)
+    live.swap(PAIR)
+
+    async with listening(live) as port:
+        await listener_probe("127.0.0.1", port)(PAIR)
+
+
+async def test_another_certificate_is_told() -> None:
+    live = LiveContext()
+    live.swap(leaf(CA))
+
+    async with listening(live) as port:
+        with pytest.raises(PairError, match=rf"listener 127\.0\.0\.1:{port}: the certificate can"):
+            await listener_probe("127.0.0.1", port)(PAIR)
+
+
+async def test_another_certificate_of_the_same_authority_is_told() -> None:
+    live = LiveContext()
+    live.swap(leaf(CA))
+    chained = Bundle(chain=(*PAIR.chain, *CA.chain), key=PAIR.key)
+
+    async with listening(live) as port:
+        with pytest.raises(PairError, match="another certificate is seen there"):
+            await listener_probe("127.0.0.1", port)(chained)
+
+
+async def test_a_listener_without_a_certificate_is_told() -> None:
+    async with listening(LiveContext()) as port:
+        with pytest.raises(PairError, match="cannot be seen there"):
+            await listener_probe("127.0.0.1", port)(PAIR)
+
+
+async def test_nobody_there_is_told() -> None:
+    with pytest.raises(PairError, match="cannot be seen there"):
+        await listener_probe("127.0.0.1", 9)(PAIR)

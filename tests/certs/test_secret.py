@@ -1,0 +1,96 @@
+import base64
+from datetime import timedelta
+
+import pytest
+
+from certs.errors import AbsentError, ConflictError, StoreError
+from certs.secret import ANNOTATIONS
+from certs.source import Subject
+from certs.trust import STATE, Trust
+from tests.certs.cluster import SECRET, Cluster
+from tests.certs.world import NOW, authority
+
+TRUST = Trust().add(authority())
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster(clock=lambda: NOW)
+
+
+async def test_an_empty_secret_holds_nothing(cluster: Cluster) -> None:
+    stored = await cluster.secret.load()
+
+    assert (stored.trust, stored.problem, stored.asked) == (Trust(), "", {})
+    assert stored.server_now == NOW
+
+
+async def test_what_is_saved_is_loaded(cluster: Cluster) -> None:
+    await cluster.secret.save(TRUST, instead_of=await cluster.secret.load())
+
+    assert (await cluster.secret.load()).trust == TRUST
+
+
+async def test_of_two_that_write_the_second_looks_again(cluster: Cluster) -> None:
+    ours, theirs = await cluster.secret.load(), await cluster.secret.load()
+    await cluster.secret.save(TRUST, instead_of=ours)
+
+    with pytest.raises(ConflictError):
+        await cluster.secret.save(Trust().add(authority()), instead_of=theirs)
+
+    assert (await cluster.secret.load()).trust == TRUST
+
+
+async def test_what_cannot_be_used_counts_as_nothing_and_is_told(cluster: Cluster) -> None:
+    cluster.objects[SECRET]["data"] = {STATE: base64.b64encode(b"{").decode()}
+
+    stored = await cluster.secret.load()
+
+    assert stored.trust == Trust()
+    assert stored.problem.startswith("Secret ns/ca: authorities.json cannot be understood")
+
+
+async def test_what_cannot_be_used_is_written_over(cluster: Cluster) -> None:
+    cluster.objects[SECRET]["data"] = {STATE: "e30="}
+
+    await cluster.secret.save(TRUST, instead_of=await cluster.secret.load())
+
+    assert (await cluster.secret.load()).trust == TRUST
+
+
+async def test_what_is_no_secret_is_no_answer(cluster: Cluster) -> None:
+    cluster.objects[SECRET]["data"] = {STATE: "not base64"}
+
+    with pytest.raises(StoreError, match="is no Secret"):
+        await cluster.secret.load()
+
+
+async def test_a_secret_is_never_created(cluster: Cluster) -> None:
+    stored = await cluster.secret.load()
+    del cluster.objects[SECRET]
+
+    with pytest.raises(AbsentError, match="Secret ns/ca: does not exist"):
+        await cluster.secret.save(TRUST, instead_of=stored)
+    with pytest.raises(AbsentError):
+        await cluster.secret.load()
+
+
+@pytest.mark.parametrize("subject", [Subject.CA, Subject.LEAF])
+async def test_what_was_asked_for_is_read(cluster: Cluster, subject: Subject) -> None:
+    await cluster.secret.ask(subject, NOW + timedelta(microseconds=7))
+
+    assert (await cluster.secret.load()).asked == {subject: NOW}
+
+
+@pytest.mark.parametrize("wish", ["", "now", "2030-01-01T00:00:00", "2030-13-01T00:00:00Z"])
+async def test_a_wish_without_a_time_is_none(cluster: Cluster, wish: str) -> None:
+    cluster.objects[SECRET]["metadata"]["annotations"] = {ANNOTATIONS[Subject.CA]: wish}
+
+    assert (await cluster.secret.load()).asked == {}
+
+
+async def test_a_wish_that_is_written_by_hand_is_read(cluster: Cluster) -> None:
+    written = f"{NOW:%Y-%m-%dT%H:%M:%SZ}"
+    cluster.objects[SECRET]["metadata"]["annotations"] = {ANNOTATIONS[Subject.CA]: written}
+
+    assert (await cluster.secret.load()).asked == {Subject.CA: NOW}

@@ -1,0 +1,135 @@
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certs.errors import PairError, StoreError
+from certs.pem import Bundle, fingerprint, read_certificates
+from certs.plan import Action, Step
+from certs.trust import CA_BUNDLE, STATE, Trust, signing, validity
+from tests.certs.world import DAY, NOW, authority, leaf
+
+FIRST, SECOND, THIRD = authority(), authority(), authority()
+
+
+def name(pair: Bundle) -> str:
+    return fingerprint(pair.leaf)
+
+
+def step(action: Action, *pairs: Bundle) -> Step:
+    return Step(action, frozenset(map(name, pairs)))
+
+
+def rotated() -> Trust:
+    """One that is retired, one that signs, one that is next."""
+    trust = Trust().add(FIRST).advance(step(Action.PROMOTE, FIRST), NOW)
+    trust = trust.add(SECOND).advance(step(Action.RECORD, SECOND), NOW)
+    return trust.advance(step(Action.PROMOTE, SECOND), NOW + DAY).add(THIRD)
+
+
+def test_an_empty_secret_trusts_nobody() -> None:
+    assert Trust.parse({}, where="Secret") == Trust()
+
+
+def test_what_is_written_is_read_back_the_same() -> None:
+    assert Trust.parse(rotated().render(), where="Secret") == rotated()
+
+
+@given(
+    published=st.none() | st.datetimes(timezones=st.just(UTC)),
+    promoted=st.datetimes(timezones=st.just(UTC)),
+    leaving=st.booleans(),
+)
+def test_times_survive_to_the_microsecond(
+    published: datetime | None, promoted: datetime, *, leaving: bool
+) -> None:
+    trust = Trust().add(FIRST).advance(step(Action.PROMOTE, FIRST), promoted)
+    if published:
+        trust = trust.advance(step(Action.RECORD, FIRST), published)
+    if leaving:
+        trust = trust.advance(step(Action.DROP, FIRST), promoted)
+
+    assert Trust.parse(trust.render(), where="Secret") == trust
+
+
+def test_only_those_that_sign_keep_their_keys() -> None:
+    assert rotated().pairs.keys() == {name(SECOND), name(THIRD)}
+    assert rotated().render()[STATE].count(b"PRIVATE KEY") == 4
+
+
+def test_everybody_else_reads_certificates_only() -> None:
+    bundle = rotated().render()[CA_BUNDLE]
+
+    assert read_certificates(bundle) == (FIRST.leaf, SECOND.leaf, THIRD.leaf)
+    assert b"PRIVATE" not in bundle
+
+
+def test_what_is_to_leave_is_not_trusted_any_more() -> None:
+    trust = rotated().advance(step(Action.DROP, FIRST), NOW)
+
+    assert trust.trusted == (SECOND.leaf, THIRD.leaf)
+    assert name(FIRST) in trust.certificates
+
+
+def test_what_is_forgotten_leaves_no_trace() -> None:
+    trust = rotated().advance(step(Action.FORGET, FIRST), NOW)
+
+    assert name(FIRST) not in trust.certificates
+
+
+def test_the_life_of_a_certificate_begins_when_it_is_made() -> None:
+    life = validity(leaf(FIRST, life=timedelta(seconds=10)).leaf)
+
+    assert (life.start, life.end) == (NOW, NOW + timedelta(seconds=10))
+
+
+def test_the_newest_that_was_promoted_signs() -> None:
+    assert signing(rotated().authorities) == {name(SECOND), name(THIRD)}
+
+
+def spoilt(**changes: Any) -> bytes:
+    state = json.loads(rotated().render()[STATE])
+    state["authorities"][1].update(changes)
+    return json.dumps(state).encode()
+
+
+def without(key: str) -> bytes:
+    state = json.loads(rotated().render()[STATE])
+    del state["authorities"][1][key]
+    return json.dumps(state).encode()
+
+
+SPOILT = {
+    "no JSON": b"{",
+    "another JSON": b"[]",
+    "no list": b'{"version": 1, "authorities": 7}',
+    "no version": b'{"authorities": []}',
+    "a version that is no number": b'{"version": "1", "authorities": []}',
+    "no text": b"\xff\xfe",
+    "deep nesting": b"[" * 100_000,
+    "no certificate": without("certificate"),
+    "no time": without("published"),
+    "a broken certificate": spoilt(certificate="-----BEGIN CERTIFICATE-----"),
+    "a certificate that is a number": spoilt(certificate=7),
+    "a broken key": spoilt(key="-----BEGIN PRIVATE KEY-----"),
+    "the key of another authority": spoilt(key=FIRST.key_pem().decode()),
+    "no key where one is needed": spoilt(key=None),
+    "a time that is none": spoilt(published="yesterday"),
+    "a time without an offset": spoilt(promoted="2030-01-01T00:00:00"),
+}
+
+
+@pytest.mark.parametrize("state", SPOILT.values(), ids=SPOILT)
+def test_what_does_not_fit_together_is_refused(state: bytes) -> None:
+    with pytest.raises(PairError, match="Secret ns/ca: ") as caught:
+        Trust.parse({STATE: state}, where="Secret ns/ca")
+
+    assert "PRIVATE" not in f"{caught.value!r}"
+
+
+def test_what_a_later_release_wrote_is_left_alone() -> None:
+    with pytest.raises(StoreError, match="written by a later release"):
+        Trust.parse({STATE: b'{"version": 2}'}, where="Secret")
