@@ -20,7 +20,8 @@ from webhook.documents import (
     read_file,
     render_path,
 )
-from webhook.documents.files import CHART_TEMPLATE, NO_OBJECT
+from webhook.documents.document import BROKEN
+from webhook.documents.files import CHART_TEMPLATE, NO_FILE, NO_OBJECT
 from webhook.documents.scalars import resolve
 from webhook.documents.yaml import ALIASED, DEPTH, TOO_DEEP
 from webhook.errors import ManifestError, SourceError
@@ -138,7 +139,7 @@ def test_a_text_holds_documents(text: str, expected: list[Any]) -> None:
 
 
 # text, what is read of it
-BROKEN: dict[str, tuple[str, list[Any]]] = {
+BROKEN_TEXTS: dict[str, tuple[str, list[Any]]] = {
     "a broken document between others": (
         "a: 1\n---\nb: [\n---\nc: 3\n",
         [{"a": 1}, "x.yaml:4: no valid YAML: ", {"c": 3}],
@@ -180,7 +181,7 @@ BROKEN: dict[str, tuple[str, list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize(("text", "expected"), BROKEN_TEXTS.values(), ids=BROKEN_TEXTS.keys())
 def test_a_broken_document_is_told_and_others_are_read(text: str, expected: list[Any]) -> None:
     read = values(text)
 
@@ -201,6 +202,25 @@ def test_a_key_may_be_asked_to_stand_once() -> None:
     assert values(text) == [{"a": 1, "b": {"c": 2}}]
     assert values(text, unique_keys=True) == [
         "x.yaml:4: the key 'c' stands twice: leave one of the two"
+    ]
+
+
+def test_a_stream_that_is_hardly_json_is_given_up() -> None:
+    read = values('{"a": 1}\n' + '{"b": ]}\n' * 2 * BROKEN)
+
+    assert len(read) == 1 + BROKEN + 1
+    assert read[-1] == "x.yaml:101: 100 broken documents of JSON: the rest is not read"
+
+
+def test_lines_of_a_long_stream_are_counted() -> None:
+    read = list(parse('{"a": 1}\n{\n"b": 2\n}\n\n{"c": ]}\n{"d": 4}\n{"e": 1e999}\n', "x"))
+
+    assert [item.line() if isinstance(item, Document) else item.line for item in read] == [
+        1,
+        2,
+        6,
+        7,
+        8,
     ]
 
 
@@ -493,8 +513,16 @@ def test_a_mounted_config_map_is_read_once(tmp_path: Path) -> None:
 
 def test_pipes_of_a_folder_are_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.yaml")
+    write(tmp_path, {"b.yaml": POD % "b"})
 
-    assert names(tmp_path) == []
+    assert names(tmp_path) == ["Pod/b"]
+
+
+def test_a_folder_without_files_is_skipped_too(tmp_path: Path) -> None:
+    write(tmp_path, {"manifests/deep/README.md": "", "manifests/.a.yaml": POD % "a"})
+
+    assert names(tmp_path / "manifests") == ["skipped manifests"]
+    assert names(tmp_path / "manifests", strict=True) == [f"error manifests: {NO_FILE}"]
 
 
 def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -15,7 +15,11 @@ from webhook.documents.lines import Lines, Path
 from webhook.documents.yaml import DEPTH, TOO_DEEP, is_array, is_object, load
 from webhook.errors import ManifestError
 
+BROKEN = 100
+"""Most broken documents of one JSON stream; if there are more, it is something else."""
+
 _separator = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_content_line = re.compile(r"^(?![%#])[ \t]*\S", re.MULTILINE).search
 _starts_as_json = re.compile(r"\s*(\{\s*[\"}]|\[)").match
 _content = re.compile(r"\S").search
 _scanner = json.JSONDecoder()
@@ -132,15 +136,11 @@ def _chunks(text: str) -> Iterator[tuple[str, int]]:
     start, first = 0, 1
     for found in _separator.finditer(text):
         chunk = text[start : found.start()]
-        if not _only_directives(chunk):
+        if _content_line(chunk):  # else there are but comments and directives
             yield chunk, first
         first += text.count("\n", start, found.end())
         start = found.end()
     yield text[start:] if start else text, first
-
-
-def _only_directives(chunk: str) -> bool:
-    return all(line[:1] in "%#" for line in chunk.splitlines())
 
 
 def _yaml(text: str, source: str, first: int, *, unique_keys: bool) -> Document | ManifestError:
@@ -166,20 +166,30 @@ def _json(
 
 def _json_stream(text: str, source: str, first: int) -> Iterator[Document | ManifestError]:
     """Read one JSON document after the other; after a broken one go on where a line starts one."""
-    end = 0
-    while found := _content(text, end):
+    end, line, broken = 0, first, 0
+    while broken < BROKEN and (found := _content(text, end)):
         start = found.start()
-        line = first + text.count("\n", 0, start)
+        line += text.count("\n", end, start)
         try:
             _, end = _scanner.raw_decode(text, start)
             part = text[start:end]
             yield Document(source, _decode(part), Lines(part, line))
-        except json.JSONDecodeError as error:
-            yield ManifestError(source, first + error.lineno - 1, f"no valid JSON: {error.msg}")
-            end = _next_object(text, max(error.pos, start + 1))
-        except (msgspec.DecodeError, RecursionError) as error:
-            yield ManifestError(source, line, f"no valid JSON: {error}")
-            end = _next_object(text, start + 1)
+        except (json.JSONDecodeError, msgspec.DecodeError, RecursionError) as error:
+            broken += 1
+            yield _broken(error, source, first, line)
+            end = _next_object(text, max(getattr(error, "pos", start), start + 1))
+        line += text.count("\n", start, end)
+    if broken == BROKEN:
+        yield ManifestError(
+            source, line, f"{BROKEN} broken documents of JSON: the rest is not read"
+        )
+
+
+def _broken(error: Exception, source: str, first: int, line: int) -> ManifestError:
+    if isinstance(error, json.JSONDecodeError):
+        return ManifestError(source, first + error.lineno - 1, f"no valid JSON: {error.msg}")
+    problem = TOO_DEEP if isinstance(error, RecursionError) else str(error)
+    return ManifestError(source, line, f"no valid JSON: {problem}")
 
 
 def _decode(text: str) -> Any:

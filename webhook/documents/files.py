@@ -40,7 +40,7 @@ _ENCODINGS = {  # by byte order mark; PowerShell's > writes UTF-16
 
 class Skipped(msgspec.Struct, frozen=True):
     """
-    A file that holds no manifests and need not.
+    A file, or a whole folder, that holds no manifests and need not.
 
     Attributes:
         reason: Why, and what to do if it should hold some; a sentence without its full stop.
@@ -51,6 +51,7 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 NO_OBJECT = "nothing in it is an object with apiVersion and kind"
+NO_FILE = "no file in it ends in .yaml, .yml or .json"
 CHART_TEMPLATE = "a chart's template is no manifest: pipe the output of helm template to -f -"
 
 
@@ -145,14 +146,17 @@ def _walk(root: Path) -> Iterator[str | Skipped | SourceError]:
     """Find the files to read, in the order of names."""
     seen: set[tuple[int, int]] = set()
     pending = [(root, _is_template(root))]
+    found = False
     while pending:
         path, is_template = pending.pop()
         if not _is_dir(path):
+            found = True
             yield Skipped(str(path), CHART_TEMPLATE) if is_template else str(path)
             continue
         try:
             names = _names_once(path, seen)
         except OSError as error:
+            found = True
             yield _unreadable(str(path), error)
             continue
         pending.extend(
@@ -160,6 +164,8 @@ def _walk(root: Path) -> Iterator[str | Skipped | SourceError]:
             for name in reversed(names)
             if _is_dir(path / name) or _may_hold_manifests(path / name)
         )
+    if not found:
+        yield Skipped(str(root), NO_FILE)
 
 
 def _names_once(folder: Path, seen: set[tuple[int, int]]) -> list[str]:
