@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webhook.policy import labels
-from webhook.policy.labels import key_problems, value_problems
+from webhook.policy.labels import is_pair, key_problems, value_problems
 
 NAME = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
@@ -130,6 +130,20 @@ def test_a_value_is_wrong_where_upstream_s_expression_fails(value: str) -> None:
 
     assert (VALUE in problems) == (not VALUE_REGEX.fullmatch(value))
     assert (LONG_VALUE in problems) == (len(value.encode()) > 63)
+
+
+@given(st.one_of(near, st.from_regex(NAME_REGEX, fullmatch=True)), near | st.text())
+@example("a/" + "a" * 62, "a")
+@example("a", "a" * 64)
+@example("a", "")
+def test_a_pair_that_is_surely_valid_has_no_problem(key: str, value: str) -> None:
+    if is_pair((key, value)):
+        assert key_problems(key) == value_problems(value) == []
+
+
+@pytest.mark.parametrize("key", ["app", "example.com/app"])
+def test_the_usual_pair_is_surely_valid(key: str) -> None:
+    assert is_pair((key, "web-1"))
 
 
 @pytest.mark.parametrize("match", [labels._name_matches, labels._dns_label_matches])
