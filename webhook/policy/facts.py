@@ -28,7 +28,7 @@ class Service(msgspec.Struct, frozen=True, gc=False):
 class Facts(Protocol):
     """Questions about a cluster, as it is known at this moment."""
 
-    def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[Service]:
+    def services(self, namespace: str, labels: Mapping[str, str], /) -> Sequence[Service]:
         """
         The Services of the namespace that select a pod with these labels, sorted by name.
 
@@ -36,7 +36,7 @@ class Facts(Protocol):
         """
         ...
 
-    def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
+    def owner_selector(self, namespace: str, owner: OwnerReference, /) -> LabelSelector | None:
         """
         The selector of an owner, found by namespace, API version, kind and name.
 
@@ -46,7 +46,7 @@ class Facts(Protocol):
         """
         ...
 
-    def namespace_labels(self, namespace: str) -> Mapping[str, str] | None:
+    def namespace_labels(self, namespace: str, /) -> Mapping[str, str] | None:
         """The labels of a Namespace; None if it is not known."""
         ...
 
@@ -54,11 +54,11 @@ class Facts(Protocol):
         """How many Nodes are not marked unschedulable."""
         ...
 
-    def nodes_with(self, topology_key: str) -> int:
+    def nodes_with(self, topology_key: str, /) -> int:
         """How many schedulable Nodes carry a label."""
         ...
 
-    def domains(self, topology_key: str) -> int:
+    def domains(self, topology_key: str, /) -> int:
         """How many values a label has on schedulable Nodes."""
         ...
 
