@@ -18,9 +18,7 @@ from webhook.policy.fields import FieldError
 from webhook.policy.model import Constraint, LabelSelector
 from webhook.policy.rules import DO_NOT_SCHEDULE, Form
 
-DEDUCED = (
-    "leave it out: it is deduced for each pod, from its Services and the controller that owns it"
-)
+DEDUCED = "leave it out: each pod gets that of its Services and of the controller that owns it"
 PINNED = (
     "cannot be Ignore in a hard default, which would hold back the pods of DaemonSets, each pinned "
     "to one node: write Honor, or whenUnsatisfiable: ScheduleAnyway"

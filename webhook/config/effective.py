@@ -4,12 +4,12 @@ What is in force, for people: the profiles, the gates, and what the cluster make
 Everything is a value of plain texts; ``evenspread config check`` lays it out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.policy import defaults, render, selectors
 from webhook.policy.defaults import Injection
-from webhook.policy.facts import Facts
+from webhook.policy.facts import Facts, NoFacts, Service
 from webhook.policy.gates import GATES, Gates
 from webhook.policy.model import Constraint, ObjectMeta, PodSpec, PodTemplate
 from webhook.policy.profiles import Policy, Profile
@@ -17,10 +17,25 @@ from webhook.policy.rules import DO_NOT_SCHEDULE
 
 DEFAULT_MIN_DOMAINS = 1  # what kube-scheduler takes where minDomains is not set
 
-EXAMPLE = PodTemplate(
-    ObjectMeta(name="example", namespace="default", labels={"app": "example"}), PodSpec()
-)
+_LABELS = {"app": "example"}
+
+EXAMPLE = PodTemplate(ObjectMeta(name="example", namespace="default", labels=_LABELS), PodSpec())
 """A pod without constraints, for want of one of the operator's."""
+
+
+class ExampleFacts(NoFacts):
+    """A cluster with one Service, which selects ``EXAMPLE``, and no labels on Namespaces."""
+
+    def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[Service]:
+        """Know one Service."""
+        return (Service("example", _LABELS),)
+
+    def namespace_labels(self, _namespace: str) -> Mapping[str, str] | None:
+        """Know that there are none."""
+        return {}
+
+
+EXAMPLE_FACTS = ExampleFacts()
 
 
 class GateRow(NamedTuple):
@@ -80,8 +95,15 @@ def profile_table(policy: Policy) -> list[ProfileRow]:
     ]
 
 
-def example(policy: Policy, facts: Facts, pod: PodTemplate = EXAMPLE) -> Injection:
-    """Decide what a pod would get if it were created now, in the namespace it names."""
+def example(policy: Policy, facts: Facts = EXAMPLE_FACTS, pod: PodTemplate = EXAMPLE) -> Injection:
+    """
+    Decide what a pod would get if it were created now, in the namespace it names.
+
+    Args:
+        policy: What is in force.
+        facts: Of the operator's cluster, for a pod of the operator's.
+        pod: As it would be created.
+    """
     namespace = pod.metadata.namespace if pod.metadata else ""
     return defaults.inject(pod, namespace or "default", policy, facts)
 

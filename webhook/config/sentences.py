@@ -171,8 +171,14 @@ def _not_a_mapping(mistake: Mistake) -> str:
 
 
 def _not_a_text(mistake: Mistake) -> str:
-    quoted = f': write "{shown(mistake.value)}"' if isinstance(mistake.value, int | float) else ""
-    return f"must be a text, not {shown(mistake.value)}{quoted}"
+    match mistake.value:
+        case bool():  # yes, no, on, off and y are such words in YAML
+            hint = ": write the word in quotes"
+        case int() | float():
+            hint = f': write "{shown(mistake.value)}"'
+        case _:
+            hint = ""
+    return f"must be a text, not {shown(mistake.value)}{hint}"
 
 
 def _empty(_: Mistake) -> str:

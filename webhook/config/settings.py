@@ -33,7 +33,12 @@ class Settings(BaseSettings):
     The description of each field is its reason, for the help and the reference.
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_ignore_empty=True,  # a variable that is set to nothing is not set
+        env_prefix=PREFIX,
+        extra="forbid",
+        frozen=True,
+    )
 
     config: str = Field("", description="SpreadConfiguration to follow; read again when it changes")
     scheduler_config: str = Field(

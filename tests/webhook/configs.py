@@ -1,0 +1,55 @@
+"""Configuration texts, and the files that they may name."""
+
+import pytest
+
+from webhook import config
+from webhook.config import Configuration
+from webhook.errors import ConfigError, MistakesError
+
+HEAD = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+ARGS = "kind: PodTopologySpreadArgs\ndefaultingType: List\ndefaultConstraints: [%s]\n"
+SOFT = "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}"
+HARD = "maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule"
+
+FILES = {
+    "etc/system.yaml": """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+""",
+    "etc/args.yaml": ARGS % SOFT,
+    "etc/two.yaml": """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+- schedulerName: other
+  pluginConfig:
+  - name: PodTopologySpread
+    args: {defaultingType: List}
+""",
+    "etc/bad.yaml": "kind: PodTopologySpreadArgs\n\ndefaultingType: list\n",
+}
+
+
+def read(file: str) -> str:
+    if file not in FILES:
+        raise ConfigError(f"{file!r} cannot be read: No such file or directory")
+    return FILES[file]
+
+
+def check(text: str) -> Configuration:
+    return config.check(HEAD + text, "etc/spread.yaml", read)
+
+
+def mistakes(text: str) -> list[str]:
+    with pytest.raises(MistakesError) as caught:
+        config.check(text, "etc/spread.yaml", read)
+    return str(caught.value).splitlines()
+
+
+def one_profile(members: str) -> str:
+    return f"profiles:\n- name: a\n  {members}\n"
+
+
+def one_default(members: str) -> str:
+    return one_profile(f"defaultConstraints:\n  - {{{members}}}")

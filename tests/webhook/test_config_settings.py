@@ -1,0 +1,95 @@
+from typing import Any
+
+import pytest
+
+from webhook.config.settings import Settings, read_settings, setting_table
+from webhook.errors import MistakesError
+
+
+def test_defaults_are_those_of_a_server_in_a_cluster() -> None:
+    settings = read_settings({})
+
+    assert settings.port == 8443
+    assert settings.health_port == 8080
+    assert settings.address == "::"
+
+
+def test_standalone_listens_to_this_machine_only() -> None:
+    assert read_settings({"standalone": True}).address == "127.0.0.1"
+    assert read_settings({"standalone": True, "bind": "::1"}).address == "::1"
+
+
+def test_a_flag_counts_before_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENSPREAD_PORT", "1")
+    monkeypatch.setenv("EVENSPREAD_HEALTH_PORT", "2")
+    monkeypatch.setenv("EVENSPREAD_STANDALONE", "true")
+
+    settings = read_settings({"port": 3})
+
+    assert (settings.port, settings.health_port, settings.standalone) == (3, 2, True)
+
+
+def test_a_variable_that_is_set_to_nothing_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENSPREAD_PORT", "")
+
+    assert read_settings({}).port == 8443
+
+
+def test_the_variable_of_a_kubelet_is_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENSPREAD_PORT", "tcp://10.0.0.1:443")
+
+    assert read_settings({}).port == 8443
+
+
+def test_a_version_is_kept_as_its_minor() -> None:
+    assert read_settings({"kube_version": "v1.33.5-eks-113cf36"}).kube_version == "1.33"
+
+
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "a port beyond the last": (
+        {"port": 65536},
+        "--port: must be a port from 0 to 65535, not 65536",
+    ),
+    "a port in words": (
+        {"health_port": "http"},
+        "--health-port: must be a port from 0 to 65535, not 'http'",
+    ),
+    "a word that is none": (
+        {"log_format": "text"},
+        "--log-format: cannot be 'text': write json or console",
+    ),
+    "a truth in other words": (
+        {"standalone": "maybe"},
+        "--standalone: must be true or false, not 'maybe'",
+    ),
+    "no version": (
+        {"kube_version": "latest"},
+        "--kube-version: 'latest' is no Kubernetes version: write 1.16 or later, as in 1.33",
+    ),
+    "a list for a text": ({"bind": ["::"]}, "--bind: cannot be a list"),
+}
+
+
+@pytest.mark.parametrize(("flags", "told"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_names_its_flag(flags: dict[str, Any], told: str) -> None:
+    with pytest.raises(MistakesError) as caught:
+        read_settings(flags)
+
+    assert str(caught.value) == told
+
+
+def test_a_mistake_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENSPREAD_LOG_LEVEL", "loud")
+
+    with pytest.raises(MistakesError, match=r"EVENSPREAD_LOG_LEVEL: cannot be 'loud'"):
+        read_settings({})
+
+
+def test_every_setting_has_a_row_with_its_reason() -> None:
+    table = {row.flag: row for row in setting_table()}
+
+    assert len(table) == len(Settings.model_fields)
+    assert all(row.reason for row in table.values())
+    assert table["--log-format"].kind == "json | console"
+    assert table["--port"][1:4] == ("EVENSPREAD_PORT", "number", "8443")
+    assert table["--standalone"][2:4] == ("yes or no", "false")
