@@ -1,17 +1,21 @@
+import gzip
 import io
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from tests.conformance.cluster import RecordedFacts
 from webhook.cluster.lookup import Cluster
 from webhook.cluster.manifests import Loaded, fill, load_cluster
 from webhook.config.kinds import OwnerSelector
 from webhook.documents import Document, parse
+from webhook.policy.derivation import derive
 from webhook.policy.facts import Service
-from webhook.policy.model import GroupKind, LabelSelector, OwnerReference
+from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, PodTemplate
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+RECORDED = Path(__file__).parents[1] / "conformance" / "data" / "selector.jsonl.gz"
 
 HASH = "pod-template-hash"
 ZONE = "topology.kubernetes.io/zone"
@@ -257,3 +261,30 @@ def test_a_dump_of_json_is_read() -> None:
     cluster = load(msgspec.json.encode(dump).decode()).cluster
 
     assert len(cluster.service_store) == 100
+
+
+KINDS = {
+    "services": ("v1", "Service"),
+    "replicationControllers": ("v1", "ReplicationController"),
+    "replicaSets": ("apps/v1", "ReplicaSet"),
+    "statefulSets": ("apps/v1", "StatefulSet"),
+}
+
+
+def test_clusters_that_kube_scheduler_saw_are_understood_alike() -> None:
+    with gzip.open(RECORDED) as lines:
+        cases = [msgspec.json.decode(line) for line in lines]
+
+    for case in cases:
+        objects = [
+            {"apiVersion": version, "kind": kind, **each}
+            for member, (version, kind) in KINDS.items()
+            for each in case["cluster"].get(member) or ()
+        ]
+        text = "\n".join(msgspec.json.encode(each).decode() for each in objects)
+        cluster = load(text).cluster
+        pod = msgspec.convert(case["pod"], PodTemplate)
+
+        assert derive(pod, "default", cluster) == derive(
+            pod, "default", RecordedFacts(case["cluster"])
+        ), case["id"]
