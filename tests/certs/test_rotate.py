@@ -1,0 +1,519 @@
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+from cryptography import x509
+
+from certs.errors import PairError
+from certs.pem import Bundle, issued_by
+from certs.plan import Lifetimes
+from certs.probe import Probe
+from certs.rotate import LONGEST_PAUSE_S, SelfSource, nowhere
+from certs.serving import LiveContext, shake_hands
+from certs.source import Subject
+from certs.trust import STATE
+from tests.certs.cluster import MUTATING, SECRET, VALIDATING, Cluster
+from tests.certs.world import DAY, EndOfTestError, World, authority
+
+SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
+SHORT = Lifetimes(ca=DAY, leaf=10 * SECOND, overlap=5 * SECOND)
+
+
+class KilledError(BaseException):
+    """SIGKILL, as far as one process can tell."""
+
+
+@dataclass
+class Fleet:
+    """Replicas of one cluster, and clients that trust the published bundles and nothing else."""
+
+    lifetimes: Lifetimes = field(default_factory=Lifetimes)
+    world: World = field(default_factory=World)
+    replicas: list[SelfSource] = field(default_factory=list)
+    met: set[tuple[x509.Certificate, tuple[x509.Certificate, ...]]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.cluster = Cluster(clock=lambda: self.world.now)
+
+    def add(self, probe: Probe = nowhere) -> SelfSource:
+        source = SelfSource(
+            live=LiveContext(),
+            secret=self.cluster.secret,
+            hooks=self.cluster.hooks,
+            hosts=("web.ns.svc",),
+            outside=self.world.outside,
+            lifetimes=self.lifetimes,
+            probe=probe,
+        )
+        self.replicas.append(source)
+        return source
+
+    async def settle(self) -> None:
+        """Let every replica do what it has to do at this moment."""
+        for source in self.replicas:
+            for _ in range(20):
+                if await source.tend() > 0:
+                    break
+            self.check()
+
+    async def live(self, span: timedelta, *, step: timedelta) -> None:
+        """Let time pass, with a look of every replica, and of every client, at each step."""
+        end = self.world.now + span
+        while self.world.now < end:
+            self.world.now += step
+            await self.settle()
+
+    def check(self) -> None:
+        """Connect to every replica that is ready with each of the published bundles."""
+        for source in self.replicas:
+            for path in self.cluster.objects.keys() & {MUTATING, VALIDATING}:
+                if source.status.ready:
+                    self.connect(source, self.cluster.bundle(path))
+
+    def connect(self, source: SelfSource, trusted: tuple[x509.Certificate, ...]) -> None:
+        """Connect; what went well once is not tried again, it would go the same way."""
+        meeting = (served(source).leaf, trusted)
+        if meeting not in self.met:
+            shake_hands(source.live.context, served(source), trusted)
+            self.met.add(meeting)
+
+
+@pytest.fixture
+def fleet() -> Fleet:
+    return Fleet()
+
+
+def served(source: SelfSource) -> Bundle:
+    assert source.live.served is not None
+    return source.live.served
+
+
+async def test_a_first_replica_makes_an_authority_serves_and_then_publishes(fleet: Fleet) -> None:
+    source = fleet.add()
+
+    await source.start()
+    published_at_start = fleet.cluster.bundle(MUTATING)
+    await fleet.settle()
+
+    assert published_at_start == ()
+    assert fleet.cluster.bundle(MUTATING) == fleet.cluster.bundle(VALIDATING)
+    assert fleet.cluster.bundle(MUTATING) == source.status.authorities
+    assert issued_by(served(source).leaf, source.status.authorities[0])
+    assert source.status.in_sync
+    assert source.status.problem == ""
+
+
+async def test_a_replica_is_ready_once_it_has_read_the_bundle_back(fleet: Fleet) -> None:
+    source = fleet.add()
+    await source.start()
+    seen = []
+
+    for _ in range(4):
+        await source.tend()
+        seen.append((bool(fleet.cluster.bundle(VALIDATING)), source.status.ready))
+
+    assert seen == [(True, False), (True, True), (True, True), (True, True)]
+
+
+async def test_nothing_is_published_that_the_listener_does_not_serve(fleet: Fleet) -> None:
+    listening = False
+
+    async def probe(pair: Bundle) -> None:
+        assert pair == source.live.served
+        if not listening:
+            raise PairError("listener", "no answer")
+
+    source = fleet.add(probe)
+    await fleet.settle()
+    before = fleet.cluster.bundle(MUTATING)
+    problem = source.status.problem
+    listening = True
+    fleet.world.now += MINUTE
+    await fleet.settle()
+
+    assert (before, problem) == ((), "listener: no answer")
+    assert fleet.cluster.bundle(MUTATING) == source.status.authorities
+
+
+async def test_a_second_replica_serves_a_leaf_of_the_same_authority(fleet: Fleet) -> None:
+    first = fleet.add()
+    await fleet.settle()
+    second = fleet.add()
+    await fleet.settle()
+
+    assert second.status.authorities == first.status.authorities
+    assert served(first) != served(second)
+    assert second.status.ready
+
+
+@pytest.mark.parametrize("count", [2, 5])
+async def test_replicas_that_start_at_once_agree_on_one_authority(count: int) -> None:
+    for _ in range(10):
+        fleet = Fleet()
+        for _ in range(count):
+            fleet.add()
+        # A breath before each answer, so that all of them read before the first one writes.
+        breathe(fleet.cluster)
+
+        await asyncio.gather(*(source.start() for source in fleet.replicas))
+        await fleet.settle()
+
+        assert len(fleet.cluster.bundle(MUTATING)) == 1
+        assert all(source.status.ready for source in fleet.replicas)
+
+
+def breathe(cluster: Cluster) -> None:
+    answer = cluster.call_api
+
+    async def call_api(*args: object, **options: object) -> object:
+        await asyncio.sleep(0)
+        return await answer(*args, **options)  # type: ignore[arg-type]  # it hands on whatever it gets
+
+    cluster.call_api = call_api  # type: ignore[method-assign,assignment]  # a fake, and only slower
+
+
+async def test_a_leaf_is_renewed_at_two_thirds_of_its_life(fleet: Fleet) -> None:
+    source = fleet.add()
+    await fleet.settle()
+    first = served(source)
+
+    await fleet.live(4 * DAY, step=DAY)
+    young = served(source)
+    await fleet.live(DAY, step=DAY)
+
+    assert young == first
+    assert served(source) != first
+    assert fleet.cluster.bundle(MUTATING) == source.status.authorities
+
+
+async def test_leaves_are_renewed_when_asked(fleet: Fleet) -> None:
+    source = fleet.add()
+    await fleet.settle()
+    first = served(source)
+
+    fleet.world.now += MINUTE
+    await fleet.cluster.secret.ask(Subject.LEAF, fleet.world.now)
+    await fleet.settle()
+    second = served(source)
+    await fleet.settle()
+
+    assert first != second
+    assert served(source) == second
+
+
+async def test_an_authority_is_replaced_without_a_client_noticing(fleet: Fleet) -> None:
+    for _ in range(3):
+        fleet.add()
+    await fleet.settle()
+    (old,) = fleet.cluster.bundle(MUTATING)
+
+    fleet.world.now += MINUTE
+    await fleet.cluster.secret.ask(Subject.CA, fleet.world.now)
+    await fleet.settle()
+    both = fleet.cluster.bundle(MUTATING)
+    before = [issued_by(served(source).leaf, old) for source in fleet.replicas]
+    await fleet.live(10 * MINUTE, step=MINUTE)
+    after = [issued_by(served(source).leaf, both[1]) for source in fleet.replicas]
+    await fleet.live(7 * DAY, step=6 * timedelta(hours=1))
+    still = fleet.cluster.bundle(MUTATING)
+    await fleet.live(DAY, step=6 * timedelta(hours=1))
+
+    assert both[0] == old
+    assert before == after == [True, True, True]
+    assert still == both
+    assert fleet.cluster.bundle(MUTATING) == fleet.cluster.bundle(VALIDATING) == both[1:]
+    assert fleet.replicas[0].status.authorities == both[1:]
+
+
+async def test_five_years_pass_without_anybody_doing_anything(fleet: Fleet) -> None:
+    for _ in range(2):
+        fleet.add()
+    await fleet.settle()
+
+    await fleet.live(5 * 365 * DAY, step=3 * DAY / 2)
+
+    made = [n for n in fleet.world.notices if n.ok and n.subject is Subject.CA]
+    assert len(made) == 8  # the first, and one every 243 days
+    assert fleet.world.complaints == []
+    assert len(fleet.cluster.bundle(MUTATING)) <= 2
+
+
+async def test_forced_rotations_and_kills_in_a_short_life() -> None:
+    fleet = Fleet(lifetimes=SHORT)
+    for _ in range(3):
+        fleet.add()
+    await fleet.settle()
+
+    for number in range(5):
+        await fleet.live(SECOND, step=SECOND / 2)
+        await fleet.cluster.secret.ask(Subject.CA, fleet.world.now)
+        await fleet.live(9 * SECOND, step=SECOND / 2)
+        del fleet.replicas[number % 3]
+        fleet.add()
+        await fleet.live(14 * SECOND, step=SECOND / 2)
+
+    signed = [n for n in fleet.world.notices if n.ok and n.subject is Subject.CA]
+    assert len(signed) == 6
+    assert all(source.status.ready for source in fleet.replicas)
+
+
+KILLED_AT = range(1, 41)  # calls: of a whole rotation, and some more
+
+
+@pytest.mark.parametrize("moment", KILLED_AT)
+async def test_a_rotation_survives_that_a_replica_is_killed_at_any_call(moment: int) -> None:
+    fleet = Fleet(lifetimes=SHORT)
+    witness = fleet.add()
+    await fleet.settle()
+    fleet.world.now += 2 * SECOND
+    await fleet.cluster.secret.ask(Subject.CA, fleet.world.now)
+
+    # The replica lives alone, is killed before a call, which is after the one before, and is
+    # replaced. The witness is not killed, but too slow to do anything.
+    victim = fleet.add()
+    fleet.replicas.remove(witness)
+    count = iter(range(1, 10_000))
+    fleet.cluster.faults.append(lambda _method, _path: kill_at(next(count), moment))
+    try:
+        await fleet.live(9 * SECOND, step=SECOND / 2)
+    except KilledError:
+        fleet.replicas.remove(victim)
+    fleet.cluster.faults.clear()
+    fleet.check()
+    fleet.replicas.append(witness)
+    fleet.check()
+    fleet.add()
+    await fleet.live(40 * SECOND, step=SECOND / 2)
+
+    assert len(fleet.cluster.bundle(MUTATING)) == 1
+    assert fleet.cluster.bundle(MUTATING) == fleet.cluster.bundle(VALIDATING)
+    assert all(source.status.ready for source in fleet.replicas)
+
+
+def kill_at(count: int, moment: int) -> None:
+    if count == moment:
+        raise KilledError
+
+
+async def test_a_bundle_that_is_emptied_is_filled_again_within_five_seconds(fleet: Fleet) -> None:
+    source = fleet.add()
+    await fleet.settle()
+    wanted = fleet.cluster.bundle(MUTATING)
+
+    fleet.cluster.set_bundle(MUTATING)
+    await fleet.live(5 * SECOND, step=fleet.lifetimes.poll)
+
+    assert fleet.cluster.bundle(MUTATING) == wanted
+    assert source.status.ready
+
+
+async def test_who_fights_about_a_bundle_is_met_rarely_and_reported(fleet: Fleet) -> None:
+    source = fleet.add()
+    await fleet.settle()
+    fleet.cluster.calls.clear()
+
+    for _ in range(600):
+        fleet.cluster.set_bundle(MUTATING)
+        fleet.world.now += 3 * SECOND
+        await fleet.settle()
+
+    written = [call for call in fleet.cluster.calls if call == ("PATCH", MUTATING)]
+    assert 8 <= len(written) <= 15
+    assert "somebody undoes it" in fleet.world.complaints[0]
+    assert source.status.in_sync is False
+
+    fleet.world.now += 6 * MINUTE
+    await fleet.settle()
+    await fleet.settle()
+
+    assert source.status.ready
+    assert source.status.problem == ""
+
+
+async def test_what_others_put_into_a_bundle_stays(fleet: Fleet) -> None:
+    stranger = authority()
+    fleet.cluster.set_bundle(MUTATING, stranger.leaf)
+    source = fleet.add()
+
+    await fleet.settle()
+
+    assert fleet.cluster.bundle(MUTATING) == (stranger.leaf, *source.status.authorities)
+
+
+async def test_a_deleted_configuration_is_reported_and_not_made_again(fleet: Fleet) -> None:
+    source = fleet.add()
+    await fleet.settle()
+
+    kept = fleet.cluster.objects.pop(VALIDATING)
+    await fleet.live(MINUTE, step=3 * SECOND)
+
+    assert VALIDATING not in fleet.cluster.objects
+    assert source.status.ready
+    (complaint,) = fleet.world.complaints
+    assert complaint.startswith("ValidatingWebhookConfiguration web does not exist")
+
+    kept["webhooks"][0]["clientConfig"].pop("caBundle")
+    fleet.cluster.put(VALIDATING, kept)
+    await fleet.settle()
+
+    assert fleet.cluster.bundle(VALIDATING) == source.status.authorities
+
+
+async def test_without_any_configuration_a_replica_is_ready(fleet: Fleet) -> None:
+    del fleet.cluster.objects[MUTATING], fleet.cluster.objects[VALIDATING]
+    source = fleet.add()
+
+    await fleet.settle()
+
+    assert source.status.ready
+    assert source.status.in_sync is None
+
+
+def empty(fleet: Fleet) -> None:
+    fleet.cluster.put(SECRET, {"metadata": {}, "data": {}})
+
+
+def corrupt(fleet: Fleet) -> None:
+    fleet.cluster.put(SECRET, {"metadata": {}, "data": {STATE: "eyJ2ZXJzaW9uIjogMX0="}})
+
+
+@pytest.mark.parametrize("lose", [empty, corrupt], ids=["emptied", "corrupted"])
+async def test_a_lost_secret_is_made_anew_and_serving_never_stops(
+    fleet: Fleet, lose: Callable[[Fleet], None]
+) -> None:
+    for _ in range(3):
+        fleet.add()
+    await fleet.settle()
+    leaves = [served(source) for source in fleet.replicas]
+
+    lose(fleet)
+    await fleet.settle()
+    old, new = fleet.cluster.bundle(MUTATING)
+    kept = [served(source) for source in fleet.replicas]
+    await fleet.live(11 * MINUTE, step=MINUTE)
+
+    assert kept == leaves
+    assert all(issued_by(served(source).leaf, new) for source in fleet.replicas)
+    assert old in fleet.cluster.bundle(MUTATING)
+    assert all(source.status.problem == "" for source in fleet.replicas)
+
+
+async def test_a_secret_put_back_to_an_older_state_is_published_before_it_counts(
+    fleet: Fleet,
+) -> None:
+    source = fleet.add()
+    await fleet.settle()
+    old = dict(fleet.cluster.objects[SECRET])
+    fleet.world.now += MINUTE
+    await fleet.cluster.secret.ask(Subject.CA, fleet.world.now)
+    await fleet.live(9 * DAY, step=DAY / 8)
+    (new,) = fleet.cluster.bundle(MUTATING)
+
+    fleet.cluster.put(SECRET, {**old, "metadata": {"name": "ca"}})
+    await fleet.settle()
+    served_at_once = served(source)
+    await fleet.live(11 * MINUTE, step=MINUTE)
+
+    assert issued_by(served_at_once.leaf, new)
+    assert issued_by(served(source).leaf, source.status.authorities[0])
+    assert source.status.authorities[0] != new
+
+
+async def test_a_deleted_secret_is_reported_and_the_old_leaf_served(fleet: Fleet) -> None:
+    source = fleet.add()
+    await fleet.settle()
+    leaf = served(source)
+
+    del fleet.cluster.objects[SECRET]
+    await fleet.live(DAY, step=DAY / 4)
+
+    assert served(source) == leaf
+    assert source.status.ready
+    assert fleet.world.complaints == ["Secret ns/ca: does not exist"]
+
+
+@pytest.mark.parametrize("ahead", [8 * DAY, -8 * DAY, 3 * MINUTE, -3 * MINUTE])
+async def test_a_clock_that_is_off_changes_nothing(fleet: Fleet, ahead: timedelta) -> None:
+    source = fleet.add()
+    await fleet.settle()
+    leaf, version = served(source), fleet.cluster.version
+
+    fleet.cluster.ahead = -ahead
+    fleet.world.now += ahead
+    await fleet.settle()
+
+    assert served(source) == leaf
+    assert fleet.cluster.version == version
+    assert "our clock and the API server's differ by" in source.status.problem
+
+    fleet.cluster.ahead = timedelta(0)
+    fleet.world.now -= ahead
+    await fleet.settle()
+
+    assert source.status.problem == ""
+
+
+async def test_while_the_api_server_is_away_the_leaf_is_served_and_asked_for_rarely(
+    fleet: Fleet,
+) -> None:
+    source = fleet.add()
+    await fleet.settle()
+    leaf = served(source)
+    fleet.cluster.faults.append(lambda _method, _path: 503)
+
+    pauses = [await source.tend() for _ in range(10)]
+
+    assert served(source) == leaf
+    assert source.status.ready
+    assert len(fleet.world.complaints) == 1
+    assert pauses == sorted(pauses)
+    assert pauses[0] >= 1
+    assert pauses[-1] == 0.75 * LONGEST_PAUSE_S  # the dice of the tests show one half
+
+    fleet.cluster.faults.clear()
+    await fleet.settle()
+
+    assert source.status.problem == ""
+    assert await source.tend() == 3
+
+
+async def test_a_start_waits_for_the_api_server(fleet: Fleet) -> None:
+    answers = iter([500, 403, 500, 404])
+    fleet.cluster.faults.append(
+        lambda _method, path: next(answers, None) if path == SECRET else None
+    )
+    source = fleet.add()
+
+    await source.start()
+
+    assert source.live.served is not None
+    assert not source.status.ready
+    assert len([pause for pause in fleet.world.slept if pause]) == 4
+
+
+async def test_it_runs_until_it_is_stopped(fleet: Fleet) -> None:
+    source = fleet.add()
+    await source.start()
+    fleet.world.nights = len(fleet.world.slept) + 30
+
+    with pytest.raises(EndOfTestError):
+        await source.run()
+
+    assert source.status.ready
+    assert fleet.world.slept[-1] == 3
+
+
+async def test_nothing_that_is_said_holds_a_key(fleet: Fleet) -> None:
+    source = fleet.add()
+    await fleet.settle()
+    corrupt(fleet)
+    await fleet.live(DAY, step=DAY / 8)
+
+    said = repr(fleet.world.notices) + repr(source) + repr(await fleet.cluster.secret.load())
+
+    assert fleet.world.notices
+    assert "PRIVATE" not in said
+    assert served(source).key_pem().decode().split("\n")[1] not in said
