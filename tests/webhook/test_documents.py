@@ -59,6 +59,7 @@ SCALARS: dict[str, tuple[str, Any]] = {
     "off is a boolean": ("off", False),
     "nope is a string": ("nope", "nope"),
     "an integer": ("42", 42),
+    "more digits than any number has are a string": ("1" * 5000, "1" * 5000),
     "a negative integer": ("-1", -1),
     "a positive integer": ("+1", 1),
     "underscores are left out": ("1_000", 1000),

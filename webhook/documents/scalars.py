@@ -31,6 +31,7 @@ _decimal = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?").fu
 
 _LEAST_INT64 = -(2**63)
 _MOST_UINT64 = 2**64 - 1
+_LONGEST_INTEGER = 67  # characters: a sign, 0b, and 64 bits; Python would not even count the digits
 _WRITTEN_IN_FULL = 1e21  # from here on Go writes an exponent, and no integer can be read from it
 
 
@@ -49,7 +50,7 @@ def resolve(text: str) -> Scalar:
 
 def _number(text: str) -> Scalar:
     plain = text if text[0] == "." else text.replace("_", "")
-    if found := _integer(plain):
+    if len(plain) <= _LONGEST_INTEGER and (found := _integer(plain)):
         value = _whole(*found.groups())
         if _LEAST_INT64 <= value <= _MOST_UINT64 or not _decimal(plain):
             return value
