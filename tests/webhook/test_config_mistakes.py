@@ -183,6 +183,24 @@ MISTAKES = {
             "cannot be 'othr': did you mean other?; the scheduler configuration has no other"
         ),
     ),
+    "what can be no Namespace": (
+        "exempt: {namespaces: [kube-system, Kube_System]}",
+        (
+            "3: exempt.namespaces[1]: 'Kube_System' is no name of a Namespace: "
+            "write lower-case letters, digits and dashes"
+        ),
+    ),
+    "a long word with what a terminal would obey": (
+        f'mode: "\\e[31m{"x" * 50}"',
+        f"3: mode: cannot be '\\x1b[31m{'x' * 35}...': write apply or recommend",
+    ),
+    "a long number": (
+        one_default(f"maxSkew: {'1' * 5000}, topologyKey: z, whenUnsatisfiable: ScheduleAnyway"),
+        (
+            "6: profiles[0].defaultConstraints[0].maxSkew: "
+            f"must be a whole number, not '{'1' * 40}...'"
+        ),
+    ),
     "an unknown rule": (
         "rules: {TSC100: warn}",
         "3: rules.TSC100: is no policy rule: did you mean TSC110?",

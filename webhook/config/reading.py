@@ -79,7 +79,9 @@ class Reading:
             raise MistakesError(list({str(error): error for _, error in self.errors}.values()))
 
     def _refuse(self, model: type[BaseModel], value: Any, path: Path, told: ErrorDetails) -> None:
-        below = tuple(step for step in told["loc"] if step != _KEY)
+        below = told["loc"]
+        if below[-1:] == (_KEY,):
+            below = below[:-1]
         context = told.get("ctx", {})
         cause = context.get("error")
         if isinstance(cause, RefusalError):

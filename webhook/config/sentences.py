@@ -119,7 +119,7 @@ def shown(value: object) -> str:
         case list():
             return "a list"
         case str():
-            return repr(_cut(value))
+            return f"'{_cut(value)}'"
         case _:
             return _cut(f"{value}")
 
@@ -161,7 +161,7 @@ def _not_a_list(mistake: Mistake) -> str:
         return f"must be a list, not {shown(mistake.value)}: write `- ` before each entry"
     for key in mistake.value:
         first, line = _cut(key), mistake.line((key,))
-        dash = f"a dash belongs before {first!r} in line {line}, as `- {first}:`"
+        dash = f"a dash belongs before '{first}' in line {line}, as `- {first}:`"
         return f"must be a list, not a mapping: {dash}"
     return "must be a list, not a mapping: write []"
 
@@ -217,8 +217,10 @@ _SENTENCES: Mapping[str, Callable[[Mistake], str]] = {
 
 
 def _cut(text: str | int) -> str:
+    """Shorten a text, and show what would move a cursor or hide as it is written in Python."""
     text = str(text)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    kept = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return kept if kept.isprintable() else kept.encode("unicode_escape").decode()
 
 
 def _either(words: Sequence[str]) -> str:

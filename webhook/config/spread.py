@@ -4,6 +4,7 @@
 What it means for the files it names, and for the gates of a version, is decided elsewhere.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Annotated, Any, Literal, Self
@@ -34,6 +35,8 @@ CA_OVERLAP = timedelta(minutes=10)
 
 LEAST_CA_OVERLAP = timedelta(seconds=60)
 """A shorter one would end before some API server has heard of the new CA, and its calls fail."""
+
+_is_dns_label = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?").fullmatch  # RFC 1123
 
 
 def _duration(value: Any) -> Any:
@@ -100,10 +103,17 @@ class WrittenProfile(Written):
         return self
 
 
+def _check_namespace(name: str) -> str:
+    if not _is_dns_label(name):
+        problem = "is no name of a Namespace: write lower-case letters, digits and dashes"
+        raise refusal(f"{shown(name)} {problem}")
+    return name
+
+
 class Exempt(Written):
     """What is left alone."""
 
-    namespaces: tuple[str, ...] = ("kube-system",)
+    namespaces: tuple[Annotated[str, AfterValidator(_check_namespace)], ...] = ("kube-system",)
 
 
 def _action(value: Any) -> Any:
