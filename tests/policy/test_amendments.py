@@ -1,0 +1,223 @@
+import json
+from typing import Any
+
+import jsonpatch
+import msgspec
+import pytest
+from hypothesis import given
+
+from tests import strategies
+from tests.build import (
+    FakeFacts,
+    Json,
+    deployment,
+    facts,
+    gates,
+    owned_by,
+    pod,
+    policy,
+    profile,
+    request,
+    spread,
+    template,
+    workload,
+)
+from webhook.policy.amendments import Amended, amend, with_constraints
+from webhook.policy.facts import Facts
+from webhook.policy.gates import Gate
+from webhook.policy.model import GroupKind, PodTemplate
+from webhook.policy.profiles import FieldDefaults, Mode, Policy
+
+OMITTED = spread(maxSkew=0, whenUnsatisfiable="")
+NULL_SELECTOR = spread(labelSelector=None)
+DERIVED = {"matchLabels": {"app": "web"}}
+
+PLAIN = policy()
+NOTHING_FILLED = policy(field_defaults=FieldDefaults.NONE)
+ALL_FILLED = policy(field_defaults=FieldDefaults.ALL)
+COMPLETING = policy(profile(complete_selectors=True))
+MIN_DOMAINS_OFF = policy(gates=gates(MinDomainsInPodTopologySpread=False))
+LIST_OFF = policy(gates=gates(EvenPodsSpread=False))
+
+SELECTING = facts(app="web")
+LIST = "/spec/topologySpreadConstraints"
+
+Steps = list[tuple[str, str, Any]]
+
+STEPS: dict[str, tuple[Json, Policy, Steps]] = {
+    "nothing in a pod without constraints": (pod(), ALL_FILLED, []),
+    "nothing in a complete constraint": (pod(spread()), ALL_FILLED, []),
+    "an omitted whenUnsatisfiable": (
+        pod(spread(), OMITTED),
+        PLAIN,
+        [("add", f"{LIST}/1/whenUnsatisfiable", "DoNotSchedule")],
+    ),
+    "an omitted maxSkew as well, if that is asked": (
+        pod(OMITTED, spread()),
+        ALL_FILLED,
+        [("add", f"{LIST}/0/whenUnsatisfiable", "DoNotSchedule"), ("add", f"{LIST}/0/maxSkew", 1)],
+    ),
+    "an omitted maxSkew alone": (
+        pod(spread(maxSkew=0)),
+        ALL_FILLED,
+        [("add", f"{LIST}/0/maxSkew", 1)],
+    ),
+    "no omitted field, if that is asked": (pod(OMITTED), NOTHING_FILLED, []),
+    "a gated field": (
+        pod(spread(minDomains=2)),
+        MIN_DOMAINS_OFF,
+        [("remove", f"{LIST}/0/minDomains", None)],
+    ),
+    "the whole list behind its gate": (pod(spread()), LIST_OFF, [("remove", LIST, None)]),
+    "a null selector, if the profile says so": (
+        pod(spread(), NULL_SELECTOR),
+        COMPLETING,
+        [("add", f"{LIST}/1/labelSelector", DERIVED)],
+    ),
+    "no null selector, if the profile does not": (pod(NULL_SELECTOR), policy(profile()), []),
+    "no null selector without a profile": (pod(NULL_SELECTOR), PLAIN, []),
+    "no null selector of a pod that is left alone": (
+        pod(NULL_SELECTOR, nodeName="node-1"),
+        COMPLETING,
+        [],
+    ),
+    "no null selector of a template": (deployment(NULL_SELECTOR), COMPLETING, []),
+    "no empty selector": (pod(spread(labelSelector={})), COMPLETING, []),
+    "an omitted field of a template": (
+        deployment(OMITTED),
+        PLAIN,
+        [("add", f"/spec/template{LIST}/0/whenUnsatisfiable", "DoNotSchedule")],
+    ),
+    "nothing that a controller made": (
+        workload(GroupKind("apps", "ReplicaSet"), OMITTED, owner=owned_by("Deployment")),
+        MIN_DOMAINS_OFF,
+        [],
+    ),
+}
+
+
+def written(amended: Amended) -> list[dict[str, Any]]:
+    steps: list[dict[str, Any]] = json.loads(msgspec.json.encode(amended.operations))
+    return steps
+
+
+@pytest.mark.parametrize(("obj", "obeyed", "steps"), STEPS.values(), ids=STEPS.keys())
+def test_an_object_is_changed_in(obj: Json, obeyed: Policy, steps: Steps) -> None:
+    amended = amend(request(obj), obeyed, SELECTING)
+
+    told = [(step["op"], step["path"], step.get("value")) for step in written(amended)]
+    assert told == steps
+
+
+def test_an_object_without_a_template_is_not_changed() -> None:
+    nothing = msgspec.structs.replace(request(pod(spread())), template=None)
+
+    assert amend(nothing, ALL_FILLED, SELECTING) == Amended(())
+
+
+def test_what_a_controller_made_is_judged_without_what_a_gate_holds_back() -> None:
+    made = workload(
+        GroupKind("apps", "ReplicaSet"), spread(minDomains=-1), owner=owned_by("Deployment")
+    )
+
+    amended = amend(request(made), MIN_DOMAINS_OFF, SELECTING)
+
+    assert amended == Amended(template(pod(spread())).constraints)
+
+
+HELD_BACK = "since feature gate MinDomainsInPodTopologySpread is off (TSC111)"
+ENTRIES = "spec.topologySpreadConstraints"
+
+TOLD: dict[str, tuple[Json, Policy, list[str]]] = {
+    "one entry": (
+        pod(spread(minDomains=1)),
+        MIN_DOMAINS_OFF,
+        [f"{ENTRIES}[0].minDomains: dropped, {HELD_BACK}"],
+    ),
+    "five entries": (
+        pod(*[spread(minDomains=1)] * 5),
+        MIN_DOMAINS_OFF,
+        [f"{ENTRIES}[0,1,2,3,4].minDomains: dropped, {HELD_BACK}"],
+    ),
+    "more entries than a line holds": (
+        pod(*[spread(minDomains=1)] * 6),
+        MIN_DOMAINS_OFF,
+        [f"{ENTRIES}[0,1,2,3,4,...].minDomains: dropped, {HELD_BACK}"],
+    ),
+    "a line a field": (
+        deployment(spread(nodeAffinityPolicy="Honor", nodeTaintsPolicy="Honor")),
+        policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False)),
+        [
+            f"spec.template.{ENTRIES}[0].{field}: dropped, "
+            "since feature gate NodeInclusionPolicyInPodTopologySpread is off (TSC111)"
+            for field in ("nodeAffinityPolicy", "nodeTaintsPolicy")
+        ],
+    ),
+    "the whole list": (
+        pod(spread()),
+        LIST_OFF,
+        [f"{ENTRIES}: dropped, since feature gate EvenPodsSpread is off (TSC111)"],
+    ),
+    "what is filled in, not": (pod(OMITTED), ALL_FILLED, []),
+    "what would be done, if nothing is": (
+        pod(spread(minDomains=1), *[OMITTED] * 2),
+        policy(
+            gates=gates(MinDomainsInPodTopologySpread=False),
+            mode=Mode.RECOMMEND,
+            field_defaults=FieldDefaults.ALL,
+        ),
+        [
+            f"{ENTRIES}[0].minDomains: would be dropped, {HELD_BACK}",
+            (
+                f"evenspread would fill in {LIST}/1/whenUnsatisfiable, {LIST}/1/maxSkew, "
+                f"{LIST}/2/whenUnsatisfiable, {LIST}/2/maxSkew"
+            ),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("obj", "obeyed", "warnings"), TOLD.values(), ids=TOLD.keys())
+def test_a_warning_names(obj: Json, obeyed: Policy, warnings: list[str]) -> None:
+    assert list(amend(request(obj), obeyed, FakeFacts()).warnings) == warnings
+
+
+def test_drops_are_told_apart_by_gate() -> None:
+    (drop,) = amend(request(pod(spread(minDomains=1))), MIN_DOMAINS_OFF, FakeFacts()).drops
+
+    assert drop.gate is Gate.MIN_DOMAINS
+
+
+@given(strategies.pods(), strategies.policies, strategies.clusters())
+def test_a_list_that_was_changed_is_changed_no_further(
+    obj: Json, obeyed: Policy, known: Facts
+) -> None:
+    amended = amend(request(obj), obeyed, known)
+    changed = request(obj, template=with_constraints(template(obj), amended.constraints))
+
+    assert amend(changed, obeyed, known) == Amended(amended.constraints)
+
+
+@given(strategies.pods(), strategies.policies, strategies.clusters())
+def test_the_operations_make_the_list_that_is_judged(
+    obj: Json, obeyed: Policy, known: Facts
+) -> None:
+    listed = (obj["spec"] or {}).get("topologySpreadConstraints") or []
+    amended = amend(request(obj), obeyed, known)
+    if None in listed:
+        return  # is denied, since nothing can be filled in there
+
+    patched = jsonpatch.JsonPatch(written(amended)).apply(obj)
+
+    assert template(patched).constraints == amended.constraints
+
+
+def test_a_template_without_a_spec_has_no_list_to_replace() -> None:
+    assert with_constraints(PodTemplate(), ()) == PodTemplate()
+
+
+def test_a_template_is_changed_in_its_list_alone() -> None:
+    before, after = template(pod(spread(), nodeName="n")), template(pod(nodeName="n"))
+
+    assert with_constraints(before, ()) == after
+    assert with_constraints(before, before.constraints) is before
