@@ -1,0 +1,54 @@
+"""The command ``evenspread``, also installed as ``kubectl-evenspread``."""
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from webhook.cli.exits import ExitCode, report
+from webhook.cli.program import program
+
+PLUGIN_PREFIX = "kubectl-"  # kubectl runs `kubectl evenspread` as `kubectl-evenspread`
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """
+    Run a command.
+
+    Args:
+        argv: Its arguments, without the program's name; those of the process if None.
+
+    Returns:
+        The exit code. Nothing is raised.
+    """
+    _write_any_text()
+    try:
+        code = program.main(args=argv, prog_name=_name(), standalone_mode=False)
+        sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - the last place where anything can be told
+        code = report(error)
+        if code is ExitCode.UNREAD:
+            _let_go_of_stdout()
+    return int(code or ExitCode.FINE)
+
+
+def _write_any_text() -> None:
+    """Write escapes where the terminal's encoding has no such character."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _name() -> str:
+    called = Path(sys.argv[0]).name
+    return "kubectl evenspread" if called.startswith(PLUGIN_PREFIX) else "evenspread"
+
+
+def _let_go_of_stdout() -> None:
+    """Lead what is still buffered to nowhere, or the interpreter complains when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

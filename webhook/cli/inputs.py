@@ -1,0 +1,50 @@
+"""What ``-f`` names: its objects, and what was met between them."""
+
+from collections.abc import Iterable, Iterator
+
+from webhook.cli.output import tell_problems, tell_skipped
+from webhook.documents import Document, Skipped, Unpack, expand, read_documents
+from webhook.errors import SourceError
+
+
+class Inputs:
+    """
+    Files, folders and the standard input, read once.
+
+    Attributes:
+        problems: What could not be read.
+        skipped: Files without manifests.
+    """
+
+    def __init__(
+        self, paths: Iterable[str], *, strict: bool = False, unpack: Unpack = expand
+    ) -> None:
+        """
+        Read nothing yet.
+
+        Args:
+            paths: ``-`` is the standard input.
+            strict: Whether files without manifests are problems.
+            unpack: Takes the objects out of a document that holds several.
+        """
+        self._paths = tuple(paths)
+        self._strict = strict
+        self._unpack = unpack
+        self.problems: list[SourceError] = []
+        self.skipped: list[Skipped] = []
+
+    def objects(self) -> Iterator[Document]:
+        """Read the objects one after the other, and keep what else there is."""
+        for item in read_documents(self._paths, strict=self._strict, unpack=self._unpack):
+            match item:
+                case Document():
+                    yield item
+                case Skipped():
+                    self.skipped.append(item)
+                case SourceError():
+                    self.problems.append(item)
+
+    def tell(self) -> None:
+        """Say on stderr what could not be read, and what was skipped."""
+        tell_problems(self.problems)
+        tell_skipped(self.skipped)

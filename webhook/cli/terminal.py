@@ -1,0 +1,45 @@
+"""Lines and tables for people; coloured on a terminal, unless NO_COLOR is set."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from webhook.cli.output import printable
+
+
+class Style(StrEnum):
+    """Colours, by meaning."""
+
+    PLAIN = ""
+    PLACE = "bold"
+    BAD = "red"
+    DOUBTFUL = "yellow"
+    GOOD = "green"
+    HINT = "cyan"
+
+
+class Terminal:
+    """Stdout, as people read it."""
+
+    def __init__(self) -> None:
+        """Look whether stdout is a terminal, and how wide."""
+        self._console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+
+    def line(self, *parts: str | tuple[str, Style]) -> None:
+        """Write one line of parts, some with a style; it is never wrapped."""
+        pairs = (part if isinstance(part, tuple) else (part, Style.PLAIN) for part in parts)
+        text = Text.assemble(*((printable(said), str(style)) for said, style in pairs))
+        self._console.print(text, soft_wrap=True)
+
+    def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Write columns, as wide as what stands in them; a terminal wraps what it has no room for."""
+        lines = [headings, *rows]
+        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        for number, cells in enumerate(lines):
+            padded = (set_cell_size(cell, width) for cell, width in zip(cells, widths, strict=True))
+            said = "  ".join(padded).rstrip()
+            self.line("  ", (said, Style.PLAIN if number else Style.PLACE))
