@@ -1,0 +1,253 @@
+"""
+What kube-apiserver would answer to the creation of an object in a file, with places in that file.
+
+Judging is done in ``webhook.policy.apiserver``; here its answer becomes a report for people and
+programs.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from webhook.cli.catalogue import fix_of
+from webhook.documents import Document, Path, mistype
+from webhook.policy import apiserver
+from webhook.policy.apiserver import Request, list_path
+from webhook.policy.fieldgates import Drop
+from webhook.policy.fields import aggregate
+from webhook.policy.gates import Gates
+from webhook.policy.model import GroupKind, PodTemplate, group_of
+from webhook.policy.rules import Finding
+from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
+from webhook.policy.workloads import TemplatePath
+
+CREATED = 201  # what kube-apiserver answers to a create that it accepts
+
+TYPE_INVALID = "FieldValueTypeInvalid"  # apimachinery meta/v1 CauseTypeTypeInvalid
+
+_is_member = re.compile(r"[A-Za-z]\w*").fullmatch
+_step = re.compile(r"\.?([^.\[\]{}]+)|\[(\d+)\]").match
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """
+    Why an object would be refused.
+
+    Attributes:
+        reason: As in ``causes[].reason`` of the API.
+        message: As in ``causes[].message``.
+        field: Its path in the object, as kube-apiserver writes it.
+        rule: The rule's id; empty for a wrong type.
+        line: Where it stands in its file, or what it should stand in; from 1.
+        fix: What to write instead.
+    """
+
+    reason: str
+    message: str
+    field: str
+    rule: str
+    line: int
+    fix: str
+
+
+class Remark(msgspec.Struct, frozen=True):
+    """What the API server would warn about, in its words, or drop in silence; as in ``Cause``."""
+
+    message: str
+    field: str
+    rule: str
+    line: int
+    fix: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """
+    The answer to one object.
+
+    Attributes:
+        source: Its file, or ``stdin``.
+        line: Where it starts, from 1.
+        api_version: As it stands in the object; so are the next three, empty if they do not.
+        judged: Whether it is of a kind that holds a pod template.
+        code: 201, 422 if it breaks rules, 400 if a value has a wrong type.
+        message: Why it would be refused, in one sentence; empty if it would not.
+        causes: The same, one by one.
+        warnings: What it would be warned about.
+        dropped: What feature gates would take away.
+    """
+
+    source: str
+    line: int
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    judged: bool = False
+    code: int = CREATED
+    message: str = ""
+    causes: tuple[Cause, ...] = ()
+    warnings: tuple[Remark, ...] = ()
+    dropped: tuple[Remark, ...] = ()
+
+    @property
+    def denied(self) -> bool:
+        """Whether the object would be refused."""
+        return self.code != CREATED
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether there is anything to warn about."""
+        return bool(self.warnings or self.dropped)
+
+
+def report_on(
+    document: Document, templates: Mapping[GroupKind, TemplatePath], gates: Gates
+) -> Report:
+    """
+    Judge one object.
+
+    Args:
+        document: The object.
+        templates: Where each kind with a pod template holds it.
+        gates: Of the API server to answer like.
+    """
+    kind = GroupKind(group_of(document.api_version), document.kind)
+    path = templates.get(kind)
+    if path is None:
+        return _report(document)
+    try:
+        template = _template(document.value, path)
+    except msgspec.ValidationError as error:
+        return mistyped(document, error)
+    answer = apiserver.answer(Request(kind=kind, path=path, template=template), gates)
+    place = _Places(document, path)
+    return _report(
+        document,
+        judged=True,
+        code=UNPROCESSABLE if answer.findings else CREATED,
+        message=_invalid(kind, document.name, answer.findings),
+        causes=tuple(causes(document, path, answer.findings)),
+        warnings=tuple(
+            Remark(each.text, field, each.rule, place.line(field), fix_of(each.rule))
+            for each in answer.warned
+            for field in (each.text.partition(": ")[0],)
+        ),
+        dropped=tuple(_dropped(drop, place, gates) for drop in answer.drops),
+    )
+
+
+def causes(document: Document, path: TemplatePath, findings: list[Finding]) -> Iterator[Cause]:
+    """
+    Find the places of findings.
+
+    Args:
+        document: The object they are about.
+        path: Where it holds its pod template.
+        findings: What is wrong with its constraints.
+    """
+    place = _Places(document, path)
+    for finding in findings:
+        reason, message, field = finding.error.reason, finding.error.message, finding.error.field
+        yield Cause(reason, message, field, finding.rule, place.line(field), fix_of(finding.rule))
+
+
+def mistyped(document: Document, error: msgspec.ValidationError) -> Report:
+    """Report a value of the wrong type: such an object is not even decoded."""
+    found = mistype(error, document.value)
+    field = _written(found.path) or document.kind
+    line = document.line(found.path)
+    fix = next((fix for end, fix in _TYPE_FIXES.items() if found.problem.endswith(end)), "")
+    version, kind = document.api_version, document.kind
+    return _report(
+        document,
+        judged=True,
+        code=BAD_REQUEST,
+        message=f'{kind} in version "{version}" cannot be handled as a {kind}: '
+        f"{field}: {found.problem}",
+        causes=(Cause(TYPE_INVALID, found.problem, field, "", line, fix or _EXPECTED),),
+    )
+
+
+_EXPECTED = "write a value of the expected type"
+_TYPE_FIXES = {
+    "expected an integer, got a string": "write the number without quotes",
+    "expected a string, got an integer": "write the value in quotes",
+    "expected a string, got a number": "write the value in quotes",
+    "expected a string, got a boolean": "write the value in quotes",
+    "expected a list, got an object": "start each entry of the list with a dash",
+    "expected an object, got a list": "leave out the dash: there is only one",
+    "expected an integer <= 2147483647": "write a smaller number: the API has 32 bits for it",
+}
+
+
+class _Places:
+    """Lines of fields that kube-apiserver names."""
+
+    def __init__(self, document: Document, path: TemplatePath) -> None:
+        self._document = document
+        self._list: Path = (*path, "spec", "topologySpreadConstraints")
+        self.at = list_path(path)
+
+    def line(self, field: str) -> int:
+        """Find the line of a field at or below the list, or of what it should stand in."""
+        return self._document.line((*self._list, *_steps(field.removeprefix(self.at))))
+
+
+def _steps(field: str) -> Iterator[str | int]:
+    """Read a path as far as it can be one: an error about two members names them in braces."""
+    position = 0
+    while step := _step(field, position):
+        yield step[1] if step[2] is None else int(step[2])
+        position = step.end()
+
+
+def _dropped(drop: Drop, place: _Places, gates: Gates) -> Remark:
+    field = place.at if drop.entry is None else f"{place.at}[{drop.entry}].{drop.field}"
+    source = gates.settings[drop.gate].source
+    message = f"{field}: dropped, since feature gate {drop.gate} is off ({source})"
+    return Remark(message, field, "TSC111", place.line(field), fix_of("TSC111"))
+
+
+def _template(value: Any, path: TemplatePath) -> PodTemplate | None:
+    """Decode the pod template in an object; what is wrong on the way to it is found, too."""
+    held: Any = msgspec.convert(value, _holder(path))
+    for _ in path:
+        held = held.inner if held is not None else None
+    template: PodTemplate | None = held
+    return template
+
+
+@cache
+def _holder(path: TemplatePath) -> Any:
+    """Make the type of an object of which only the pod template is read."""
+    holder: Any = PodTemplate | None
+    for member in reversed(path):
+        fields = [("inner", holder, None)]
+        holder = msgspec.defstruct("Holder", fields, rename={"inner": member}) | None
+    return holder
+
+
+def _invalid(kind: GroupKind, name: str, findings: list[Finding]) -> str:
+    if not findings:
+        return ""
+    return f'{kind} "{name}" is invalid: {aggregate([each.error for each in findings])}'
+
+
+def _written(path: Path) -> str:
+    steps = (f".{step}" if _is_member(str(step)) else f"[{step}]" for step in path)
+    return "".join(steps).removeprefix(".")
+
+
+def _report(document: Document, **answer: Any) -> Report:
+    return Report(
+        source=document.source,
+        line=document.line(),
+        api_version=document.api_version,
+        kind=document.kind,
+        namespace=document.namespace,
+        name=document.name,
+        **answer,
+    )
