@@ -1,0 +1,73 @@
+"""An answer of the server as people read it: a diff of YAML, warnings, or why not."""
+
+from collections.abc import Iterator
+from difflib import unified_diff
+from typing import Any
+
+from webhook.cli.findings import name_of, show_causes
+from webhook.cli.output import as_yaml
+from webhook.cli.reports import causes
+from webhook.cli.reviewing import Answered, Asked
+from webhook.cli.terminal import Style, Terminal
+from webhook.policy.defaults import Skip
+from webhook.policy.request import Hook
+from webhook.policy.verdict import Verdict
+
+REASONS = {
+    Skip.GATE_OFF: "feature gate EvenspreadDefaults or EvenPodsSpread is off",
+    Skip.NO_SPEC: "it has no metadata or no spec",
+    Skip.MIRROR_POD: "it is a mirror pod, which its kubelet keeps as it is",
+    Skip.BOUND: "it names its node already",
+    Skip.EXEMPT_NAMESPACE: "its namespace is exempt",
+    Skip.SKIP_LABEL: 'it is labelled evenspread.io/skip: "true"',
+    Skip.NO_PROFILE: "no profile is for it",
+    Skip.OWN_CONSTRAINTS: "its own constraints stand",
+    Skip.NOTHING_TO_ADD: "its profile has nothing to add",
+    Skip.NO_SELECTOR: "no Service selects it and no owner of it is known",
+}
+"""Why a pod got no defaults, for people."""
+
+_STYLES = {"+": Style.GOOD, "-": Style.BAD, "@": Style.HINT}
+_HEADINGS = ("+++", "---")
+
+
+def show_answer(asked: Asked, answered: Answered, hook: Hook, terminal: Terminal) -> None:
+    """Write what became of an object, and why."""
+    document, verdict, request = asked.document, answered.verdict, answered.request
+    subject = name_of(request.kind.kind, request.namespace, request.shown_name)
+    said, style = _outcome(verdict, hook)
+    terminal.line((document.place(), Style.PLACE), f": {subject}: ", (said, style))
+    if not verdict.allowed:
+        path, findings = request.path or (), list(verdict.findings)
+        show_causes(document.source, subject, causes(document, path, findings), terminal)
+    for warning in verdict.warnings:
+        terminal.line("    ", ("warning", Style.DOUBTFUL), f": {warning}")
+    for line in diff(answered.before, answered.after, subject):
+        terminal.line((line, _style(line)))
+
+
+def diff(before: Any, after: Any, subject: str) -> Iterator[str]:
+    """Compare two objects as YAML; no lines if they are equal."""
+    return unified_diff(
+        as_yaml(before).splitlines(),
+        as_yaml(after).splitlines(),
+        f"{subject} as sent",
+        f"{subject} as patched",
+        lineterm="",
+    )
+
+
+def _outcome(verdict: Verdict, hook: Hook) -> tuple[str, Style]:
+    injection = verdict.injection
+    if not verdict.allowed:
+        return f"denied by {hook} with {verdict.code}", Style.BAD
+    if verdict.patch:
+        by = f" by profile {injection.profile}" if injection and injection.entries else ""
+        return f"patched{by}", Style.GOOD
+    if injection and injection.skip:
+        return f"allowed as it is, without defaults: {REASONS[injection.skip]}", Style.PLAIN
+    return "allowed as it is", Style.PLAIN
+
+
+def _style(line: str) -> Style:
+    return Style.PLACE if line.startswith(_HEADINGS) else _STYLES.get(line[:1], Style.PLAIN)
