@@ -3,10 +3,15 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.webhook.configs import read
 from webhook import config
+from webhook.config.spread import API_VERSION, KIND
 from webhook.errors import MistakesError
+from webhook.policy import rules
+from webhook.policy.model import LabelSelector
+from webhook.policy.rules import Form
 
 # fmt: off
 KEYS = st.sampled_from(
@@ -75,3 +80,41 @@ def test_any_file_loads_or_is_told_what_is_wrong(
 @given(st.one_of(st.text(), VALUES.map(json.dumps)), st.booleans())
 def test_any_text_loads_or_is_told_what_is_wrong(text: str, scheduler: bool) -> None:
     assert "Input should" not in judged(text, scheduler=scheduler)
+
+
+DEFAULTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "maxSkew": st.integers(-1, 3),
+        "topologyKey": st.sampled_from(["", "zone", "rack", "a b", "kubernetes.io/hostname"]),
+        "whenUnsatisfiable": st.sampled_from(["DoNotSchedule", "ScheduleAnyway", "Never"]),
+        "minDomains": st.integers(-1, 3),
+        "nodeAffinityPolicy": st.sampled_from(["Honor", "Ignore", "honor"]),
+        "nodeTaintsPolicy": st.sampled_from(["Honor", "Ignore", ""]),
+        "matchLabelKeys": st.lists(st.sampled_from(["version", "a b", "x/y/z"]), max_size=2),
+    },
+)
+
+
+@given(st.lists(DEFAULTS, max_size=3), st.booleans(), st.booleans())
+@settings(max_examples=300)
+def test_what_is_accepted_is_valid_in_a_pod_that_has_a_selector(
+    written: list[dict[str, Any]], scheduler: bool, merged: bool
+) -> None:
+    profile = {"name": "a", "defaultConstraints": written}
+    ours = {"apiVersion": API_VERSION, "kind": KIND, "profiles": [profile]}
+    args = {"defaultingType": "List", "defaultConstraints": written}
+    try:
+        checked = (
+            config.check_scheduler(json.dumps(args), "x.yaml")
+            if scheduler
+            else config.check(json.dumps(ours), "x.yaml", read)
+        )
+    except MistakesError:
+        return
+
+    selector = LabelSelector({"app": "web"})
+    (loaded,) = checked.profiles
+    injected = tuple(replace(each, label_selector=selector) for each in loaded.constraints)
+    assert rules.check(injected, "", Form(merged=merged)) == []
+    assert len(injected) == len(written)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 from msgspec.structs import replace
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from webhook.config.sentences import refuse, split
 from webhook.config.written import Int32, Written
@@ -54,7 +54,7 @@ class DefaultConstraint(Written):
     min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
-    match_label_keys: tuple[str, ...] = Field(default=())
+    match_label_keys: tuple[str, ...] = ()
 
     @property
     def constraint(self) -> Constraint:
@@ -97,8 +97,8 @@ def _problems(constraint: Constraint) -> Iterator[tuple[Path, str]]:
     for error in schedulerargs.constraint_errors(constraint, ""):
         at = split(error.field)
         yield at, f"{error.message}; {_FIX_OF_MEMBER[str(at[0])]}"
-    for rule, error in _api_errors(constraint):
-        yield split(error.field)[1:], f"{error.message}, so no pod with it could be created; {rule}"
+    for fix, error in _api_errors(constraint):
+        yield split(error.field)[1:], f"{error.message}, so no pod with it could be created; {fix}"
     hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
     if hard and constraint.node_affinity_policy == "Ignore":
         yield ("nodeAffinityPolicy",), PINNED

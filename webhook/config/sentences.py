@@ -18,7 +18,10 @@ MISSING = "missing"
 SHOWN = 40  # characters of a value that a sentence repeats: enough to find it
 
 _CLOSE = 0.7
-"""How alike, from 0 to 1, two words must be for the one to be offered for the other."""
+"""
+How alike, from 0 to 1, two words must be for the one to be offered for the other: three letters of
+ten may be wrong. Difflib's own 0.6 offers words that nobody could have meant.
+"""
 
 
 class RefusalError(ValueError):
