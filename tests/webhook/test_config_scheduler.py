@@ -127,6 +127,10 @@ MISTAKES = {
             )
         ],
     ),
+    "no kind": (
+        f"apiVersion: {GROUP}/v1",
+        ["1: kind: is missing: write it, as `kind: KubeSchedulerConfiguration`"],
+    ),
     "a kind that is no text": (
         "kind: [1]",
         ["1: kind: cannot be a list: write KubeSchedulerConfiguration or PodTopologySpreadArgs"],

@@ -104,18 +104,23 @@ def defaults(reading: Reading) -> list[Defaults]:
             no kind; it takes note of what is wrong.
     """
     value = reading.document.value
-    kind = value.get("kind", ARGS if _looks_like_args(value) else "")
-    if kind == KIND:
-        return _of_configuration(reading)
-    if kind == ARGS:
-        read = _of_args(reading, value, (), NEWEST)
-        return [read] if read else []
-    reading.refuse(choose(kind, (KIND, ARGS)), ("kind",))
+    match value.get("kind"):
+        case "KubeSchedulerConfiguration":
+            return _of_configuration(reading)
+        case "PodTopologySpreadArgs":
+            return _of_bare_args(reading)
+        case None if "defaultConstraints" in value or "defaultingType" in value:
+            return _of_bare_args(reading)
+        case None:
+            reading.refuse(f"is missing: write it, as `kind: {KIND}`", ("kind",))
+        case kind:
+            reading.refuse(choose(kind, (KIND, ARGS)), ("kind",))
     return []
 
 
-def _looks_like_args(value: dict[str, Any]) -> bool:
-    return "defaultConstraints" in value or "defaultingType" in value
+def _of_bare_args(reading: Reading) -> list[Defaults]:
+    read = _of_args(reading, reading.document.value, (), NEWEST)
+    return [read] if read else []
 
 
 def _of_configuration(reading: Reading) -> list[Defaults]:
