@@ -10,19 +10,16 @@ import socket
 import ssl
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
-from aiohttp import hdrs, http_parser, web
+from aiohttp import http_parser, web
 from aiohttp.abc import AbstractAccessLogger
 
 from webhook.connections import Connections
 from webhook.errors import ConfigError, EvenspreadError
 from webhook.limits import Limits
-
-JSON = "application/json"
-TEXT = "text/plain; charset=utf-8"
-SERVER = "evenspread"  # in place of the names and versions of Python and aiohttp
+from webhook.replies import sentence
 
 BACKLOG = 1024  # connections that the kernel keeps until we accept them; a restart brings many
 
@@ -47,19 +44,6 @@ def require_c_parser() -> None:
     """
     if http_parser.HttpRequestParser is http_parser.HttpRequestParserPy:
         raise ParserError
-
-
-def reply(
-    status: int, body: bytes, content_type: str = TEXT, headers: Mapping[str, str] | None = None
-) -> web.Response:
-    """Make a reply; there is no other place where one is made."""
-    named = {hdrs.CONTENT_TYPE: content_type, hdrs.SERVER: SERVER, **(headers or {})}
-    return web.Response(status=status, body=body, headers=named)
-
-
-def sentence(status: int, text: str, headers: Mapping[str, str] | None = None) -> web.Response:
-    """Make a reply of one sentence."""
-    return reply(status, f"{text}\n".encode(), headers=headers)
 
 
 class NoAccessLog(AbstractAccessLogger):

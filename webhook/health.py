@@ -10,9 +10,10 @@ from typing import NamedTuple, TypeAlias
 
 from aiohttp import hdrs, web
 
-from webhook.endpoint import Endpoint, reply, sentence
+from webhook.endpoint import Endpoint
 from webhook.limits import Limits
 from webhook.metrics import EXPOSITION, Metrics
+from webhook.replies import reply, sentence
 
 
 class Condition(NamedTuple):
@@ -64,10 +65,10 @@ class Health(Endpoint):
     def failed(self, status: int, error: BaseException | None) -> None:
         """Nobody's loss: probes come again."""
 
-    def _live(self, _query: str) -> web.Response:
+    def _live(self, _query: str) -> web.StreamResponse:
         return sentence(200, "ok")
 
-    def _ready(self, query: str) -> web.Response:
+    def _ready(self, query: str) -> web.StreamResponse:
         conditions = {name: check() for name, check in self._checks.items()}
         ready = all(condition.ok for condition in conditions.values())
         text = "ok" if ready else "not ready"
@@ -75,7 +76,7 @@ class Health(Endpoint):
             text = "\n".join((*_listed(conditions), text))
         return sentence(200 if ready else 503, text)
 
-    def _expose(self, _query: str) -> web.Response:
+    def _expose(self, _query: str) -> web.StreamResponse:
         return reply(200, self._metrics.exposition(), EXPOSITION)
 
 

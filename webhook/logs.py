@@ -57,8 +57,7 @@ def make_log(
     """
 
     def stamp(_logger: object, level_name: str, event: Event) -> Event:
-        time = clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        return {"time": time, "level": level_name, **event}
+        return {"time": clock(), "level": level_name, **event}
 
     logger: Log = structlog.wrap_logger(
         structlog.BytesLogger(stream),
@@ -80,10 +79,9 @@ def _as_json(_logger: object, _level: str, event: Event) -> bytes:
 
 
 def _as_text(_logger: object, _level: str, event: Event) -> bytes:
-    time, level = event.pop("time"), event.pop("level")
-    said = event.pop("event")
+    time, level, said = event.pop("time"), event.pop("level"), event.pop("event")
     pairs = "".join(f" {name}={_quoted(value)}" for name, value in event.items())
-    return f"{time} {level:{_WIDTH}} {_escaped(str(said))}{pairs}".encode("ascii")
+    return f"{time:%H:%M:%S} {level:{_WIDTH}} {_escaped(str(said))}{pairs}".encode("ascii")
 
 
 def _quoted(value: object) -> str:
@@ -104,22 +102,22 @@ def tell_verdict(log: Log, asked: AdmissionRequest, hook: Hook, verdict: Verdict
     changed = verdict.patch or verdict.held
     if not (verdict.findings or verdict.drops or changed):
         return
-    about = log.bind(
-        uid=asked.uid,
-        hook=hook,
-        kind=str(asked.kind),
-        namespace=asked.namespace,
-        name=asked.shown_name,
-        verdict=verdict.outcome,
-    )
+    about = {
+        "uid": asked.uid,
+        "hook": hook,
+        "kind": str(asked.kind),
+        "namespace": asked.namespace,
+        "name": asked.shown_name,
+        "verdict": verdict.outcome,
+    }
     if verdict.findings:
         fields = [finding.error.field for finding in verdict.findings[:SHOWN]]
         rules = sorted({finding.rule for finding in verdict.findings})
-        about.info("denied" if not verdict.allowed else "violates", rules=rules, fields=fields)
+        log.info("violates" if verdict.allowed else "denied", **about, rules=rules, fields=fields)
     for drop in verdict.drops[:SHOWN]:
-        about.info("dropped", gate=drop.gate, field=drop.field, entry=drop.entry)
+        log.info("dropped", **about, gate=drop.gate, field=drop.field, entry=drop.entry)
     if injection is not None and injection.entries and changed:
-        about.info("injected", profile=injection.profile, keys=injection.keys)
+        log.info("injected", **about, profile=injection.profile, keys=injection.keys)
 
 
 def tell_bug(log: Log, error: BaseException, **about: str) -> None:
@@ -131,6 +129,42 @@ def tell_bug(log: Log, error: BaseException, **about: str) -> None:
     frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
     at = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     log.error("bug", error=type(error).__name__, at=at, **about)
+
+
+class Batch:
+    """
+    A stream that writes what was logged in one turn of the event loop at its end.
+
+    A system call a line would cost more than judging a review.
+    """
+
+    def __init__(self, stream: BinaryIO, soon: Callable[[Callable[[], None]], object]) -> None:
+        """
+        Start empty.
+
+        Args:
+            soon: ``call_soon`` of the event loop.
+        """
+        self._stream = stream
+        self._soon = soon
+        self._lines: list[bytes] = []
+
+    def write(self, line: bytes) -> int:
+        """Keep a line for the end of this turn."""
+        if not self._lines:
+            self._soon(self.close)
+        self._lines.append(line)
+        return len(line)
+
+    def flush(self) -> None:
+        """Wait for the end of the turn; structlog asks after each line."""
+
+    def close(self) -> None:
+        """Write what was kept."""
+        lines, self._lines = self._lines, []
+        if lines:
+            self._stream.write(b"".join(lines))
+            self._stream.flush()
 
 
 class Throttle:

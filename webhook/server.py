@@ -10,13 +10,13 @@ import ssl
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, TypeAlias
 
-from aiohttp import hdrs, web
+from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from webhook import review
 from webhook.bodies import Bodies
 from webhook.budget import read_target
-from webhook.endpoint import JSON, Endpoint, reply, sentence
+from webhook.endpoint import Endpoint
 from webhook.errors import OverloadError, ReviewError
 from webhook.limits import Limits
 from webhook.logs import Log, Throttle, tell_bug, tell_verdict
@@ -25,6 +25,7 @@ from webhook.policy.facts import Facts
 from webhook.policy.profiles import Policy
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import judge
+from webhook.replies import JSON, Answer, reply, sentence
 
 HOOKS: Final = {"/mutate": Hook.MUTATE, "/validate": Hook.VALIDATE}
 
@@ -112,7 +113,7 @@ class Admission(Endpoint):
                     async with asyncio.timeout(left):
                         await missing
                 verdict = judge(asked, hook, policy, facts)
-                response = reply(200, review.encode(asked, verdict), JSON)
+                response = self._answer(request, review.encode(asked, verdict))
             finally:
                 self.in_flight -= 1
             self._metrics.judged(asked, hook, verdict, self.clock() - started)
@@ -156,12 +157,16 @@ class Admission(Endpoint):
             raise TimeoutError
         return min(left, self.limits.request)
 
+    def _answer(self, request: web.BaseRequest, body: bytes) -> web.StreamResponse:
+        stays = request.keep_alive and request.version == HttpVersion11 and not self.draining
+        return Answer(body) if stays else reply(200, body, JSON)
+
     def _enter(self) -> None:
         if self.in_flight >= self.limits.in_flight:
             raise OverloadError("in-flight")
         self.in_flight += 1
 
-    def _refuse(self, error: Exception, uid: str) -> web.Response:
+    def _refuse(self, error: Exception, uid: str) -> web.StreamResponse:
         """Make the answer to a request that gets no verdict: where errors become statuses."""
         match error:
             case ReviewError():

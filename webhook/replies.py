@@ -1,0 +1,65 @@
+"""Replies: what clients of either listener are sent. None names a version or repeats a request."""
+
+from collections.abc import Mapping
+
+from aiohttp import hdrs, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.helpers import rfc822_formatted_time
+
+JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
+SERVER = "evenspread"  # in place of the names and versions of Python and aiohttp
+
+_ANSWER = (
+    b"HTTP/1.1 200 OK\r\n"
+    b"Content-Type: application/json\r\n"
+    b"Server: evenspread\r\n"
+    b"Date: %b\r\n"
+    b"Content-Length: %d\r\n"
+    b"\r\n"
+    b"%b"
+)
+
+
+def reply(
+    status: int, body: bytes, content_type: str = TEXT, headers: Mapping[str, str] | None = None
+) -> web.StreamResponse:
+    """Make a reply of any kind."""
+    named = {hdrs.CONTENT_TYPE: content_type, hdrs.SERVER: SERVER, **(headers or {})}
+    return web.Response(status=status, body=body, headers=named)
+
+
+def sentence(
+    status: int, text: str, headers: Mapping[str, str] | None = None
+) -> web.StreamResponse:
+    """Make a reply of one sentence, or of a few lines."""
+    return reply(status, f"{text}\n".encode(), headers=headers)
+
+
+class Answer(web.StreamResponse):
+    """
+    The answer to a review on a connection that stays, written in one piece.
+
+    All answers have the same head but for date and length. To build it header by header, as
+    ``web.Response`` does, takes 14 us: as long as decoding a review of 9 KB. What is defined here
+    is all that aiohttp asks of a response, ``RequestHandler.finish_response`` and ``start``.
+    """
+
+    def __init__(self, body: bytes) -> None:  # pyright: ignore[reportMissingSuperCall]
+        """Keep the body; what the parent would prepare is not needed."""
+        self._answer = body
+        self._keep_alive = True
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Write everything."""
+        transport = request.transport
+        if transport is None:
+            raise ConnectionResetError
+        body = self._answer
+        transport.write(_ANSWER % (rfc822_formatted_time().encode(), len(body), body))
+        if request.protocol.writing_paused:  # the client does not read; nor do we, until it does
+            await request.writer.drain()
+        return None
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Do nothing: all is written."""
