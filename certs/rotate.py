@@ -6,7 +6,7 @@ This loop decides nothing (``certs.plan`` does) and keeps nothing but the leaf t
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from certs.errors import CertError, ConflictError, PairError
 from certs.inject import Hooks, Published
@@ -22,6 +22,11 @@ from certs.trust import Trust, validity
 
 LONGEST_PAUSE_S = 30.0
 """Between two tries while the API server does not answer; it costs one call each."""
+
+
+def nearest(now: datetime, second: datetime | None) -> datetime:
+    """Choose the moment of a second that is nearest to ours: a Date header tells no more."""
+    return now if second is None else min(max(now, second), second + timedelta(seconds=1))
 
 
 async def nowhere(_pair: Bundle) -> None:
@@ -114,7 +119,7 @@ class SelfSource:
             anywhere=published.anywhere(),
             leaf=self._leaf,
             now=now,
-            server_now=stored.server_now or now,
+            server_now=nearest(now, stored.server_now),
             ca_asked=stored.asked.get(Subject.CA),
             leaf_asked=stored.asked.get(Subject.LEAF),
             lifetimes=self.lifetimes,

@@ -10,12 +10,12 @@ from certs.errors import PairError
 from certs.pem import Bundle, issued_by
 from certs.plan import Lifetimes
 from certs.probe import Probe
-from certs.rotate import LONGEST_PAUSE_S, SelfSource, nowhere
+from certs.rotate import LONGEST_PAUSE_S, SelfSource, nearest, nowhere
 from certs.serving import LiveContext, shake_hands
 from certs.source import Subject
 from certs.trust import STATE
 from tests.certs.cluster import MUTATING, SECRET, VALIDATING, Cluster
-from tests.certs.world import DAY, EndOfTestError, World, authority
+from tests.certs.world import DAY, NOW, EndOfTestError, World, authority
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
@@ -89,6 +89,22 @@ def fleet() -> Fleet:
 def served(source: SelfSource) -> Bundle:
     assert source.live.served is not None
     return source.live.served
+
+
+SECONDS = {
+    "within the second": (timedelta(milliseconds=300), timedelta(milliseconds=300)),
+    "behind": (-SECOND, timedelta(0)),
+    "ahead": (3 * SECOND, SECOND),
+}
+
+
+@pytest.mark.parametrize(("ours", "theirs"), SECONDS.values(), ids=SECONDS)
+def test_a_date_is_any_moment_of_its_second(ours: timedelta, theirs: timedelta) -> None:
+    assert nearest(NOW + ours, NOW) == NOW + theirs
+
+
+def test_who_tells_no_time_is_believed_to_agree() -> None:
+    assert nearest(NOW, None) == NOW
 
 
 async def test_a_first_replica_makes_an_authority_serves_and_then_publishes(fleet: Fleet) -> None:

@@ -17,7 +17,12 @@ from certs.pem import Bundle, write_certificates
 from certs.serving import LiveContext
 from certs.source import Notice, Outside
 
-NOW = datetime.now(UTC).replace(microsecond=0)  # noqa: TID251  OpenSSL reads the real clock
+
+def real_clock() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251  OpenSSL and Go read it too
+
+
+NOW = real_clock().replace(microsecond=0)
 DAY = timedelta(days=1)
 
 
