@@ -1,10 +1,15 @@
 """Hypothesis strategies: whatever a client may send, and valid values from small alphabets."""
 
+import json
+from dataclasses import replace
+from itertools import compress
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 
 from tests.build import CONTROLLERS, NAMESPACE, FakeFacts, Json, gates
+from webhook.policy import provenance, render
 from webhook.policy.facts import Service
 from webhook.policy.gates import NEWEST, Gate, Gates, Version
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement, Node
@@ -18,6 +23,8 @@ from webhook.policy.profiles import (
     Policy,
     Profile,
 )
+from webhook.policy.provenance import ANNOTATION
+from webhook.policy.workloads import Workload
 
 int32s = st.integers(-(2**31), 2**31 - 1)
 
@@ -70,9 +77,10 @@ any_lists = st.lists(any_constraints, max_size=4).map(tuple)
 
 
 @st.composite
-def defaults(draw: st.DrawFn) -> tuple[Constraint, ...]:
+def defaults(draw: st.DrawFn, min_size: int = 0) -> tuple[Constraint, ...]:
     """Draw the constraints of a profile, valid as a configuration has to be."""
-    pairs = draw(st.lists(st.tuples(topology_keys, actions), max_size=3, unique=True))
+    some_pairs = st.tuples(topology_keys, actions)
+    pairs = draw(st.lists(some_pairs, min_size=min_size, max_size=3, unique=True))
     return tuple(
         Constraint(
             max_skew=draw(st.integers(1, 5)),
@@ -87,17 +95,30 @@ def defaults(draw: st.DrawFn) -> tuple[Constraint, ...]:
     )
 
 
-profiles = st.builds(
+system_profiles = st.builds(
     Profile,
-    name=st.sampled_from(["cluster", "pay~/ments", "größe"]),
+    name=st.just("system"),
+    merge=st.sampled_from(Merge),
+    constraints=st.just(SYSTEM_CONSTRAINTS),
+    system=st.just(value=True),
+)
+orderly_profiles = system_profiles | st.builds(
+    Profile,
+    name=st.sampled_from(["cluster", "größe"]),
+    merge=st.sampled_from(Merge),
+    complete_selectors=st.booleans(),
+    constraints=defaults(min_size=1),
+)
+profiles = system_profiles | st.builds(
+    Profile,
+    name=st.sampled_from(["cluster", "größe"]),
     namespace_selector=st.none() | selectors,
-    object_selector=st.none() | st.just(LabelSelector()) | selectors,
-    owner_kinds=st.sampled_from([None, None, frozenset({"ReplicaSet", "StatefulSet"})]),
+    object_selector=st.none() | selectors,
+    owner_kinds=st.none() | st.just(frozenset({"ReplicaSet", "StatefulSet"})),
     merge=st.sampled_from(Merge),
     complete_selectors=st.booleans(),
     constraints=defaults(),
-    system=st.just(value=False),
-) | st.just(Profile(name="system", constraints=SYSTEM_CONSTRAINTS, system=True))
+)
 
 
 @st.composite
@@ -113,6 +134,20 @@ def some_gates(draw: st.DrawFn) -> Gates:
     return gates(version, **asked)
 
 
+orderly_policies = st.builds(
+    Policy,
+    gates=st.sampled_from(
+        [
+            gates(),
+            gates(MinDomainsInPodTopologySpread=False),
+            gates(NodeInclusionPolicyInPodTopologySpread=False),
+            gates(Version(1, 33)),
+        ]
+    ),
+    profiles=orderly_profiles.map(lambda profile: (profile,)),
+    mode=st.just(Mode.APPLY),
+    field_defaults=st.sampled_from(FieldDefaults),
+)
 policies = st.builds(
     Policy,
     gates=st.just(gates()) | some_gates(),
@@ -121,7 +156,8 @@ policies = st.builds(
     field_defaults=st.sampled_from(FieldDefaults),
 )
 
-services = st.lists(st.dictionaries(keys, values, max_size=2), max_size=3).map(
+some_pairs = st.dictionaries(keys, values, max_size=2)
+services = st.lists(st.just({"app": "web"}) | some_pairs, max_size=3).map(
     lambda found: [Service(f"s{i}", pairs) for i, pairs in enumerate(found)]
 )
 nodes = st.lists(
@@ -191,7 +227,7 @@ good_json_constraints = st.fixed_dictionaries(
     {
         "maxSkew": st.integers(1, 3),
         "topologyKey": topology_keys,
-        "whenUnsatisfiable": st.sampled_from(["ScheduleAnyway", "", None]),
+        "whenUnsatisfiable": st.sampled_from(["ScheduleAnyway", "DoNotSchedule", ""]),
     },
     optional={
         "labelSelector": nullable(st.sampled_from([{}, {"matchLabels": {"other": "x"}}])),
@@ -202,9 +238,12 @@ good_json_constraints = st.fixed_dictionaries(
         "unknown": st.just({"kept": [1]}),
     },
 )
-json_lists = st.lists(
-    good_json_constraints, max_size=3, unique_by=lambda each: each["topologyKey"]
-) | st.lists(nullable(json_constraints | good_json_constraints), max_size=3)
+good_json_lists = st.lists(
+    good_json_constraints, min_size=1, max_size=3, unique_by=lambda each: each["topologyKey"]
+)
+json_lists = good_json_lists | st.lists(
+    nullable(json_constraints | good_json_constraints), max_size=3
+)
 """Constraint lists that are mostly taken, and those that are mostly not."""
 
 owner_references = st.builds(
@@ -218,28 +257,24 @@ owner_references = st.builds(
     nullable(st.booleans()),
 )
 
+annotations = st.dictionaries(
+    st.sampled_from(["a", "x/~y", "evenspread.io/defaults"]),
+    nullable(st.text(max_size=8)),
+    max_size=3,
+)
 metadata = st.fixed_dictionaries(
     {},
     optional={
         "name": nullable(st.just("web-1")),
         "labels": nullable(st.dictionaries(keys, nullable(values), max_size=3)),
-        "annotations": nullable(
-            st.dictionaries(
-                st.sampled_from(["a", "x/~y", "evenspread.io/defaults"]),
-                nullable(
-                    st.text(max_size=8)
-                    | st.just('{"profile":"x","selectorFrom":[],"keys":[],"hash":"0,1"}')
-                ),
-                max_size=3,
-            )
-        ),
+        "annotations": nullable(annotations),
         "ownerReferences": nullable(st.lists(nullable(owner_references), max_size=2)),
     },
 )
 specs = st.fixed_dictionaries(
     {},
     optional={
-        "nodeName": st.sampled_from([None, "", "", "", "node-1"]),
+        "nodeName": st.sampled_from([None, "", "node-1"]),
         "schedulerName": st.sampled_from([None, "", "default-scheduler", "other"]),
         "topologySpreadConstraints": nullable(json_lists),
         "containers": st.just([{"name": "main"}]),
@@ -247,12 +282,59 @@ specs = st.fixed_dictionaries(
 )
 
 
+def _pod(metadata: Json | None, spec: Json | None) -> Json:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+pods = st.builds(_pod, nullable(metadata), nullable(specs))
+"""Any Pod that an API server could send, and many that it never would."""
+
+orderly_pods = st.builds(
+    _pod,
+    st.fixed_dictionaries(
+        {"labels": st.sampled_from([{"app": "web"}, {"app": "web", "env": "a"}])},
+        optional={
+            "annotations": nullable(annotations),
+            "ownerReferences": owner_references.map(lambda owner: [owner]),
+        },
+    ),
+    st.fixed_dictionaries({"topologySpreadConstraints": nullable(good_json_lists)}),
+)
+"""Pods that nothing is wrong with, so that they get defaults if they need any."""
+
+
 @st.composite
-def pods(draw: st.DrawFn) -> Json:
-    """Draw any Pod that an API server could take, and many that it never would."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": draw(nullable(metadata) | metadata),
-        "spec": draw(nullable(specs) | specs),
-    }
+def orderly_clusters(draw: st.DrawFn) -> FakeFacts:
+    """Draw a cluster with a Service that selects every orderly pod."""
+    known = draw(clusters())
+    services = [*known.services_of[NAMESPACE], Service("web", {"app": "web"})]
+    return replace(known, services_of={NAMESPACE: services})
+
+
+def has_constraints(obj: Json) -> bool:
+    """Whether a pod brings constraints along."""
+    return bool(obj["spec"]["topologySpreadConstraints"])
+
+
+def claiming(obj: Json, claims: list[bool]) -> Json:
+    """The pod with an annotation, true or forged, that claims some of its constraints."""
+    found = msgspec.convert(obj, Workload).pod_template(())
+    constraints = found.constraints if found else ()
+    digests = [provenance.digest(render.encode(render.constraint(each))) for each in constraints]
+    claimed = ",".join(compress(digests, claims))
+    told = {"profile": "p", "selectorFrom": [], "keys": [], "hash": claimed}
+    if obj["metadata"] is None:
+        return obj
+    annotated = {**(obj["metadata"].get("annotations") or {}), ANNOTATION: json.dumps(told)}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotated}}
+
+
+claims = st.sampled_from([[True] * 3, [True, False, True], [False, True]])
+claimed_pods = st.builds(claiming, orderly_pods.filter(has_constraints), claims)
+
+situations = st.one_of(
+    st.tuples(orderly_pods, orderly_policies, orderly_clusters()),
+    st.tuples(claimed_pods, orderly_policies, orderly_clusters()),
+    st.tuples(pods | st.builds(claiming, pods, claims), policies, clusters()),
+)
+"""A Pod, a policy and a cluster: often such that defaults are injected, else anything."""

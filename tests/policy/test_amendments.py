@@ -23,7 +23,6 @@ from tests.build import (
     workload,
 )
 from webhook.policy.amendments import Amended, amend, with_constraints
-from webhook.policy.facts import Facts
 from webhook.policy.gates import Gate
 from webhook.policy.model import GroupKind, PodTemplate
 from webhook.policy.profiles import FieldDefaults, Mode, Policy
@@ -188,20 +187,22 @@ def test_drops_are_told_apart_by_gate() -> None:
     assert drop.gate is Gate.MIN_DOMAINS
 
 
-@given(strategies.pods(), strategies.policies, strategies.clusters())
+@given(strategies.situations)
 def test_a_list_that_was_changed_is_changed_no_further(
-    obj: Json, obeyed: Policy, known: Facts
+    situation: tuple[Json, Policy, FakeFacts],
 ) -> None:
+    obj, obeyed, known = situation
     amended = amend(request(obj), obeyed, known)
     changed = request(obj, template=with_constraints(template(obj), amended.constraints))
 
     assert amend(changed, obeyed, known) == Amended(amended.constraints)
 
 
-@given(strategies.pods(), strategies.policies, strategies.clusters())
+@given(strategies.situations)
 def test_the_operations_make_the_list_that_is_judged(
-    obj: Json, obeyed: Policy, known: Facts
+    situation: tuple[Json, Policy, FakeFacts],
 ) -> None:
+    obj, obeyed, known = situation
     listed = (obj["spec"] or {}).get("topologySpreadConstraints") or []
     amended = amend(request(obj), obeyed, known)
     if None in listed:

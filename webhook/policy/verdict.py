@@ -123,15 +123,16 @@ def _judge(
     findings = _findings(request, hook, policy, amended.constraints)
     if findings and not unchanged:
         return _denied(request, findings, amended.drops)
-    told = tuple(_brief(f"{finding.error} [{finding.rule}]") for finding in findings)
+    if findings:
+        told = tuple(_brief(f"{finding.error} [{finding.rule}]") for finding in findings)
+        return Verdict(warnings=told, findings=tuple(findings))
     if hook is Hook.VALIDATE:
-        return Verdict(warnings=told, findings=tuple(findings)) if findings else UNTOUCHED
+        return UNTOUCHED
     newcomer = _newcomer(request, with_constraints(pod, amended.constraints), policy, facts)
     return replace(
         newcomer,
         patch=amended.operations + newcomer.patch,
-        warnings=amended.warnings + told,
-        findings=tuple(findings),
+        warnings=tuple(map(_brief, amended.warnings)),
         drops=amended.drops,
     )
 
@@ -210,16 +211,16 @@ def _recommended(
     if not verdict.allowed:
         said = _brief(f"evenspread would deny this: {verdict.message}")
         return replace(verdict, allowed=True, message="", warnings=(said,), held="deny")
-    if not verdict.patch:
-        return replace(verdict, warnings=verdict.warnings + forecast(request, policy, facts))
-    warnings = verdict.warnings + tuple(_would_inject(verdict.injection))
-    return replace(verdict, patch=(), warnings=warnings, held="patch")
+    told = [*_would_inject(verdict), *forecast(request, policy, facts)]
+    warnings = verdict.warnings + tuple(map(_brief, told))
+    return replace(verdict, patch=(), warnings=warnings, held="patch" if verdict.patch else "")
 
 
-def _would_inject(injection: Injection | None) -> Iterator[str]:
-    if injection and injection.entries:
+def _would_inject(verdict: Verdict) -> Iterator[str]:
+    injection = verdict.injection
+    if verdict.patch and injection and injection.entries:
         keys = ", ".join(injection.keys)
-        yield _brief(f"evenspread would add the defaults of profile {injection.profile}: {keys}")
+        yield f"evenspread would add the defaults of profile {injection.profile}: {keys}"
 
 
 def _brief(text: str) -> str:

@@ -1,0 +1,573 @@
+import copy
+import json
+from typing import Any, TypeAlias
+
+import jsonpatch
+import msgspec
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests import strategies
+from tests.build import (
+    NAMESPACE,
+    FakeFacts,
+    Json,
+    custom,
+    deployment,
+    facts,
+    gates,
+    pod,
+    policy,
+    profile,
+    request,
+    spread,
+    template,
+)
+from webhook.policy import apiserver, provenance, render, rules
+from webhook.policy.facts import NoFacts
+from webhook.policy.model import Constraint, PodTemplate
+from webhook.policy.profiles import HOSTNAME, ZONE, FieldDefaults, Merge, Mode, Policy
+from webhook.policy.provenance import ANNOTATION
+from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.rules import MOST_CONSTRAINTS, Form
+from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, Verdict, judge
+from webhook.policy.workloads import POD
+
+BAD = spread(maxSkew=0)
+DEFAULTS = policy(profile())
+ADDING = policy(profile(merge=Merge.PER_TOPOLOGY_KEY))
+WEB = facts(app="web")
+
+
+def mutate(obj: Json, obeyed: Policy = DEFAULTS, known: Any = WEB, **changes: Any) -> Verdict:
+    return judge(request(obj, **changes), Hook.MUTATE, obeyed, known)
+
+
+def applied(obj: Json, verdict: Verdict) -> Json:
+    """The object after the patch, as an independent library applies it."""
+    steps = json.loads(msgspec.json.encode(verdict.patch))
+    patched: Json = jsonpatch.JsonPatch(steps).apply(obj)
+    return patched
+
+
+def listed(obj: Json) -> list[Any]:
+    return (obj.get("spec") or {}).get("topologySpreadConstraints") or []
+
+
+def told(obj: Json) -> str | None:
+    found: str | None = obj["metadata"]["annotations"].get(ANNOTATION)
+    return found
+
+
+ROLLOUT_BAD = custom(deployment(BAD))
+
+OUTCOMES: dict[str, tuple[AdmissionRequest, Hook, Policy, str]] = {
+    "a pod gets defaults": (request(pod()), Hook.MUTATE, DEFAULTS, "patch"),
+    "the validating hook adds nothing": (request(pod()), Hook.VALIDATE, DEFAULTS, "allow"),
+    "a pod that nothing selects stays as it is": (
+        request(pod(labels={})),
+        Hook.MUTATE,
+        DEFAULTS,
+        "allow",
+    ),
+    "a bad pod is denied": (request(pod(BAD)), Hook.MUTATE, DEFAULTS, "deny"),
+    "a bad pod is denied by the validating hook": (
+        request(pod(BAD)),
+        Hook.VALIDATE,
+        DEFAULTS,
+        "deny",
+    ),
+    "a workload gets no defaults": (request(deployment()), Hook.MUTATE, DEFAULTS, "allow"),
+    "a bad workload is denied": (request(deployment(BAD)), Hook.MUTATE, DEFAULTS, "deny"),
+    "a bad custom workload is denied": (ROLLOUT_BAD, Hook.VALIDATE, DEFAULTS, "deny"),
+    "a subresource is untouched": (
+        request(pod(BAD), sub_resource="resize"),
+        Hook.MUTATE,
+        DEFAULTS,
+        "allow",
+    ),
+    "a deletion is untouched": (
+        request(pod(BAD), operation="DELETE"),
+        Hook.MUTATE,
+        DEFAULTS,
+        "allow",
+    ),
+    "an object without a template is untouched": (
+        request(pod(), template=None),
+        Hook.MUTATE,
+        DEFAULTS,
+        "allow",
+    ),
+    "an update of a pod gets no defaults": (
+        request(pod(), old=pod()),
+        Hook.MUTATE,
+        DEFAULTS,
+        "allow",
+    ),
+    "an update that leaves a bad list is allowed": (
+        request(deployment(BAD), old=deployment(BAD)),
+        Hook.MUTATE,
+        DEFAULTS,
+        "allow",
+    ),
+    "an update to a bad list is denied": (
+        request(deployment(BAD), old=deployment()),
+        Hook.MUTATE,
+        DEFAULTS,
+        "deny",
+    ),
+    "an update of a custom kind that leaves a bad list is allowed": (
+        custom(deployment(BAD), old=deployment(BAD)),
+        Hook.VALIDATE,
+        DEFAULTS,
+        "allow",
+    ),
+    "recommend mode would deny": (
+        request(pod(BAD)),
+        Hook.MUTATE,
+        policy(mode=Mode.RECOMMEND),
+        "would_deny",
+    ),
+    "recommend mode would patch": (
+        request(pod()),
+        Hook.MUTATE,
+        policy(profile(), mode=Mode.RECOMMEND),
+        "would_patch",
+    ),
+    "recommend mode has nothing to recommend": (
+        request(pod(spread())),
+        Hook.MUTATE,
+        policy(profile(), mode=Mode.RECOMMEND),
+        "allow",
+    ),
+    "a key that the pod carries is judged as merged": (
+        request(pod(spread(matchLabelKeys=["app"]))),
+        Hook.MUTATE,
+        DEFAULTS,
+        "deny",
+    ),
+    "merged keys pass the validating hook": (
+        request(
+            pod(
+                spread(
+                    matchLabelKeys=["app"],
+                    labelSelector={
+                        "matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]
+                    },
+                )
+            )
+        ),
+        Hook.VALIDATE,
+        DEFAULTS,
+        "allow",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "hook", "obeyed", "outcome"), OUTCOMES.values(), ids=OUTCOMES.keys()
+)
+def test_the_outcome_is(asked: AdmissionRequest, hook: Hook, obeyed: Policy, outcome: str) -> None:
+    verdict = judge(asked, hook, obeyed, WEB)
+
+    assert verdict.outcome == outcome
+    assert verdict.allowed == (outcome != "deny")
+    assert bool(verdict.patch) == (outcome == "patch")
+    assert bool(verdict.message) == (outcome == "deny")
+
+
+def test_what_does_not_concern_us_is_one_verdict() -> None:
+    assert judge(request(pod(), sub_resource="x"), Hook.MUTATE, DEFAULTS, WEB) is UNTOUCHED
+    assert judge(request(pod(spread())), Hook.VALIDATE, DEFAULTS, WEB) is UNTOUCHED
+
+
+def test_a_denial_is_worded_as_by_kube_apiserver_and_names_its_rules() -> None:
+    verdict = mutate(deployment(BAD, BAD))
+
+    at = "spec.template.spec.topologySpreadConstraints"
+    assert verdict.code == 422
+    assert verdict.message == (
+        f'Deployment.apps "web" is invalid: [{at}[0].maxSkew: Invalid value: 0: must be greater '
+        f"than zero, {at}[0].{{topologyKey, whenUnsatisfiable}}: Duplicate value: "
+        f'"{{{ZONE}, DoNotSchedule}}", {at}[1].maxSkew: Invalid value: 0: must be greater than '
+        "zero] (TSC001,TSC004; to read more: evenspread validate --explain TSC001,TSC004)"
+    )
+
+
+def test_a_list_that_is_too_long_is_denied_before_it_is_judged() -> None:
+    long = [spread(topologyKey=f"k{n}") for n in range(MOST_CONSTRAINTS + 1)]
+
+    verdict = mutate(pod(*long))
+
+    assert [each.rule for each in verdict.findings] == ["TSC010"]
+    assert mutate(pod(*long[1:])).allowed
+    assert mutate(pod(*long), old=pod(*long)).allowed
+
+
+UNREADABLE: dict[str, tuple[dict[str, Any], bool]] = {
+    "a create is denied": ({}, False),
+    "an update from a readable object is denied": ({"operation": "UPDATE"}, False),
+    "an update from an unreadable object is allowed": (
+        {"operation": "UPDATE", "old_unreadable": True},
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "allowed"), UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_of_what_cannot_be_read(changes: dict[str, Any], allowed: bool) -> None:
+    asked = custom(deployment(), template=None, unreadable="Expected int", **changes)
+
+    verdict = judge(asked, Hook.MUTATE, DEFAULTS, WEB)
+
+    assert verdict.allowed is allowed
+    if allowed:
+        assert verdict.warnings == ("Expected int",)
+    else:
+        assert verdict.code == 400
+        assert verdict.message == 'Rollout.argoproj.io "web" cannot be read: Expected int'
+
+
+def test_a_finding_that_does_not_deny_is_a_warning_and_stops_the_patch() -> None:
+    """What is bad already is not made half good: the patch makes an object valid, or is none."""
+    stored = deployment(spread(maxSkew=0, whenUnsatisfiable=""))
+
+    verdict = judge(custom(stored, old=stored), Hook.MUTATE, DEFAULTS, WEB)
+
+    at = "spec.template.spec.topologySpreadConstraints[0]"
+    assert verdict.warnings == (
+        f"{at}.maxSkew: Invalid value: 0: must be greater than zero [TSC001]",
+    )
+    assert verdict.patch == ()
+
+
+RECOMMENDING = policy(
+    profile(),
+    mode=Mode.RECOMMEND,
+    gates=gates(MinDomainsInPodTopologySpread=False),
+)
+
+RECOMMENDED: dict[str, tuple[Json, list[str]]] = {
+    "a denial": (
+        pod(BAD),
+        [
+            (
+                'evenspread would deny this: Pod "web-1" is invalid: '
+                "spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater "
+                "than zero (TSC001; to read more: evenspread validate --explain TSC001)"
+            )
+        ],
+    ),
+    "defaults": (
+        pod(),
+        [f"evenspread would add the defaults of profile cluster: {ZONE}, {HOSTNAME}"],
+    ),
+    "what would be dropped": (
+        pod(spread(minDomains=1)),
+        [
+            (
+                "spec.topologySpreadConstraints[0].minDomains: would be dropped, "
+                "since feature gate MinDomainsInPodTopologySpread is off (TSC111)"
+            )
+        ],
+    ),
+    "what the pods of a workload would get": (
+        deployment(),
+        [
+            (
+                "evenspread would give its pods the defaults of profile cluster: "
+                f"{ZONE} (maxSkew 1, ScheduleAnyway), {HOSTNAME} (maxSkew 2, ScheduleAnyway)"
+            )
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("obj", "warnings"), RECOMMENDED.values(), ids=RECOMMENDED.keys())
+def test_recommend_mode_tells(obj: Json, warnings: list[str]) -> None:
+    verdict = mutate(obj, RECOMMENDING)
+
+    assert verdict.allowed
+    assert verdict.patch == ()
+    assert list(verdict.warnings) == warnings
+
+
+def test_recommend_mode_tells_of_the_pods_of_a_workload_that_it_would_patch() -> None:
+    adding = policy(profile(merge=Merge.PER_TOPOLOGY_KEY), mode=Mode.RECOMMEND)
+
+    verdict = mutate(deployment(spread(whenUnsatisfiable="")), adding)
+
+    path = "/spec/template/spec/topologySpreadConstraints/0/whenUnsatisfiable"
+    assert verdict.warnings == (
+        f"evenspread would fill in {path}",
+        (
+            "evenspread would give its pods the defaults of profile cluster: "
+            f"{HOSTNAME} (maxSkew 2, ScheduleAnyway)"
+        ),
+    )
+
+
+def test_recommend_mode_does_not_recommend_what_is_there_already() -> None:
+    stored = applied(pod(), mutate(pod()))
+
+    verdict = mutate(stored, policy(profile(), mode=Mode.RECOMMEND))
+
+    assert verdict.outcome == "allow"
+    assert verdict.warnings == ()
+
+
+def test_long_and_unprintable_warnings_are_made_to_fit() -> None:
+    name = "größe\n" * 60
+    verdict = mutate(pod(), policy(profile(name=name), mode=Mode.RECOMMEND))
+
+    (warning,) = verdict.warnings
+    assert len(warning) == 256
+    assert warning.endswith("...")
+    assert r"größe\ngröße" in warning
+
+
+def test_a_pod_is_given_its_defaults_and_told_so() -> None:
+    patched = applied(pod(), mutate(pod()))
+
+    selected = {"matchLabels": {"app": "web"}}
+    one = spread(whenUnsatisfiable="ScheduleAnyway", labelSelector=selected)
+    assert listed(patched) == [one, {**one, "maxSkew": 2, "topologyKey": HOSTNAME}]
+    annotation = json.loads(told(patched) or "")
+    assert annotation.pop("hash").count(",") == 1
+    assert annotation == {
+        "profile": "cluster",
+        "selectorFrom": ["Service/web"],
+        "keys": [ZONE, HOSTNAME],
+    }
+
+
+INJECTED = applied(pod(), mutate(pod()))
+OTHERS = spread(topologyKey="rack", whenUnsatisfiable="ScheduleAnyway")
+
+
+def after(obj: Json, obeyed: Policy = DEFAULTS, known: Any = WEB) -> Json:
+    return applied(obj, mutate(obj, obeyed, known))
+
+
+def test_an_annotation_of_others_stays() -> None:
+    patched = after(pod(annotations={"a": "b"}))
+
+    assert patched["metadata"]["annotations"].keys() == {"a", ANNOTATION}
+
+
+def test_defaults_that_no_longer_apply_are_taken_back() -> None:
+    patched = after(INJECTED, known=FakeFacts())
+
+    assert patched == {**pod(), "metadata": {**pod()["metadata"], "annotations": {}}}
+
+
+def test_defaults_that_no_longer_apply_are_taken_back_from_among_others() -> None:
+    mixed = copy.deepcopy(INJECTED)
+    mixed["spec"]["topologySpreadConstraints"].insert(1, OTHERS)
+
+    assert listed(after(mixed)) == [OTHERS]
+    assert told(after(mixed)) is None
+
+
+def test_defaults_are_computed_anew_after_the_labels_changed() -> None:
+    known = replace_services({"app": "web"}, {"tier": "a"})
+    mixed = copy.deepcopy(INJECTED)
+    mixed["spec"]["topologySpreadConstraints"].insert(1, OTHERS)
+    mixed["metadata"]["labels"]["tier"] = "a"
+
+    patched = after(mixed, ADDING, known)
+
+    selected = {"matchLabels": {"app": "web", "tier": "a"}}
+    assert [each["topologyKey"] for each in listed(patched)] == ["rack", ZONE, HOSTNAME]
+    assert [each["labelSelector"] for each in listed(patched)[1:]] == [selected] * 2
+    assert listed(patched)[0] == OTHERS
+
+
+def replace_services(*pairs: dict[str, str]) -> FakeFacts:
+    """A cluster with these Services."""
+    return FakeFacts(
+        services_of={
+            NAMESPACE: [facts(**each).services_of[NAMESPACE][0] for each in pairs],
+        }
+    )
+
+
+# What must hold for every pod.
+
+
+Situation: TypeAlias = tuple[Json, Policy, FakeFacts]
+
+
+def without_ours(obj: Json) -> Json:
+    """The object without constraints and our annotation; empty parents are nothing."""
+    rest: Json = copy.deepcopy(obj)
+    (rest.get("spec") or {}).pop("topologySpreadConstraints", None)
+    metadata = rest.get("metadata") or {}
+    (metadata.get("annotations") or {}).pop(ANNOTATION, None)
+    if not metadata.get("annotations"):
+        metadata.pop("annotations", None)
+    return rest
+
+
+@given(strategies.situations)
+@example((pod(spread(), annotations={ANNOTATION: "x"}), DEFAULTS, WEB))
+def test_the_patch_applies_and_touches_nothing_else(situation: Situation) -> None:
+    obj, obeyed, known = situation
+    patched = applied(obj, mutate(obj, obeyed, known))
+
+    assert without_ours(patched) == without_ours(obj)
+
+
+@given(strategies.situations)
+def test_a_second_pass_changes_nothing(situation: Situation) -> None:
+    obj, obeyed, known = situation
+    verdict = mutate(obj, obeyed, known)
+    assume(verdict.allowed)
+
+    patched = applied(obj, verdict)
+
+    assert mutate(patched, obeyed, known).patch == ()
+
+
+@given(strategies.situations)
+def test_a_second_pass_changes_nothing_in_what_the_api_server_wrote_again(
+    situation: Situation,
+) -> None:
+    obj, obeyed, known = situation
+    verdict = mutate(obj, obeyed, known)
+    assume(verdict.allowed)
+
+    patched = applied(obj, verdict)
+    if patched["spec"] is not None and listed(patched):
+        written = [render.constraint(each) for each in template(patched).constraints]
+        patched["spec"]["topologySpreadConstraints"] = written
+    again = json.loads(json.dumps(patched, sort_keys=True))
+
+    assert mutate(again, obeyed, known).patch == ()
+
+
+@given(strategies.situations)
+def test_what_the_first_hook_lets_through_the_api_server_and_the_second_do_too(
+    situation: Situation,
+) -> None:
+    obj, obeyed, known = situation
+    verdict = mutate(obj, obeyed, known)
+    assume(verdict.allowed)
+
+    patched = applied(obj, verdict)
+    created = apiserver.Request(kind=POD, path=(), template=template(patched))
+    given = apiserver.answer(created, obeyed.gates)
+    stored = copy.deepcopy(patched)
+    if stored["spec"] is not None:
+        stored["spec"]["topologySpreadConstraints"] = list(map(render.constraint, given.stored))
+
+    assert given.findings == []
+    assert given.drops == ()
+    assert judge(request(stored), Hook.VALIDATE, obeyed, known) is UNTOUCHED
+
+
+@given(strategies.situations)
+def test_what_is_injected_passes_the_rules_in_both_forms(situation: Situation) -> None:
+    obj, obeyed, known = situation
+    verdict = mutate(obj, obeyed, known)
+    entries = verdict.injection.entries if verdict.injection else ()
+    assume(entries)
+
+    injected = tuple(msgspec.json.decode(each.written, type=Constraint) for each in entries)
+    assert rules.check(injected, "", Form(merged=True)) == []
+    assert rules.check(injected, "", Form(merged=False)) == []
+
+
+@given(strategies.situations, strategies.labels)
+def test_after_the_labels_changed_only_ours_change(
+    situation: Situation, labels: dict[str, str]
+) -> None:
+    obj, obeyed, known = situation
+    verdict = mutate(obj, obeyed, known)
+    assume(verdict.allowed and obj["metadata"] is not None and obj["spec"] is not None)
+    patched = applied(obj, verdict)
+    patched["metadata"]["labels"] = labels
+    annotations = patched["metadata"].get("annotations") or {}
+    ours = provenance.recognise(annotations.get(ANNOTATION), template(patched).constraints)
+    others = [each for i, each in enumerate(listed(patched)) if i not in ours]
+
+    again = mutate(patched, obeyed, known)
+    assume(again.allowed and not again.drops)
+
+    assert listed(applied(patched, again))[: len(others)] == others
+
+
+@given(strategies.json_lists, st.integers(0, 3), strategies.labels)
+def test_what_another_webhook_adds_is_never_taken_for_ours(
+    added: list[Any], place: int, labels: dict[str, str]
+) -> None:
+    mixed = copy.deepcopy(INJECTED)
+    mixed["spec"]["topologySpreadConstraints"][place:place] = added
+    mixed["metadata"]["labels"] = labels
+
+    verdict = mutate(mixed, policy(profile(), field_defaults=FieldDefaults.NONE))
+
+    if verdict.allowed:
+        kept = listed(applied(mixed, verdict))
+        assert [each for each in kept if each not in listed(INJECTED)] == added
+
+
+@given(strategies.pods, strategies.pods, strategies.policies, st.booleans(), st.booleans())
+def test_the_patch_of_any_workload_applies(
+    obj: Json, other: Json, obeyed: Policy, same: bool, built_in: bool
+) -> None:
+    def held(inner: Json) -> Json:
+        template = {"metadata": inner["metadata"], "spec": inner["spec"]}
+        return {**deployment(), "spec": {"template": template}}
+
+    made = held(obj)
+    make = request if built_in else custom
+    verdict = judge(make(made, old=made if same else held(other)), Hook.MUTATE, obeyed, NoFacts())
+
+    patched = applied(made, verdict)
+
+    before, after = template(made), template(patched)
+    assert replace(after, spec=None) == replace(before, spec=None)
+    assert len(after.constraints) in {0, len(before.constraints)}
+    assert verdict.allowed or not same
+
+
+@given(strategies.situations, st.sampled_from(Hook))
+def test_recommend_mode_changes_nothing_and_tells_what_would_be(
+    situation: Situation, hook: Hook
+) -> None:
+    obj, obeyed, known = situation
+    done = judge(request(obj), hook, obeyed, known)
+
+    recommended = judge(request(obj), hook, replace(obeyed, mode=Mode.RECOMMEND), known)
+
+    assert recommended.allowed
+    assert recommended.patch == ()
+    assert recommended.held == {"deny": "deny", "patch": "patch", "allow": ""}[done.outcome]
+    for warning in recommended.warnings:
+        assert len(warning) <= WARNING_CHARACTERS
+        assert warning.isprintable()
+
+
+@given(strategies.any_lists, st.none() | strategies.any_lists, strategies.policies)
+def test_any_list_gets_a_verdict_from_both_hooks(
+    constraints: tuple[Constraint, ...], old: tuple[Constraint, ...] | None, obeyed: Policy
+) -> None:
+    def holding(wanted: tuple[Constraint, ...]) -> PodTemplate:
+        made = template(pod())
+        assert made.spec is not None
+        return replace(made, spec=replace(made.spec, topology_spread_constraints=wanted))
+
+    asked = replace(
+        request(pod()),
+        template=holding(constraints),
+        old=None if old is None else holding(old),
+        operation="CREATE" if old is None else "UPDATE",
+    )
+
+    for hook in Hook:
+        verdict = judge(asked, hook, obeyed, WEB)
+        assert verdict.allowed or verdict.findings
+        assert verdict.allowed or not verdict.patch
