@@ -1,0 +1,94 @@
+"""
+Measure evenspread: python -m tests.bench
+
+One table of ratios, each from turns that the two compared took on the same core. A minute; two
+with the peer. Nothing here is a test: the exit code is 0 whatever the figures are, unless --strict.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from rich.console import Console
+
+from tests.bench import cpu, peer, servers
+from tests.bench.load import CONNECTIONS, LoadError
+from tests.bench.measurements import Bench, Options, steps
+from tests.bench.rounds import Generator, Meter, own_load, wrk
+from tests.bench.rows import Mark, Row
+from tests.bench.table import as_json, circumstances, show
+from tests.controlplane.build import BuildError
+from tests.controlplane.processes import ProcessError
+
+USAGE = 2  # exit code of wrong usage
+FAILED = 3  # exit code when something could not be measured
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure and print; returns the exit code."""
+    asked = _parser().parse_args(arguments)
+    try:
+        cores = cpu.choose_cores(os.sched_getaffinity(0))
+        cpu.pin(0, cores.load)
+        options = Options(asked.rounds, asked.seconds, asked.program, cores)
+        rows, remarks = measure(options, asked.load, asked.only, with_peer=asked.peer)
+    except (BuildError, LoadError, ProcessError, OSError, ValueError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return FAILED
+    if asked.json:
+        print(as_json(rows, remarks))
+    else:
+        show(rows, remarks)
+    return int(asked.strict and any(row.mark is not Mark.REACHED for row in rows))
+
+
+def measure(
+    options: Options, load: str, only: str, *, with_peer: bool
+) -> tuple[list[Row], list[str]]:
+    """Measure all rows whose name holds ``only``; returns them, and what to say about the run."""
+    if with_peer and not peer.can_be_built():
+        raise ValueError("there is no go on PATH to build the peer with: leave out --peer")
+    with tempfile.TemporaryDirectory(prefix="evenspread-bench-") as folder:
+        generator: Generator = wrk(Path(folder)) if load == "wrk" else own_load
+        meter = Meter(generator, options.seconds)
+        with Bench(options, meter) as bench:
+            rows = _measured(bench, only, with_peer=with_peer)
+    return rows, circumstances(f"{load}, {CONNECTIONS} connections", meter.rounds)
+
+
+def _measured(bench: Bench, only: str, *, with_peer: bool) -> list[Row]:
+    rows: list[Row] = []
+    console = Console(stderr=True)
+    with console.status("") if console.is_terminal else nullcontext() as status:
+        for what, step in steps(with_peer=with_peer).items():
+            if only in what:
+                if status:
+                    status.update(what)
+                rows.append(step(bench))
+    return rows
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "python -m tests.bench",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--rounds", type=int, default=7, help="turns of each two that are compared (7)")
+    add("--seconds", type=float, default=0.5, help="length of a turn (0.5)")
+    add("--load", choices=("own", "wrk"), default="own", help="what puts load on the servers (own)")
+    add("--only", default="", metavar="TEXT", help="only the rows whose name holds TEXT")
+    add("--peer", action="store_true", help="also the same job in Go, built first")
+    add("--program", type=Path, default=servers.EVENSPREAD, help="the evenspread to measure")
+    add("--json", action="store_true", help="print everything as JSON")
+    add("--strict", action="store_true", help="exit 1 unless every row is reached")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

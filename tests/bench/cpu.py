@@ -1,0 +1,83 @@
+"""
+What a process has used, as the kernel counts it: CPU time, waiting for a core, memory.
+
+Source: Linux Documentation/scheduler/sched-stats.rst, proc_pid_status(5). ``schedstat`` counts
+nanoseconds; ``stat`` the same time in ticks of 10 ms, too coarse for short rounds.
+"""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+PROC = Path("/proc")
+NANOSECOND = 1e-9  # seconds
+KIB_A_MIB = 1024
+
+
+class Spent(NamedTuple):
+    """
+    Time of a process since it started, in seconds, of all its threads.
+
+    Attributes:
+        running: On a core.
+        waiting: Able to run while somebody else had the core.
+    """
+
+    running: float
+    waiting: float
+
+    def since(self, earlier: "Spent") -> "Spent":
+        """What came after an earlier reading."""
+        return Spent(self.running - earlier.running, self.waiting - earlier.waiting)
+
+
+def spent(pid: int, proc: Path = PROC) -> Spent:
+    """
+    Read the time that a process has spent; threads that have ended do not count.
+
+    Raises:
+        OSError: It has ended, or the kernel does not count.
+    """
+    tasks = [read_schedstat(each.read_text()) for each in proc.glob(f"{pid}/task/*/schedstat")]
+    if not tasks:
+        raise ProcessLookupError(f"process {pid} has no schedstat in {proc}")
+    return Spent(sum(each.running for each in tasks), sum(each.waiting for each in tasks))
+
+
+def read_schedstat(text: str) -> Spent:
+    """Read ``schedstat`` of one thread: time on a core, time waiting for one, time slices."""
+    running, waiting, _ = map(int, text.split())
+    return Spent(running * NANOSECOND, waiting * NANOSECOND)
+
+
+def resident_mib(pid: int, proc: Path = PROC) -> float:
+    """Memory that a process holds at the moment, in MiB, with the pages that it shares."""
+    for line in (proc / str(pid) / "status").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name == "VmRSS":
+            return int(value.split()[0]) / KIB_A_MIB
+    raise ProcessLookupError(f"process {pid} has no memory any more")
+
+
+class Cores(NamedTuple):
+    """One core for servers and another one for everything else."""
+
+    server: int
+    load: int
+
+
+def choose_cores(usable: set[int]) -> Cores:
+    """
+    Choose from the cores that this process may use.
+
+    Raises:
+        ValueError: There is only one; load and server would measure each other.
+    """
+    if len(usable) < len(Cores._fields):
+        raise ValueError("a benchmark needs two cores: one for the server, one for the load")
+    return Cores(min(usable), max(usable))
+
+
+def pin(pid: int, core: int) -> None:
+    """Keep a process, 0 for this one, on one core; also the threads that it starts later."""
+    os.sched_setaffinity(pid, {core})

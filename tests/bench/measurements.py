@@ -1,0 +1,228 @@
+"""
+What is measured, and what it must reach.
+
+Every row is a ratio of figures from this run, except times that a person waits, and memory.
+"""
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cached_property, partial
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple, Self, TypeAlias
+
+from tests.bench import cpu, peer, reviews, servers
+from tests.bench.load import Load, LoadError, ask
+from tests.bench.reviews import Request
+from tests.bench.rounds import Meter, Subject, seconds_of
+from tests.bench.rows import Must, Row, percentile, ratios
+from tests.bench.servers import Server
+
+MANY = 5_000  # Services in one namespace; all but the largest clusters have fewer in all
+
+AGAINST_FLOOR = {
+    "mutate: two defaults injected": (reviews.injected(), Must(1.8)),
+    "validate: three constraints": (reviews.validated(), Must(1.6)),
+    "validate: three with every field": (reviews.validated_in_full(), Must(1.6)),
+    "nothing to do: its own constraints": (reviews.own(), Must(1.5)),
+    "nothing to do: exempt namespace": (reviews.exempt(), Must(1.5)),
+    "nothing to do: no profile fits": (reviews.without_profile(), Must(1.5)),
+}
+"""CPU a call, as a multiple of what aiohttp alone spends on reading the same body."""
+
+GROWTH = Must(1.1)  # CPU a call with MANY Services, as a multiple of that with one
+FASTER_THAN_PEER = Must(9, at_least=True)  # calls a second, each on one core
+TAIL = Must(5)  # p99 as a multiple of p50
+MEMORY = Must(64, "MiB")
+READY = Must(0.8, "s")  # from nothing: the certificate is made, too
+HELP = Must(0.25, "s")
+
+HALF = 0.5  # of capacity; more is no way to run a server that others wait for
+PYTHON_ALONE = (sys.executable, "-c", "pass")
+
+
+class Options(NamedTuple):
+    """
+    How to measure.
+
+    Attributes:
+        rounds: Turns of each two that are compared; starts of each command.
+        seconds: Length of a round.
+        program: The evenspread to measure.
+        cores: Where servers and load run.
+    """
+
+    rounds: int
+    seconds: float
+    program: Path
+    cores: cpu.Cores
+
+
+class Bench:
+    """The servers of one run, each started when it is first needed; they end with the ``with``."""
+
+    def __init__(self, options: Options, meter: Meter) -> None:
+        self.options = options
+        self.meter = meter
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    @cached_property
+    def floor(self) -> Server:
+        """The aiohttp floor."""
+        return self._kept(servers.start_floor(self.folder(), self.options.cores.server))
+
+    @cached_property
+    def product(self) -> Server:
+        """Evenspread, with one Service."""
+        return self._kept(self.start_product(1))
+
+    @cached_property
+    def large(self) -> Server:
+        """Evenspread, with MANY Services."""
+        return self._kept(self.start_product(MANY))
+
+    @cached_property
+    def peer(self) -> Server:
+        """The peer in Go, with one Service."""
+        program = peer.ensure_built()
+        return self._kept(servers.start_peer(program, self.folder(), self.options.cores.server, 1))
+
+    def start_product(self, services: int) -> Server:
+        """Start another evenspread, which the caller has to stop."""
+        options = self.options
+        return servers.start_product(self.folder(), options.cores.server, services, options.program)
+
+    def folder(self) -> Path:
+        """Make a folder that is removed at the end."""
+        made = Path(tempfile.mkdtemp(prefix="evenspread-bench-"))
+        self._open.callback(shutil.rmtree, made, ignore_errors=True)
+        return made
+
+    def _kept(self, server: Server) -> Server:
+        self._open.callback(server.stop)
+        return server
+
+
+Step: TypeAlias = Callable[[Bench], Row]
+
+
+def steps(*, with_peer: bool) -> dict[str, Step]:
+    """List the rows in the order of the table, each with what measures it."""
+    cpu_rows: dict[str, Step] = {
+        what: partial(against_floor, what, request, must)
+        for what, (request, must) in AGAINST_FLOOR.items()
+    }
+    peers = {"calls a second, against Go": against_peer} if with_peer else {}
+    others = {
+        "growth from 1 to 5 000 Services": growth,
+        **peers,
+        "p99 at half of capacity": tail,
+        "memory after all that load": memory,
+        "start to ready": start_to_ready,
+        "evenspread --help": help_shown,
+    }
+    return cpu_rows | {what: partial(step, what) for what, step in others.items()}
+
+
+def against_floor(what: str, request: Request, must: Must, bench: Bench) -> Row:
+    """CPU of a call, compared with the floor."""
+    subject = _checked(bench.product, request)
+    floor, ours = bench.meter.take_turns(
+        Subject(bench.floor, request), subject, bench.options.rounds
+    )
+    base, measured = [each.cpu for each in floor], [each.cpu for each in ours]
+    return Row(what, f"floor {_us(base)}", _us(measured), ratios(measured, base), must)
+
+
+def growth(what: str, bench: Bench) -> Row:
+    """CPU of a call with MANY Services, compared with one."""
+    request = reviews.injected()
+    few, many = bench.meter.take_turns(
+        _checked(bench.product, request), _checked(bench.large, request), bench.options.rounds
+    )
+    base, measured = [each.cpu for each in few], [each.cpu for each in many]
+    return Row(what, f"1 Service {_us(base)}", _us(measured), ratios(measured, base), GROWTH)
+
+
+def against_peer(what: str, bench: Bench) -> Row:
+    """Calls a second, compared with the peer."""
+    request = reviews.injected()
+    theirs, ours = bench.meter.take_turns(
+        _checked(bench.peer, request), _checked(bench.product, request), bench.options.rounds
+    )
+    base, measured = [each.rate for each in theirs], [each.rate for each in ours]
+    return Row(
+        what,
+        f"controller-runtime {median(base):,.0f}/s",
+        f"{median(measured):,.0f}/s",
+        ratios(measured, base),
+        FASTER_THAN_PEER,
+    )
+
+
+def tail(what: str, bench: Bench) -> Row:
+    """The slowest calls, compared with the usual ones, at half of what saturates."""
+    server, request = _checked(bench.product, reviews.injected())
+    halves: list[float] = []
+    tails: list[float] = []
+    for _ in range(bench.options.rounds):
+        rate = bench.meter.measure(Subject(server, request)).rate * HALF
+        with Load(server.port, request.path, request.body) as load:
+            latencies = load.pace(bench.options.seconds, rate)
+        halves.append(percentile(latencies, 0.5))
+        tails.append(percentile(latencies, 0.99))
+    return Row(what, f"p50 {_us(halves)}", _us(tails), ratios(tails, halves), TAIL)
+
+
+def memory(what: str, bench: Bench) -> Row:
+    """What the server holds after everything it was asked."""
+    return Row(what, "", "", [cpu.resident_mib(bench.product.pid)], MEMORY)
+
+
+def start_to_ready(what: str, bench: Bench) -> Row:
+    """From nothing to a green /readyz, on one core."""
+
+    def start() -> float:
+        begun = time.perf_counter()
+        server = bench.start_product(1)
+        took = time.perf_counter() - begun
+        server.stop()
+        return took
+
+    return _timed(what, bench, start, READY)
+
+
+def help_shown(what: str, bench: Bench) -> Row:
+    """How long the help takes, which imports no more than it needs."""
+    command = (str(bench.options.program), "--help")
+    return _timed(what, bench, partial(seconds_of, command), HELP)
+
+
+def _timed(what: str, bench: Bench, measure: Callable[[], float], must: Must) -> Row:
+    alone, took = [], []
+    for _ in range(bench.options.rounds):
+        alone.append(seconds_of(PYTHON_ALONE))
+        took.append(measure())
+    return Row(what, f"python -c pass {median(alone):.3f} s", "", took, must)
+
+
+def _checked(server: Server, request: Request) -> Subject:
+    """Make sure that the server does what is to be measured."""
+    answer = ask(server.port, request.path, request.body)
+    if not request.is_answered_by(answer):
+        raise LoadError(f"{server.process.name} answered {request.path} with {answer}")
+    return Subject(server, request)
+
+
+def _us(seconds: list[float]) -> str:
+    return f"{median(seconds) * 1e6:.0f} us"

@@ -1,0 +1,163 @@
+"""
+Rounds of calls, and the CPU time that a server spends on one.
+
+Two things that are compared take turns, A B B A A B ..., so that whatever else the machine does
+meets both.
+"""
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from tests.bench import cpu
+from tests.bench.load import CONNECTIONS, Load, LoadError
+from tests.bench.reviews import Request
+from tests.bench.servers import Server
+
+WARM_UP_S = 0.1  # some 1 000 calls: caches and branch predictors have seen everything
+IDLE_S = 0.5  # long enough to see a server that does something every 100 ms
+
+
+class Round(NamedTuple):
+    """
+    Calls that a server answered.
+
+    Attributes:
+        calls: How many.
+        seconds: How long that took.
+        running: Seconds that the server ran for them: what it does when idle is not counted.
+        waiting: Seconds that the server could have run, but somebody else had its core.
+    """
+
+    calls: int
+    seconds: float
+    running: float
+    waiting: float = 0.0
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds a call."""
+        return self.running / self.calls
+
+    @property
+    def rate(self) -> float:
+        """Calls a second."""
+        return self.calls / self.seconds
+
+    @property
+    def busy(self) -> float:
+        """Share of the time in which the server had something to do; 1 if it was saturated."""
+        return (self.running + self.waiting) / self.seconds
+
+
+class Subject(NamedTuple):
+    """A server and what it is asked."""
+
+    server: Server
+    request: Request
+
+
+Generator: TypeAlias = Callable[[Subject, float], Round]
+"""Puts load on a subject for so many seconds; what the server does when idle is in the round."""
+
+
+def own_load(subject: Subject, seconds: float) -> Round:
+    """Load from load.py; connecting and warming up do not count."""
+    server, request = subject
+    with Load(server.port, request.path, request.body) as load:
+        load.saturate(WARM_UP_S)
+        before, start = cpu.spent(server.pid), time.perf_counter()
+        calls = len(load.saturate(seconds))
+        took, spent = time.perf_counter() - start, cpu.spent(server.pid).since(before)
+    return Round(calls, took, *spent)
+
+
+def wrk(folder: Path) -> Generator:
+    """
+    Load from wrk, if it is on PATH: connecting counts, which is hundreds of calls out of thousands.
+
+    Args:
+        folder: For the script that tells wrk what to send.
+    """
+
+    def load(subject: Subject, seconds: float) -> Round:
+        server, request = subject
+        (folder / "body").write_bytes(request.body)
+        script = folder / "wrk.lua"
+        script.write_text(
+            'wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\n'
+            f'local file = io.open("{folder / "body"}", "rb")\nwrk.body = file:read("*a")\n'
+        )
+        url = f"https://127.0.0.1:{server.port}{request.path}?timeout=10s"
+        duration = f"{max(1, round(seconds))}s"  # wrk knows whole seconds only
+        command = ("wrk", "-t1", f"-c{CONNECTIONS}", f"-d{duration}", "-s", script, url)
+        before = cpu.spent(server.pid)
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return Round(*read_wrk(done.stdout), *cpu.spent(server.pid).since(before))
+
+    return load
+
+
+def read_wrk(said: str) -> tuple[int, float]:
+    """
+    Read what wrk prints at its end.
+
+    Returns:
+        Calls and seconds.
+
+    Raises:
+        LoadError: There were answers other than 200, or none.
+    """
+    found = re.search(r"(\d+) requests in ([\d.]+)s", said)
+    if found is None or "Non-2xx" in said or int(found[1]) == 0:
+        raise LoadError(f"wrk was not answered as it should be:\n{said}")
+    return int(found[1]), float(found[2])
+
+
+class Meter:
+    """Measures subjects in rounds of equal length."""
+
+    def __init__(self, generator: Generator, seconds: float, idle_seconds: float = IDLE_S) -> None:
+        self._generator = generator
+        self._idle_seconds = idle_seconds
+        self._seconds = seconds
+        self._idle: dict[int, float] = {}
+        self.rounds: list[Round] = []
+
+    def measure(self, subject: Subject) -> Round:
+        """Measure one round."""
+        idle = self._idle_share(subject.server.pid)
+        raw = self._generator(subject, self._seconds)
+        done = raw._replace(running=raw.running - idle * raw.seconds)
+        self.rounds.append(done)
+        return done
+
+    def take_turns(
+        self, base: Subject, other: Subject, rounds: int
+    ) -> tuple[list[Round], list[Round]]:
+        """Measure two subjects in turn; the rounds of each, in order."""
+        measured: dict[Subject, list[Round]] = {base: [], other: []}
+        for i in range(rounds):
+            for subject in (base, other) if i % 2 == 0 else (other, base):
+                measured[subject].append(self.measure(subject))
+        return measured[base], measured[other]
+
+    def _idle_share(self, pid: int) -> float:
+        """Share of its core that a server takes without a call."""
+        if pid not in self._idle:
+            before, start = cpu.spent(pid), time.perf_counter()
+            time.sleep(self._idle_seconds)
+            spent = cpu.spent(pid).since(before)
+            self._idle[pid] = spent.running / (time.perf_counter() - start)
+        return self._idle[pid]
+
+
+def seconds_of(command: tuple[str, ...]) -> float:
+    """How long a command takes that prints little and succeeds, from start to end."""
+    start = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=dict(os.environ))
+    return time.perf_counter() - start

@@ -1,0 +1,165 @@
+"""
+The servers that are measured: child processes on a core of their own, ended by their id.
+
+Each has a folder for what it reads and writes; what it prints is in a log there.
+"""
+
+import json
+import socket
+import sys
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+import trustme
+
+from tests.bench import cpu, reviews
+from tests.controlplane.processes import Process, free_port
+
+EVENSPREAD = Path(sys.executable).with_name("evenspread")
+ENV = "/usr/bin/env"  # execs what follows, so that its id stays
+FLOOR = Path(__file__).with_name("floor.py")
+PATIENCE_S = 60.0  # until a server is ready; one of 5 000 Services reads their manifests first
+
+CERTIFICATE, KEY = "t.crt", "t.key"  # names that the peer in Go is told
+
+CONFIGURATION = """\
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadConfiguration
+profiles:
+- name: cluster
+  defaultConstraints:
+  - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway}
+  - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}
+exempt:
+  namespaces: [kube-system]
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that is ready."""
+
+    port: int
+    process: Process
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self.process.pid
+
+    def stop(self) -> None:
+        """End it; nothing happens if it has ended."""
+        self.process.kill()
+
+
+def start_floor(folder: Path, core: int) -> Server:
+    """Start the aiohttp floor."""
+    port = free_port()
+    write_certificate(folder)
+    process = _process(
+        "floor", folder, sys.executable, FLOOR, port, folder / CERTIFICATE, folder / KEY
+    )
+    return _started(Server(port, process), core, lambda: _listens(port))
+
+
+def start_product(folder: Path, core: int, services: int, program: Path = EVENSPREAD) -> Server:
+    """Start evenspread with so many Services in the namespace of the reference pod."""
+    (folder / "spread.yaml").write_text(CONFIGURATION)
+    (folder / "cluster").mkdir()
+    (folder / "cluster" / "list.json").write_text(json.dumps(cluster(services)))
+    port, health = free_port(), free_port()
+    flags = {
+        "--port": port,
+        "--health-port": health,
+        "--state": folder / "state",
+        "--cluster": folder / "cluster",
+        "--config": folder / "spread.yaml",
+    }
+    process = _process(
+        "evenspread", folder, program, "serve", "--standalone", *chain(*flags.items())
+    )
+    url = f"http://127.0.0.1:{health}/readyz"
+    return _started(Server(port, process), core, lambda: _is_green(url))
+
+
+def start_peer(program: Path, folder: Path, core: int, services: int) -> Server:
+    """Start the peer in Go, on one core as the others, and with one thread of Go's."""
+    port = free_port()
+    write_certificate(folder)
+    process = _process("peer", folder, ENV, "GOMAXPROCS=1", program, port, services, folder)
+    return _started(Server(port, process), core, lambda: _listens(port))
+
+
+def cluster(services: int) -> dict[str, Any]:
+    """
+    What is known of the reference pod's namespace: its ReplicaSet, its Service, and others.
+
+    The others share a label with each other, but none of them selects the pod.
+    """
+    others = (
+        _service(f"service-{i}", {"app.kubernetes.io/name": f"service-{i}", "team": "payments"})
+        for i in range(1, services)
+    )
+    ours = _service("checkout", {"app.kubernetes.io/name": "checkout"})
+    return {"apiVersion": "v1", "kind": "List", "items": [_replica_set(), ours, *others]}
+
+
+def write_certificate(folder: Path) -> None:
+    """Write a pair for 127.0.0.1: ECDSA P-256, as the product's own."""
+    pair = trustme.CA().issue_cert("127.0.0.1")
+    (folder / KEY).write_bytes(pair.private_key_pem.bytes())
+    (folder / CERTIFICATE).write_bytes(b"".join(each.bytes() for each in pair.cert_chain_pems))
+
+
+def _started(server: Server, core: int, ready: Callable[[], bool]) -> Server:
+    process = server.process
+    process.start()
+    try:
+        cpu.pin(process.pid, core)
+        process.wait_until(ready, patience_s=PATIENCE_S)
+    except BaseException:
+        process.kill()
+        raise
+    return server
+
+
+def _process(name: str, folder: Path, *command: object) -> Process:
+    return Process(name, [str(each) for each in command], log=folder / f"{name}.log")
+
+
+def _service(name: str, selector: dict[str, str]) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "shop"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata,
+        "spec": {"selector": selector},
+    }
+
+
+def _replica_set() -> dict[str, Any]:
+    owner = reviews.reference()["request"]["object"]["metadata"]["ownerReferences"][0]
+    return {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "metadata": {"name": owner["name"], "namespace": "shop", "uid": owner["uid"]},
+        "spec": {"selector": {"matchLabels": {**reviews.LABELS, **reviews.REVISION}}},
+    }
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _is_green(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=1):
+            return True
+    except (URLError, ConnectionError, TimeoutError):
+        return False

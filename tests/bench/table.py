@@ -1,0 +1,68 @@
+"""The table that people read, and the same for programs."""
+
+import json
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.bench.rounds import Round
+from tests.bench.rows import Mark, Row
+
+STYLES = {Mark.REACHED: "green", Mark.UNSURE: "yellow", Mark.MISSED: "bold red"}
+
+SATURATED = 0.95  # of the time with something to do; the rest is the load's own pauses
+WIDTH = 130  # characters where there is no terminal: no row wraps
+QUIET = 0.02  # of the time that somebody else had the server's core: no more than a daemon takes
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Lay out rows."""
+    made = Table(box=None, pad_edge=False)
+    for title in ("what", "compared with", "measured"):
+        made.add_column(title)
+    for title in ("result", "middle half", "must be"):
+        made.add_column(title, justify="right")
+    made.add_column("")
+    for row in rows:
+        low, high = (_number(each) for each in row.middle)
+        result = f"{_number(row.value)} {row.must.unit}"
+        mark = f"[{STYLES[row.mark]}]{row.mark}[/]"
+        middle = f"{low} - {high}" if len(row.values) > 1 else ""
+        made.add_row(row.what, row.base, row.measured, result, middle, str(row.must), mark)
+    return made
+
+
+def circumstances(generator: str, rounds: Sequence[Round]) -> list[str]:
+    """Say in sentences how far the figures are to be trusted."""
+    seconds = sum(each.seconds for each in rounds)
+    if not seconds:
+        return []
+    busy = sum(each.running + each.waiting for each in rounds) / seconds
+    waited = sum(each.waiting for each in rounds) / seconds
+    verdict = "saturated" if busy >= SATURATED else "not saturated, so CPU a call is a bit high"
+    said = [f"Load: {generator}; servers were busy {busy:.0%} of the time: {verdict}."]
+    if waited > QUIET:
+        said.append(
+            f"Others had the servers' core {waited:.0%} of the time: do not trust p99, nor calls a "
+            "second; CPU a call is sound, as it is counted by the kernel."
+        )
+    return said
+
+
+def show(rows: Sequence[Row], remarks: Sequence[str]) -> None:
+    """Print the table."""
+    console = Console(highlight=False)
+    console.width = console.width if console.is_terminal else WIDTH
+    console.print(table(rows))
+    for remark in remarks:
+        console.print(remark, soft_wrap=True)
+
+
+def as_json(rows: Sequence[Row], remarks: Sequence[str]) -> str:
+    """Write everything as one JSON object."""
+    return json.dumps({"rows": [row.as_json() for row in rows], "remarks": list(remarks)}, indent=2)
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"

@@ -1,0 +1,74 @@
+"""The requests that are measured are what their rows say they are."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.bench import reviews, servers
+from tests.bench.measurements import AGAINST_FLOOR
+from tests.bench.reviews import Request
+from webhook import review
+from webhook.cluster.manifests import load_cluster
+from webhook.config import check, gates_in_force, policy
+from webhook.policy.gates import parse_version
+from webhook.policy.request import Hook
+from webhook.policy.verdict import Verdict, judge
+
+HOOKS = {"/mutate": Hook.MUTATE, "/validate": Hook.VALIDATE}
+
+SKIPPED = {
+    "nothing to do: its own constraints",
+    "nothing to do: exempt namespace",
+    "nothing to do: no profile fits",
+}
+
+
+def verdict_on(request: Request, folder: Path) -> Verdict:
+    """Judge as the measured server does."""
+    (folder / "list.json").write_text(json.dumps(servers.cluster(2)))
+    configuration = check(servers.CONFIGURATION, "spread.yaml", str)
+    judged_by = policy(configuration, gates_in_force(configuration, parse_version("1.36")))
+    facts = load_cluster([str(folder)]).cluster
+    return judge(review.decode(request.body), HOOKS[request.path], judged_by, facts)
+
+
+@pytest.mark.parametrize("what", AGAINST_FLOOR)
+def test_every_request_is_answered_as_its_row_says(what: str, tmp_path: Path) -> None:
+    request, _ = AGAINST_FLOOR[what]
+    verdict = verdict_on(request, tmp_path)
+
+    assert verdict.allowed
+    assert not verdict.warnings
+    assert bool(verdict.patch) is request.patched
+    assert bool(verdict.injection and verdict.injection.skip) is (what in SKIPPED)
+
+
+def test_two_constraints_are_injected_with_the_selectors_of_service_and_owner(
+    tmp_path: Path,
+) -> None:
+    injection = verdict_on(reviews.injected(), tmp_path).injection
+
+    assert injection is not None
+    assert injection.keys == ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
+
+
+def test_an_answer_without_the_work_does_not_count() -> None:
+    allowed = {"response": {"uid": "x", "allowed": True}}
+
+    assert reviews.validated().is_answered_by(allowed)
+    assert not reviews.injected().is_answered_by(allowed)
+    assert not reviews.validated().is_answered_by({"response": {"uid": "x", "allowed": False}})
+
+
+def test_all_bodies_are_of_the_same_size_but_for_their_constraints() -> None:
+    sizes = [len(request.body) for request, _ in AGAINST_FLOOR.values()]
+
+    assert len(reviews.injected().body) == reviews.REFERENCE.stat().st_size
+    assert max(sizes) - min(sizes) < 2_000
+
+
+def test_the_namespace_has_as_many_services_as_asked() -> None:
+    items = servers.cluster(5_000)["items"]
+
+    assert sum(each["kind"] == "Service" for each in items) == 5_000
