@@ -123,8 +123,6 @@ def complete_selectors(
     One whose matchLabelKeys would then name a selected key is left as it is: the API server of
     some versions refuses such a pair, and the keys are not ours to change.
     """
-    if all(constraint.label_selector is not None for constraint in constraints):
-        return constraints
     derived = derive(pod, namespace, facts)
     if derived is None:
         return constraints
@@ -165,7 +163,7 @@ def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> In
     derived = derive(pod, namespace, facts)
     if derived is None:
         return Injection(skip=Skip.NO_SELECTOR, profile=profile.name, ours=ours)
-    spared = _spares_zones(profile, facts)
+    spared = _spares_zones(profile, wanted, facts)
     if spared:
         wanted = tuple(each for each in wanted if each.topology_key != ZONE)
     wanted = fieldgates.drop(wanted, None, policy.gates).constraints
@@ -180,14 +178,18 @@ def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> In
     )
 
 
-def _spares_zones(profile: Profile, facts: Facts) -> bool:
+def _spares_zones(profile: Profile, wanted: Constraints, facts: Facts) -> bool:
     """
     Whether System's zone constraint must be left out.
 
     An explicit constraint makes nodes without the label score last; the scheduler's own System
     defaults do not, so there must be none while any schedulable node lacks it.
     """
-    return profile.system and facts.nodes_with(ZONE) < facts.schedulable_nodes()
+    return (
+        profile.system
+        and any(each.topology_key == ZONE for each in wanted)
+        and facts.nodes_with(ZONE) < facts.schedulable_nodes()
+    )
 
 
 def _wanted(profile: Profile, others: Constraints) -> Constraints:
