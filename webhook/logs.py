@@ -41,9 +41,43 @@ class Format(StrEnum):
     CONSOLE = "console"
 
 
+class Lines:
+    """
+    Where lines go: kept for the rest of a turn of the event loop, then written in one piece.
+
+    A system call a line would cost more than judging a review.
+    """
+
+    def __init__(self, stream: BinaryIO, soon: Callable[[Callable[[], None]], object]) -> None:
+        """
+        Start without a line.
+
+        Args:
+            soon: ``call_soon`` of the event loop.
+        """
+        self._stream = stream
+        self._soon = soon
+        self._kept: list[bytes] = []
+
+    def take(self, line: bytes) -> None:
+        """Keep a line, which has no end of its own."""
+        self._kept.append(line)
+        if len(self._kept) == 1:
+            self._soon(self.write)
+
+    def write(self) -> None:
+        """Write what was kept."""
+        kept, self._kept = self._kept, []
+        if kept:
+            self._stream.write(b"\n".join((*kept, b"")))
+            self._stream.flush()
+
+    debug = info = warning = error = critical = take  # what structlog calls, by level
+
+
 def make_log(
     format: Format,  # noqa: A002  # the flag's own name
-    stream: BinaryIO,
+    lines: Lines,
     clock: Callable[[], datetime],
     level: int = logging.INFO,
 ) -> Log:
@@ -51,16 +85,16 @@ def make_log(
     Make a log that shares nothing with any other.
 
     Args:
-        stream: Takes lines; flushed after each.
+        lines: Where they go.
         clock: The wall clock: aware, UTC.
         level: The least level that is written, as in ``logging``.
     """
 
     def stamp(_logger: object, level_name: str, event: Event) -> Event:
-        return {"time": clock(), "level": level_name, **event}
+        return {"time": clock(), "level": level_name, "event": event.pop("event"), **event}
 
     logger: Log = structlog.wrap_logger(
-        structlog.BytesLogger(stream),
+        lines,
         processors=[stamp, _RENDERERS[format]],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         cache_logger_on_first_use=True,
@@ -129,42 +163,6 @@ def tell_bug(log: Log, error: BaseException, **about: str) -> None:
     frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
     at = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     log.error("bug", error=type(error).__name__, at=at, **about)
-
-
-class Batch:
-    """
-    A stream that writes what was logged in one turn of the event loop at its end.
-
-    A system call a line would cost more than judging a review.
-    """
-
-    def __init__(self, stream: BinaryIO, soon: Callable[[Callable[[], None]], object]) -> None:
-        """
-        Start empty.
-
-        Args:
-            soon: ``call_soon`` of the event loop.
-        """
-        self._stream = stream
-        self._soon = soon
-        self._lines: list[bytes] = []
-
-    def write(self, line: bytes) -> int:
-        """Keep a line for the end of this turn."""
-        if not self._lines:
-            self._soon(self.close)
-        self._lines.append(line)
-        return len(line)
-
-    def flush(self) -> None:
-        """Wait for the end of the turn; structlog asks after each line."""
-
-    def close(self) -> None:
-        """Write what was kept."""
-        lines, self._lines = self._lines, []
-        if lines:
-            self._stream.write(b"".join(lines))
-            self._stream.flush()
 
 
 class Throttle:

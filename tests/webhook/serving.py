@@ -15,7 +15,7 @@ import trustme
 
 from webhook.endpoint import bind, listening
 from webhook.limits import Limits
-from webhook.logs import Format, make_log
+from webhook.logs import Format, Lines, make_log
 from webhook.metrics import Metrics
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.gates import NEWEST, resolve
@@ -213,7 +213,8 @@ async def serving(
 ) -> AsyncGenerator[Running]:
     """Run an admission server; afterwards nothing of it may be left."""
     log, metrics = io.BytesIO(), Metrics()
-    told = make_log(Format.JSON, log, lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    lines = Lines(log, lambda write: write())
+    told = make_log(Format.JSON, lines, lambda: datetime(2026, 1, 1, tzinfo=UTC))
     grounds = Grounds(policy, facts or NoFacts(), fetch)
     before = len(open_sockets())
     admission = Admission(grounds, limits or Limits(), metrics, told, server_tls())
