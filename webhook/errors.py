@@ -11,7 +11,8 @@ Everything evenspread raises on purpose, sorted by whose fault it is.
         * ``NotSyncedError`` - a cache was not filled yet
     * ``SourceError`` - facts could not be had: an unreadable file, an unreachable cluster; exit 3
         * ``ManifestError`` - one document of one file
-        * ``ExpiredError`` - the API server forgot our resource version; list again
+        * ``ApiError`` - the API server gave no answer, or not the one that was asked for; try again
+            * ``ExpiredError`` - it forgot our resource version; list again
 
 An object that breaks a rule is not an error: it is a ``Deny`` (see ``webhook.policy.verdict``).
 Each error holds data; its sentence is made in ``__str__``.
@@ -192,5 +193,27 @@ class ManifestError(SourceError):
         return f"{self.source}:{self.line}: {self.problem}"
 
 
-class ExpiredError(SourceError):
+class ApiError(SourceError):
+    """
+    The API server gave no answer, or not the one that was asked for.
+
+    Attributes:
+        reason: Why in one or two words, a label of ``evenspread_watch_restarts_total``.
+        status: Of HTTP; 0 if there was none.
+    """
+
+    def __init__(self, source: str, problem: str, reason: str, status: int = 0) -> None:
+        """Name server and problem, and what programs tell them by."""
+        super().__init__(source, problem)
+        self.args = (source, problem, reason, status)
+        self.reason = reason
+        self.status = status
+
+
+class ExpiredError(ApiError):
     """The API server no longer knows the resource version that was asked for."""
+
+    def __init__(self, source: str, problem: str) -> None:
+        """Name server and problem."""
+        super().__init__(source, problem, "expired", 410)
+        self.args = (source, problem)

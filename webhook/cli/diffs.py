@@ -1,6 +1,5 @@
 """An answer of the server as people read it: a diff of YAML, warnings, or why not."""
 
-from collections.abc import Iterator
 from difflib import unified_diff
 from typing import Any
 
@@ -42,19 +41,14 @@ def show_answer(asked: Asked, answered: Answered, hook: Hook, terminal: Terminal
         show_causes(document.source, subject, causes(document, path, findings), terminal)
     for warning in verdict.warnings:
         terminal.line("    ", ("warning", Style.DOUBTFUL), f": {warning}")
-    for line in diff(answered.before, answered.after, subject):
+    show_diff(answered.before, answered.after, subject, terminal)
+
+
+def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None:
+    """Write what a patch changes in an object, as YAML; nothing if it changes nothing."""
+    old, new = as_yaml(before).splitlines(), as_yaml(after).splitlines()
+    for line in unified_diff(old, new, f"{subject} as sent", f"{subject} as patched", lineterm=""):
         terminal.line((line, _style(line)))
-
-
-def diff(before: Any, after: Any, subject: str) -> Iterator[str]:
-    """Compare two objects as YAML; no lines if they are equal."""
-    return unified_diff(
-        as_yaml(before).splitlines(),
-        as_yaml(after).splitlines(),
-        f"{subject} as sent",
-        f"{subject} as patched",
-        lineterm="",
-    )
 
 
 def _outcome(verdict: Verdict, hook: Hook) -> tuple[str, Style]:

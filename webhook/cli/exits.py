@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from certs.errors import CertError, StoreError
-from webhook.errors import ConfigError, SourceError
+from webhook.errors import ConfigError, EvenspreadError, SourceError
 
 DEBUG_VARIABLE = "EVENSPREAD_DEBUG"
 """Set to anything, it makes a bug show its traceback."""
@@ -64,6 +64,7 @@ _CODES: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (SourceError, ExitCode.UNFINISHED),
     (StoreError, ExitCode.UNFINISHED),
     (CertError, ExitCode.USAGE),  # all others than the one above are the operator's
+    (EvenspreadError, ExitCode.UNFINISHED),  # the machine's
     (click.Abort, ExitCode.INTERRUPTED),
     (KeyboardInterrupt, ExitCode.INTERRUPTED),
     (UnreadError, ExitCode.UNREAD),

@@ -99,7 +99,8 @@ class Desk:
     def summary(self) -> str:
         """Say in one line what became of all."""
         said = ", ".join(f"{count} {what}" for what, count in self.outcomes.items())
-        return f"{sum(self.outcomes.values())} answers: {said}"
+        count = sum(self.outcomes.values())
+        return f"{count} {'answer' if count == 1 else 'answers'}: {said}"
 
 
 def review(

@@ -36,7 +36,7 @@ class Terminal:
         self._console.print(text, soft_wrap=True)
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write columns, as wide as what stands in them; a terminal wraps what it has no room for."""
+        """Write columns, as wide as what stands in them; a narrow terminal wraps their lines."""
         lines = [headings, *rows]
         widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
         for number, cells in enumerate(lines):

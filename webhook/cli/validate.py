@@ -34,9 +34,10 @@ class Tally:
 
     def summary(self, version: Version) -> str:
         """Say it in one line."""
-        others = f"; {self.others} others hold none" if self.others else ""
+        objects = "object" if self.judged == 1 else "objects"
+        others = f"; {self.others} without" if self.others else ""
         return (
-            f"{self.judged} objects with a pod template, by the rules of Kubernetes {version}: "
+            f"{self.judged} {objects} with a pod template, by the rules of Kubernetes {version}: "
             f"{self.denied} denied, {self.doubtful} with warnings{others}"
         )
 

@@ -41,9 +41,9 @@ class NodeStore(Store[wire.Node]):
         if known is not None:
             self._count(known, -1)
 
-    def keys(self) -> set[Key]:
-        """Name all Nodes."""
-        return {("", name) for name in self._nodes}
+    def walk(self) -> Iterator[Key]:
+        """Name one Node after the other."""
+        return (("", name) for name in self._nodes)
 
     def schedulable(self) -> int:
         """Count the Nodes that are not marked unschedulable."""

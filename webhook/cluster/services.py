@@ -7,7 +7,7 @@ there are hardly any that do not match: the pairs that many Services share are n
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from sys import intern
 
@@ -48,9 +48,9 @@ class ServiceStore(Store[wire.Service]):
             if not len(shelf):
                 del self._namespaces[namespace]
 
-    def keys(self) -> set[Key]:
-        """Name all Services that have a selector."""
-        return {(space, name) for space, shelf in self._namespaces.items() for name in shelf.names}
+    def walk(self) -> Iterator[Key]:
+        """Name one Service that has a selector after the other."""
+        return ((space, name) for space, shelf in self._namespaces.items() for name in shelf.names)
 
     def select(self, namespace: str, labels: Mapping[str, str]) -> list[Service]:
         """Give the Services that select a pod with these labels, sorted by name."""

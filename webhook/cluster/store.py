@@ -6,7 +6,7 @@ Nodes, whose indexes are subjects of their own, have modules of their own.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from sys import intern
 from typing import Generic, Protocol, TypeVar
@@ -60,8 +60,15 @@ class Store(ABC, Generic[T_contra]):
         """Forget an object; do nothing if it is not known."""
 
     @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def walk(self) -> Iterator[Key]:
+        """Name one object after the other; the store must not be changed meanwhile."""
+
     def keys(self) -> set[Key]:
         """Name all objects."""
+        return set(self.walk())
 
     def apply(self, event: Event, thing: T_contra) -> None:
         """Follow one change."""
@@ -106,9 +113,9 @@ class NamespaceStore(Store[wire.Namespace]):
         """Forget a Namespace; do nothing if it is not known."""
         self._labels.pop(name, None)
 
-    def keys(self) -> set[Key]:
-        """Name all Namespaces."""
-        return {("", name) for name in self._labels}
+    def walk(self) -> Iterator[Key]:
+        """Name one Namespace after the other."""
+        return (("", name) for name in self._labels)
 
     def labels(self, name: str) -> Mapping[str, str] | None:
         """Give the labels of a Namespace; None if it is not known."""
@@ -158,9 +165,9 @@ class OwnerStore(Store[Owner]):
         if selectors and selectors.pop(name, None) is not None and not selectors:
             del self._selectors[namespace]
 
-    def keys(self) -> set[Key]:
-        """Name all owners that have a selector."""
-        return {(space, name) for space, names in self._selectors.items() for name in names}
+    def walk(self) -> Iterator[Key]:
+        """Name one owner that has a selector after the other."""
+        return ((space, name) for space, names in self._selectors.items() for name in names)
 
     def selector(self, namespace: str, name: str) -> LabelSelector | None:
         """Give the selector of an owner; None if it is not known or has none."""

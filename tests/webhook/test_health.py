@@ -1,0 +1,121 @@
+"""What kubelet and Prometheus ask."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.webhook.serving import Reply, Wire, head
+from webhook.endpoint import bind, listening
+from webhook.health import Checks, Condition, Health
+from webhook.limits import Limits
+from webhook.metrics import Metrics
+
+READY: Checks = {"server": lambda: Condition(ok=True), "cache": lambda: Condition(True, "3 kinds")}
+UNREADY: Checks = {**READY, "certificate": lambda: Condition(False, "is not trusted")}
+
+
+@asynccontextmanager
+async def health(checks: Checks, limits: Limits | None = None) -> AsyncGenerator[int]:
+    sockets = bind("127.0.0.1", 0)
+    port: int = sockets[0].getsockname()[1]
+    async with listening(Health(checks, Metrics(), limits or Limits()), sockets):
+        yield port
+
+
+async def connect(port: int) -> Wire:
+    return Wire(*await asyncio.open_connection("127.0.0.1", port))
+
+
+async def page(checks: Checks, target: str, method: str = "GET") -> Reply:
+    async with health(checks) as port:
+        wire = await connect(port)
+        try:
+            return await wire.ask(head(target, method, {}))
+        finally:
+            await wire.close()
+
+
+PAGES = {
+    "alive": (READY, "/livez", 200, "ok\n"),
+    "alive though not ready": (UNREADY, "/livez", 200, "ok\n"),
+    "ready": (READY, "/readyz", 200, "ok\n"),
+    "ready, at length": (
+        READY,
+        "/readyz?verbose",
+        200,
+        "[+]server ok\n[+]cache ok: 3 kinds\nok\n",
+    ),
+    "ready, at length by another spelling": (
+        READY,
+        "/readyz?verbose=true",
+        200,
+        "[+]server ok\n[+]cache ok: 3 kinds\nok\n",
+    ),
+    "not ready": (
+        UNREADY,
+        "/readyz",
+        503,
+        "[+]server ok\n[+]cache ok: 3 kinds\n[-]certificate failed: is not trusted\nnot ready\n",
+    ),
+    "another page": (
+        READY,
+        "/debug/pprof",
+        404,
+        "there is nothing here but /livez, /readyz, /metrics\n",
+    ),
+    "a review": (
+        READY,
+        "/mutate",
+        404,
+        "there is nothing here but /livez, /readyz, /metrics\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("checks", "target", "status", "text"), PAGES.values(), ids=PAGES)
+async def test_pages(checks: Checks, target: str, status: int, text: str) -> None:
+    reply = await page(checks, target)
+
+    assert (reply.status, reply.body.decode()) == (status, text)
+    assert reply.headers["server"] == "evenspread"
+
+
+async def test_metrics_are_exposed_in_prometheus_text_format() -> None:
+    reply = await page(READY, "/metrics")
+
+    assert reply.status == 200
+    assert reply.headers["content-type"].startswith("text/plain; version=")
+    assert b"# TYPE evenspread_config_valid gauge\n" in reply.body
+
+
+async def test_pages_are_only_read() -> None:
+    reply = await page(READY, "/livez", "POST")
+
+    assert (reply.status, reply.headers["allow"]) == (405, "GET, HEAD")
+
+
+async def test_a_connection_too_many_cuts_the_oldest() -> None:
+    async with health(READY, Limits(health_connections=1)) as port:
+        first = await connect(port)
+        await first.ask(head("/livez", "GET", {}))
+        second = await connect(port)
+
+        reply = await second.ask(head("/livez", "GET", {}))
+        rest = await first.ended()
+        await first.close()
+        await second.close()
+
+    assert reply.status == 200
+    assert rest == b""
+
+
+async def test_broken_http_is_answered_with_a_sentence() -> None:
+    async with health(READY) as port:
+        wire = await connect(port)
+
+        reply = await wire.ask(b"hello\r\n\r\n")
+        await wire.close()
+
+    assert (reply.status, reply.body) == (400, b"the request is broken HTTP\n")

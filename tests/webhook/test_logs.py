@@ -1,0 +1,225 @@
+"""Lines of the log: what is in them, and what cannot get in."""
+
+import asyncio
+import io
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook import review
+from webhook.logs import (
+    Format,
+    Lines,
+    Log,
+    Throttle,
+    libraries_heard,
+    make_log,
+    tell_bug,
+    tell_verdict,
+)
+from webhook.policy.facts import NoFacts
+from webhook.policy.gates import NEWEST, Gate, resolve
+from webhook.policy.profiles import Mode, Policy
+from webhook.policy.request import Hook
+from webhook.policy.verdict import judge
+
+NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
+
+
+def logged(format_: Format = Format.JSON, level: int = logging.INFO) -> tuple[Log, io.BytesIO]:
+    stream = io.BytesIO()
+    lines = Lines(stream, lambda write: write())
+    return make_log(format_, lines, lambda: NOON, level), stream
+
+
+def test_a_line_is_a_json_object_with_time_level_and_event_first() -> None:
+    log, stream = logged()
+
+    log.info("reload", result="success", keys=("a", "b"))
+
+    assert stream.getvalue() == (
+        b'{"time":"2026-01-02T12:00:00Z","level":"info","event":"reload",'
+        b'"result":"success","keys":["a","b"]}\n'
+    )
+
+
+def test_people_get_plain_text() -> None:
+    log, stream = logged(Format.CONSOLE)
+
+    log.warning("rejected", reason="slow body", missed=3, empty="", keys=["a"])
+
+    expected = b'12:00:00 warning  rejected reason="slow body" missed=3 empty="" keys="[\\"a\\"]"\n'
+    assert stream.getvalue() == expected
+
+
+def test_lines_below_the_level_are_not_written() -> None:
+    log, stream = logged(level=logging.WARNING)
+
+    log.info("quiet")
+    log.error("loud")
+
+    assert stream.getvalue().count(b"\n") == 1
+
+
+@pytest.mark.parametrize("format_", Format)
+@given(event=st.text(), value=st.text() | st.text(st.characters(categories=["Cc", "Cf", "Cs"])))
+def test_no_text_can_forge_a_line_or_command_a_terminal(
+    format_: Format, event: str, value: str
+) -> None:
+    log, stream = logged(format_)
+
+    log.info(event, value=value)
+
+    line = stream.getvalue()
+    assert line.endswith(b"\n")
+    assert all(0x20 <= byte < 0x7F for byte in line[:-1])
+
+
+@given(value=st.text())
+def test_what_was_logged_can_be_read_back(value: str) -> None:
+    log, stream = logged()
+
+    log.info("said", value=value)
+
+    assert json.loads(stream.getvalue())["value"] == value
+
+
+def test_lines_of_one_turn_are_written_together() -> None:
+    class Counting(io.BytesIO):
+        writes = 0
+
+        def write(self, data: Any, /) -> int:
+            self.writes += 1
+            return super().write(data)
+
+    async def turn(stream: io.BytesIO) -> None:
+        lines = Lines(stream, asyncio.get_running_loop().call_soon)
+        log = make_log(Format.JSON, lines, lambda: NOON)
+        for i in range(3):
+            log.info("line", i=i)
+        assert stream.getvalue() == b""
+
+    stream = Counting()
+    asyncio.run(turn(stream))
+
+    assert stream.writes == 1
+    assert stream.getvalue().count(b"\n") == 3
+
+
+POD = {
+    "kind": "Pod",
+    "metadata": {"name": "web"},
+    "spec": {
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "a",
+                "whenUnsatisfiable": "DoNotSchedule",
+                "minDomains": 2,
+            }
+        ]
+    },
+}
+
+
+def verdict_lines(pod: dict[str, Any], mode: Mode = Mode.APPLY) -> list[dict[str, Any]]:
+    body = {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "u",
+            "kind": {"group": "", "version": "v1", "kind": "Pod"},
+            "operation": "CREATE",
+            "namespace": "shop",
+            "object": pod,
+        },
+    }
+    gates = resolve(NEWEST, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
+    policy = Policy(gates=gates, mode=mode)
+    asked = review.decode(json.dumps(body).encode())
+    log, stream = logged()
+    tell_verdict(log, asked, Hook.MUTATE, judge(asked, Hook.MUTATE, policy, NoFacts()))
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_a_dropped_field_is_a_line() -> None:
+    (line,) = verdict_lines(POD)
+
+    assert line["event"] == "dropped"
+    assert line["gate"] == "MinDomainsInPodTopologySpread"
+    assert (line["uid"], line["namespace"], line["name"]) == ("u", "shop", "web")
+
+
+def test_a_pod_that_needs_nothing_is_no_line() -> None:
+    assert verdict_lines({"kind": "Pod", "metadata": {"name": "a"}, "spec": {}}) == []
+
+
+def test_a_denial_names_rules_and_fields_and_no_values() -> None:
+    broken = {"maxSkew": 0, "topologyKey": "canary!", "whenUnsatisfiable": "DoNotSchedule"}
+    pod = {**POD, "spec": {"topologySpreadConstraints": [broken]}}
+
+    (line,) = verdict_lines(pod)
+
+    assert line["event"] == "denied"
+    assert line["fields"][0] == "spec.topologySpreadConstraints[0].maxSkew"
+    assert line["rules"] == ["TSC001"]
+    assert "canary" not in json.dumps(line)
+
+
+def test_recommend_mode_says_what_would_be_denied() -> None:
+    broken = {"maxSkew": 0, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}
+    pod = {**POD, "spec": {"topologySpreadConstraints": [broken]}}
+
+    (line,) = verdict_lines(pod, Mode.RECOMMEND)
+
+    assert (line["event"], line["verdict"]) == ("violates", "would_deny")
+
+
+def test_a_bug_is_told_by_its_place_and_not_by_its_words() -> None:
+    log, stream = logged()
+
+    def fail() -> None:
+        raise ValueError("canary")
+
+    try:
+        fail()
+    except ValueError as error:
+        tell_bug(log, error, uid="u")
+
+    line = json.loads(stream.getvalue())
+    assert (line["event"], line["error"], line["uid"]) == ("bug", "ValueError", "u")
+    assert line["at"][-1].endswith(" fail")
+    assert "canary" not in stream.getvalue().decode()
+
+
+def test_libraries_are_heard_without_their_tracebacks() -> None:
+    log, stream = logged()
+    library = logging.getLogger("library")
+
+    with libraries_heard(log):
+        library.info("not this")
+        library.warning("first\nsecond")
+        library.error("failed", exc_info=KeyError("canary"))
+    library.warning("nor this")
+
+    warned, failed = (json.loads(line) for line in stream.getvalue().splitlines())
+    assert (warned["event"], warned["said"]) == ("library", "first")
+    assert (failed["event"], failed["error"], failed["library"]) == ("bug", "KeyError", "library")
+    assert "canary" not in stream.getvalue().decode()
+
+
+def test_a_throttle_counts_what_it_leaves_out() -> None:
+    now = 0.0
+    throttle = Throttle(2, lambda: now)
+
+    first = [throttle.admit() for _ in range(5)]
+    now = 1.0
+    second = [throttle.admit() for _ in range(2)]
+
+    assert first == [0, 0, None, None, None]
+    assert second == [3, 0]
