@@ -1,0 +1,364 @@
+"""
+The API server: bytes of JSON for a path, with credentials that are followed as they change.
+
+The only module of the package that imports kubernetes_asyncio. That costs 0.6 s and 38 MiB, so
+import this module where there is a cluster to be reached, and nowhere else.
+
+Of the library come kubeconfig, plugins, service accounts and the REST client; of its answers only
+the raw response. What its users trip over is answered here:
+
+* Its watch has no timeouts, no back-off, takes any text for an event and lists never again after
+  410: it is not used; ``reflector`` is. Its models take thirty times as long as JSON: not used.
+* Without timeouts of one's own there are none: each request here has them, against silence too.
+* A status is an answer like any other to it: each one but 200 is an ``ApiError`` here.
+* It reads CA, client certificate and a kubeconfig's token once, and fails in the middle of a
+  request when a token file is empty: here all is read again once a minute, and at once after a 401
+  or a failed handshake; what cannot be read or used leaves the old in force.
+* Its session obeys HTTPS_PROXY: here only a ``proxy-url`` of the kubeconfig counts.
+* It lets the server compress, which would have to be undone in one go: here that is declined.
+"""
+
+import asyncio
+import hashlib
+import math
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+import aiohttp
+import msgspec
+from kubernetes_asyncio import config
+from kubernetes_asyncio.client import ApiClient, Configuration
+from kubernetes_asyncio.config.incluster_config import (
+    SERVICE_CERT_FILENAME,
+    SERVICE_HOST_ENV_NAME,
+    SERVICE_TOKEN_FILENAME,
+)
+
+from webhook.cluster.source import NO_QUERY, Query, Reason, refusal
+from webhook.errors import ApiError
+
+RELOAD_S = 60.0  # seconds; a projected token is renewed when a fifth of its hour is left
+LONGEST_BODY = 64 * 1024 * 1024  # bytes; thirty times the page that is aimed at
+READ_AHEAD = 128 * 1024  # bytes; twice as much is held of a watch whose events wait for their turn
+LONGEST_TOLD = 256  # characters of another's error
+
+_untyped: Any = config
+_AUTHENTICATED = {"auth_settings": ["BearerToken"]}
+
+Load: TypeAlias = Callable[[], Awaitable[Any]]
+"""Reads a ``Configuration``, whose stubs leave types open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """
+    How to reach a cluster.
+
+    Attributes:
+        kubeconfig: File, or several as in ``KUBECONFIG``; empty: the service account if this is a
+            pod, else ``KUBECONFIG`` or ``~/.kube/config``.
+        context: Of the kubeconfig; empty: its current one.
+        strict: Whether certificates have to be as RFC 5280 wants them, which Python asks for since
+            3.13; the CAs of some old clusters are not.
+        token_file: Of the service account.
+        ca_file: Of the service account.
+        environ: Where Kubernetes tells a pod of its API server.
+    """
+
+    kubeconfig: str = ""
+    context: str = ""
+    strict: bool = True
+    token_file: str = SERVICE_TOKEN_FILENAME
+    ca_file: str = SERVICE_CERT_FILENAME
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """
+    How long to wait for the API server, in seconds.
+
+    Attributes:
+        connect: For a connection and its TLS handshake.
+        answer: For the whole of an answer that has an end.
+        silence: For the next byte of a watch; bookmarks come each minute.
+    """
+
+    connect: float = 5.0
+    answer: float = 30.0
+    silence: float = 70.0
+
+
+class Api:
+    """
+    One API server; implements ``webhook.cluster.source.Source`` and ``certs.api.Client``.
+
+    An asynchronous context manager, which closes its connections.
+    """
+
+    def __init__(
+        self, access: Access, clock: Callable[[], float], timeouts: Timeouts | None = None
+    ) -> None:
+        """
+        Read nothing yet, and connect to nothing.
+
+        Args:
+            clock: Seconds; never goes back.
+        """
+        timeouts = timeouts or Timeouts()
+        self._access = access
+        self._clock = clock
+        self._load: Load | None = None
+        self._bounded = aiohttp.ClientTimeout(total=timeouts.answer, sock_connect=timeouts.connect)
+        self._endless = aiohttp.ClientTimeout(
+            total=None, sock_connect=timeouts.connect, sock_read=timeouts.silence
+        )
+        self._answer_s = timeouts.answer
+        self._loading = asyncio.Lock()
+        self._client: Any = None  # an ApiClient, whose stubs leave types open
+        self._identity = b""  # of all that a connection was made with
+        self._loaded = 0.0  # when; counts only with a client
+
+    async def __aenter__(self) -> Self:
+        """Do nothing: credentials are read when they are needed."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close all connections."""
+        if self._client is not None:
+            await self._client.close()
+
+    @property
+    def name(self) -> str:
+        """The URL of the API server, as far as it is known."""
+        return "the API server" if self._client is None else str(self._client.configuration.host)
+
+    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
+        """
+        Give the body of an answer.
+
+        Raises:
+            ApiError: There was none, or its status was not 200; ExpiredError if it was 410.
+        """
+        with self._told():
+            response = await self._ask(path, query, self._bounded)
+            async with response:
+                body = await self._body(response)
+        if response.status != HTTPStatus.OK:
+            raise refusal(self.name, response.status, body)
+        return body
+
+    @asynccontextmanager
+    async def stream(self, path: str, query: Query) -> AsyncGenerator[AsyncIterator[bytes]]:
+        """
+        Give the pieces of an answer that goes on and on, as they come.
+
+        Raises:
+            ApiError: As for ``read``; also from the iterator, when the server is silent or gone.
+        """
+        with self._told():
+            response = await self._ask(path, query, self._endless)
+        try:
+            if response.status != HTTPStatus.OK:
+                with self._told():
+                    async with asyncio.timeout(self._answer_s):
+                        body = await self._body(response)
+                raise refusal(self.name, response.status, body)
+            async with aclosing(self._pieces(response)) as pieces:
+                yield pieces
+        finally:
+            response.close()
+
+    async def version(self) -> str:
+        """
+        Give the version of the API server, such as ``v1.33.5``.
+
+        Raises:
+            ApiError: It cannot be told.
+        """
+        try:
+            return _decode_version(await self.read("/version")).git_version
+        except msgspec.MsgspecError:
+            raise ApiError(self.name, "answered with no version", Reason.GARBAGE) from None
+
+    async def call_api(self, resource_path: str, method: str, /, **options: Any) -> Any:
+        """
+        Send any request, as the method of this name of ``ApiClient`` does.
+
+        After a 401 the credentials are read anew and the request is sent once more: nothing of it
+        has been done.
+        """
+        for last in (False, True):
+            client = await self._current()
+            response = await client.call_api(resource_path, method, **options | _AUTHENTICATED)
+            if response.status != HTTPStatus.UNAUTHORIZED or last:
+                break
+            response.release()
+            self._doubt()
+        return response
+
+    async def _ask(
+        self, path: str, query: Query, limits: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        response: aiohttp.ClientResponse = await self.call_api(
+            path,
+            "GET",
+            query_params=list(query.items()),
+            header_params={"Accept": "application/json", "Accept-Encoding": "identity"},
+            _preload_content=False,
+            _request_timeout=limits,
+        )
+        return response
+
+    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+        pieces: list[bytes] = []
+        left = LONGEST_BODY
+        async for piece in response.content.iter_any():
+            left -= len(piece)
+            if left < 0:
+                problem = f"answered with more than {LONGEST_BODY} bytes"
+                raise ApiError(self.name, problem, Reason.OVERSIZED)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    async def _pieces(self, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
+        with self._told():
+            async for piece in response.content.iter_any():
+                yield piece
+
+    async def _current(self) -> Any:
+        """Give the client with the credentials of the last minute."""
+        async with self._loading:
+            if self._client is not None and self._clock() - self._loaded < RELOAD_S:
+                return self._client
+            try:
+                return await self._renew()
+            except Exception as error:  # of plugins, YAML, OpenSSL, the library's asserts
+                if self._client is None:
+                    problem = f"the credentials cannot be used: {_short(error)}"
+                    raise ApiError(self.name, problem, Reason.CREDENTIALS) from error
+                return self._client  # and try again with the next request
+
+    async def _renew(self) -> Any:
+        self._load = self._load or _loader(self._access)
+        configuration = await self._load()
+        if token := configuration.api_key.get("BearerToken"):
+            configuration.api_key["BearerToken"] = token.strip()  # a header has no line breaks
+        configuration.disable_strict_ssl_verification = not self._access.strict
+        identity = _identity(configuration)
+        old = self._client
+        if old is not None and identity == self._identity:
+            old.configuration.api_key = configuration.api_key
+        else:
+            self._client = _new_client(configuration)
+            self._identity = identity
+            if old is not None:
+                await old.close()  # watches go on with the new one
+        self._loaded = self._clock()
+        return self._client
+
+    def _doubt(self) -> None:
+        """Read all credentials anew for the next request, also those that have not expired."""
+        self._load, self._loaded = None, -math.inf
+
+    @contextmanager
+    def _told(self) -> Generator[None]:
+        """Turn the errors of the network into ours."""
+        try:
+            yield
+        except TimeoutError:
+            raise ApiError(self.name, "gave no answer in time", Reason.SILENT) from None
+        except aiohttp.ClientSSLError as error:
+            self._doubt()  # another CA, perhaps
+            raise self._unreachable(error) from error
+        except (aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, OSError) as error:
+            raise self._unreachable(error) from error
+        except (aiohttp.ClientError, ValueError) as error:
+            problem = f"answered with what is no HTTP: {type(error).__name__}"
+            raise ApiError(self.name, problem, Reason.GARBAGE) from error
+
+    def _unreachable(self, error: Exception) -> ApiError:
+        return ApiError(self.name, f"cannot be reached: {_short(error)}", Reason.UNREACHABLE)
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    git_version: str
+
+
+_decode_version = msgspec.json.Decoder(_Version).decode
+
+
+def _loader(access: Access) -> Load:
+    asked = access.kubeconfig or access.context
+    in_pod = SERVICE_HOST_ENV_NAME in access.environ and Path(access.token_file).exists()
+    return _of_kubeconfig(access) if asked or not in_pod else _of_pod(access)
+
+
+def _of_pod(access: Access) -> Load:
+    async def load() -> Configuration:
+        configuration = Configuration()
+        _untyped.load_incluster_config(
+            configuration,
+            try_refresh_token=False,  # it would fail in the middle of a request
+            token_filename=access.token_file,
+            cert_filename=access.ca_file,
+            environ=access.environ,
+        )
+        return configuration
+
+    return load
+
+
+def _of_kubeconfig(access: Access) -> Load:
+    kept: Any = None
+
+    async def load() -> Configuration:
+        nonlocal kept
+        configuration = Configuration()
+        if kept is None:
+            kept = await _untyped.load_kube_config(
+                access.kubeconfig or None,
+                access.context or None,
+                configuration,
+                persist_config=False,  # the file is its owner's
+            )
+        else:  # runs a plugin only if what it gave has expired
+            await kept.load_and_set(configuration)
+        return configuration
+
+    return load
+
+
+def _new_client(configuration: Configuration) -> ApiClient:
+    client = ApiClient(configuration)
+    client.user_agent = "evenspread"
+    made = client.rest_client.pool_manager
+    client.rest_client.pool_manager = aiohttp.ClientSession(
+        connector=made.connector, read_bufsize=READ_AHEAD
+    )
+    made.detach()
+    return client
+
+
+def _identity(configuration: Configuration) -> bytes:
+    """Digest all that makes a connection another one."""
+    digest = hashlib.sha256()
+    for value in (
+        configuration.host,
+        configuration.verify_ssl,
+        configuration.tls_server_name,
+        configuration.proxy,
+    ):
+        digest.update(f"{value}\n".encode())
+    for file in (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file):
+        digest.update(hashlib.sha256(Path(file).read_bytes() if file else b"").digest())
+    return digest.digest()
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:LONGEST_TOLD]

@@ -1,0 +1,126 @@
+"""Which kinds the caches follow: where an API server has them, and how their objects are read."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import quote
+
+import msgspec
+
+from webhook.cluster import wire
+from webhook.cluster.lookup import (
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    STATEFUL_SET,
+    Cluster,
+)
+from webhook.cluster.store import Store
+from webhook.policy.model import GroupKind, LabelSelector
+from webhook.policy.workloads import TemplatePath
+
+Decode: TypeAlias = Callable[[bytes | msgspec.Raw], Any]
+"""
+Reads one object into what its store takes.
+
+Raises ``msgspec.MsgspecError`` if it is no such object.
+"""
+
+
+class Place(NamedTuple):
+    """
+    Where an API server has the objects of a kind.
+
+    Attributes:
+        root: Path of the API version, such as ``/apis/apps/v1``.
+        plural: Such as ``replicasets``.
+    """
+
+    root: str
+    plural: str
+
+    @property
+    def collection(self) -> str:
+        """The path of all objects."""
+        return f"{self.root}/{self.plural}"
+
+    def item(self, namespace: str, name: str) -> str:
+        """The path of one object; a kind that is in no namespace has an empty one."""
+        inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        return f"{self.root}{inside}/{self.plural}/{quote(name, safe='')}"
+
+
+class Resource(NamedTuple):
+    """
+    One kind that is followed.
+
+    Attributes:
+        kind: As metrics and messages name it, such as ``ReplicaSet`` and ``Rollout.argoproj.io``.
+        store: Where its objects go.
+        decode: How they are read.
+        place: None for a custom kind, whose version and plural only the API server knows.
+        custom: The custom kind; None for a built-in one.
+    """
+
+    kind: str
+    store: Store[Any]
+    decode: Decode
+    place: Place | None
+    custom: GroupKind | None = None
+
+
+_CORE = "/api/v1"
+_APPS = "/apis/apps/v1"
+
+NAMESPACES = Place(_CORE, "namespaces")
+
+
+def resources(cluster: Cluster) -> Iterator[Resource]:
+    """List what is followed to keep a cluster's stores true: built-in kinds, then custom ones."""
+    owners = cluster.owner_stores
+    controllers, controller = wire.ReplicationController, wire.Controller
+    for kind, store, read_as, place in (
+        ("Namespace", cluster.namespace_store, wire.Namespace, NAMESPACES),
+        ("Node", cluster.node_store, wire.Node, Place(_CORE, "nodes")),
+        ("Service", cluster.service_store, wire.Service, Place(_CORE, "services")),
+        (
+            "ReplicationController",
+            owners[REPLICATION_CONTROLLER],
+            controllers,
+            Place(_CORE, "replicationcontrollers"),
+        ),
+        ("ReplicaSet", owners[REPLICA_SET], controller, Place(_APPS, "replicasets")),
+        ("StatefulSet", owners[STATEFUL_SET], controller, Place(_APPS, "statefulsets")),
+    ):
+        yield Resource(kind, store, msgspec.json.Decoder(read_as).decode, place)
+    for custom, path in cluster.custom_paths.items():
+        decode = custom_decoder(path)
+        yield Resource(str(custom), cluster.custom_stores[custom], decode, None, custom)
+
+
+def custom_decoder(path: TemplatePath) -> Decode:
+    """
+    Make the reader of a custom kind.
+
+    Args:
+        path: Member names from the object to its label selector, at least one.
+    """
+    inner: Any = LabelSelector | None
+    for step in reversed(path[1:]):
+        inner = _level(step, inner) | None
+    metadata = ("metadata", wire.Metadata | None, None)
+    whole = msgspec.defstruct(
+        "Whole", [metadata, ("inner", inner, None)], rename={"inner": path[0]}, frozen=True
+    )
+    decode = msgspec.json.Decoder(whole).decode
+
+    def read(data: bytes | msgspec.Raw) -> wire.CustomController:
+        found: Any = decode(data)
+        selector = found
+        for _ in path:
+            selector = selector and selector.inner
+        return wire.CustomController(found.metadata, selector)
+
+    return read
+
+
+def _level(step: str, inner: Any) -> Any:
+    return msgspec.defstruct("Level", [("inner", inner, None)], rename={"inner": step}, frozen=True)

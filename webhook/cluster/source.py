@@ -1,0 +1,107 @@
+"""What the caches ask of an API server; ``webhook.cluster.api`` and the tests implement it."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+from webhook.errors import ApiError, ExpiredError
+
+Query: TypeAlias = Mapping[str, str]
+"""The query of a URL; each name once."""
+
+LONGEST_MESSAGE = 256  # characters of what a server says, enough for kube-apiserver's sentences
+
+NO_QUERY: Query = {}
+
+
+class Reason(StrEnum):
+    """Why a watch began anew; a label of ``evenspread_watch_restarts_total``."""
+
+    ENDED = "ended"
+    EXPIRED = "expired"
+    UNREACHABLE = "unreachable"
+    SILENT = "silent"
+    GARBAGE = "garbage"
+    OVERSIZED = "oversized"
+    CREDENTIALS = "credentials"
+    UNAUTHORIZED = "unauthorized"
+    FORBIDDEN = "forbidden"
+    ABSENT = "absent"
+    REFUSED = "refused"
+    SERVER_ERROR = "server-error"
+
+
+_REASONS: Mapping[int, Reason] = {
+    HTTPStatus.UNAUTHORIZED: Reason.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN: Reason.FORBIDDEN,
+    HTTPStatus.NOT_FOUND: Reason.ABSENT,
+}
+
+
+class Source(Protocol):
+    """One API server."""
+
+    @property
+    def name(self) -> str:
+        """Its address, for errors."""
+        ...
+
+    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
+        """
+        Give the body of an answer.
+
+        Raises:
+            ApiError: There was none, or its status was not 200; ExpiredError if it was 410.
+        """
+        ...
+
+    def stream(self, path: str, query: Query) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """
+        Give the pieces of an answer that goes on and on, as they come.
+
+        Raises:
+            ApiError: As for ``read``; also from the iterator, when the server is silent or gone.
+        """
+        ...
+
+
+class Status(msgspec.Struct, frozen=True):
+    """
+    A failure as an API server tells it.
+
+    Source: apimachinery pkg/apis/meta/v1 ``Status``.
+    """
+
+    kind: str = ""
+    code: int = 0
+    message: str = ""
+
+
+_decode_status = msgspec.json.Decoder(Status).decode
+
+
+def refusal(source: str, code: int, body: bytes | msgspec.Raw) -> ApiError:
+    """
+    Make the error for an answer that is not what was asked for.
+
+    Only what a ``Status`` says is repeated, cut short: any other body is not meant for a log.
+
+    Args:
+        code: The HTTP status; 0 if the body tells, as in a watch.
+        body: Of the answer, or of the ERROR event.
+    """
+    try:
+        status = _decode_status(body)
+    except msgspec.MsgspecError:
+        status = Status()
+    code = code or status.code
+    said = status.message[:LONGEST_MESSAGE] if status.kind == "Status" else ""
+    problem = f"answered {code}{said and ': '}{said}"
+    if code == HTTPStatus.GONE:
+        return ExpiredError(source, problem)
+    other = Reason.SERVER_ERROR if code >= HTTPStatus.INTERNAL_SERVER_ERROR else Reason.REFUSED
+    return ApiError(source, problem, _REASONS.get(code, other), code)
