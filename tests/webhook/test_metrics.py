@@ -149,5 +149,6 @@ def test_gates_are_shown_as_the_components_of_kubernetes_show_them() -> None:
     gate = "MinDomainsInPodTopologySpread"
     assert value(metrics, feature, name=gate, stage="BETA") == 0
     assert value(metrics, feature, name=gate, stage="") is None
-    assert value(metrics, feature, name="EvenPodsSpread", stage="") is None
+    assert value(metrics, feature, name="DefaultPodTopologySpread", stage="") == 1
+    assert value(metrics, feature, name="MatchLabelKeysInPodTopologySpreadSelectorMerge") is None
     assert value(metrics, "evenspread_build_info", version="9.9", kubernetes="1.26") == 1
