@@ -253,8 +253,13 @@ def bind(host: str, port: int) -> list[socket.socket]:
     except OSError as error:
         for each in sockets:
             each.close()
-        raise ConfigError(f"cannot listen on {host} port {port}: {error.strerror}") from None
+        reason = (error.strerror or str(error)).partition(" (")[0]
+        problem = f"cannot listen on {host} port {port}: {reason}"
+        raise ConfigError(f"{problem}: {_INSTEAD}") from None
     return sockets
+
+
+_INSTEAD = "choose a free one with --port, --health-port or --bind"
 
 
 def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, str]]:
