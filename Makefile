@@ -53,9 +53,11 @@ $(INSTALLED): requirements/dev.txt
 	@touch $@
 
 .PHONY: run
-run: $(SETUP)  ## start the server with the example cluster, until Ctrl-C
-	@$(BIN)/evenspread serve --standalone --state .state \
-		--cluster examples/cluster --demo examples/reviews/pod.json
+run: $(SETUP)  ## start the server with the example cluster, until Ctrl-C; [PORT=N HEALTH_PORT=N]
+	@exec $(BIN)/evenspread serve --standalone --state .state --log-format console \
+		$(if $(PORT),--port $(PORT)) $(if $(HEALTH_PORT),--health-port $(HEALTH_PORT)) \
+		--cluster examples/cluster --config examples/config/spread.yaml \
+		--demo examples/reviews/checkout-pod.json
 
 .PHONY: envtest
 envtest: $(SETUP)  ## build the real control plane of the tests: minutes, once

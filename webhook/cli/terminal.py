@@ -1,7 +1,8 @@
 """Lines and tables for people; coloured on a terminal, unless NO_COLOR is set."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 
 from rich.cells import cell_len, set_cell_size
@@ -28,6 +29,12 @@ class Terminal:
     def __init__(self) -> None:
         """Look whether stdout is a terminal, and how wide."""
         self._console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+
+    @contextmanager
+    def together(self) -> Generator[None]:
+        """Write what is written meanwhile in one piece, so that no log line comes in between."""
+        with self._console:
+            yield
 
     def line(self, *parts: str | tuple[str, Style]) -> None:
         """Write one line of parts, some with a style; it is never wrapped."""
