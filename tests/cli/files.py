@@ -1,0 +1,81 @@
+"""Files as people write them, for the tests of commands."""
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-1
+  namespace: shop
+  labels: {app: web}
+spec:
+  containers:
+  - {name: web, image: nginx}
+"""
+
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {app: web}
+"""
+
+VALID = """\
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+"""
+
+BROKEN = """\
+  topologySpreadConstraints:
+  - maxSkew: 0
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: Never
+    labelSelector: {matchLabels: {app: web}}
+"""
+
+MISTYPED = """\
+  topologySpreadConstraints:
+  - topologyKey: topology.kubernetes.io/zone
+    maxSkew: "1"
+"""
+
+DOUBTFUL = """\
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: failure-domain.beta.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    minDomains: 2
+"""
+
+CONFIG = """\
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadConfiguration
+podTemplates:
+- {group: example.io, kind: Fleet, path: spec.pod}
+profiles:
+- name: cluster
+  defaultConstraints:
+  - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway}
+featureGates: {EvenspreadAdvice: false}
+"""
+
+SCHEDULER = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: PodTopologySpreadArgs
+defaultingType: System
+"""
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - {maxSkew: -1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}
+"""

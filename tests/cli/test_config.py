@@ -1,0 +1,170 @@
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli import files
+from tests.cli.conftest import Run
+from webhook.policy.gates import Gate
+
+HARD = """\
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadConfiguration
+profiles:
+- name: hard
+  defaultConstraints:
+  - {maxSkew: 1, topologyKey: rack, whenUnsatisfiable: DoNotSchedule}
+"""
+
+NODE = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+"""
+
+
+@pytest.fixture
+def configured(folder: Path) -> Path:
+    (folder / "config.yaml").write_text(files.CONFIG)
+    return folder
+
+
+@pytest.mark.usefixtures("configured")
+def test_everything_for_programs(run: Run) -> None:
+    ran = run("config", "check", "--config", "config.yaml", "-o", "json")
+
+    (shown,) = ran.documents
+    assert (ran.code, ran.err) == (0, "")
+    assert (shown["files"], shown["mode"], shown["kubernetes"]) == (
+        ["config.yaml"],
+        "apply",
+        "1.37",
+    )
+    assert shown["profiles"] == [
+        {
+            "name": "cluster",
+            "pods": "schedulerName default-scheduler",
+            "merge": "IfEmpty",
+            "completeSelectors": False,
+            "constraints": [
+                {
+                    "maxSkew": 1,
+                    "topologyKey": "topology.kubernetes.io/zone",
+                    "whenUnsatisfiable": "ScheduleAnyway",
+                }
+            ],
+        }
+    ]
+    assert [gate["name"] for gate in shown["gates"]] == list(Gate)
+    assert shown["example"]["profile"] == "cluster"
+    assert shown["example"]["constraints"][0]["labelSelector"] == {
+        "matchLabels": {"app": "example"}
+    }
+
+
+@pytest.mark.usefixtures("configured")
+def test_everything_for_people(run: Run) -> None:
+    ran = run("config", "check", "--config", "config.yaml", "--kube-version", "1.24")
+
+    lines = ran.out.splitlines()
+    assert ran.code == 0
+    assert lines[:2] == ["configuration: config.yaml; mode apply", ""]
+    assert lines[2:5] == [
+        "profile 1: cluster",
+        "  for     schedulerName default-scheduler",
+        "  merge   IfEmpty",
+    ]
+    assert "feature gates of Kubernetes 1.24" in lines
+    table = [line.split(maxsplit=3) for line in lines if line.startswith("  Evenspread")]
+    assert [(name, stage, value) for name, stage, value, _ in table] == [
+        ("EvenspreadDefaults", "BETA", "on"),
+        ("EvenspreadAdvice", "BETA", "off"),
+    ]
+    assert table[1][3].startswith("config.yaml:9: featureGates.EvenspreadAdvice ")
+    assert "defaults of a pod labelled app=example, behind a Service: from profile cluster" in lines
+
+
+@pytest.mark.usefixtures("configured")
+def test_yaml_says_the_same_as_json(run: Run) -> None:
+    args = ("config", "check", "--config", "config.yaml")
+
+    assert [yaml.safe_load(run(*args, "-o", "yaml").out)] == run(*args, "-o", "json").documents
+
+
+@pytest.mark.usefixtures("configured")
+def test_flag_counts_before_the_file(run: Run) -> None:
+    ran = run(
+        *("config", "check", "--config", "config.yaml", "-o", "json"),
+        *("--feature-gates", "EvenspreadAdvice=true"),
+    )
+
+    (advice,) = [g for g in ran.documents[0]["gates"] if g["name"] == "EvenspreadAdvice"]
+    assert (advice["on"], advice["source"]) == (True, "--feature-gates")
+
+
+def test_example_of_the_operator(configured: Path, run: Run) -> None:
+    (configured / "pod.yaml").write_text(f"{files.POD}---\n{files.SERVICE}")
+
+    ran = run("config", "check", "--config", "config.yaml", "-f", "pod.yaml")
+
+    assert "defaults of Pod shop/web-1: from profile cluster\n" in ran.out
+    assert ran.out.endswith("        app: web\n")
+
+
+def test_example_without_defaults(configured: Path, run: Run) -> None:
+    (configured / "pod.yaml").write_text(files.POD + files.VALID)
+
+    ran = run("config", "check", "--config", "config.yaml", "-f", "pod.yaml")
+
+    assert ran.out.endswith("defaults of Pod shop/web-1: none, since its own constraints stand\n")
+
+
+# what -f names, exit code, what is said
+EXAMPLES = {
+    "no pod": (
+        files.SERVICE,
+        2,
+        "error: --filename: no Pod stands there: name the",
+    ),
+    "a pod that cannot be read": (files.POD + files.MISTYPED, 2, "error: pod.yaml:1: the object"),
+    "no YAML": ("kind: [", 3, "error: pod.yaml:1: no valid YAML"),
+}
+
+
+@pytest.mark.parametrize(("text", "code", "said"), EXAMPLES.values(), ids=EXAMPLES.keys())
+def test_example_that_is_none(text: str, code: int, said: str, folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(text)
+
+    ran = run("config", "check", "-f", "pod.yaml")
+
+    assert ran.code == code
+    assert ran.err.startswith(said)
+
+
+def test_advice_about_nodes(folder: Path, run: Run) -> None:
+    (folder / "config.yaml").write_text(HARD)
+    (folder / "nodes.yaml").write_text(NODE)
+
+    ran = run("config", "check", "--config", "config.yaml", "--cluster", "nodes.yaml")
+
+    assert ran.code == 0
+    assert "advice: profile 'hard': the hard default on rack keeps pods off 1 of 1 " in ran.out
+
+
+def test_every_mistake_is_told_with_its_place(folder: Path, run: Run) -> None:
+    (folder / "config.yaml").write_text(
+        "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\nmode: aply\nprofils: []\n"
+    )
+
+    ran = run("config", "check", "--config", "config.yaml")
+
+    places = [line.split(": ")[1] for line in ran.err.splitlines()]
+    assert (ran.code, ran.out) == (2, "")
+    assert places == ["config.yaml:3", "config.yaml:4"]
+
+
+def test_no_configuration(run: Run) -> None:
+    ran = run("config", "check")
+
+    assert ran.code == 0
+    assert ran.out.startswith("configuration: no file, so the defaults; mode apply\nno profiles: ")

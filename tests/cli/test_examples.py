@@ -1,0 +1,82 @@
+"""Every example that a help shows does what it says."""
+
+import io
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.cli import files
+from webhook.__main__ import main
+from webhook.cli.program import program
+
+REVIEW = Path(__file__).parents[2] / "examples/reviews/web-pod.json"
+
+SERVES = "serve"  # waits for a signal; its example runs in test_serve
+
+
+def helps() -> dict[str, str]:
+    """The help of every command, by what is written to call it."""
+    found: dict[str, str] = {}
+    pending: list[tuple[str, click.Command]] = [("", program)]
+    while pending:
+        name, command = pending.pop()
+        context = click.Context(command, info_name="evenspread", **command.context_settings)
+        found[name] = command.get_help(context)
+        if isinstance(command, click.Group):
+            for each in command.list_commands(context):
+                inner = command.get_command(context, each)
+                assert inner is not None
+                pending.append((f"{name} {each}".strip(), inner))
+    return found
+
+
+def examples() -> list[str]:
+    lines = {
+        line.strip()
+        for text in helps().values()
+        for line in text.partition("\nExamples:\n")[2].splitlines()
+    }
+    return sorted(line for line in lines if f"evenspread {SERVES}" not in line)
+
+
+@pytest.fixture
+def named(folder: Path) -> Path:
+    """A folder with everything that the examples name."""
+    for name in ("manifests", "cluster"):
+        (folder / name).mkdir()
+    (folder / "pod.yaml").write_text(files.POD)
+    (folder / "manifests/pod.yaml").write_text(files.POD + files.VALID)
+    (folder / "cluster/service.yaml").write_text(files.SERVICE)
+    (folder / "config.yaml").write_text(files.CONFIG)
+    (folder / "kube-scheduler.yaml").write_text(files.SCHEDULER)
+    (folder / "review.json").write_text(
+        (Path(__file__).parents[2] / "examples/reviews/web-pod.json").read_text()
+    )
+    return folder
+
+
+@pytest.mark.parametrize("name", helps())
+def test_help_has_an_example(name: str) -> None:
+    shown = helps()[name].partition("\nExamples:\n")[2]
+
+    assert f"evenspread {name}".strip() in shown
+
+
+@pytest.mark.parametrize("example", examples())
+@pytest.mark.usefixtures("named")
+def test_example(
+    example: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = re.search(r"evenspread ([^|>)]*)", example)
+    assert found is not None
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(files.POD.encode())))
+
+    code = main(shlex.split(found[1]))
+
+    out, err = capsys.readouterr()
+    assert (code, err) == (0, "")
+    assert out

@@ -1,0 +1,122 @@
+import json
+import shlex
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli import files
+from tests.cli.conftest import Run
+from tests.cli.test_program import spawn
+from webhook.config.settings import setting_table
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+REVIEW = EXAMPLES / "reviews/checkout-pod.json"
+
+ANY_PORTS = ("--port", "0", "--health-port", "0")
+
+
+def test_demo(folder: Path) -> None:
+    """The whole of it: a server, a review through its TLS port, what people read of the answer."""
+    with spawn(
+        folder,
+        *("serve", "--standalone", *ANY_PORTS, "--demo", str(REVIEW)),
+        *("--cluster", str(EXAMPLES / "cluster")),
+        *("--config", str(EXAMPLES / "config/spread.yaml")),
+    ) as process:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line.decode().rstrip("\n"))
+            if lines[-1] == "Ctrl-C stops the server":
+                break
+        sent = subprocess.run(
+            shlex.split(lines[-2]), cwd=folder, capture_output=True, check=True, text=True
+        )
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+
+    assert lines[0].startswith("serving at https://127.0.0.1:")
+    assert lines[1:5] == [
+        f"POST /mutate of {REVIEW} is answered:",
+        "Pod shop/checkout-7d4b9c6f5d-: allowed",
+        "--- Pod shop/checkout-7d4b9c6f5d- as sent",
+        "+++ Pod shop/checkout-7d4b9c6f5d- as patched",
+    ]
+    assert "+  topologySpreadConstraints:" in lines
+    assert json.loads(sent.stdout)["response"]["patchType"] == "JSONPatch"
+    assert process.returncode == 0
+
+
+def test_port_that_is_taken(folder: Path, run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+
+        ran = run("serve", "--standalone", "--port", port, "--health-port", "0")
+
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1] == (
+        f"error: cannot listen on 127.0.0.1 port {port}: Address already in use: choose a "
+        "free one with --port, --health-port or --bind"
+    )
+
+
+# arguments, what is said
+MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
+    "without --standalone": ((), "error: --standalone: "),
+    "a port that is none": (("--standalone", "--port", "high"), "error: --port: must be a port"),
+    "an unknown format of the log": (
+        ("--standalone", "--log-format", "xml"),
+        "error: --log-format: ",
+    ),
+    "a configuration that is missing": (
+        ("--standalone", "--config", "missing.yaml"),
+        "error: missing.yaml: ",
+    ),
+    "a cluster that is missing": (
+        ("--standalone", "--cluster", "missing"),
+        "error: --cluster: there is no file or folder",
+    ),
+    "a review that is missing": (
+        ("--standalone", "--demo", "missing.json"),
+        "error: --demo: 'missing.json' cannot be sent: No such file",
+    ),
+    "a review that is no JSON": (
+        ("--standalone", "--demo", "pod.yaml"),
+        "error: --demo: 'pod.yaml' cannot be sent: it is no JSON",
+    ),
+    "a review that is none": (
+        ("--standalone", "--demo", "empty.json"),
+        "error: --demo: 'empty.json' is no AdmissionReview: it has no request",
+    ),
+}
+
+
+@pytest.mark.parametrize(("args", "said"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_mistake(args: tuple[str, ...], said: str, folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(files.POD)
+    (folder / "empty.json").write_text("{}")
+
+    ran = run("serve", *args)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.splitlines()[-1].startswith(said)
+
+
+def test_mistake_in_a_variable_names_the_variable(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENSPREAD_HEALTH_PORT", "high")
+
+    ran = run("serve", "--standalone")
+
+    assert (ran.code, ran.err.split(": ")[1]) == (2, "EVENSPREAD_HEALTH_PORT")
+
+
+def test_help_names_every_setting_and_its_variable(run: Run) -> None:
+    out = run("serve", "--help").out
+
+    assert [row.flag for row in setting_table() if f"{row.flag} " not in out] == []
+    assert [row.variable for row in setting_table() if f"[{row.variable}" not in out] == []
