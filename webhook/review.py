@@ -11,6 +11,7 @@ Source: k8s.io/api admission/v1; apiserver pkg/admission/plugin/webhook/request.
 import re
 from binascii import b2a_base64
 from collections.abc import Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -26,6 +27,9 @@ KIND = "AdmissionReview"
 
 _uid_matches = re.compile(r"[-A-Za-z0-9._:]{1,128}").fullmatch
 """API servers send UUIDs; what is logged and repeated must be harmless and short."""
+
+
+# Null stays None in the structs of the envelope: whoever takes a text from one adds ``or ""``.
 
 
 class _Kind(msgspec.Struct, frozen=True, gc=False):
@@ -65,6 +69,9 @@ class _RawReview(msgspec.Struct, frozen=True, rename="camel", gc=False):
     api_version: Text = ""
     kind: Text = ""
     request: _RawRequest | None = None
+
+
+Asked = TypeVar("Asked", _Request, _RawRequest)
 
 
 class _Metadata(msgspec.Struct, frozen=True, gc=False):
@@ -131,7 +138,7 @@ def decode(
         return _decode_closely(body, pod_templates)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ReviewError(f"the body is no JSON: {_reason(error)}") from None
-    asked = _checked(review)
+    asked = _checked(review, review.request)
     kind = _group_kind(asked.kind)
     path = pod_templates.get(kind)
     if path is None or asked.object is None or asked.sub_resource:
@@ -142,9 +149,9 @@ def decode(
     return AdmissionRequest(
         uid=asked.uid,
         kind=kind,
-        operation=asked.operation,
-        namespace=asked.namespace,
-        name=asked.name,
+        operation=asked.operation or "",
+        namespace=asked.namespace or "",
+        name=asked.name or "",
         path=path,
         metadata=asked.object.metadata,
         template=asked.object.pod_template(path),
@@ -182,24 +189,17 @@ def audit_annotations(verdict: Verdict) -> dict[str, str]:
     return annotations
 
 
-def _checked(review: _Review) -> _Request:
-    _check_envelope(review.api_version, review.kind)
-    if review.request is None:
-        raise ReviewError("the AdmissionReview has no request")
-    _check_uid(review.request.uid)
-    return review.request
-
-
-def _check_envelope(api_version: str | None, kind: str | None) -> None:
-    if kind != KIND:
+def _checked(review: _Review | _RawReview, asked: Asked | None) -> Asked:
+    """The request of a review, if the review is one and the request can be answered."""
+    if review.kind != KIND:
         raise ReviewError(f"the body is no {KIND}")
-    if api_version != API_VERSION:
+    if review.api_version != API_VERSION:
         raise ReviewError(f"the AdmissionReview is not of {API_VERSION}, the only version served")
-
-
-def _check_uid(uid: str | None) -> None:
-    if not uid or not _uid_matches(uid):
+    if asked is None:
+        raise ReviewError("the AdmissionReview has no request")
+    if not asked.uid or not _uid_matches(asked.uid):
         raise ReviewError("request.uid is missing, or not of 1 to 128 letters, digits, '-._:'")
+    return asked
 
 
 def _group_kind(kind: _Kind | None) -> GroupKind:
@@ -226,11 +226,7 @@ def _decode_closely(
         review = _decode_raw(body)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ReviewError(f"the body is no {KIND}: {_reason(error)}") from None
-    _check_envelope(review.api_version, review.kind)
-    asked = review.request
-    if asked is None:
-        raise ReviewError("the AdmissionReview has no request")
-    _check_uid(asked.uid)
+    asked = _checked(review, review.request)
     kind = _group_kind(asked.kind)
     path = pod_templates.get(kind)
     if path is None or asked.sub_resource or asked.operation not in ("CREATE", "UPDATE"):
@@ -256,8 +252,8 @@ def _custom(asked: _RawRequest, kind: GroupKind, path: TemplatePath) -> Admissio
         uid=asked.uid,
         kind=kind,
         operation=asked.operation,
-        namespace=asked.namespace,
-        name=asked.name,
+        namespace=asked.namespace or "",
+        name=asked.name or "",
         path=path,
         metadata=metadata.metadata if metadata else None,
         template=template,

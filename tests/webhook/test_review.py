@@ -1,0 +1,395 @@
+import base64
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import strategies
+from tests.build import (
+    NAMESPACE,
+    UID,
+    Json,
+    deployment,
+    facts,
+    gates,
+    pod,
+    policy,
+    profile,
+    request,
+    review_body,
+    spread,
+    template,
+    workload,
+)
+from webhook.errors import ReviewError
+from webhook.policy.model import GroupKind, PodTemplate
+from webhook.policy.profiles import HOSTNAME, ZONE, Mode, Policy
+from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.verdict import UNTOUCHED, Verdict, judge
+from webhook.policy.workloads import BUILT_IN, POD
+from webhook.review import audit_annotations, decode, encode, template_in
+
+RECORDED = sorted(Path(__file__).parent.with_name("recorded").glob("*.json"))
+
+ROLLOUT = GroupKind("argoproj.io", "Rollout")
+CLONE_SET = GroupKind("apps.kruise.io", "Sidecar")
+TEMPLATES = {**BUILT_IN, ROLLOUT: ("spec", "template"), CLONE_SET: ("spec", "pod", "template")}
+
+
+@pytest.mark.parametrize("kind", BUILT_IN, ids=str)
+def test_an_object_of_a_built_in_kind_is_read(kind: GroupKind) -> None:
+    obj = pod(spread()) if kind == POD else workload(kind, spread())
+
+    asked = decode(review_body(obj, name="web"))
+
+    assert asked == request(obj, name="web")
+
+
+def test_an_update_has_the_object_that_it_replaces() -> None:
+    asked = decode(review_body(deployment(), old=deployment(spread()), name="web"))
+
+    assert asked == request(deployment(), old=deployment(spread()))
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+def test_a_recorded_review_is_read(file: Path) -> None:
+    review = json.loads(file.read_bytes())["review"]
+    sent = review["request"]
+
+    asked = decode(json.dumps(review).encode())
+
+    assert asked.uid == sent["uid"]
+    assert str(asked.kind).startswith(sent["kind"]["kind"])
+    assert asked.operation == sent["operation"]
+    assert bool(asked.sub_resource) == ("subResource" in sent)
+
+
+def test_there_are_recorded_reviews() -> None:
+    assert len(RECORDED) == 38
+
+
+UNTOUCHED_BODIES: dict[str, bytes] = {
+    "another kind": review_body(None, kind=GroupKind("", "Node")),
+    "another kind of any shape": review_body({"spec": 1}, kind=GroupKind("", "Node")),
+    "a deletion": review_body(None, old=pod(spread()), operation="DELETE"),
+    "a subresource": review_body(pod(spread()), subResource="resize"),
+    "a subresource of another shape": review_body({"spec": 1}, kind=POD, subResource="scale"),
+    "a connection": review_body({"spec": 1}, kind=POD, operation="CONNECT"),
+}
+
+
+@pytest.mark.parametrize("body", UNTOUCHED_BODIES.values(), ids=UNTOUCHED_BODIES.keys())
+def test_of_what_does_not_concern_us_no_more_is_read_than_its_name(body: bytes) -> None:
+    asked = decode(body)
+
+    assert (asked.uid, asked.namespace, asked.name) == (UID, NAMESPACE, "web-1")
+    assert asked.path is None
+    assert (asked.template, asked.old, asked.metadata) == (None, None, None)
+    assert judge(asked, Hook.MUTATE, policy(), facts()) is UNTOUCHED
+
+
+@pytest.mark.parametrize("obj", [pod(), {**pod(), "spec": []}], ids=["readable", "unreadable"])
+def test_null_members_are_empty(obj: Json) -> None:
+    body = review_body(obj, kind=POD, operation=None, namespace=None, name=None, subResource=None)
+
+    asked = decode(body)
+
+    named = (asked.operation, asked.namespace, asked.name, asked.sub_resource)
+    assert named == ("", "", "", "")
+
+
+OF_POD = b'"kind":{"group":"","version":"v1","kind":"Pod"},'
+
+
+def test_a_custom_kind_without_a_name_is_shown_by_its_prefix() -> None:
+    obj = {**deployment(), "metadata": {"generateName": "web-"}}
+
+    asked = decode(review_body(obj, kind=ROLLOUT, name=None), TEMPLATES)
+
+    assert asked.shown_name == "web-"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        review_body(pod()).replace(
+            b'"kind":{"group":"","version":"v1","kind":"Pod"}', b'"kind":null'
+        ),
+        review_body(pod()).replace(b'"kind":{"group":"","version":"v1","kind":"Pod"},', b""),
+    ],
+    ids=["null", "absent"],
+)
+def test_a_review_without_a_kind_concerns_nobody(body: bytes) -> None:
+    assert decode(body).kind == GroupKind("", "")
+
+
+def test_a_custom_kind_on_a_built_in_path_is_read() -> None:
+    asked = decode(review_body(deployment(spread()), kind=ROLLOUT), TEMPLATES)
+
+    assert asked.kind == ROLLOUT
+    assert asked.template == template(deployment(spread()))
+    assert not asked.built_in
+
+
+def nested(inner: Any) -> Json:
+    return {"metadata": {"name": "web"}, "spec": {"pod": {"template": inner}}}
+
+
+def test_a_custom_kind_on_its_own_path_is_read() -> None:
+    obj, old = nested(pod(spread())), nested(pod())
+
+    asked = decode(review_body(obj, old=old, kind=CLONE_SET), TEMPLATES)
+
+    assert asked.template == msgspec.convert(pod(spread()), PodTemplate)
+    assert asked.old == msgspec.convert(pod(), PodTemplate)
+    assert asked.metadata is not None
+    assert asked.metadata.name == "web"
+    assert asked.path == ("spec", "pod", "template")
+
+
+BAD_SPEC = {"spec": {"topologySpreadConstraints": [{"maxSkew": "1"}]}}
+PROBLEM = "Expected int, got str - at $.spec.topologySpreadConstraints[0].maxSkew"
+
+CUSTOM: dict[str, tuple[Any, Any, str, bool]] = {
+    "a wrong type in the template": (nested(BAD_SPEC), nested(pod()), PROBLEM, False),
+    "a wrong type in both": (nested(BAD_SPEC), nested(BAD_SPEC), PROBLEM, True),
+    "a wrong type in the old one": (nested(pod()), nested(BAD_SPEC), "", True),
+    "a wrong type on the way": ({"spec": {"pod": []}}, None, "Expected object, got array", False),
+    "wrong metadata": ({"metadata": 1}, None, "Expected object, got int - at $.metadata", False),
+    "nothing at all": (None, None, "", False),
+}
+
+
+@pytest.mark.parametrize(
+    ("obj", "old", "unreadable", "old_unreadable"), CUSTOM.values(), ids=CUSTOM.keys()
+)
+def test_of_a_custom_kind_is_told(
+    obj: Any, old: Any, unreadable: str, old_unreadable: bool
+) -> None:
+    body = review_body(obj, old=old, kind=CLONE_SET, operation="UPDATE")
+
+    asked = decode(body, TEMPLATES)
+
+    assert asked.unreadable == unreadable
+    assert asked.old_unreadable is (old_unreadable if obj is not None else False)
+
+
+ON_THE_WAY: dict[str, tuple[bytes, tuple[str, ...], PodTemplate | None]] = {
+    "no object": (b"null", (), None),
+    "no object, with a path": (b"null", ("spec",), None),
+    "a missing member": (b'{"spec":{}}', ("spec", "template"), None),
+    "a null on the way": (b'{"spec":null}', ("spec", "template"), None),
+    "a null at the end": (b'{"spec":null}', ("spec",), None),
+    "an empty template": (b'{"spec":{}}', ("spec",), PodTemplate()),
+}
+
+
+@pytest.mark.parametrize(("obj", "path", "found"), ON_THE_WAY.values(), ids=ON_THE_WAY.keys())
+def test_the_template_is_found_along_its_path(
+    obj: bytes, path: tuple[str, ...], found: PodTemplate | None
+) -> None:
+    assert template_in(msgspec.Raw(obj), path) == found
+
+
+GOOD = review_body(pod())
+NO_UID = "request.uid is missing, or not of 1 to 128 letters, digits, '-._:'"
+
+REFUSED: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "the body is no JSON: Input data was truncated"),
+    "no JSON": (b"x", "the body is no JSON: JSON is malformed: invalid character (byte 0)"),
+    "no UTF-8": (b'"\xff"', "the body is no JSON: not valid UTF-8"),
+    "no UTF-8 in what is passed over": (
+        GOOD.replace(b'"web-1"', b'"web-1","x":"\xff"'),
+        "the body is no JSON: not valid UTF-8",
+    ),
+    "a deep nest": (
+        GOOD.replace(b'"spec":{}', b'"spec":{"x":' + b"[" * 5000 + b"]" * 5000 + b"}"),
+        "the body is no JSON: nested too deeply",
+    ),
+    "a deep nest beside a wrong type": (
+        GOOD.replace(b'"spec":{}', b'"spec":[],"x":' + b"[" * 5000 + b"]" * 5000),
+        "the body is no AdmissionReview: nested too deeply",
+    ),
+    "an array": (b"[]", "the body is no AdmissionReview: Expected object, got array"),
+    "another kind": (
+        GOOD.replace(b'"AdmissionReview"', b'"Pod"'),
+        "the body is no AdmissionReview",
+    ),
+    "another version": (
+        GOOD.replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
+        "the AdmissionReview is not of admission.k8s.io/v1, the only version served",
+    ),
+    "no request": (
+        b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
+        "the AdmissionReview has no request",
+    ),
+    "no request, beside a wrong type": (
+        b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"object":1}}',
+        NO_UID,
+    ),
+    "no uid": (review_body(pod(), uid=None), NO_UID),
+    "an uid with a line break": (review_body(pod(), uid="a\nb"), NO_UID),
+    "an uid of 129 characters": (review_body(pod(), uid="a" * 129), NO_UID),
+    "a wrong type in a built-in kind": (
+        review_body({**pod(), **BAD_SPEC}),
+        f"the object cannot be read: {PROBLEM}",
+    ),
+    "a wrong type in the envelope": (
+        review_body(pod(), namespace=1),
+        "the body is no AdmissionReview: Expected str, got int - at $.request.namespace",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "sentence"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_body_is_refused(body: bytes, sentence: str) -> None:
+    with pytest.raises(ReviewError) as raised:
+        decode(body)
+
+    assert str(raised.value) == sentence
+    assert raised.value.status == 400
+
+
+@given(
+    st.integers(0, len(GOOD) - 1),
+    st.integers(0, 40),
+    st.binary(max_size=4) | st.sampled_from([b"null", b"[]", b"{", b'"\\ud800"', b"\\", b"1e999"]),
+    st.sampled_from([BUILT_IN, {**BUILT_IN, POD: ("spec",)}]),
+)
+def test_whatever_is_written_into_a_body_it_is_read_or_refused(
+    place: int, length: int, written: bytes, templates: dict[GroupKind, tuple[str, ...]]
+) -> None:
+    body = GOOD[:place] + written + GOOD[place + length :]
+
+    with suppress(ReviewError):
+        assert isinstance(decode(body, templates), AdmissionRequest)
+
+
+@given(strategies.pods)
+def test_any_pod_is_read_as_itself(obj: Json) -> None:
+    assert decode(review_body(obj)).template == template(obj)
+
+
+@given(strategies.pods)
+def test_both_ways_of_reading_read_the_same(obj: Json) -> None:
+    """A custom kind goes the closer way, if its path is none of a built-in kind."""
+    held = {"spec": {"pod": {"template": obj}}}
+
+    assert decode(review_body(held, kind=CLONE_SET), TEMPLATES).template == msgspec.convert(
+        obj, PodTemplate
+    )
+
+
+def answered(asked: AdmissionRequest, verdict: Verdict) -> Json:
+    body: Json = json.loads(encode(asked, verdict))
+    assert (body.pop("apiVersion"), body.pop("kind")) == ("admission.k8s.io/v1", "AdmissionReview")
+    response: Json = body.pop("response")
+    assert body == {}
+    assert response.pop("uid") == UID
+    return response
+
+
+def given_by(obj: Json, obeyed: Policy) -> tuple[AdmissionRequest, Verdict]:
+    asked = request(obj)
+    return asked, judge(asked, Hook.MUTATE, obeyed, facts(app="web"))
+
+
+@pytest.mark.parametrize("verdict", [UNTOUCHED, Verdict()], ids=["untouched", "equal to it"])
+def test_a_plain_answer_allows_and_says_nothing(verdict: Verdict) -> None:
+    assert answered(request(pod()), verdict) == {"allowed": True}
+
+
+def test_a_patch_is_written_as_base64_of_json() -> None:
+    response = answered(*given_by(pod(), policy(profile())))
+
+    steps = json.loads(base64.b64decode(response.pop("patch"), validate=True))
+    assert [step["op"] for step in steps] == ["add", "add"]
+    assert response == {
+        "allowed": True,
+        "patchType": "JSONPatch",
+        "auditAnnotations": {"profile": "cluster", "injected": f"{ZONE},{HOSTNAME}"},
+    }
+
+
+def test_a_denial_has_a_status_with_causes() -> None:
+    response = answered(*given_by(deployment(spread(maxSkew=0)), policy()))
+
+    at = "spec.template.spec.topologySpreadConstraints[0].maxSkew"
+    said = "Invalid value: 0: must be greater than zero"
+    read_on = "(TSC001; to read more: evenspread validate --explain TSC001)"
+    assert response == {
+        "allowed": False,
+        "auditAnnotations": {"denied": "TSC001"},
+        "status": {
+            "status": "Failure",
+            "code": 422,
+            "reason": "Invalid",
+            "message": f'Deployment.apps "web" is invalid: {at}: {said} {read_on}',
+            "details": {
+                "name": "web",
+                "group": "apps",
+                "kind": "Deployment",
+                "causes": [{"reason": "FieldValueInvalid", "message": said, "field": at}],
+            },
+        },
+    }
+
+
+def test_an_unreadable_object_is_a_bad_request_without_causes() -> None:
+    asked = decode(review_body(nested(BAD_SPEC), kind=CLONE_SET, name="web"), TEMPLATES)
+
+    response = answered(asked, judge(asked, Hook.VALIDATE, policy(), facts()))
+
+    assert response["status"] == {
+        "status": "Failure",
+        "code": 400,
+        "reason": "BadRequest",
+        "message": f'Sidecar.apps.kruise.io "web" cannot be read: {PROBLEM}',
+        "details": {"name": "web", "group": "apps.kruise.io", "kind": "Sidecar"},
+    }
+
+
+def test_a_dropped_field_is_a_warning_and_a_note() -> None:
+    obeyed = policy(gates=gates(MinDomainsInPodTopologySpread=False))
+
+    response = answered(*given_by(pod(spread(minDomains=1)), obeyed))
+
+    assert len(response["warnings"]) == 1
+    assert response["auditAnnotations"] == {"dropped": "MinDomainsInPodTopologySpread"}
+
+
+NOTED: dict[str, tuple[Json, Policy, dict[str, str]]] = {
+    "nothing of an ordinary pod": (pod(spread()), policy(profile()), {}),
+    "what would be denied": (
+        pod(spread(maxSkew=0, topologyKey="")),
+        policy(mode=Mode.RECOMMEND),
+        {"denied": "TSC001,TSC002"},
+    ),
+    "what would be injected": (
+        pod(),
+        policy(profile(), mode=Mode.RECOMMEND),
+        {"profile": "cluster", "injected": f"{ZONE},{HOSTNAME}"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("obj", "obeyed", "notes"), NOTED.values(), ids=NOTED.keys())
+def test_the_audit_log_notes(obj: Json, obeyed: Policy, notes: dict[str, str]) -> None:
+    _, verdict = given_by(obj, obeyed)
+
+    assert audit_annotations(verdict) == notes
+
+
+def test_the_audit_log_does_not_note_what_an_update_left_as_it_was() -> None:
+    bad = deployment(spread(maxSkew=0))
+    asked = decode(review_body(bad, old=bad, kind=ROLLOUT), TEMPLATES)
+
+    verdict = judge(asked, Hook.VALIDATE, policy(), facts())
+
+    assert verdict.findings
+    assert audit_annotations(verdict) == {}
