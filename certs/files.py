@@ -13,7 +13,7 @@ from cryptography import x509
 
 from certs.errors import PairError
 from certs.pem import Bundle, read_certificates
-from certs.polling import INTERVAL_S, Found, PollingSource
+from certs.polling import INTERVAL_S, Found, PollingSource, Trusts, nobody_asked
 from certs.serving import LiveContext
 from certs.source import Outside
 
@@ -21,13 +21,19 @@ _TRIES = 2  # reads in a row: a symlink may be swapped between certificate and k
 
 
 def file_source(
-    folder: Path, live: LiveContext, outside: Outside, *, interval: float = INTERVAL_S
+    folder: Path,
+    live: LiveContext,
+    outside: Outside,
+    *,
+    interval: float = INTERVAL_S,
+    trusts: Trusts = nobody_asked,
 ) -> PollingSource:
     """
     Serve the pair of a folder: ``tls.crt`` (leaf first), ``tls.key`` and, if there, ``ca.crt``.
 
     Args:
         interval: Seconds between two reads.
+        trusts: Tells whether the webhook configurations trust the pair; ``Published.trusts``.
     """
 
     def find(now: datetime) -> Found:
@@ -35,7 +41,7 @@ def file_source(
         pair.check_time(now, where=str(folder))
         return Found(pair=pair, authorities=read_authorities(folder, pair))
 
-    return PollingSource(find, live, outside, interval=interval)
+    return PollingSource(find, live, outside, interval=interval, trusts=trusts)
 
 
 def read_pair(folder: Path) -> Bundle:

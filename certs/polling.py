@@ -4,13 +4,13 @@ Serve a pair that stands somewhere else, and look there again and again.
 A pair that cannot be used never takes the place of one that can.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from cryptography import x509
 
-from certs.errors import CertError
+from certs.errors import CertError, StoreError
 from certs.pem import Bundle, describe
 from certs.serving import LiveContext
 from certs.source import Notice, Outside, Status, Subject
@@ -37,22 +37,39 @@ Find = Callable[[datetime], Found]
 """Finds the pair that is good at that time, or raises a ``CertError``."""
 
 
+Trusts = Callable[[Bundle], Awaitable[bool | None]]
+"""Tells whether clients trust a pair; None: not known. It may raise a ``StoreError``."""
+
+
+async def nobody_asked(_pair: Bundle) -> bool | None:
+    """Know nothing of clients."""
+    return None
+
+
 class PollingSource:
     """The newest good pair that ``find`` has found, as a ``CertificateSource``."""
 
     def __init__(
-        self, find: Find, live: LiveContext, outside: Outside, *, interval: float = INTERVAL_S
+        self,
+        find: Find,
+        live: LiveContext,
+        outside: Outside,
+        *,
+        interval: float = INTERVAL_S,
+        trusts: Trusts = nobody_asked,
     ) -> None:
         """
         Remember where to look, and where to put what is found.
 
         Args:
             interval: Seconds between two looks.
+            trusts: Asked after each look; its answer changes ``status.in_sync``, nothing else.
         """
         self._find = find
         self._live = live
         self._outside = outside
         self._interval = interval
+        self._trusts = trusts
         self._status = Status()
 
     @property
@@ -72,6 +89,7 @@ class PollingSource:
     async def run(self) -> None:
         """Look every ``interval`` seconds."""
         while True:
+            await self.compare()
             await self._outside.sleep(self._interval)
             self.look()
 
@@ -82,13 +100,31 @@ class PollingSource:
         except CertError as error:
             self._complain(str(error))
 
+    async def compare(self) -> None:
+        """Ask whether what is served is trusted; if not, that is for others to put right."""
+        assert self._live.served is not None
+        try:
+            in_sync = await self._trusts(self._live.served)
+        except StoreError:
+            in_sync = None
+        if in_sync is False and self._status.in_sync is not False:
+            text = "caBundle does not lead to what is served; put its authority there"
+            self._outside.report(Notice(subject=Subject.CA_BUNDLE, ok=False, text=text))
+        self._status = replace(self._status, in_sync=in_sync)
+
     def _refresh(self) -> None:
         found = self._find(self._outside.clock())
         if found.pair != self._live.served:
             self._live.swap(found.pair)
             text = f"serving {describe(found.pair.leaf)}"
             self._outside.report(Notice(subject=Subject.LEAF, ok=True, text=text))
-        self._status = Status(leaf=found.pair.leaf, authorities=found.authorities, ready=True)
+        self._status = replace(
+            self._status,
+            leaf=found.pair.leaf,
+            authorities=found.authorities,
+            problem="",
+            ready=True,
+        )
 
     def _complain(self, problem: str) -> None:
         if problem == self._status.problem:

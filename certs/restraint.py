@@ -17,7 +17,7 @@ class Restraint:
     Doubles the pause between repairs of the same thing, from 1 s to ``LONGEST``.
 
     Attributes:
-        repairs: How many there were, one soon after the other.
+        repairs: How many there were, each soon after the one before.
     """
 
     repairs: int = 0
@@ -26,18 +26,20 @@ class Restraint:
 
     def allows(self, wanted: object, now: datetime) -> bool:
         """
-        Tell whether a repair may be made now; if so, it is counted.
+        Tell whether a repair may be made now.
 
         Args:
             wanted: How things should be; if it differs from last time, this is no fight.
         """
-        since = None if self._last is None else now - self._last
-        if since is None or wanted != self._wanted or since >= QUIET + 2 * self._pause:
-            self.repairs = 0
-        elif timedelta(0) <= since < self._pause:
-            return False
-        self.repairs, self._wanted, self._last = self.repairs + 1, wanted, now
-        return True
+        if self._last is None or wanted != self._wanted:
+            return True
+        return not timedelta(0) <= now - self._last < self._pause
+
+    def count(self, wanted: object, now: datetime) -> None:
+        """Remember a repair that was made."""
+        quiet = self._last is None or now - self._last >= QUIET + 2 * self._pause
+        self.repairs = 1 if quiet or wanted != self._wanted else self.repairs + 1
+        self._wanted, self._last = wanted, now
 
     @property
     def _pause(self) -> timedelta:

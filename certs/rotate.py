@@ -23,6 +23,9 @@ from certs.trust import Trust, validity
 LONGEST_PAUSE_S = 30.0
 """Between two tries while the API server does not answer; it costs one call each."""
 
+_A_FIGHT = 3  # repairs in a row: one is a mishap, and two may be a rollback
+_A_REFUSAL = 10  # conflicts in a row: more than replicas that get into each other's way
+
 
 def nearest(now: datetime, second: datetime | None) -> datetime:
     """Choose the moment of a second that is nearest to ours: a Date header tells no more."""
@@ -59,6 +62,7 @@ class SelfSource:
     _leaf: Leaf | None = field(default=None, init=False)
     _absent: tuple[str, ...] = field(default=(), init=False)
     _failures: int = field(default=0, init=False)
+    _conflicts: int = field(default=0, init=False)
     _restraint: Restraint = field(default_factory=Restraint, init=False)
 
     @property
@@ -85,13 +89,18 @@ class SelfSource:
         """
         try:
             acted = await self._step()
-        except ConflictError:
-            # Somebody else was faster; most often with the same step.
-            return self.outside.dice() * self._poll_s
+        except ConflictError as error:
+            # Somebody else was faster, most often with the same step; unless this never ends, as
+            # with a Secret that was made immutable.
+            self._conflicts += 1
+            if self._conflicts < _A_REFUSAL:
+                return self.outside.dice() * self._poll_s
+            self._complain(Subject.CA, f"{error}; or it refuses the change")
+            return self._back_off()
         except CertError as error:
             self._complain(Subject.LEAF if isinstance(error, PairError) else Subject.CA, str(error))
             return self._back_off()
-        self._failures = 0
+        self._failures = self._conflicts = 0
         return 0.0 if acted else self._poll_s
 
     def _back_off(self) -> float:
@@ -166,9 +175,9 @@ class SelfSource:
     async def _inject(self, situation: Situation, published: Published, trust: Trust) -> bool:
         wanted = frozenset(one.name for one in trust.authorities)
         if not self._restraint.allows(wanted, situation.now):
-            count = self._restraint.repairs
-            problem = f"caBundle was put right {count} times, and somebody undoes it"
-            self._complain(Subject.CA_BUNDLE, f"{problem}; find out who writes it")
+            if self._restraint.repairs >= _A_FIGHT:
+                problem = "caBundle is put right again and again, and somebody undoes it"
+                self._complain(Subject.CA_BUNDLE, f"{problem}; find out who else writes it")
             return False
         assert self.live.served is not None
         await self.probe(self.live.served)
@@ -176,6 +185,7 @@ class SelfSource:
         alive = [trust.certificates[one.name] for one in situation.alive]
         expired_at = situation.now - self.lifetimes.overlap
         await self.hooks.write(published, alive, leaving, expired_at=expired_at)
+        self._restraint.count(wanted, situation.now)
         self._report(Subject.CA_BUNDLE, f"wrote {len(alive)} authorities into caBundle")
         return True
 

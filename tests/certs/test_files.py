@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from certs.errors import PairError
+from certs.errors import PairError, StoreError
 from certs.files import file_source
 from certs.pem import Bundle, write_certificates
 from certs.serving import LiveContext
@@ -275,4 +275,41 @@ async def test_a_symlink_that_is_swapped_between_two_reads_is_read_again(
     thread.join()
 
     assert live.served == SECOND
+    assert world.complaints == []
+
+
+async def test_bundles_that_trust_it_or_not_are_told_and_change_nothing(
+    folder: Path, live: LiveContext, world: World
+) -> None:
+    answers: list[bool | None] = [True, False, False, None, False]
+    told = []
+
+    async def trusts(pair: Bundle) -> bool | None:
+        assert pair == FIRST
+        return answers.pop(0)
+
+    source = file_source(folder, live, world.outside, trusts=trusts)
+    await source.start()
+    while answers:
+        await source.compare()
+        source.look()
+        told.append(source.status.in_sync)
+
+    assert told == [True, False, False, None, False]
+    assert source.status.ready
+    assert len(world.complaints) == 2
+
+
+async def test_an_api_server_that_is_away_leaves_it_open_who_trusts_it(
+    folder: Path, live: LiveContext, world: World
+) -> None:
+    async def trusts(_pair: Bundle) -> bool | None:
+        raise StoreError("hooks", "no answer")
+
+    source = file_source(folder, live, world.outside, trusts=trusts)
+    await source.start()
+    await source.compare()
+
+    assert source.status.in_sync is None
+    assert source.status.ready
     assert world.complaints == []

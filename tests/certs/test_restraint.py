@@ -1,4 +1,4 @@
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,14 @@ SECOND = timedelta(seconds=1)
 
 def repairs(restraint: Restraint, *, every: timedelta, times: int) -> list[int]:
     """Tell which of the wishes for a repair were granted, in units of ``every``."""
-    return [n for n in range(times) if restraint.allows("this", NOW + n * every)]
+    return [n for n in range(times) if repair(restraint, NOW + n * every)]
+
+
+def repair(restraint: Restraint, now: datetime, wanted: str = "this") -> bool:
+    allowed = restraint.allows(wanted, now)
+    if allowed:
+        restraint.count(wanted, now)
+    return allowed
 
 
 def test_a_fight_is_fought_with_pauses_that_double() -> None:
@@ -29,8 +36,8 @@ def test_after_a_quiet_time_the_next_repair_is_immediate() -> None:
     repairs(restraint, every=SECOND, times=10)
     later = NOW + 10 * SECOND + QUIET + 2 * 8 * SECOND
 
-    assert restraint.allows("this", later)
-    assert restraint.allows("this", later + SECOND)
+    assert repair(restraint, later)
+    assert repair(restraint, later + SECOND)
     assert restraint.repairs == 2
 
 
@@ -38,14 +45,21 @@ def test_another_wish_is_no_fight() -> None:
     restraint = Restraint()
     repairs(restraint, every=SECOND, times=100)
 
-    assert restraint.allows("that", NOW + 100 * SECOND)
+    assert repair(restraint, NOW + 100 * SECOND, "that")
+    assert restraint.repairs == 1
 
 
 def test_a_clock_that_goes_back_does_not_forbid_for_ever() -> None:
     restraint = Restraint()
     repairs(restraint, every=SECOND, times=100)
 
-    assert restraint.allows("this", NOW - timedelta(days=300))
+    assert repair(restraint, NOW - timedelta(days=300))
+
+
+def test_a_repair_that_failed_does_not_count() -> None:
+    restraint = Restraint()
+
+    assert all(restraint.allows("this", NOW) for _ in range(10))
 
 
 @given(st.lists(st.integers(0, 30), max_size=200))
@@ -54,7 +68,7 @@ def test_the_longer_a_fight_the_rarer_the_repairs(waits: list[int]) -> None:
 
     for wait in waits:
         now += wait * SECOND
-        if restraint.allows("this", now):
+        if repair(restraint, now):
             granted.append(now)
 
     spent = sum(waits)

@@ -496,6 +496,19 @@ async def test_while_the_api_server_is_away_the_leaf_is_served_and_asked_for_rar
     assert await source.tend() == 3
 
 
+async def test_what_is_refused_for_ever_is_reported(fleet: Fleet) -> None:
+    fleet.cluster.faults.append(lambda method, _path: 422 if method == "PATCH" else None)
+    source = fleet.add()
+
+    pauses = [await source.tend() for _ in range(20)]
+
+    assert min(pauses) > 0
+    assert pauses[-1] == 0.75 * LONGEST_PAUSE_S
+    assert fleet.world.complaints == [
+        "Secret ns/ca: was changed by somebody else, read it again; or it refuses the change"
+    ]
+
+
 async def test_a_start_waits_for_the_api_server(fleet: Fleet) -> None:
     answers = iter([500, 403, 500, 404])
     fleet.cluster.faults.append(
