@@ -14,8 +14,9 @@ Everything evenspread raises on purpose, sorted by whose fault it is.
         * ``ApiError`` - the API server gave no answer, or not the one that was asked for; try again
             * ``ExpiredError`` - it forgot our resource version; list again
 
-An object that breaks a rule is not an error: it is a ``Deny`` (see ``webhook.policy.verdict``).
-Each error holds data; its sentence is made in ``__str__``.
+An object that breaks a rule is not an error: its verdict is a denial (``webhook.policy.verdict``).
+Each error holds data; its sentence is made in ``__str__``. ``args`` are what an error is made of, so
+that it can be sent to another process.
 """
 
 from collections.abc import Sequence
@@ -57,6 +58,7 @@ class GateError(ConfigError):
     def __init__(self, gate: str, problem: str, known: Sequence[str] = ()) -> None:
         """Name the gate, the problem, and the gates there are."""
         super().__init__(problem)
+        self.args = (gate, problem, known)
         self.gate = str(gate)
         self.known = tuple(known)
 
@@ -77,6 +79,7 @@ class VersionError(ConfigError):
     def __init__(self, text: str) -> None:
         """Keep the text that is no version."""
         super().__init__(f"{text!r} is no Kubernetes version: write 1.16 or later, as in 1.33")
+        self.args = (text,)
         self.text = text
 
 
@@ -91,6 +94,7 @@ class MistakesError(ConfigError):
     def __init__(self, errors: Sequence[ConfigError]) -> None:
         """Keep the mistakes together."""
         super().__init__(f"{len(errors)} mistakes")
+        self.args = (errors,)
         self.errors = tuple(errors)
 
     def __str__(self) -> str:
@@ -147,6 +151,7 @@ class NotSyncedError(OverloadError):
     def __init__(self, kind: str) -> None:
         """Name the kind."""
         super().__init__("not-synced")
+        self.args = (kind,)
         self.kind = kind
 
     def __str__(self) -> str:
