@@ -35,13 +35,16 @@ class Pace:
         """
         while True:
             async with self._turn:
-                until = self._clock() + self._slice_s
-                while True:
-                    try:
-                        next(work)
-                    except StopIteration as done:
-                        result: Result = done.value
-                        return result
-                    if self._clock() >= until:
-                        break
-            await asyncio.sleep(0)
+                try:
+                    self._slice(work)
+                except StopIteration as done:
+                    result: Result = done.value
+                    return result
+                finally:
+                    await asyncio.sleep(0)  # before the turn is another's
+
+    def _slice(self, work: Generator[None, None, object]) -> None:
+        until = self._clock() + self._slice_s
+        next(work)
+        while self._clock() < until:
+            next(work)

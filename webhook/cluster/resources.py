@@ -70,6 +70,8 @@ class Resource(NamedTuple):
 _CORE = "/api/v1"
 _APPS = "/apis/apps/v1"
 
+_decode_object = msgspec.json.Decoder(wire.Object).decode
+
 NAMESPACES = Place(_CORE, "namespaces")
 
 
@@ -103,24 +105,20 @@ def custom_decoder(path: TemplatePath) -> Decode:
     Args:
         path: Member names from the object to its label selector, at least one.
     """
-    inner: Any = LabelSelector | None
-    for step in reversed(path[1:]):
-        inner = _level(step, inner) | None
-    metadata = ("metadata", wire.Metadata | None, None)
-    whole = msgspec.defstruct(
-        "Whole", [metadata, ("inner", inner, None)], rename={"inner": path[0]}, frozen=True
-    )
-    decode = msgspec.json.Decoder(whole).decode
+    level: Any = LabelSelector | None
+    for step in reversed(path):
+        level = _around(step, level) | None
+    decode_levels = msgspec.json.Decoder(level).decode
 
-    def read(data: bytes | msgspec.Raw) -> wire.CustomController:
-        found: Any = decode(data)
-        selector = found
+    def decode(data: bytes | msgspec.Raw) -> wire.CustomController:
+        inner: Any = decode_levels(data)
         for _ in path:
-            selector = selector and selector.inner
-        return wire.CustomController(found.metadata, selector)
+            inner = inner and inner.inner
+        return wire.CustomController(_decode_object(data).metadata, inner)
 
-    return read
+    return decode
 
 
-def _level(step: str, inner: Any) -> Any:
+def _around(step: str, inner: Any) -> Any:
+    """Make the struct of an object of which only one member counts."""
     return msgspec.defstruct("Level", [("inner", inner, None)], rename={"inner": step}, frozen=True)

@@ -1,0 +1,76 @@
+from typing import Any
+
+import msgspec
+import pytest
+
+from webhook.cluster.lookup import Cluster
+from webhook.cluster.resources import Place, custom_decoder, resources
+from webhook.config.kinds import OwnerSelector
+from webhook.policy.model import GroupKind, LabelSelector
+from webhook.policy.workloads import TemplatePath
+
+APP = {"matchLabels": {"app": "a"}}
+SELECTOR = LabelSelector({"app": "a"})
+METADATA = {"name": "a", "namespace": "shop"}
+
+CUSTOM: dict[str, tuple[TemplatePath, Any, LabelSelector | None]] = {
+    "where it mostly is": (("spec", "selector"), {"spec": {"selector": APP}}, SELECTOR),
+    "at the top": (("selector",), {"selector": APP}, SELECTOR),
+    "deep down": (("spec", "a", "b", "c"), {"spec": {"a": {"b": {"c": APP}}}}, SELECTOR),
+    "a member that is no identifier": (
+        ("spec", "pod-selector"),
+        {"spec": {"pod-selector": APP}},
+        SELECTOR,
+    ),
+    "a member called like another": (("metadata", "inner"), {}, None),
+    "null on the way": (("spec", "selector"), {"spec": None}, None),
+    "null at the end": (("spec", "selector"), {"spec": {"selector": None}}, None),
+    "nothing": (("spec", "selector"), {}, None),
+    "empty": (("spec", "selector"), {"spec": {"selector": {}}}, LabelSelector()),
+}
+
+
+@pytest.mark.parametrize(("path", "value", "selector"), CUSTOM.values(), ids=CUSTOM.keys())
+def test_a_custom_kind_has_its_selector_where_its_owner_says(
+    path: TemplatePath, value: Any, selector: LabelSelector | None
+) -> None:
+    found = custom_decoder(path)(msgspec.json.encode({"metadata": METADATA, **value}))
+
+    assert (found.namespace, found.name, found.selector) == ("shop", "a", selector)
+
+
+@pytest.mark.parametrize("selector", [7, "app=a", {"matchLabels": [1]}, {"matchLabels": {"a": 1}}])
+def test_what_is_no_selector_is_refused(selector: Any) -> None:
+    decode = custom_decoder(("spec", "selector"))
+
+    with pytest.raises(msgspec.ValidationError):
+        decode(msgspec.json.encode({"metadata": METADATA, "spec": {"selector": selector}}))
+
+
+def test_paths_are_those_of_the_api() -> None:
+    place = Place("/apis/apps/v1", "replicasets")
+
+    assert place.collection == "/apis/apps/v1/replicasets"
+    assert place.item("shop", "web-1") == "/apis/apps/v1/namespaces/shop/replicasets/web-1"
+    assert Place("/api/v1", "namespaces").item("", "shop") == "/api/v1/namespaces/shop"
+
+
+def test_a_name_is_never_a_path() -> None:
+    assert Place("/api/v1", "pods").item("a/b", "../c") == "/api/v1/namespaces/a%2Fb/pods/..%2Fc"
+
+
+def test_every_store_of_a_cluster_has_its_resource() -> None:
+    custom = GroupKind("example.io", "Shop")
+    cluster = Cluster([OwnerSelector(custom, ("spec", "selector"))])
+
+    stores = {resource.kind: resource.store for resource in resources(cluster)}
+
+    assert stores == {
+        "Namespace": cluster.namespace_store,
+        "Node": cluster.node_store,
+        "Service": cluster.service_store,
+        "ReplicationController": cluster.owner_stores["v1", "ReplicationController"],
+        "ReplicaSet": cluster.owner_stores["apps/v1", "ReplicaSet"],
+        "StatefulSet": cluster.owner_stores["apps/v1", "StatefulSet"],
+        "Shop.example.io": cluster.custom_stores[custom],
+    }
