@@ -43,10 +43,15 @@ class Stop:
 
     def take(self, number: signal.Signals) -> None:
         """Act on a signal."""
-        if self._asked.is_set():
+        if self.asked:
             self._exit_now(SIGNALED + number)
         self.patient = number is signal.SIGTERM
         self._asked.set()
+
+    @property
+    def asked(self) -> bool:
+        """Whether a signal has come."""
+        return self._asked.is_set()
 
     async def wait(self) -> None:
         """Wait for the first signal."""

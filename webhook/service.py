@@ -10,9 +10,10 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from socket import socket
@@ -109,20 +110,33 @@ async def serve(
     with _logging(settings) as log:
         parts = await _build(settings, limits, log)
         stop.listen()
-        async with asyncio.TaskGroup() as group:
-            background = [group.create_task(each) for each in parts.background]
-            async with parts.listening() as ready:
-                background.append(group.create_task(_welcome(ready, console, greet, log)))
-                await stop.wait()
-                parts.phase.name = STOPPING
-                log.info("stopping", patient=stop.patient)
-                parts.admission.draining = True
-                if stop.patient:
-                    admission = parts.admission
-                    await drain(lambda: admission.last_call, admission.clock, limits)
-            for task in background:
-                task.cancel()
+        with _bound(settings) as (callers, probes):
+            ready = Ready(
+                f"https://{_place(callers[0])}",
+                Path(settings.state) / "ca.crt",
+                f"http://{_place(probes[0])}",
+            )
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(each()) for each in parts.background]
+                async with listening(parts.health, probes), listening(parts.admission, callers):
+                    parts.phase.name = SERVING
+                    tasks.append(group.create_task(_welcome(ready, console, greet, log)))
+                    gc.freeze()  # what is there by now stays, and need not be looked at again
+                    await _until_left(parts, stop, log)
+                for task in tasks:
+                    task.cancel()
         log.info("stopped")
+
+
+async def _until_left(parts: "_Parts", stop: Stop, log: Log) -> None:
+    """Wait for a signal, then until the API servers have left, if they are waited for."""
+    await stop.wait()
+    log.info("stopping", patient=stop.patient)
+    parts.phase.name = STOPPING
+    admission = parts.admission
+    admission.draining = True
+    if stop.patient:
+        await drain(lambda: admission.last_call, admission.clock, admission.limits)
 
 
 class _Phase:
@@ -136,25 +150,12 @@ class _Phase:
 
 
 class _Parts(NamedTuple):
-    """Everything that was built, and where it will listen."""
+    """Everything that was built; ``background`` runs as long as it serves."""
 
     admission: Admission
     health: Health
     phase: _Phase
-    sockets: tuple[list[socket], list[socket]]
-    state: Path
-    background: tuple[Coroutine[None, None, None], ...]
-
-    @asynccontextmanager
-    async def listening(self) -> AsyncGenerator[Ready]:
-        """Serve; the health listener comes first and goes last."""
-        mine, probes = self.sockets
-        urls = f"https://{_place(mine[0])}", f"http://{_place(probes[0])}"
-        async with listening(self.health, probes), listening(self.admission, mine):
-            gc.collect()
-            gc.freeze()  # what is there by now stays, and need not be looked through again
-            self.phase.name = SERVING
-            yield Ready(urls[0], self.state / "ca.crt", urls[1])
+    background: tuple[Callable[[], Coroutine[None, None, None]], ...]
 
 
 async def _build(settings: Settings, limits: Limits, log: Log) -> _Parts:
@@ -177,18 +178,22 @@ async def _build(settings: Settings, limits: Limits, log: Log) -> _Parts:
     for sentence in configuration.notices:
         log.warning("configuration", says=sentence)
     checks = {"server": phase.check, "certificate": lambda: _condition(certificate)}
+    follower = Follower(asked, configuration, enforce, metrics, log)
     return _Parts(
         admission,
         Health(checks, metrics, limits),
         phase,
-        (bind(settings.address, settings.port), bind(settings.address, settings.health_port)),
-        Path(settings.state),
-        (
-            certificate.run(),
-            Follower(asked, configuration, enforce, metrics, log).run(),
-            _cut_stalled(admission, limits),
-        ),
+        (certificate.run, follower.run, partial(_cut_stalled, admission)),
     )
+
+
+@contextmanager
+def _bound(settings: Settings) -> Generator[tuple[list[socket], list[socket]]]:
+    """Take both ports, and give them back."""
+    with ExitStack() as taken:
+        callers = [taken.enter_context(each) for each in bind(settings.address, settings.port)]
+        probes = bind(settings.address, settings.health_port)
+        yield callers, [taken.enter_context(each) for each in probes]
 
 
 @contextmanager
@@ -270,9 +275,9 @@ def _sizes(cluster: Cluster) -> Iterator[tuple[str, int]]:
         yield str(custom), len(store)
 
 
-async def _cut_stalled(admission: Admission, limits: Limits) -> None:
+async def _cut_stalled(admission: Admission) -> None:
     while True:
-        await asyncio.sleep(limits.stalled_reply)
+        await asyncio.sleep(admission.limits.stalled_reply)
         admission.cut_stalled()
 
 

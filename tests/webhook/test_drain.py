@@ -1,8 +1,11 @@
-"""How long a server goes on after it was asked to stop."""
+"""After which signal a server stops, and how long it goes on."""
+
+import os
+import signal
 
 import pytest
 
-from webhook.drain import drain, time_to_wait
+from webhook.drain import Stop, drain, time_to_wait
 from webhook.limits import Limits
 
 LIMITS = Limits(drain_least=10, drain_quiet=5, drain_most=45)
@@ -53,3 +56,36 @@ async def test_drain(every: float, until: float, seconds: float) -> None:
     await drain(clock.last_call, lambda: clock.now, LIMITS, clock.sleep)
 
     assert clock.now == 1000.0 + seconds
+
+
+async def test_sigterm_waits_for_callers_and_a_second_signal_does_not() -> None:
+    codes: list[int] = []
+    stop = Stop(codes.append)
+
+    stop.take(signal.SIGTERM)
+    await stop.wait()
+    first = list(codes)
+    stop.take(signal.SIGTERM)
+
+    assert stop.patient
+    assert first == []
+    assert codes == [143]
+
+
+async def test_sigint_does_not_wait() -> None:
+    stop = Stop(lambda _code: None)
+
+    stop.take(signal.SIGINT)
+    await stop.wait()
+
+    assert not stop.patient
+
+
+async def test_signals_of_the_process_are_taken() -> None:
+    stop = Stop(lambda _code: None)
+    stop.listen()
+
+    os.kill(os.getpid(), signal.SIGTERM)
+    await stop.wait()
+
+    assert stop.patient
