@@ -15,7 +15,7 @@ Everything evenspread raises on purpose, sorted by whose fault it is.
             * ``ExpiredError`` - it forgot our resource version; list again
 
 An object that breaks a rule is not an error: its verdict is a denial (``webhook.policy.verdict``).
-Each error holds data; its sentence is made in ``__str__``. ``args`` are what an error is made of, so
+Each error holds data; its sentence is made in ``__str__``. ``args`` are what it is made of, so
 that it can be sent to another process.
 """
 
