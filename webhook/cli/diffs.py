@@ -46,6 +46,8 @@ def show_answer(asked: Asked, answered: Answered, hook: Hook, terminal: Terminal
 
 def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None:
     """Write what a patch changes in an object, as YAML; nothing if it changes nothing."""
+    if before == after:
+        return
     old, new = as_yaml(before).splitlines(), as_yaml(after).splitlines()
     for line in unified_diff(old, new, f"{subject} as sent", f"{subject} as patched", lineterm=""):
         terminal.line((line, _style(line)))
