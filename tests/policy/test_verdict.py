@@ -343,7 +343,10 @@ def test_a_pod_is_given_its_defaults_and_told_so() -> None:
     }
 
 
-INJECTED = applied(pod(), mutate(pod()))
+def injected_pod() -> Json:
+    return applied(pod(), mutate(pod()))
+
+
 OTHERS = spread(topologyKey="rack", whenUnsatisfiable="ScheduleAnyway")
 
 
@@ -358,13 +361,13 @@ def test_an_annotation_of_others_stays() -> None:
 
 
 def test_defaults_that_no_longer_apply_are_taken_back() -> None:
-    patched = after(INJECTED, known=FakeFacts())
+    patched = after(injected_pod(), known=FakeFacts())
 
     assert patched == {**pod(), "metadata": {**pod()["metadata"], "annotations": {}}}
 
 
 def test_defaults_that_no_longer_apply_are_taken_back_from_among_others() -> None:
-    mixed = copy.deepcopy(INJECTED)
+    mixed = injected_pod()
     mixed["spec"]["topologySpreadConstraints"].insert(1, OTHERS)
 
     assert listed(after(mixed)) == [OTHERS]
@@ -373,7 +376,7 @@ def test_defaults_that_no_longer_apply_are_taken_back_from_among_others() -> Non
 
 def test_defaults_are_computed_anew_after_the_labels_changed() -> None:
     known = replace_services({"app": "web"}, {"tier": "a"})
-    mixed = copy.deepcopy(INJECTED)
+    mixed = injected_pod()
     mixed["spec"]["topologySpreadConstraints"].insert(1, OTHERS)
     mixed["metadata"]["labels"]["tier"] = "a"
 
@@ -503,7 +506,7 @@ def test_after_the_labels_changed_only_ours_change(
 def test_what_another_webhook_adds_is_never_taken_for_ours(
     added: list[Any], place: int, labels: dict[str, str]
 ) -> None:
-    mixed = copy.deepcopy(INJECTED)
+    mixed = injected_pod()
     mixed["spec"]["topologySpreadConstraints"][place:place] = added
     mixed["metadata"]["labels"] = labels
 
@@ -511,7 +514,7 @@ def test_what_another_webhook_adds_is_never_taken_for_ours(
 
     if verdict.allowed:
         kept = listed(applied(mixed, verdict))
-        assert [each for each in kept if each not in listed(INJECTED)] == added
+        assert [each for each in kept if each not in listed(injected_pod())] == added
 
 
 @given(strategies.pods, strategies.pods, strategies.policies, st.booleans(), st.booleans())
