@@ -41,7 +41,7 @@ apiVersion: evenspread.io/v1alpha1
 kind: SpreadConfiguration
 profiles:
 - name: cluster
-  constraints:
+  defaultConstraints:
   - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}
 """
 
@@ -86,9 +86,11 @@ async def started(
             greet(told)
 
     serving = asyncio.create_task(serve(settings, lines.append, take, limits=limits, stop=stop))
-    serving.add_done_callback(lambda _: ready.done() or ready.cancel())
     async with asyncio.timeout(PATIENCE):
-        server = Started(await ready, stop)
+        while not ready.done():  # or it has failed
+            assert not serving.done(), serving.exception()
+            await asyncio.sleep(0)
+    server = Started(ready.result(), stop)
     server.lines = lines
     try:
         yield server
@@ -123,7 +125,7 @@ async def test_a_review_is_answered_with_facts_from_files(
     assert 'evenspread_cache_objects{kind="Service"} 1.0' in metrics
     assert 'evenspread_defaults_applied_total{profile="cluster"} 1.0' in metrics
     events = {line["event"]: line for line in logged(capsysbinary)}
-    assert "services.yaml:7" in events["unreadable"]["says"]
+    assert "services.yaml:9" in events["unreadable"]["says"]
     assert events["injected"]["keys"] == ["kubernetes.io/hostname"]
 
 
@@ -179,7 +181,7 @@ async def test_sigterm_turns_it_unready_and_lets_callers_finish(
 
 async def test_sigterm_under_load_loses_nothing(tmp_path: Path) -> None:
     sent = answered = 0
-    limits = Limits(drain_least=0.3, drain_quiet=0.1, drain_most=10)
+    limits = Limits(drain_least=0, drain_quiet=0.5, drain_most=10)
 
     async with started(settings_in(tmp_path), limits) as server:
 
