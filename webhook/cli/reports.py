@@ -16,6 +16,7 @@ from webhook.cli.catalogue import fix_of
 from webhook.documents import Document, Path, mistype
 from webhook.policy import apiserver
 from webhook.policy.apiserver import Request, list_path
+from webhook.policy.apiwarnings import Caution
 from webhook.policy.fieldgates import Drop
 from webhook.policy.fields import aggregate
 from webhook.policy.gates import Gates
@@ -130,11 +131,7 @@ def report_on(
         code=UNPROCESSABLE if answer.findings else CREATED,
         message=_invalid(kind, document.name, answer.findings),
         causes=tuple(causes(document, path, answer.findings)),
-        warnings=tuple(
-            Remark(each.text, field, each.rule, place.line(field), fix_of(each.rule))
-            for each in answer.warned
-            for field in (each.text.partition(": ")[0],)
-        ),
+        warnings=tuple(_warned(caution, place) for caution in answer.warned),
         dropped=tuple(_dropped(drop, place, gates) for drop in answer.drops),
     )
 
@@ -202,6 +199,11 @@ def _steps(field: str) -> Iterator[str | int]:
     while step := _step(field, position):
         yield step[1] if step[2] is None else int(step[2])
         position = step.end()
+
+
+def _warned(caution: Caution, place: _Places) -> Remark:
+    field = caution.text.partition(": ")[0]
+    return Remark(caution.text, field, caution.rule, place.line(field), fix_of(caution.rule))
 
 
 def _dropped(drop: Drop, place: _Places, gates: Gates) -> Remark:
