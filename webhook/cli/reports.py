@@ -122,7 +122,7 @@ def report_on(
     try:
         template = _template(document.value, path)
     except msgspec.ValidationError as error:
-        return mistyped(document, error)
+        return _mistyped(document, error)
     answer = apiserver.answer(Request(kind=kind, path=path, template=template), gates)
     place = _Places(document, path)
     return _report(
@@ -151,7 +151,7 @@ def causes(document: Document, path: TemplatePath, findings: list[Finding]) -> I
         yield Cause(reason, message, field, finding.rule, place.line(field), fix_of(finding.rule))
 
 
-def mistyped(document: Document, error: msgspec.ValidationError) -> Report:
+def _mistyped(document: Document, error: msgspec.ValidationError) -> Report:
     """Report a value of the wrong type: such an object is not even decoded."""
     found = mistype(error, document.value)
     field = _written(found.path) or document.kind
