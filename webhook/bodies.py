@@ -29,7 +29,7 @@ class Bodies:
             patience: Seconds that the caller is going to wait for its answer.
 
         Raises:
-            ReviewError: It is too large, too slow, or not framed as it says.
+            ReviewError: It is too large or too slow; one whose framing breaks never ends.
             OverloadError: All bodies together would be too large.
             ConnectionError: The client has gone.
         """
@@ -44,8 +44,6 @@ class Bodies:
                 await self._fill(body, content)
         except TimeoutError:
             raise ReviewError("the body did not come in time", 408) from None
-        except web.RequestPayloadError:
-            raise ReviewError("the body is not framed as HTTP/1.1 says") from None
         finally:
             self.held -= len(body)
         return bytes(body)

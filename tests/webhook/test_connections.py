@@ -79,6 +79,10 @@ def test_a_newcomer_to_a_table_of_two(
     assert gone == cut
 
 
+def test_a_table_of_none_takes_nobody() -> None:
+    assert not Connections[str](0, 90, lambda _: None).admit("a", 0)
+
+
 keys = st.sampled_from("abcdef")
 acts = st.lists(st.tuples(st.sampled_from(["admit", "prove", "forget"]), keys), max_size=60)
 

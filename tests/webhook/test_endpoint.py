@@ -4,13 +4,16 @@ import asyncio
 import socket
 import subprocess
 import sys
+from typing import ClassVar
 
 import pytest
 
-from tests.webhook.serving import call, review, serving, settled
-from webhook.endpoint import ParserError, bind, require_c_parser
+from tests.webhook.serving import PATIENCE, call, review, serving, settled
+from webhook.endpoint import ParserError, bind, listening, require_c_parser
 from webhook.errors import ConfigError
+from webhook.health import Health
 from webhook.limits import Limits
+from webhook.metrics import Metrics
 from webhook.policy.request import AdmissionRequest
 
 
@@ -59,6 +62,37 @@ def test_a_port_that_is_taken_is_named() -> None:
 def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"cannot listen on 192\.0\.2\.1 port 0: "):
         bind("192.0.2.1", 0)
+
+
+class Exhausted(socket.socket):
+    """A listening socket whose process has no file descriptor left, twice."""
+
+    errors: ClassVar = [OSError(24, "Too many open files"), ConnectionAbortedError()]
+
+    def accept(self) -> tuple[socket.socket, object]:
+        if self.errors:
+            raise self.errors.pop()
+        return super().accept()
+
+
+async def test_accepting_goes_on_after_errors() -> None:
+    taken = asyncio.Event()
+
+    class Once(Health):
+        def take(self, accepted: socket.socket) -> None:
+            accepted.close()
+            taken.set()
+
+    listener = Exhausted()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    listener.setblocking(False)
+    health = Once({}, Metrics(), Limits(accept_again=0))
+    async with listening(health, [listener]):
+        with socket.create_connection(listener.getsockname()):
+            await asyncio.wait_for(taken.wait(), PATIENCE)
+
+    assert Exhausted.errors == []
 
 
 async def test_what_is_in_flight_is_finished_when_the_server_stops() -> None:

@@ -1,10 +1,12 @@
 """The admission server as API servers meet it."""
 
+import asyncio
 import base64
 import json
 
 import jsonpatch
 import pytest
+from aiohttp import web
 
 from tests.webhook.serving import (
     JSON,
@@ -194,3 +196,41 @@ async def test_a_client_that_goes_in_the_middle_of_a_body_leaves_nothing_behind(
         await settled(lambda: server.rejected("disconnected") == 1)
 
     assert "Traceback" not in server.log_text
+
+
+async def test_a_client_that_goes_before_its_answer_leaves_nothing_behind() -> None:
+    gone = asyncio.Event()
+
+    async def wait(_asked: AdmissionRequest) -> None:
+        await gone.wait()
+
+    async with serving(fetch=wait) as server:
+        wire = await server.connect()
+        wire.send(call(review()))
+        await settled(lambda: server.admission.in_flight == 1)
+
+        wire.writer.transport.abort()
+        await settled(lambda: len(server.admission.callers) == 0)
+        gone.set()
+        await settled(lambda: server.admission.in_flight == 0)
+
+    assert "Traceback" not in server.log_text
+    assert server.rejected("bug") == 0
+
+
+async def test_a_fault_outside_of_a_review_is_a_500_too() -> None:
+    async with serving() as server:
+        server.admission.request_handler = fail
+        wire = await server.connect()
+
+        reply = await wire.ask(call(review()))
+        rest = await wire.ended()
+
+    assert (reply.status, reply.body) == (500, b"a fault in the server\n")
+    assert rest == b""
+    assert [line["event"] for line in server.lines] == ["rejected", "bug"]
+    assert "canary" not in server.log_text
+
+
+async def fail(_request: web.BaseRequest) -> web.StreamResponse:
+    raise LookupError("canary")
