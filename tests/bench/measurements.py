@@ -122,7 +122,7 @@ def steps(*, with_peer: bool) -> dict[str, Step]:
         what: partial(against_floor, what, request, must)
         for what, (request, must) in AGAINST_FLOOR.items()
     }
-    peers = {"calls a second, against Go": against_peer} if with_peer else {}
+    peers = {"calls a second, as against Go": against_peer} if with_peer else {}
     others = {
         "growth from 1 to 5 000 Services": growth,
         **peers,
@@ -155,12 +155,12 @@ def growth(what: str, bench: Bench) -> Row:
 
 
 def against_peer(what: str, bench: Bench) -> Row:
-    """Calls a second, compared with the peer."""
+    """Calls a second of a core, compared with the peer's."""
     request = reviews.injected()
     theirs, ours = bench.meter.take_turns(
         _checked(bench.peer, request), _checked(bench.product, request), bench.options.rounds
     )
-    base, measured = [each.rate for each in theirs], [each.rate for each in ours]
+    base, measured = [each.capacity for each in theirs], [each.capacity for each in ours]
     return Row(
         what,
         f"controller-runtime {median(base):,.0f}/s",

@@ -45,8 +45,13 @@ class Round(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Calls a second."""
+        """Calls a second that there were."""
         return self.calls / self.seconds
+
+    @property
+    def capacity(self) -> float:
+        """Calls a second that a whole core would do, whoever else had it this time."""
+        return self.calls / self.running
 
     @property
     def busy(self) -> float:
