@@ -5,14 +5,14 @@ Objects are made as JSON, as clients write them; ``template`` and ``request`` re
 values that the policy speaks of.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.facts import Service
+from webhook.policy.facts import Service, TaintedDomains
 from webhook.policy.gates import NEWEST, Gates, Version, resolve
 from webhook.policy.model import (
     Constraint,
@@ -22,8 +22,10 @@ from webhook.policy.model import (
     Node,
     OwnerReference,
     PodTemplate,
+    Taint,
     group_of,
 )
+from webhook.policy.placement.taints import EXCLUDING
 from webhook.policy.profiles import HOSTNAME, ZONE, Policy, Profile
 from webhook.policy.request import CREATE, AdmissionRequest
 from webhook.policy.selectors import has_pairs
@@ -236,6 +238,21 @@ class FakeFacts:
     def domains(self, topology_key: str) -> int:
         nodes = self._schedulable()
         return len({n.labels[topology_key] for n in nodes if topology_key in n.labels})
+
+    def label_keys(self) -> Collection[str]:
+        return {key for node in self._schedulable() for key in node.labels}
+
+    def tainted_domains(self, topology_key: str) -> Sequence[TaintedDomains]:
+        ways: dict[str, set[tuple[Taint, ...]]] = {}
+        for node in self._schedulable():
+            if topology_key in node.labels:
+                hard = tuple(each for each in node.taints if each.effect in EXCLUDING)
+                ways.setdefault(node.labels[topology_key], set()).add(hard)
+        return [
+            TaintedDomains(tuple(found), [value])
+            for value, found in ways.items()
+            if () not in found
+        ]
 
     def _schedulable(self) -> list[Node]:
         return [node for node in self.nodes if not node.unschedulable]

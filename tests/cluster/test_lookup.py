@@ -86,3 +86,8 @@ def test_an_empty_cluster_knows_nothing() -> None:
 
 def test_argo_rollouts_are_known_as_shipped() -> None:
     assert GroupKind("argoproj.io", "Rollout") in Cluster().custom_stores
+
+
+def test_what_nodes_carry_is_known(cluster: Cluster) -> None:
+    assert set(cluster.label_keys()) == {"zone"}
+    assert cluster.tainted_domains("zone") == []

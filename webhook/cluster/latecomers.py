@@ -173,6 +173,8 @@ class _Completed:
         self.schedulable_nodes = cluster.schedulable_nodes
         self.nodes_with = cluster.nodes_with
         self.domains = cluster.domains
+        self.label_keys = cluster.label_keys
+        self.tainted_domains = cluster.tainted_domains
 
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
         """Give the selector of the pod's owner, the only one that a request asks for."""

@@ -1,12 +1,12 @@
 """The questions that policy asks of a cluster, answered from its stores."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from webhook.cluster.nodes import NodeStore
 from webhook.cluster.services import ServiceStore
 from webhook.cluster.store import NamespaceStore, OwnerStore
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
-from webhook.policy.facts import Service
+from webhook.policy.facts import Service, TaintedDomains
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, group_of
 
 VersionKind = tuple[str, str]
@@ -72,3 +72,11 @@ class Cluster:
     def domains(self, topology_key: str) -> int:
         """Count the values of a label on schedulable Nodes."""
         return self.node_store.domains(topology_key)
+
+    def label_keys(self) -> Collection[str]:
+        """Give the keys of all labels of schedulable Nodes."""
+        return self.node_store.label_keys()
+
+    def tainted_domains(self, topology_key: str) -> Sequence[TaintedDomains]:
+        """Give the values of a label that stand on tainted ones of the schedulable Nodes only."""
+        return self.node_store.tainted_domains(topology_key)

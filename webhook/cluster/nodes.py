@@ -1,11 +1,13 @@
 """Nodes, and how many schedulable ones carry which labels; counted as they change."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from sys import intern
 
 from webhook.cluster import wire
 from webhook.cluster.store import Key, Store, interned
+from webhook.cluster.taints import TaintIndex
+from webhook.policy.facts import TaintedDomains
 from webhook.policy.model import Node
 
 
@@ -17,6 +19,7 @@ class NodeStore(Store[wire.Node]):
         self._schedulable = 0
         self._values: dict[str, Counter[str]] = {}  # by label key: nodes of each value
         self._carriers: Counter[str] = Counter()  # by label key: nodes of any value
+        self._taints = TaintIndex()
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -57,10 +60,19 @@ class NodeStore(Store[wire.Node]):
         """Count the values of a label on schedulable Nodes."""
         return len(self._values.get(key, ()))
 
+    def label_keys(self) -> Collection[str]:
+        """Give the keys of all labels of schedulable Nodes."""
+        return self._carriers.keys()
+
+    def tainted_domains(self, key: str) -> Sequence[TaintedDomains]:
+        """Give the values of a label that stand on tainted ones of the schedulable Nodes only."""
+        return self._taints.domains(key)
+
     def _count(self, node: Node, change: int) -> None:
         if node.unschedulable:
             return
         self._schedulable += change
+        self._taints.count(node, change)
         for key, value in node.labels.items():
             self._carriers[key] += change
             values = self._values.setdefault(key, Counter())

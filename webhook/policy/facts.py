@@ -4,12 +4,12 @@ What policy asks of a cluster: a protocol that the live caches, manifests and te
 Every question is answered without waiting and in a time that does not grow with the cluster.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
-from webhook.policy.model import LabelSelector, OwnerReference
+from webhook.policy.model import LabelSelector, OwnerReference, Taint
 
 
 class Service(msgspec.Struct, frozen=True, gc=False):
@@ -23,6 +23,20 @@ class Service(msgspec.Struct, frozen=True, gc=False):
 
     name: str
     selector: dict[str, str]
+
+
+class TaintedDomains(msgspec.Struct, frozen=True):
+    """
+    Domains in which every schedulable Node is tainted, and all in the same ways.
+
+    Attributes:
+        taints: The ways: the NoSchedule and NoExecute taints of a Node, at least one in each;
+            every way that there is in each of these domains, at least one.
+        values: The domains, as values of the topology key; at least one.
+    """
+
+    taints: tuple[tuple[Taint, ...], ...]
+    values: Collection[str]
 
 
 class Facts(Protocol):
@@ -62,6 +76,20 @@ class Facts(Protocol):
         """How many values a label has on schedulable Nodes."""
         ...
 
+    def label_keys(self) -> Collection[str]:
+        """The keys of all labels of schedulable Nodes."""
+        ...
+
+    def tainted_domains(self, topology_key: str, /) -> Sequence[TaintedDomains]:
+        """
+        The domains into which no pod may go that tolerates no taint.
+
+        Returns:
+            An entry for each set of ways in which such domains are tainted: as many as there are
+            uses of nodes, not as many as there are nodes.
+        """
+        ...
+
 
 class NoFacts:
     """A cluster of which nothing is known: for manifests that are judged alone."""
@@ -89,3 +117,11 @@ class NoFacts:
     def domains(self, _topology_key: str) -> int:
         """Know no Node."""
         return 0
+
+    def label_keys(self) -> Collection[str]:
+        """Know no Node."""
+        return ()
+
+    def tainted_domains(self, _topology_key: str) -> Sequence[TaintedDomains]:
+        """Know no Node."""
+        return ()

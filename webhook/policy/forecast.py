@@ -5,7 +5,7 @@ A workload itself is never changed by defaulting; its pods do not exist yet, nor
 ReplicaSet or Job between them.
 """
 
-from webhook.policy.defaults import inject
+from webhook.policy.defaults import Injection, inject
 from webhook.policy.facts import Facts
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, OwnerReference, PodTemplate
 from webhook.policy.profiles import Policy
@@ -27,17 +27,19 @@ SELECTING = frozenset({"ReplicaSet", "StatefulSet", "ReplicationController"})
 """Controllers whose selector joins that of the Services."""
 
 
-class _Owned:
+class Foreseen:
     """The facts of a cluster in which a workload's own controller exists already."""
 
     def __init__(self, facts: Facts, labels: dict[str, str]) -> None:
-        self._facts = facts
+        """Take the facts as they are, and the labels of the workload's pod template."""
         self._labels = labels
         self.services = facts.services
         self.namespace_labels = facts.namespace_labels
         self.schedulable_nodes = facts.schedulable_nodes
         self.nodes_with = facts.nodes_with
         self.domains = facts.domains
+        self.label_keys = facts.label_keys
+        self.tainted_domains = facts.tainted_domains
 
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
         """The template's labels stand for the selector, which always selects them."""
@@ -56,8 +58,8 @@ def forecast(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[s
     template = request.template
     if request.operation != CREATE or request.kind == POD or request.controlled or not template:
         return ()
-    pod = PodTemplate(_metadata(request, template), template.spec)
-    injection = inject(pod, request.namespace, policy, _Owned(facts, template.labels))
+    pod = first_pod(request.kind, request.name, template)
+    injection = foresee(pod, request.namespace, policy, facts)
     if not injection.entries:
         return ()
     told = ", ".join(
@@ -67,12 +69,27 @@ def forecast(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[s
     return (f"evenspread would give its pods the defaults of profile {injection.profile}: {told}",)
 
 
-def _metadata(request: AdmissionRequest, template: PodTemplate) -> ObjectMeta:
+def foresee(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Injection:
+    """
+    What a pod will be given that a workload is going to create.
+
+    Args:
+        pod: From ``first_pod``.
+        namespace: Where the workload is.
+        policy: The profiles and gates in force.
+        facts: The cluster as it is known; the workload need not be.
+    """
+    return inject(pod, namespace, policy, Foreseen(facts, pod.labels))
+
+
+def first_pod(kind: GroupKind, name: str, template: PodTemplate) -> PodTemplate:
+    """A pod as a workload of this kind and name makes it; it stands for those to come."""
     metadata = template.metadata or ObjectMeta()
-    if request.kind not in OWNERS:
-        return ObjectMeta(labels=metadata.labels, annotations=metadata.annotations)
-    version, kind = OWNERS[request.kind]
-    owner = OwnerReference(version, kind, request.name, controller=True)
-    return ObjectMeta(
-        labels=metadata.labels, annotations=metadata.annotations, owner_references=(owner,)
+    owners: tuple[OwnerReference, ...] = ()
+    if kind in OWNERS:
+        version, controller = OWNERS[kind]
+        owners = (OwnerReference(version, controller, name, controller=True),)
+    made = ObjectMeta(
+        labels=metadata.labels, annotations=metadata.annotations, owner_references=owners
     )
+    return PodTemplate(made, template.spec)

@@ -13,7 +13,7 @@ from webhook.policy.model import Taint
 UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 """The taint of a cordoned node; whoever tolerates it may go there. core/v1 well_known_taints.go."""
 
-_EXCLUDING = frozenset({"NoSchedule", "NoExecute"})  # effects that keep a new pod away
+EXCLUDING = frozenset({"NoSchedule", "NoExecute"})  # effects that keep a new pod away
 
 
 class Toleration(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -40,7 +40,7 @@ def untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) 
     Source: helpers.go ``FindMatchingUntoleratedTaint``.
     """
     for taint in taints:
-        if taint.effect in _EXCLUDING and not any(tolerates(each, taint) for each in tolerations):
+        if taint.effect in EXCLUDING and not any(tolerates(each, taint) for each in tolerations):
             return taint
     return None
 
