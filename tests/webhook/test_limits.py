@@ -436,8 +436,7 @@ async def test_broken_http_is_refused_and_the_connection_closed(sent: bytes, sta
         await wire.ended()
 
     assert reply.status == status
-    assert reply.body == b"the request is broken HTTP
-"
+    assert reply.body == b"the request is broken HTTP\n"
     assert "Traceback" not in server.log_text
     assert server.rejected("malformed") >= 1
 
