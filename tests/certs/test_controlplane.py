@@ -131,12 +131,12 @@ def namespace(control_plane: ControlPlane) -> str:
 async def test_authorities_change_and_no_call_of_the_api_server_fails(
     control_plane: ControlPlane, client: ApiClient, namespace: str, replicas: list[Replica]
 ) -> None:
-    api, calls = control_plane.api, 0
+    api, calls, enough = control_plane.api, 0, False
     sources = [replica.source for replica in replicas]
 
     async def write_all_the_time() -> None:
         nonlocal calls
-        while True:
+        while not enough:
             await asyncio.to_thread(create, api, namespace)
             calls += 1
 
@@ -147,7 +147,7 @@ async def test_authorities_change_and_no_call_of_the_api_server_fails(
             until, lambda: all(source.status.ready for source in sources), "all to be ready"
         )
         await asyncio.to_thread(webhooks.settle, api)
-        tasks.append(group.create_task(write_all_the_time()))
+        writer = group.create_task(write_all_the_time())
 
         (old,) = sources[0].status.authorities
         # A second later than the old one was made; until then the wish waits.
@@ -166,6 +166,8 @@ async def test_authorities_change_and_no_call_of_the_api_server_fails(
         leaves = [source.status.leaf for source in sources]
         calls_so_far = calls
         await asyncio.to_thread(until, lambda: calls > calls_so_far + 20, "more calls")
+        enough = True  # not cancelled: a thread would go on calling while the listeners close
+        await writer
         for task in tasks:
             task.cancel()
 
