@@ -93,13 +93,13 @@ def make_log(
     def stamp(_logger: object, level_name: str, event: Event) -> Event:
         return {"time": clock(), "level": level_name, "event": event.pop("event"), **event}
 
-    logger: Log = structlog.wrap_logger(
+    lazy = structlog.wrap_logger(
         lines,
         processors=[stamp, _RENDERERS[format]],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        cache_logger_on_first_use=True,
     )
-    return logger
+    log: Log = lazy.bind()  # now: otherwise each line would put the logger together again
+    return log
 
 
 def _as_json(_logger: object, _level: str, event: Event) -> bytes:
