@@ -518,6 +518,7 @@ def test_what_another_webhook_adds_is_never_taken_for_ours(
 
 
 @given(strategies.pods, strategies.pods, strategies.policies, st.booleans(), st.booleans())
+@example(pod(None), pod(), DEFAULTS, True, False)
 def test_the_patch_of_any_workload_applies(
     obj: Json, other: Json, obeyed: Policy, same: bool, built_in: bool
 ) -> None:
