@@ -98,7 +98,7 @@ class Reflector:
         resource: The kind.
         place: Where its objects are; None: not known, or the API server has no such kind.
         synced: Set once all objects have been listed for the first time.
-        trouble: What is wrong since the last good answer, a sentence; empty if nothing is.
+        trouble: Why the last try failed, a sentence; empty once a list or a watch goes well.
     """
 
     def __init__(self, resource: Resource, means: Means) -> None:
@@ -197,6 +197,7 @@ class Reflector:
         try:
             async with self._means.source.stream(place.collection, query) as pieces:
                 self._watching = self._means.clock()
+                self.trouble = ""
                 lines = Lines(self._server)
                 async for piece in pieces:
                     await self._take(lines, piece)

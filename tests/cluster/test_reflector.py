@@ -1,0 +1,454 @@
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from tests.cluster.apiserver import (
+    Answer,
+    ApiServer,
+    bookmark,
+    event,
+    failure,
+    kubeconfig,
+    lists,
+    names,
+    running,
+    says,
+    service,
+    watches,
+)
+from webhook.cluster.api import Access, Api, Timeouts
+from webhook.cluster.lookup import Cluster
+from webhook.cluster.pacing import Pace
+from webhook.cluster.reflector import LASTING_S, Means, Reflector
+from webhook.cluster.resources import resources
+
+SERVICES = "/api/v1/services"
+QUICK = Timeouts(connect=5.0, answer=5.0, silence=0.05)
+
+
+@dataclass
+class Play:
+    """A reflector of Services that follows a scripted server, and what became of it."""
+
+    server: ApiServer
+    folder: Path
+    streams: bool = False
+    now: float = 0.0
+    most_pauses: int = 50
+    pauses: list[float] = field(default_factory=list)
+    restarts: list[str] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
+    cluster: Cluster = field(default_factory=Cluster)
+
+    def __post_init__(self) -> None:
+        self.reflector: Reflector
+        self.resources = {each.kind: each for each in resources(self.cluster)}
+
+    @property
+    def held(self) -> str:
+        return names(self.cluster.service_store.keys())
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        if len(self.pauses) == self.most_pauses:
+            self.server.waiting.set()
+        await asyncio.sleep(0)
+
+    def tell(self, _kind: str, reason: str, sentence: str) -> None:
+        self.restarts.append(reason)
+        self.troubles.append(sentence)
+
+    async def run(self, kind: str = "Service") -> Reflector:
+        """Follow the script to its end."""
+        access = Access(kubeconfig=kubeconfig(self.folder, self.server.url))
+        async with Api(access, lambda: self.now, QUICK) as api:
+            means = Means(
+                source=api,
+                pace=Pace(lambda: self.now),
+                clock=lambda: self.now,
+                dice=lambda: 1.0,
+                sleep=self.sleep,
+                tell=self.tell,
+                streams=self.streams,
+            )
+            self.reflector = Reflector(self.resources[kind], means)
+            task = asyncio.create_task(self.reflector.run())
+            ended = asyncio.create_task(self.server.waiting.wait())
+            await asyncio.wait([task, ended], return_when=asyncio.FIRST_COMPLETED)
+            if not ended.done():
+                task.result()
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        return self.reflector
+
+
+@pytest.fixture
+async def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Play]:
+    monkeypatch.setenv("SSL_CERT_FILE", os.devnull)  # the system's CAs take long to read
+    async with running() as server:
+        yield Play(server, tmp_path)
+
+
+A, B, C = service("a"), service("b"), service("c")
+FOLLOWS = [{"watch": "1", "allowWatchBookmarks": "true", "resourceVersion": "1"}]
+
+
+async def test_what_is_listed_is_held_and_watched_on_from_there(play: Play) -> None:
+    play.server.script(SERVICES, lists(A, B, version=7))
+
+    reflector = await play.run()
+
+    assert play.held == "ab"
+    assert reflector.synced.is_set()
+    assert [query.get("resourceVersion") for query in play.server.asked(SERVICES)] == [None, "7"]
+    assert play.pauses == []
+
+
+async def test_a_list_comes_in_pages_and_is_complete_with_the_last(play: Play) -> None:
+    play.server.script(
+        SERVICES, lists(A, version=7, rest="x"), lists(B, version=7, rest="y"), lists(C, version=7)
+    )
+
+    await play.run()
+
+    assert play.held == "abc"
+    assert play.server.asked(SERVICES)[:3] == [
+        {"limit": "500"},
+        {"limit": "500", "continue": "x"},
+        {"limit": "500", "continue": "y"},
+    ]
+
+
+async def test_events_are_applied(play: Play) -> None:
+    changes = (event("ADDED", C), event("MODIFIED", service("a", "b", 8)), event("DELETED", B))
+    play.server.script(SERVICES, lists(A, B), watches(*changes))
+
+    await play.run()
+
+    assert play.held == "ac"
+    assert [each.name for each in play.cluster.services("shop", {"app": "b"})] == ["a"]
+
+
+async def test_nothing_is_synced_before_the_last_page(play: Play) -> None:
+    play.server.script(SERVICES, lists(A, rest="x"))
+
+    reflector = await play.run()
+
+    assert play.held == "a"
+    assert not reflector.synced.is_set()
+
+
+VERSIONS = {
+    "an event": ([event("ADDED", service("c", version=8))], "8"),
+    "a bookmark": ([event("ADDED", service("c", version=8)), bookmark(11)], "11"),
+    "a deletion": ([event("DELETED", service("a", version=12))], "12"),
+    "nothing": ([], "1"),
+}
+
+
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize(("lines", "version"), VERSIONS.values(), ids=VERSIONS.keys())
+async def test_a_watch_that_ends_goes_on_after_its_last(
+    play: Play, lines: list[dict[str, object]], version: str, cut: bool
+) -> None:
+    play.server.script(SERVICES, lists(A), watches(*lines, cut=cut))
+
+    await play.run()
+
+    assert play.server.asked(SERVICES)[-1]["resourceVersion"] == version
+    assert play.restarts == ["unreachable" if cut else "ended"]
+
+
+RELISTS: dict[str, tuple[Answer, str]] = {
+    "410 as status": (says(410, failure(410)), "expired"),
+    "410 as event": (watches(event("ERROR", failure(410))), "expired"),
+    "an ERROR event": (watches(event("ERROR", failure(500))), "server-error"),
+    "another status": (says(504, failure(504, "Too large resource version")), "server-error"),
+    "a version that is none": (says(400, failure(400)), "refused"),
+    "text": (watches(b"too many requests\n"), "garbage"),
+    "a page of HTML": (watches(b"<!DOCTYPE html>\n<html>\n"), "garbage"),
+    "half an event": (watches(b'{"type": "ADDED", "object": {"met\n'), "garbage"),
+    "an unknown type": (watches(event("CHANGED", A)), "garbage"),
+    "an object without a name": (watches(event("ADDED", {"metadata": {}})), "garbage"),
+    "no object": (watches(b'{"type": "ADDED", "object": 7}\n'), "garbage"),
+    "a huge line": (watches(b"x" * (16 * 1024 * 1024 + 1)), "oversized"),
+}
+
+
+@pytest.mark.parametrize(("answer", "reason"), RELISTS.values(), ids=RELISTS.keys())
+async def test_all_is_listed_again_after(play: Play, answer: Answer, reason: str) -> None:
+    play.server.script(SERVICES, lists(A, B), answer, lists(B, C, version=9))
+
+    await play.run()
+
+    assert play.restarts == [reason]
+    assert play.held == "bc"
+    assert [query.get("limit") for query in play.server.asked(SERVICES)] == [
+        "500",
+        None,
+        "500",
+        None,
+    ]
+    assert play.pauses == [0.8]
+
+
+RESUMES: dict[str, tuple[Answer, str]] = {
+    "a cut in the middle of an event": (watches(b'{"type": "ADD', cut=True), "unreachable"),
+    "an end in the middle of an event": (watches(b'{"type": "ADD'), "unreachable"),
+    "silence": (watches(hang=True), "silent"),
+    "a server that is starting": (says(503, b"starting"), "server-error"),
+    "a server that has too much to do": (says(429, b"later"), "refused"),
+    "a lost permission": (says(403, failure(403)), "forbidden"),
+}
+
+
+@pytest.mark.parametrize(("answer", "reason"), RESUMES.values(), ids=RESUMES.keys())
+async def test_the_watch_goes_on_where_it_was_after(
+    play: Play, answer: Answer, reason: str
+) -> None:
+    more = watches(event("ADDED", C), event("DELETED", A))
+    play.server.script(SERVICES, lists(A, B), answer, more)
+
+    await play.run()
+
+    assert play.restarts == [reason, "ended"]
+    assert play.held == "bc"
+    assert play.server.asked(SERVICES)[1:3] == FOLLOWS * 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [says(500), says(200, b"<html>"), says(403, failure(403)), says(410, failure(410)), says(429)],
+)
+async def test_while_no_list_can_be_had_the_old_copy_serves(play: Play, answer: Answer) -> None:
+    play.server.script(SERVICES, lists(A, B), watches(b"text\n"), answer, answer)
+
+    reflector = await play.run()
+
+    assert play.held == "ab"
+    assert reflector.synced.is_set()
+    assert reflector.trouble == play.troubles[-1]
+    assert play.pauses == [0.8, 1.6, 3.2]
+
+
+async def test_a_list_whose_next_page_is_forgotten_begins_anew(play: Play) -> None:
+    play.server.script(
+        SERVICES, lists(A, rest="x"), says(410, failure(410)), lists(B, C, version=5)
+    )
+
+    await play.run()
+
+    assert play.held == "bc"
+    assert play.server.asked(SERVICES)[2] == {"limit": "500"}
+
+
+async def test_trouble_is_over_with_the_next_good_answer(play: Play) -> None:
+    play.server.script(SERVICES, says(403, failure(403, "services is forbidden")), lists(A))
+
+    reflector = await play.run()
+
+    assert play.troubles == [f"{play.server.url}: answered 403: services is forbidden"]
+    assert reflector.trouble == ""
+
+
+async def test_pauses_grow_and_start_over_after_a_watch_that_lasted(play: Play) -> None:
+    async def lasts(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while play.reflector._watching is None:  # noqa: ASYNC110  # it has no event to say so
+            await asyncio.sleep(0)
+        play.now += LASTING_S
+        return response
+
+    play.server.script(SERVICES, lists(A), watches(), watches(), lasts, watches())
+
+    await play.run()
+
+    assert play.pauses == [0.8, 1.6, 0.8]  # and none after the one that lasted
+
+
+async def test_age_is_that_of_the_last_good_answer(play: Play) -> None:
+    play.server.script(SERVICES, lists(A), watches(b"text\n"))
+
+    reflector = await play.run()
+
+    play.now += 12.0
+    assert reflector.age == 12.0
+
+
+async def test_age_is_unknown_before_the_first_answer(play: Play) -> None:
+    play.server.script(SERVICES, says(500))
+
+    assert (await play.run()).age is None
+
+
+async def test_an_object_that_cannot_be_read_counts_as_absent(play: Play) -> None:
+    odd = {"metadata": {"name": "a", "namespace": "shop"}, "spec": {"selector": "app=a"}}
+    play.server.script(SERVICES, lists(A, B), watches(event("MODIFIED", odd), event("ADDED", C)))
+
+    await play.run()
+
+    assert play.held == "bc"
+    assert play.restarts == ["ended"]
+
+
+async def test_big_objects_come_in_smaller_pages(play: Play) -> None:
+    big = {**A, "status": "x" * 10 * 1024 * 1024}
+    play.server.script(SERVICES, lists(big, rest="x"))
+
+    await play.run()
+
+    assert [query["limit"] for query in play.server.asked(SERVICES)] == ["500", "99"]
+
+
+STREAM = {
+    "watch": "1",
+    "allowWatchBookmarks": "true",
+    "sendInitialEvents": "true",
+    "resourceVersionMatch": "NotOlderThan",
+}
+
+
+async def test_a_streamed_list_goes_over_into_the_watch(play: Play) -> None:
+    play.streams = True
+    initial = (event("ADDED", A), event("ADDED", B), bookmark(7, ends=True))
+    play.server.script(SERVICES, watches(*initial, event("DELETED", service("a", version=9))))
+
+    reflector = await play.run()
+
+    assert reflector.synced.is_set()
+    assert play.held == "b"
+    assert play.server.asked(SERVICES) == [STREAM, {**FOLLOWS[0], "resourceVersion": "9"}]
+
+
+async def test_a_streamed_list_that_is_cut_counts_for_nothing(play: Play) -> None:
+    play.streams = True
+    play.server.script(
+        SERVICES,
+        watches(event("ADDED", A), event("ADDED", B), bookmark(7, ends=True), b"text\n"),
+        watches(event("ADDED", C), cut=True),
+    )
+
+    await play.run()
+
+    assert play.held == "abc"
+    assert play.server.asked(SERVICES) == [STREAM] * 3
+
+
+async def test_what_a_streamed_list_lacks_is_gone_at_its_end(play: Play) -> None:
+    play.streams = True
+    play.server.script(
+        SERVICES,
+        watches(event("ADDED", A), event("ADDED", B), bookmark(7, ends=True), b"text\n"),
+        watches(event("ADDED", B), event("ADDED", C), bookmark(9, ends=True)),
+    )
+
+    await play.run()
+
+    assert play.held == "bc"
+
+
+NO_STREAMS: dict[str, Answer] = {
+    "the gate is off": says(422, failure(422, "sendInitialEvents is forbidden")),
+    "the option is unknown": says(400, failure(400)),
+    "the option is ignored, and an ordinary bookmark comes": watches(
+        event("ADDED", A), bookmark(7)
+    ),
+    "the option is ignored, and nothing comes": watches(hang=True),
+}
+
+
+@pytest.mark.parametrize("answer", NO_STREAMS.values(), ids=NO_STREAMS.keys())
+async def test_a_server_that_cannot_stream_lists_is_asked_for_pages(
+    play: Play, answer: Answer
+) -> None:
+    play.streams = True
+    play.server.script(SERVICES, answer, lists(B), watches(b"text\n"), lists(C))
+
+    await play.run()
+
+    assert play.held == "c"
+    assert [query.get("sendInitialEvents") for query in play.server.asked(SERVICES)] == [
+        "true", None, None, None, None
+    ]  # fmt: skip
+
+
+ROLLOUTS = "/apis/argoproj.io/v1alpha1/rollouts"
+GROUPS = {
+    "groups": [
+        {"name": "apps", "preferredVersion": {"groupVersion": "apps/v1"}},
+        {"name": "argoproj.io", "preferredVersion": {"groupVersion": "argoproj.io/v1alpha1"}},
+    ]
+}
+KINDS = {
+    "resources": [
+        {"name": "rollouts/status", "kind": "Rollout"},
+        {"name": "rollouts", "kind": "Rollout"},
+    ]
+}
+
+
+async def test_a_custom_kind_is_looked_for_first(play: Play) -> None:
+    rollout = {
+        "metadata": {"name": "a", "namespace": "shop"},
+        "spec": {"selector": {"matchLabels": {"app": "a"}}},
+    }
+    play.server.script("/apis", says(200, GROUPS))
+    play.server.script("/apis/argoproj.io/v1alpha1", says(200, KINDS))
+    play.server.script(ROLLOUTS, lists(rollout))
+
+    reflector = await play.run("Rollout.argoproj.io")
+
+    assert names(reflector.resource.store.keys()) == "a"
+    assert reflector.place is not None
+    assert reflector.place.collection == ROLLOUTS
+
+
+ABSENT: dict[str, tuple[Answer, Answer]] = {
+    "no such group": (says(200, {"groups": GROUPS["groups"][:1]}), says(404)),
+    "no such kind": (says(200, GROUPS), says(200, {"resources": []})),
+}
+
+
+@pytest.mark.parametrize(("groups", "kinds"), ABSENT.values(), ids=ABSENT.keys())
+async def test_a_custom_kind_that_is_not_installed_has_no_objects(
+    play: Play, groups: Answer, kinds: Answer
+) -> None:
+    play.server.script("/apis", groups)
+    play.server.script("/apis/argoproj.io/v1alpha1", kinds)
+
+    reflector = await play.run("Rollout.argoproj.io")
+
+    assert reflector.synced.is_set()
+    assert reflector.place is None
+    assert (play.restarts, play.pauses) == ([], [0.8])
+
+
+@pytest.mark.parametrize("answer", [says(404), says(200, b"<html>"), says(200, {"kind": "x"})])
+async def test_a_custom_kind_is_not_believed_absent_without_proof(
+    play: Play, answer: Answer
+) -> None:
+    play.server.script("/apis", answer)
+
+    reflector = await play.run("Rollout.argoproj.io")
+
+    assert not reflector.synced.is_set()
+    assert len(play.restarts) == 1
+
+
+async def test_a_lost_server_is_asked_again_and_again_with_pauses(tmp_path: Path) -> None:
+    async with running() as server:
+        play = Play(server, tmp_path)
+        server.port = 1  # nobody listens there
+        play.most_pauses = 8
+        await play.run()
+
+    assert set(play.restarts) == {"unreachable"}
+    assert play.pauses == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0]
