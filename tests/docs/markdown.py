@@ -1,0 +1,72 @@
+"""
+The pages, and what stands in them: code blocks, links, headings.
+
+A block of commands is run by a test, unless a mark before it says what it would need:
+``<!-- needs: a cluster -->``.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
+
+_BLOCK = re.compile(
+    r"^(?:<!-- needs: (?P<needs>[^\n]+) -->\n\n?)?"
+    r"(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$",
+    re.MULTILINE | re.DOTALL,
+)
+_LINK = re.compile(r"\[[^]]+\]\((?P<target>[^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+_NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
+
+
+class Block(NamedTuple):
+    """
+    A block of code.
+
+    Attributes:
+        line: Where it begins, from 1.
+        needs: What there must be to run it, and is not here; empty if a test runs it.
+    """
+
+    language: str
+    text: str
+    line: int
+    needs: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """All blocks of a page."""
+    text = page.read_text()
+    for found in _BLOCK.finditer(text):
+        line = text.count("\n", 0, found.start("language")) + 1
+        indent = found["indent"]
+        inside = "".join(row.removeprefix(indent) for row in found["text"].splitlines(True))
+        yield Block(found["language"], inside, line, found["needs"] or "")
+
+
+def prose(page: Path) -> str:
+    """A page without its blocks."""
+    return _BLOCK.sub("", page.read_text())
+
+
+def links(page: Path) -> Iterator[str]:
+    """Where the links of a page lead."""
+    return (found["target"] for found in _LINK.finditer(prose(page)))
+
+
+def anchors(page: Path) -> set[str]:
+    """What can be linked to in a page, as GitHub makes it of the headings."""
+    return {
+        _NOT_IN_ANCHORS.sub("", heading.lower()).replace(" ", "-")
+        for heading in _HEADING.findall(prose(page))
+    }
+
+
+def name(page: Path) -> str:
+    """A page as people call it."""
+    return str(page.relative_to(ROOT))

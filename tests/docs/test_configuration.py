@@ -1,0 +1,93 @@
+"""The page on configuration: its examples load, and it names every field there is."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+import yaml
+
+from tests.docs.markdown import PAGES, ROOT, Block, blocks, name
+from webhook.config import check, check_scheduler
+from webhook.config.constraints import DefaultConstraint
+from webhook.config.kinds import WrittenOwner, WrittenTemplate
+from webhook.config.spread import SpreadConfiguration, WrittenProfile
+from webhook.config.written import Written
+
+PAGE = ROOT / "docs" / "configuration.md"
+SCHEDULER = ROOT / "examples" / "config" / "kube-scheduler.yaml"
+
+EXAMPLES = [
+    pytest.param(block, id=f"{name(page)}:{block.line}")
+    for page in PAGES
+    for block in blocks(page)
+    if block.language == "yaml"
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples_load(example: Block) -> None:
+    kind = yaml.safe_load(example.text)["kind"]
+    if kind == "SpreadConfiguration":
+        check(example.text, "example", lambda _: SCHEDULER.read_text())
+    else:
+        check_scheduler(example.text, "example")
+
+
+def fields_of(model: type[Written]) -> Iterator[str]:
+    """The names of all fields of a model and of the models in it, as they are written."""
+    for field in model.model_fields.values():
+        assert field.alias is not None
+        yield field.alias
+        for inner in _models(field.annotation):
+            yield from fields_of(inner)
+
+
+def _models(annotation: Any) -> Iterator[type[Written]]:
+    if isinstance(annotation, type) and issubclass(annotation, Written):
+        yield annotation
+    for each in get_args(annotation):
+        yield from _models(each)
+
+
+_SELECTORS = {"matchLabels", "matchExpressions", "key", "operator", "values"}
+"""Fields of label selectors, which Kubernetes explains."""
+
+
+def explains(field: str) -> bool:
+    return bool(re.search(rf"`(?:\w+\.)?{field}\b", PAGE.read_text()))
+
+
+def test_every_field_is_explained() -> None:
+    fields = set(fields_of(SpreadConfiguration)) - _SELECTORS
+
+    assert {field for field in fields if not explains(field)} == set()
+
+
+@pytest.mark.parametrize(
+    ("heading", "models"),
+    {
+        "### The whole file": (SpreadConfiguration, WrittenTemplate, WrittenOwner),
+        "### Profiles": (WrittenProfile, DefaultConstraint),
+    }.items(),
+)
+def test_tables_name_no_field_that_is_not_there(
+    heading: str, models: tuple[type[Written], ...]
+) -> None:
+    section = PAGE.read_text().partition(heading)[2].partition("\n###")[0]
+    first_cells = re.findall(r"^\| (`[^|]*) \|", section, re.MULTILINE)
+    named = {part for cell in first_cells for part in re.findall(r"\w+", cell)}
+
+    assert named
+    assert named <= {field for model in models for field in fields_of(model)}
+
+
+def test_what_is_said_of_an_empty_configuration_is_so() -> None:
+    configuration = check(
+        "{apiVersion: evenspread.io/v1alpha1, kind: SpreadConfiguration}", "example", str
+    )
+
+    assert configuration.profiles == ()
+    assert configuration.mode == "apply"
+    assert configuration.field_defaults == "whenUnsatisfiable"
+    assert configuration.exempt_namespaces == {"kube-system"}

@@ -1,0 +1,164 @@
+"""
+Transcripts of a terminal: commands after ``$``, and below each one what it prints.
+
+``...`` stands for anything. A command that serves goes on in the background until the page is at
+its end; the ports that it says are free ones, and stand for those of the page.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from doctest import ELLIPSIS, OutputChecker
+from itertools import groupby
+from pathlib import Path
+from threading import Timer
+from typing import NamedTuple
+
+from tests.docs.markdown import ROOT
+
+SECONDS = 30.0  # for one command; the slowest takes one
+
+_SERVES = re.compile(r"make run|evenspread serve(?!.*--help)")
+_PORTS = {
+    "8443": re.compile(r"https://127\.0\.0\.1:(\d+)"),
+    "8080": re.compile(r"http://127\.0\.0\.1:(\d+)"),
+}
+_NOT_THERE = {".git", ".state", ".venv", "build", "dist"}  # in the copy of a checkout
+_matches = OutputChecker().check_output
+
+
+class Command(NamedTuple):
+    """A command, and what it has to print."""
+
+    text: str
+    expected: str
+
+
+def commands(transcript: str) -> Iterator[Command]:
+    """
+    Split a transcript; a command goes on in the next line after a backslash.
+
+    Raises:
+        ValueError: It does not begin with a command.
+    """
+    joined = transcript.replace("\\\n", "\\\0")
+    number = 0
+    lines: list[tuple[int, str]] = []
+    for line in joined.splitlines():
+        number += line.startswith("$ ")
+        lines.append((number, line.replace("\0", "\n")))
+    for number, group in groupby(lines, key=lambda each: each[0]):
+        if not number:
+            raise ValueError("a transcript begins with a command, after $ and a blank")
+        first, *rest = (line for _, line in group)
+        yield Command(first.removeprefix("$ "), "".join(f"{line}\n" for line in rest))
+
+
+class Shell:
+    """
+    A shell in a copy of the checkout, where commands may leave what they like.
+
+    Attributes:
+        told: What servers have written to stderr, once they have ended.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Make the copy of links in ``folder``."""
+        self._folder = folder / "evenspread"
+        self._folder.mkdir()
+        for each in ROOT.iterdir():
+            if each.name not in _NOT_THERE:
+                (self._folder / each.name).symlink_to(each)
+        (self._folder / ".venv").symlink_to(sys.prefix)
+        self._environment = {
+            "HOME": str(folder),
+            "LC_ALL": "C.UTF-8",
+            "PATH": f"{sys.prefix}/bin:{os.environ['PATH']}",
+            "EVENSPREAD_PORT": "0",
+            "EVENSPREAD_HEALTH_PORT": "0",
+            "MAKEFLAGS": "-o .venv/.setup",  # nothing is installed anew in the middle of the tests
+        }
+        self._ports: dict[str, str] = {}
+        self._servers: list[subprocess.Popen[str]] = []
+        self.told = ""
+
+    def run(self, command: Command) -> str:
+        """Run a command; give what it prints, with the ports of the page."""
+        said = self._serve(command) if _SERVES.match(command.text) else self._ask(command.text)
+        for documented, actual in self._ports.items():
+            said = said.replace(f"127.0.0.1:{actual}", f"127.0.0.1:{documented}")
+        return said
+
+    def stop(self) -> None:
+        """Interrupt the servers, as with Ctrl-C."""
+        for server in self._servers:
+            os.killpg(server.pid, signal.SIGINT)
+            _, told = server.communicate(timeout=SECONDS)
+            self.told += told
+        self._servers.clear()
+
+    def _ask(self, text: str) -> str:
+        for documented, actual in self._ports.items():
+            text = text.replace(f"127.0.0.1:{documented}", f"127.0.0.1:{actual}")
+        done = subprocess.run(
+            ["bash", "-c", text],
+            cwd=self._folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=SECONDS,
+            check=False,
+            text=True,
+        )
+        return done.stdout
+
+    def _serve(self, command: Command) -> str:
+        """Start a server and wait for the last line that the page shows."""
+        self.stop()
+        server = subprocess.Popen(
+            ["bash", "-c", command.text],
+            cwd=self._folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            text=True,
+        )
+        self._servers.append(server)
+        assert server.stdout is not None
+        last = command.expected.splitlines()[-1]
+        lines: list[str] = []
+        with _patience(server):
+            for line in server.stdout:
+                lines.append(line)
+                self._learn(line)
+                if _matches(f"{last}\n", line, ELLIPSIS):
+                    break
+        return "".join(lines)
+
+    def _learn(self, line: str) -> None:
+        for documented, pattern in _PORTS.items():
+            if found := pattern.search(line):
+                self._ports[documented] = found[1]
+
+
+@contextmanager
+def _patience(server: subprocess.Popen[str]) -> Generator[None]:
+    """End a server that does not say what it should, so that nobody waits for it."""
+    timer = Timer(SECONDS, server.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def differs(command: Command, said: str) -> bool:
+    """Whether a command printed something else than the page shows."""
+    return not _matches(command.expected, said, ELLIPSIS)
