@@ -50,7 +50,12 @@ def read_policy(asked: Asked) -> tuple[Configuration, Policy]:
 
 
 class Follower:
-    """Puts a new policy in force when the files say something new that can be used."""
+    """
+    Puts a new policy in force when the files say something new that can be used.
+
+    Attributes:
+        valid: Whether what is in force is what the files say.
+    """
 
     def __init__(
         self,
@@ -73,6 +78,7 @@ class Follower:
         self._enforce = enforce
         self._metrics = metrics
         self._log = log
+        self.valid = True
         metrics.config_valid.set(1)
 
     async def run(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
@@ -98,6 +104,7 @@ class Follower:
         self._tell("success", valid=True, notices=configuration.notices)
 
     def _tell(self, result: str, *, valid: bool, **about: object) -> None:
+        self.valid = valid
         self._metrics.reloads.labels(result).inc()
         self._metrics.config_valid.set(valid)
         (self._log.info if valid else self._log.error)("reload", result=result, **about)

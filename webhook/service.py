@@ -177,8 +177,13 @@ async def _build(settings: Settings, limits: Limits, log: Log) -> _Parts:
     enforce(policy)
     for sentence in configuration.notices:
         log.warning("configuration", says=sentence)
-    checks = {"server": phase.check, "certificate": lambda: _condition(certificate)}
     follower = Follower(asked, configuration, enforce, metrics, log)
+    checks = {
+        "configuration": lambda: _in_force(follower),
+        "certificate": lambda: _served(certificate),
+        "facts": lambda: Condition(ok=True, detail=f"{_count(facts)} objects from files"),
+        "server": phase.check,
+    }
     return _Parts(
         admission,
         Health(checks, metrics, limits),
@@ -243,9 +248,16 @@ def _expiry(certificate: Certificate | None) -> float:
     return certificate.not_valid_after_utc.timestamp() if certificate else 0.0
 
 
-def _condition(certificate: CertificateSource) -> Condition:
+def _served(certificate: CertificateSource) -> Condition:
     status = certificate.status
     return Condition(status.ready, status.problem)
+
+
+def _in_force(follower: Follower) -> Condition:
+    """A newer version that is wrong is told, but the one in force goes on."""
+    return Condition(
+        ok=True, detail="" if follower.valid else "the files were changed, and are wrong"
+    )
 
 
 def _facts(settings: Settings, configuration: Configuration, metrics: Metrics, log: Log) -> Cluster:
@@ -273,6 +285,10 @@ def _sizes(cluster: Cluster) -> Iterator[tuple[str, int]]:
         yield kind, len(store)
     for custom, store in cluster.custom_stores.items():
         yield str(custom), len(store)
+
+
+def _count(cluster: Cluster) -> int:
+    return sum(size for _, size in _sizes(cluster))
 
 
 async def _cut_stalled(admission: Admission) -> None:

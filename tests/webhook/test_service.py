@@ -145,7 +145,13 @@ async def test_it_is_ready_once_everything_is_there(tmp_path: Path) -> None:
         verbose = await server.page("/readyz?verbose")
         alive = await server.page("/livez")
 
-    assert verbose[1] == "[+]server ok: serving\n[+]certificate ok\nok\n"
+    assert verbose[1].splitlines() == [
+        "[+]configuration ok",
+        "[+]certificate ok",
+        "[+]facts ok: 0 objects from files",
+        "[+]server ok: serving",
+        "ok",
+    ]
     assert alive == (200, "ok\n")
 
 
