@@ -12,11 +12,12 @@ from certs.errors import CertError, ConflictError, PairError
 from certs.inject import Hooks, Published
 from certs.issue import make_authority, sign_leaf
 from certs.pem import Bundle, describe
-from certs.plan import Action, Leaf, Lifetimes, Situation, Step, next_step
+from certs.plan import Action, Step, next_step
 from certs.probe import Probe
 from certs.restraint import Restraint
 from certs.secret import SecretStore, Stored
 from certs.serving import LiveContext
+from certs.situation import Leaf, Lifetimes, Situation
 from certs.source import Notice, Outside, Status, Subject
 from certs.trust import Trust, validity
 

@@ -1,5 +1,5 @@
 """
-What stands in the Secret: the authorities of ``certs.plan``, with their certificates and keys.
+What stands in the Secret: the authorities of ``certs.situation``, with their certificates and keys.
 
 Two entries: ``authorities.json``, which all replicas agree by, and ``ca.crt``, made from it: what
 clients have to trust, for people and for cert-manager's ``inject-ca-from-secret``.
@@ -16,7 +16,8 @@ from cryptography import x509
 from certs.errors import PairError, StoreError
 from certs.issue import BACKDATE
 from certs.pem import Bundle, fingerprint, read_certificates, write_certificates
-from certs.plan import Authority, Step, Validity, advance
+from certs.plan import Step, advance
+from certs.situation import Authority, Validity
 
 STATE = "authorities.json"
 """The entry that counts."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from certs.plan import Action, Authority, Leaf, Lifetimes, Situation, Step, Validity, advance
+from certs.plan import Action, Step, advance
+from certs.situation import Authority, Leaf, Lifetimes, Situation, Validity
 
 TICK = timedelta(minutes=1)
 START = datetime(2030, 1, 1, tzinfo=UTC)

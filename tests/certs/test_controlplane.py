@@ -13,11 +13,11 @@ from kubernetes_asyncio.config import new_client_from_config
 
 from certs.inject import Hooks
 from certs.pem import issued_by
-from certs.plan import Lifetimes
 from certs.probe import listener_probe
 from certs.rotate import SelfSource
 from certs.secret import SecretStore
 from certs.serving import LiveContext
+from certs.situation import Lifetimes
 from certs.source import Notice, Outside, Subject
 from tests.certs.world import real_clock
 from tests.controlplane import webhooks

@@ -6,17 +6,8 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from certs.plan import (
-    Action,
-    Authority,
-    Leaf,
-    Lifetimes,
-    Situation,
-    Step,
-    Validity,
-    advance,
-    next_step,
-)
+from certs.plan import Action, Step, advance, next_step
+from certs.situation import Authority, Leaf, Lifetimes, Situation, Validity
 from tests.certs.simulation import OVERLAP, START, TICK, Cluster, Decide, Fate, Replica, at
 
 YEAR = timedelta(days=365)
@@ -300,10 +291,6 @@ CASES: dict[str, tuple[Situation, Action, set[str]]] = {
 @pytest.mark.parametrize(("given_", "action", "names"), CASES.values(), ids=CASES)
 def test_the_next_step(given_: Situation, action: Action, names: set[str]) -> None:
     assert next_step(given_) == Step(action, frozenset(names))
-
-
-def test_a_life_is_renewed_at_two_thirds() -> None:
-    assert Validity(start=NOW, end=NOW + 9 * DAY).renew_at == NOW + 6 * DAY
 
 
 CHANGES = {

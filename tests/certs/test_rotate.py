@@ -1,17 +1,19 @@
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from cryptography import x509
 
 from certs.errors import PairError
 from certs.pem import Bundle, issued_by
-from certs.plan import Lifetimes
 from certs.probe import Probe
 from certs.rotate import LONGEST_PAUSE_S, SelfSource, nearest, nowhere
 from certs.serving import LiveContext, shake_hands
+from certs.situation import Lifetimes
 from certs.source import Subject
 from certs.trust import STATE
 from tests.certs.cluster import MUTATING, SECRET, VALIDATING, Cluster
@@ -533,6 +535,31 @@ async def test_it_runs_until_it_is_stopped(fleet: Fleet) -> None:
 
     assert source.status.ready
     assert fleet.world.slept[-1] == 3
+
+
+def files_below(folder: Path) -> list[Path]:
+    return list(folder.rglob("*"))
+
+
+def open_files() -> list[bytes]:
+    """The content of what this process has open; not of pipes and sockets, which have no end."""
+    links = [path for path in Path("/proc/self/fd").iterdir() if path.is_file()]
+    return [link.read_bytes() for link in links if os.access(link, os.R_OK)]
+
+
+async def test_no_key_is_in_a_file(
+    fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    fleet.add()
+    fleet.add()
+
+    await fleet.settle()
+    await fleet.live(30 * DAY, step=DAY)
+
+    assert files_below(tmp_path) == []
+    assert not any(b"PRIVATE KEY" in content for content in open_files())
 
 
 async def test_nothing_that_is_said_holds_a_key(fleet: Fleet) -> None:

@@ -1,0 +1,105 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from certs.situation import Authority, Lifetimes, Situation, Validity
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+MINUTE = timedelta(minutes=1)
+
+A = Authority(
+    name="a", validity=Validity(start=NOW - DAY, end=NOW + DAY), published=NOW, promoted=NOW
+)
+B, C = replace(A, name="b"), replace(A, name="c", promoted=None)
+EXPIRED = Validity(start=NOW - DAY, end=NOW)
+
+
+def situation(*authorities: Authority, everywhere: str = "abc") -> Situation:
+    return Situation(
+        authorities=authorities,
+        everywhere=frozenset(everywhere),
+        anywhere=frozenset("abc"),
+        leaf=None,
+        now=NOW,
+        server_now=NOW,
+    )
+
+
+def test_a_life_is_renewed_at_two_thirds() -> None:
+    assert Validity(start=NOW, end=NOW + 9 * DAY).renew_at == NOW + 6 * DAY
+
+
+LIFETIMES = {
+    "as shipped": (Lifetimes(), timedelta(seconds=3), timedelta(seconds=150)),
+    "the shortest that is not for tests": (
+        Lifetimes(overlap=MINUTE),
+        timedelta(seconds=3),
+        timedelta(seconds=15),
+    ),
+    "for tests": (
+        Lifetimes(overlap=timedelta(seconds=5)),
+        timedelta(seconds=0.5),
+        timedelta(seconds=1.25),
+    ),
+}
+
+
+@pytest.mark.parametrize(("lifetimes", "poll", "tolerance"), LIFETIMES.values(), ids=LIFETIMES)
+def test_what_follows_from_the_overlap(
+    lifetimes: Lifetimes, poll: timedelta, tolerance: timedelta
+) -> None:
+    assert (lifetimes.poll, lifetimes.clock_tolerance) == (poll, tolerance)
+
+
+ROLES: dict[str, tuple[tuple[Authority, ...], list[str], str | None, str | None]] = {
+    "nobody": ((), [], None, None),
+    "one signs": ((A,), ["a"], "a", None),
+    "the newest that was promoted signs": ((A, B, C), ["a", "b", "c"], "b", "c"),
+    "who leaves is not alive": ((replace(A, leaving=True), B), ["b"], "b", None),
+    "who has expired is not alive": ((replace(A, validity=EXPIRED), B), ["b"], "b", None),
+    "an older one does not sign again": ((A, replace(B, validity=EXPIRED)), ["a"], None, None),
+    "what is pending and expired is not next": (
+        (A, replace(C, validity=EXPIRED), replace(C, name="d")),
+        ["a", "d"],
+        "a",
+        "d",
+    ),
+}
+
+
+@pytest.mark.parametrize(("authorities", "alive", "signer", "pending"), ROLES.values(), ids=ROLES)
+def test_everybody_has_a_role(
+    authorities: tuple[Authority, ...],
+    alive: list[str],
+    signer: str | None,
+    pending: str | None,
+) -> None:
+    found = situation(*authorities)
+
+    assert [one.name for one in found.alive] == alive
+    assert (found.signer.name if found.signer else None) == signer
+    assert (found.pending.name if found.pending else None) == pending
+
+
+SETTLED = {
+    "one overlap ago": (10 * MINUTE, "a", True),
+    "not quite": (9 * MINUTE, "a", False),
+    "not in every bundle": (10 * MINUTE, "b", False),
+}
+
+
+@pytest.mark.parametrize(("ago", "everywhere", "settled"), SETTLED.values(), ids=SETTLED)
+def test_an_authority_is_settled_after_one_overlap_in_every_bundle(
+    ago: timedelta, everywhere: str, *, settled: bool
+) -> None:
+    authority = replace(A, published=NOW - ago)
+
+    assert situation(authority, everywhere=everywhere).settled(authority) is settled
+
+
+def test_what_is_not_published_is_not_settled() -> None:
+    authority = replace(A, published=None)
+
+    assert situation(authority).settled(authority) is False
