@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import ssl
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,7 +28,7 @@ class ApiServer:
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, dict[str, str]]] = []
-        self.headers: list[dict[str, str]] = []
+        self.headers: list[Mapping[str, str]] = []
         self.port = 0
         self.waiting = asyncio.Event()
         self._scripts: dict[str, deque[Answer]] = {}
@@ -42,7 +43,7 @@ class ApiServer:
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.requests.append((request.path, dict(request.query)))
-        self.headers.append(dict(request.headers))
+        self.headers.append(request.headers)
         script = self._scripts.get(request.path)
         if not script:
             self.waiting.set()
@@ -55,14 +56,16 @@ class ApiServer:
 
 
 @asynccontextmanager
-async def running(server: ApiServer | None = None) -> AsyncGenerator[ApiServer]:
-    """Serve on a free port."""
+async def running(
+    server: ApiServer | None = None, tls: ssl.SSLContext | None = None
+) -> AsyncGenerator[ApiServer]:
+    """Serve; on a free port, unless the server has had one before."""
     server = server or ApiServer()
     app = web.Application()
     app.router.add_get("/{path:.*}", server.answer)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", server.port)
+    site = web.TCPSite(runner, "127.0.0.1", server.port, ssl_context=tls)
     await site.start()
     server.port = runner.addresses[0][1]
     try:
@@ -71,12 +74,12 @@ async def running(server: ApiServer | None = None) -> AsyncGenerator[ApiServer]:
         await runner.cleanup()
 
 
-def kubeconfig(folder: Path, url: str, token: str = "secret", **cluster: Any) -> str:
+def kubeconfig(folder: Path, url: str, *, user: Json | None = None, **cluster: Any) -> str:
     """Write a kubeconfig file, and give its path."""
     path = folder / "kubeconfig"
     written = {
         "clusters": [{"name": "c", "cluster": {"server": url, **cluster}}],
-        "users": [{"name": "u", "user": {"token": token}}],
+        "users": [{"name": "u", "user": user or {"token": "secret"}}],
         "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
         "current-context": "x",
     }

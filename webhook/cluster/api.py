@@ -12,8 +12,8 @@ the raw response. What its users trip over is answered here:
 * Without timeouts of one's own there are none: each request here has them, against silence too.
 * A status is an answer like any other to it: each one but 200 is an ``ApiError`` here.
 * It reads CA, client certificate and a kubeconfig's token once, and fails in the middle of a
-  request when a token file is empty: here all is read again once a minute, and at once after a 401
-  or a failed handshake; what cannot be read or used leaves the old in force.
+  request when a token file is empty: here the files are read again once a minute, a kubeconfig
+  itself after a 401 or a failed handshake; what cannot be read or used leaves the old in force.
 * Its session obeys HTTPS_PROXY: here only a ``proxy-url`` of the kubeconfig counts.
 * It lets the server compress, which would have to be undone in one go: here that is declined.
 """
@@ -193,12 +193,16 @@ class Api:
         After a 401 the credentials are read anew and the request is sent once more: nothing of it
         has been done.
         """
-        for last in (False, True):
-            client = await self._current()
-            response = await client.call_api(resource_path, method, **options | _AUTHENTICATED)
-            if response.status != HTTPStatus.UNAUTHORIZED or last:
-                break
+        response = await self._send(resource_path, method, options)
+        if response.status == HTTPStatus.UNAUTHORIZED:
             response.release()
+            response = await self._send(resource_path, method, options)
+        return response
+
+    async def _send(self, path: str, method: str, options: Mapping[str, Any]) -> Any:
+        client = await self._current()
+        response = await client.call_api(path, method, **{**options, **_AUTHENTICATED})
+        if response.status == HTTPStatus.UNAUTHORIZED:
             self._doubt()
         return response
 
