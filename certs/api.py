@@ -150,6 +150,7 @@ def _hint(status: int) -> str:
 
 def _read_date(text: str | None) -> datetime | None:
     try:
-        return None if text is None else parsedate_to_datetime(text)
+        moment = parsedate_to_datetime(text or "")
     except ValueError:
         return None
+    return moment if moment.tzinfo else None

@@ -4,6 +4,7 @@ Serve a pair that stands somewhere else, and look there again and again.
 A pair that cannot be used never takes the place of one that can.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -34,7 +35,7 @@ class Found:
 
 
 Find = Callable[[datetime], Found]
-"""Finds the pair that is good at that time, or raises a ``CertError``."""
+"""Finds the pair that is good at that time, or raises a ``CertError``; it may block."""
 
 
 Trusts = Callable[[Bundle], Awaitable[bool | None]]
@@ -84,19 +85,19 @@ class PollingSource:
         Raises:
             CertError: Nothing that can be used.
         """
-        self._refresh()
+        await self._refresh()
 
     async def run(self) -> None:
         """Look every ``interval`` seconds."""
         while True:
             await self.compare()
             await self._outside.sleep(self._interval)
-            self.look()
+            await self.look()
 
-    def look(self) -> None:
+    async def look(self) -> None:
         """Look once; trouble is reported, and the old pair is served on."""
         try:
-            self._refresh()
+            await self._refresh()
         except CertError as error:
             self._complain(str(error))
 
@@ -112,8 +113,9 @@ class PollingSource:
             self._outside.report(Notice(subject=Subject.CA_BUNDLE, ok=False, text=text))
         self._status = replace(self._status, in_sync=in_sync)
 
-    def _refresh(self) -> None:
-        found = self._find(self._outside.clock())
+    async def _refresh(self) -> None:
+        # In a thread, since a file system may be slow, and a lock may be held.
+        found = await asyncio.to_thread(self._find, self._outside.clock())
         if found.pair != self._live.served:
             self._live.swap(found.pair)
             text = f"serving {describe(found.pair.leaf)}"

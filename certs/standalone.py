@@ -8,6 +8,7 @@ a new leaf, needed once a year or for another address, comes with a new CA.
 
 import fcntl
 import os
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -29,6 +30,8 @@ LIFE = timedelta(days=365)
 
 RENEW_BEFORE = timedelta(days=1)
 """How long before their end both are made anew: late, since clients hold a copy of ``ca.crt``."""
+
+_LOCK_TRIES, _LOCK_PAUSE_S = 200, 0.01  # 2 s: only a process that was stopped holds it so long
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 """What a client on the same machine may call the server."""
@@ -71,11 +74,12 @@ def ensure_pair(folder: Path, hosts: Sequence[str], *, now: datetime) -> Found:
         StateError: The folder cannot be read or written.
     """
     try:
-        with _locked(folder):
+        with locked(folder):
             try:
                 return _read(folder, hosts, now)
             except PairError:
-                return _make(folder, hosts, now)
+                # For the former hosts too: their server may run, and share the folder.
+                return _make(folder, (*hosts, *_former_hosts(folder)), now)
     except OSError as error:
         problem = f"cannot keep a certificate: {error.strerror}; name another folder with --state"
         raise StateError(str(folder), problem) from None
@@ -92,7 +96,7 @@ def _read(folder: Path, hosts: Sequence[str], now: datetime) -> Found:
         raise PairError(where, "ca.crt did not sign tls.crt")
     if not set(alternative_names(hosts)) <= _names(pair.leaf):
         raise PairError(where, "is for other addresses")
-    (folder / "tls.key").chmod(0o600)
+    _close(folder / "tls.key")
     return Found(pair=pair, authorities=(authority,))
 
 
@@ -106,6 +110,14 @@ def _make(folder: Path, hosts: Sequence[str], now: datetime) -> Found:
     return Found(pair=pair, authorities=signer.chain)
 
 
+def _former_hosts(folder: Path) -> tuple[str, ...]:
+    try:
+        leaf = read_certificates(content(folder / "tls.crt"))[0]
+    except PairError:
+        return ()
+    return tuple(str(name.value) for name in _names(leaf))
+
+
 def _names(leaf: x509.Certificate) -> set[x509.GeneralName]:
     try:
         extension = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
@@ -115,15 +127,40 @@ def _names(leaf: x509.Certificate) -> set[x509.GeneralName]:
 
 
 @contextmanager
-def _locked(folder: Path) -> Generator[None]:
+def locked(folder: Path, *, tries: int = _LOCK_TRIES) -> Generator[None]:
+    """
+    Keep other processes out of a folder, which is made if it does not exist.
+
+    The lock is held for milliseconds, and let go by the kernel if its holder dies.
+
+    Raises:
+        StateError: Another process holds it, and did so at each of ``tries``.
+        OSError: The folder cannot be made or opened.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        # Held for milliseconds, and let go by the kernel if its holder dies.
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        _lock(handle, folder, tries)
         yield
     finally:
         os.close(handle)
+
+
+def _lock(handle: int, folder: Path, tries: int) -> None:
+    for _ in range(tries):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_LOCK_PAUSE_S)
+        else:
+            return
+    raise StateError(str(folder), "is locked by another process; end it, or name another folder")
+
+
+def _close(key: Path) -> None:
+    """Take a key back from others who may read it; leave a read-only folder alone."""
+    if key.stat().st_mode & 0o077:
+        key.chmod(0o600)
 
 
 def _write(path: Path, content: bytes, *, mode: int) -> None:

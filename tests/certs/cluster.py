@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from types import EllipsisType
 from typing import Any
 
 import jsonpatch
@@ -43,6 +44,10 @@ class Response:
         return self.body
 
 
+def dumped(content: object) -> bytes:
+    return json.dumps(content).encode()
+
+
 @dataclass
 class Cluster:
     """
@@ -58,6 +63,7 @@ class Cluster:
     calls: list[tuple[str, str]] = field(default_factory=list)
     faults: list[Callable[[str, str], int | None]] = field(default_factory=list)
     ahead: timedelta = timedelta(0)
+    date: str | EllipsisType | None = ...
 
     def __post_init__(self) -> None:
         self.put(SECRET, {"metadata": {"name": "ca"}, "type": "Opaque"})
@@ -104,8 +110,10 @@ class Cluster:
         self.calls.append((method, path))
         status = next(filter(None, (fault(method, path) for fault in self.faults)), None)
         status, content = (status, {}) if status else self.change(method, path, headers, body)
-        date = format_datetime(self.clock().astimezone(UTC) + self.ahead, usegmt=True)
-        return Response(status, {"Date": date}, json.dumps(content).encode())
+        told = self.date
+        if told is ...:
+            told = format_datetime(self.clock().astimezone(UTC) + self.ahead, usegmt=True)
+        return Response(status, {"Date": told} if told is not None else {}, dumped(content))
 
     def change(
         self, method: str, path: str, headers: Mapping[str, str], body: Any

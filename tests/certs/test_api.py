@@ -1,5 +1,6 @@
 import logging
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
@@ -70,6 +71,29 @@ async def test_what_is_no_answer_is_an_error(
         await secret(cluster).read()
 
     assert type(caught.value) is error
+
+
+DATES = {
+    "as HTTP writes it": ("Tue, 01 Jan 2030 00:00:00 GMT", datetime(2030, 1, 1, tzinfo=UTC)),
+    "without a zone": ("Tue, 01 Jan 2030 00:00:00 -0000", None),
+    "no date": ("yesterday", None),
+    "empty": ("", None),
+}
+
+
+@pytest.mark.parametrize(("text", "moment"), DATES.values(), ids=DATES)
+async def test_the_clock_of_the_server_is_read_or_not_known(
+    cluster: Cluster, text: str, moment: datetime | None
+) -> None:
+    cluster.date = text
+
+    assert (await secret(cluster).read()).at == moment
+
+
+async def test_a_server_without_a_clock_is_read_all_the_same(cluster: Cluster) -> None:
+    cluster.date = None
+
+    assert (await secret(cluster).read()).at is None
 
 
 def break_off(_method: str, _path: str) -> int | None:

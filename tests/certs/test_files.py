@@ -79,7 +79,7 @@ async def test_an_atomic_swap_of_the_symlink_is_followed(
     await source.start()
 
     mount(tmp_path, 2, SECOND)
-    source.look()
+    await source.look()
 
     assert live.served == SECOND
     assert world.complaints == []
@@ -92,10 +92,10 @@ async def test_a_write_in_two_steps_is_waited_out(
     await source.start()
 
     (folder / "tls.crt").write_bytes(SECOND.certificate_pem())
-    source.look()
+    await source.look()
     between = live.served
     (folder / "tls.key").write_bytes(SECOND.key_pem())
-    source.look()
+    await source.look()
 
     assert between == FIRST
     assert live.served == SECOND
@@ -157,7 +157,7 @@ async def test_the_old_pair_is_served_until_a_good_one_stands_there(
     await source.start()
 
     spoil(folder)
-    source.look()
+    await source.look()
 
     async with listening(live) as port:
         assert await call(port, strict_client(CA.chain)) == FIRST.leaf
@@ -166,7 +166,7 @@ async def test_the_old_pair_is_served_until_a_good_one_stands_there(
     assert re.search(problem, source.status.problem)
 
     start_over(folder, SECOND)
-    source.look()
+    await source.look()
 
     assert live.served == SECOND
     assert source.status.problem == ""
@@ -190,9 +190,9 @@ async def test_the_same_trouble_is_reported_once(
 
     mismatch(folder)
     for _ in range(5):
-        source.look()
+        await source.look()
     empty(folder)
-    source.look()
+    await source.look()
 
     assert len(world.complaints) == 2
     assert all(text.endswith("the old certificate is served on") for text in world.complaints)
@@ -204,7 +204,7 @@ async def test_the_same_pair_is_not_swapped_again(
     source = file_source(folder, live, world.outside)
     await source.start()
 
-    source.look()
+    await source.look()
 
     assert len(world.notices) == 1
 
@@ -292,7 +292,7 @@ async def test_bundles_that_trust_it_or_not_are_told_and_change_nothing(
     await source.start()
     while answers:
         await source.compare()
-        source.look()
+        await source.look()
         told.append(source.status.in_sync)
 
     assert told == [True, False, False, None, False]

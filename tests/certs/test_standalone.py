@@ -10,7 +10,7 @@ from cryptography import x509
 from certs.errors import StateError
 from certs.pem import write_certificates
 from certs.serving import LiveContext
-from certs.standalone import LIFE, RENEW_BEFORE, ensure_pair, hosts_for, standalone_source
+from certs.standalone import LIFE, RENEW_BEFORE, ensure_pair, hosts_for, locked, standalone_source
 from tests.certs.world import (
     DAY,
     NOW,
@@ -160,6 +160,14 @@ def test_it_is_made_anew_for_another_address(tmp_path: Path) -> None:
     assert "192.0.2.7" in {str(one) for one in names.get_values_for_type(x509.IPAddress)}
 
 
+def test_servers_at_two_addresses_share_a_folder(tmp_path: Path) -> None:
+    ensure_pair(tmp_path, hosts_for("192.0.2.7"), now=NOW)
+    both = ensure_pair(tmp_path, hosts_for("web.example"), now=NOW)
+
+    assert ensure_pair(tmp_path, hosts_for("192.0.2.7"), now=NOW) == both
+    assert ensure_pair(tmp_path, hosts_for("web.example"), now=NOW) == both
+
+
 def test_what_a_crash_left_half_written_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / ".tls.key.new").write_bytes(b"half a key")
 
@@ -182,7 +190,7 @@ async def test_a_running_server_renews_before_the_end(tmp_path: Path) -> None:
     first = live.served
 
     world.now += LIFE - timedelta(hours=1)
-    source.look()
+    await source.look()
 
     assert live.served != first
     assert source.status.problem == ""
@@ -194,7 +202,7 @@ async def test_a_running_server_follows_what_another_process_made(tmp_path: Path
     await source.start()
 
     made = ensure_pair(tmp_path, hosts_for("192.0.2.7"), now=NOW)
-    source.look()
+    await source.look()
 
     assert live.served == made.pair
     assert world.complaints == []
@@ -211,10 +219,21 @@ async def test_a_folder_that_went_away_is_made_again_with_a_new_pair(tmp_path: P
         path.unlink()
     state.rmdir()
     state.write_text("a file now")
-    source.look()
+    await source.look()
 
     assert live.served == first
     assert [text.count("the old certificate is served on") for text in world.complaints] == [1]
+
+
+def test_a_folder_that_another_process_holds_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    ensure_pair(tmp_path, HOSTS, now=NOW)
+
+    with (
+        locked(tmp_path),
+        pytest.raises(StateError, match="is locked by another process"),
+        locked(tmp_path, tries=2),
+    ):
+        pytest.fail("two hold the same lock")
 
 
 def make_pair(folder: Path, now: datetime) -> bytes:
