@@ -11,15 +11,17 @@ Source: k8s.io/api admission/v1; apiserver pkg/admission/plugin/webhook/request.
 import re
 from binascii import b2a_base64
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
 
 from webhook.errors import ReviewError
+from webhook.policy.defaults import INJECTIONS
 from webhook.policy.model import GroupKind, ObjectMeta, PodTemplate, Text
 from webhook.policy.patch import Operation
 from webhook.policy.request import AdmissionRequest
-from webhook.policy.verdict import BAD_REQUEST, UNTOUCHED, Verdict
+from webhook.policy.verdict import BAD_REQUEST, Verdict
 from webhook.policy.workloads import BUILT_IN, TemplatePath, Workload, is_built_in_path
 
 API_VERSION = "admission.k8s.io/v1"
@@ -100,7 +102,6 @@ class _Status(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Response(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    uid: str
     allowed: bool
     status: _Status | msgspec.UnsetType = msgspec.UNSET
     patch: str | msgspec.UnsetType = msgspec.UNSET
@@ -161,18 +162,31 @@ def decode(
 
 def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:
     """Write the review that answers a request."""
-    if verdict is UNTOUCHED:
-        return b'%b{"uid":"%b","allowed":true}}' % (_HEAD, request.uid.encode())
+    rest = _rest_of_consent(verdict) if verdict.allowed else _rest_of_denial(request, verdict)
+    return b'%b{"uid":"%b",%b}' % (_HEAD, request.uid.encode(), rest)
+
+
+@lru_cache(INJECTIONS)
+def _rest_of_consent(verdict: Verdict) -> bytes:
+    """Write all but the uid; remembered, since a ReplicaSet's pods get one and the same verdict."""
     response = _Response(
-        uid=request.uid,
-        allowed=verdict.allowed,
-        status=msgspec.UNSET if verdict.allowed else _status(request, verdict),
+        allowed=True,
         patch=_base64(verdict.patch) if verdict.patch else msgspec.UNSET,
         patch_type="JSONPatch" if verdict.patch else msgspec.UNSET,
         audit_annotations=audit_annotations(verdict) or msgspec.UNSET,
         warnings=verdict.warnings or msgspec.UNSET,
     )
-    return b"%b%b}" % (_HEAD, _encode(response))
+    return _encode(response)[1:]
+
+
+def _rest_of_denial(request: AdmissionRequest, verdict: Verdict) -> bytes:
+    response = _Response(
+        allowed=False,
+        status=_status(request, verdict),
+        audit_annotations=audit_annotations(verdict) or msgspec.UNSET,
+        warnings=verdict.warnings or msgspec.UNSET,
+    )
+    return _encode(response)[1:]
 
 
 def audit_annotations(verdict: Verdict) -> dict[str, str]:

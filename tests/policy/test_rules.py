@@ -299,7 +299,7 @@ def test_but_for_repeats_constraints_are_judged_one_by_one(
 
 @given(st.lists(strategies.any_constraints | st.just(constraint()), max_size=2).map(tuple), FORMS)
 def test_a_plain_list_passes_every_rule(constraints: tuple[Constraint, ...], form: Form) -> None:
-    if rules.are_plain(constraints):
+    if rules.are_plain(constraints, form):
         assert check(constraints, PATH, form) == []
 
 
@@ -325,18 +325,37 @@ NOT_PLAIN: dict[str, tuple[Constraint, ...]] = {
 @pytest.mark.parametrize("constraints", NOT_PLAIN.values(), ids=NOT_PLAIN.keys())
 def test_a_list_is_not_plain_with(constraints: tuple[Constraint, ...]) -> None:
     assert check(constraints, PATH, MERGED)
-    assert not rules.are_plain(constraints)
+    assert not rules.are_plain(constraints, MERGED)
 
 
-@pytest.mark.parametrize("selected", [None, selector(), selector(app="web")])
-def test_the_usual_list_is_plain(selected: LabelSelector | None) -> None:
-    one = constraint(label_selector=selected)
+CHOSEN = LabelSelector({"app": "web"}, (requirement("tier", "In", "front", "back"),))
 
-    assert rules.are_plain((one, replace(one, topology_key=HOSTNAME)))
+USUAL: dict[str, tuple[Constraint, ...]] = {
+    "nothing in it": (),
+    "two keys": (PLAIN, replace(PLAIN, topology_key=HOSTNAME)),
+    "no selector": (constraint(label_selector=None),),
+    "an empty selector": (constraint(label_selector=selector()),),
+    "every other field": (
+        replace(PLAIN, min_domains=2, node_affinity_policy="Honor", node_taints_policy="Ignore"),
+    ),
+    "an expression that lists values": (constraint(label_selector=CHOSEN),),
+    "matchLabelKeys beside the selector": (
+        constraint(label_selector=CHOSEN, match_label_keys=("pod-template-hash",)),
+    ),
+}
 
 
-def test_an_empty_list_is_plain() -> None:
-    assert rules.are_plain(())
+@pytest.mark.parametrize("form", [LEGACY, MERGED], ids=["legacy", "merged"])
+@pytest.mark.parametrize("constraints", USUAL.values(), ids=USUAL.keys())
+def test_a_list_is_plain_with(constraints: tuple[Constraint, ...], form: Form) -> None:
+    assert rules.are_plain(constraints, form)
+
+
+def test_keys_that_were_merged_are_plain_where_keys_are_merged() -> None:
+    merged = constraint(label_selector=CHOSEN, match_label_keys=("tier",))
+
+    assert rules.are_plain((merged,), MERGED)
+    assert not rules.are_plain((merged,), LEGACY)
 
 
 def calls(function: Callable[[], object]) -> int:

@@ -22,7 +22,7 @@ from webhook.policy.provenance import Provenance
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # core/v1 annotation_key_constants.go
 SKIP_LABEL = "evenspread.io/skip"
 
-INJECTIONS = 4096  # remembered, about 2 KiB each: the ReplicaSets that create pods at a time
+INJECTIONS = 512  # remembered, about 8 KiB each: the ReplicaSets that create pods at a time
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
@@ -58,9 +58,12 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     digest: str
 
 
-class Injection(msgspec.Struct, frozen=True, kw_only=True):
+class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """
     What a pod's defaults should be.
+
+    Told apart by identity: those of one ReplicaSet's pods are one object, by which verdicts and
+    answers are remembered.
 
     Attributes:
         skip: Why there are none; NONE if there are some.
@@ -147,35 +150,38 @@ def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> In
     """
     skip = reason_to_leave_alone(pod, namespace, policy)
     if skip or pod.metadata is None:
-        return Injection(skip=skip)
-    profile = profile_of(pod, namespace, policy, facts)
+        return _none(skip)
     annotation = pod.metadata.annotations.get(provenance.ANNOTATION)
     ours = provenance.recognise(annotation, pod.constraints)
-    if profile is None:
-        return Injection(skip=Skip.NO_PROFILE, ours=ours)
-    if profile.system and Gate.DEFAULT_POD_TOPOLOGY_SPREAD not in policy.gates:
-        return Injection(skip=Skip.GATE_OFF, profile=profile.name, ours=ours)
     others = tuple(each for i, each in enumerate(pod.constraints) if i not in ours)
+    injection = _beside(others, pod, namespace, policy, facts)
+    return replace(injection, ours=ours) if ours else injection
+
+
+def _beside(
+    others: Constraints, pod: PodTemplate, namespace: str, policy: Policy, facts: Facts
+) -> Injection:
+    """Decide the defaults of a pod that has these constraints of its own."""
+    profile = profile_of(pod, namespace, policy, facts)
+    if profile is None:
+        return _none(Skip.NO_PROFILE)
+    if profile.system and Gate.DEFAULT_POD_TOPOLOGY_SPREAD not in policy.gates:
+        return _none(Skip.GATE_OFF, profile.name)
     wanted = _wanted(profile, others)
     if not wanted:
-        skip = Skip.OWN_CONSTRAINTS if others else Skip.NOTHING_TO_ADD
-        return Injection(skip=skip, profile=profile.name, ours=ours)
+        return _none(Skip.OWN_CONSTRAINTS if others else Skip.NOTHING_TO_ADD, profile.name)
     derived = derive(pod, namespace, facts)
     if derived is None:
-        return Injection(skip=Skip.NO_SELECTOR, profile=profile.name, ours=ours)
+        return _none(Skip.NO_SELECTOR, profile.name)
     spared = _spares_zones(profile, wanted, facts)
-    if spared:
-        wanted = tuple(each for each in wanted if each.topology_key != ZONE)
-    wanted = fieldgates.drop(wanted, None, policy.gates).constraints
-    entries, annotation = _write(profile.name, wanted, derived)
-    return Injection(
-        skip=Skip.NONE if entries else Skip.NOTHING_TO_ADD,
-        profile=profile.name,
-        ours=ours,
-        entries=entries,
-        annotation=annotation,
-        zone_left_out=spared,
-    )
+    kept = tuple(each for each in wanted if not spared or each.topology_key != ZONE)
+    kept = fieldgates.drop(kept, None, policy.gates).constraints
+    return _some(profile.name, kept, derived, spared)
+
+
+@lru_cache(INJECTIONS)
+def _none(skip: Skip, profile: str = "") -> Injection:
+    return Injection(skip=skip, profile=profile)
 
 
 def _spares_zones(profile: Profile, wanted: Constraints, facts: Facts) -> bool:
@@ -202,20 +208,24 @@ def _wanted(profile: Profile, others: Constraints) -> Constraints:
 
 
 @lru_cache(INJECTIONS)
-def _write(profile: str, wanted: Constraints, derived: Derived) -> tuple[tuple[Entry, ...], str]:
+def _some(profile: str, wanted: Constraints, derived: Derived, spared: bool) -> Injection:  # noqa: FBT001
     """
-    The entries for one derived selector, and the annotation that tells of them.
+    The defaults for one derived selector.
 
     Remembered, since the pods of a ReplicaSet come in numbers and differ in nothing that counts.
     """
     selector = render.encode(render.selector(derived.selector)) + b"}"
     entries = tuple(_entry(_unpinned(each, derived), selector) for each in wanted)
-    if not entries:
-        return (), ""
     keys = tuple(entry.constraint.topology_key for entry in entries)
     digests = ",".join(entry.digest for entry in entries)
     told = Provenance(profile, derived.sources, keys, digests)
-    return entries, render.encode(told).decode()
+    return Injection(
+        skip=Skip.NONE if entries else Skip.NOTHING_TO_ADD,
+        profile=profile,
+        entries=entries,
+        annotation=render.encode(told).decode() if entries else "",
+        zone_left_out=spared,
+    )
 
 
 def _unpinned(constraint: Constraint, derived: Derived) -> Constraint:

@@ -70,12 +70,12 @@ def key_problems(key: str) -> list[str]:
 def is_pair(pair: tuple[str, str]) -> bool:
     """Whether a pair is surely valid: the usual ones are, at a glance."""
     key, value = pair
-    return (
-        len(key) <= NAME_BYTES
-        and len(value) <= VALUE_BYTES
-        and _is_key(key)
-        and _name_matches(value) is not None
-    )
+    return is_key(key) and len(value) <= VALUE_BYTES and _name_matches(value) is not None
+
+
+def is_key(key: str) -> bool:
+    """Whether a key is surely valid: the usual ones are, at a glance."""
+    return len(key) <= NAME_BYTES and _is_key(key)
 
 
 @lru_cache(KEYS)

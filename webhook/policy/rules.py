@@ -96,29 +96,53 @@ def check(constraints: Constraints, path: str, form: Form) -> list[Finding]:
     return [finding for _, finding in found]
 
 
-def are_plain(constraints: Constraints) -> bool:
+def are_plain(constraints: Constraints, form: Form) -> bool:
     """
-    Whether a list is of the usual kind, and valid in every form without asking every rule.
+    Whether a list is of the usual kind, and valid without asking every rule.
 
     A shortcut for nearly all lists there are. What is not plain may be valid all the same; what
     is plain passes every rule, which a property test shows.
     """
     pairs = {(each.topology_key, each.when_unsatisfiable) for each in constraints}
-    return len(pairs) == len(constraints) and all(map(_is_usual, constraints))
+    return len(pairs) == len(constraints) and all(_is_plain(each, form) for each in constraints)
 
 
-def _is_usual(constraint: Constraint) -> bool:
-    if constraint.match_label_keys or constraint.min_domains is not None:
-        return False
-    if constraint.max_skew <= 0 or constraint.when_unsatisfiable not in ACTIONS:
-        return False
-    selector = constraint.label_selector
+def _is_plain(constraint: Constraint, form: Form) -> bool:
+    action, least = constraint.when_unsatisfiable, constraint.min_domains
     return (
-        constraint.topology_key != ""
-        and constraint.node_affinity_policy is None
-        and constraint.node_taints_policy is None
-        and (selector is None or not selector.match_expressions)
-        and (selector is None or all(map(labels.is_pair, selector.match_labels.items())))
+        constraint.max_skew > 0
+        and constraint.topology_key != ""
+        and action in ACTIONS
+        and (least is None or (least > 0 and action == DO_NOT_SCHEDULE))
+        and constraint.node_affinity_policy in (None, *NODE_POLICIES)
+        and constraint.node_taints_policy in (None, *NODE_POLICIES)
+        and _selects_plainly(constraint.label_selector, constraint.match_label_keys, form)
+    )
+
+
+def _selects_plainly(
+    selector: LabelSelector | None, match_label_keys: tuple[str, ...], form: Form
+) -> bool:
+    """Whether every key stands once: in a pair, in an expression that lists values, or alone."""
+    if selector is None:
+        return not match_label_keys
+    pairs, expressions = selector.match_labels, selector.match_expressions
+    if not all(map(labels.is_pair, pairs.items())):
+        return False
+    if not expressions and not match_label_keys:
+        return True
+    keys = [*pairs, *(each.key for each in expressions)]
+    if not form.merged:
+        keys += match_label_keys
+    return (
+        len(set(keys)) == len(keys)
+        and all(
+            each.operator in (selectors.IN, selectors.NOT_IN)
+            and len(each.values) > 0
+            and all(labels.is_pair((each.key, value)) for value in each.values)
+            for each in expressions
+        )
+        and all(labels.is_key(key) for key in match_label_keys)
     )
 
 

@@ -11,14 +11,15 @@ The verdict on one admission request: the order in which everything is asked, al
 A verdict is a value; nothing here waits, fails or remembers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.policy import apiserver, fields, rules
-from webhook.policy.amendments import amend, with_constraints
-from webhook.policy.defaults import Injection, inject
+from webhook.policy.amendments import Amended, amend, with_constraints
+from webhook.policy.defaults import INJECTIONS, Injection, inject
 from webhook.policy.facts import Facts
 from webhook.policy.fieldgates import Drop
 from webhook.policy.fields import aggregate
@@ -44,9 +45,9 @@ ANNOTATIONS = pointer(("metadata", "annotations"))
 OURS = pointer(("metadata", "annotations", ANNOTATION))
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """
-    What to answer, and why.
+    What to answer, and why; told apart by identity, so that an answer can be remembered by it.
 
     Attributes:
         allowed: Whether the request may go on.
@@ -121,17 +122,24 @@ def _judge(
         return _denied(request, [rules.too_many(pod.constraints, at)], ())
     amended = amend(request, policy, facts)
     findings = _findings(request, hook, policy, amended.constraints)
-    if findings and not unchanged:
-        return _denied(request, findings, amended.drops)
     if findings:
-        told = tuple(_brief(f"{finding.error} [{finding.rule}]") for finding in findings)
-        return Verdict(warnings=told, findings=tuple(findings))
+        return _told(findings) if unchanged else _denied(request, findings, amended.drops)
     if hook is Hook.VALIDATE:
         return UNTOUCHED
     newcomer = _newcomer(request, with_constraints(pod, amended.constraints), policy, facts)
+    return _amended(newcomer, amended) if amended.operations else newcomer
+
+
+def _told(findings: list[Finding]) -> Verdict:
+    """Warn of what an update leaves as it was."""
+    told = tuple(_brief(f"{finding.error} [{finding.rule}]") for finding in findings)
+    return Verdict(warnings=told, findings=tuple(findings))
+
+
+def _amended(verdict: Verdict, amended: Amended) -> Verdict:
     return replace(
-        newcomer,
-        patch=amended.operations + newcomer.patch,
+        verdict,
+        patch=amended.operations + verdict.patch,
         warnings=tuple(map(_brief, amended.warnings)),
         drops=amended.drops,
     )
@@ -142,9 +150,31 @@ def _newcomer(request: AdmissionRequest, pod: PodTemplate, policy: Policy, facts
     if not request.creates_pod:
         return UNTOUCHED
     injection = inject(pod, request.namespace, policy, facts)
-    if not injection.entries and not injection.ours:
+    annotations = pod.metadata.annotations if pod.metadata else {}
+    if injection.ours or ANNOTATION in annotations:
+        return Verdict(patch=tuple(_recomputing(pod, annotations, injection)), injection=injection)
+    return _adding(injection, bool(pod.constraints), bool(annotations))
+
+
+@lru_cache(INJECTIONS)
+def _adding(injection: Injection, listed: bool, annotated: bool) -> Verdict:  # noqa: FBT001
+    """
+    The verdict on a pod that no earlier call changed.
+
+    Args:
+        injection: Its defaults.
+        listed: Whether it has constraints of its own.
+        annotated: Whether it has annotations.
+    """
+    if not injection.entries:
         return Verdict(injection=injection)
-    return Verdict(patch=tuple(_injecting(pod, injection)), injection=injection)
+    written = [entry.written for entry in injection.entries]
+    told = injection.annotation
+    patch = (
+        *([add(f"{LIST}/-", each) for each in written] if listed else [add(LIST, written)]),
+        add(OURS, told) if annotated else add(ANNOTATIONS, {ANNOTATION: told}),
+    )
+    return Verdict(patch=patch, injection=injection)
 
 
 def _unreadable(request: AdmissionRequest) -> Verdict:
@@ -161,13 +191,15 @@ def _findings(
     """Ask the API rules; what an update leaves as it was, only where nobody else judges it."""
     old = request.old_constraints
     unchanged = constraints == old
-    if rules.are_plain(constraints) or (unchanged and request.built_in):
+    if not constraints or (unchanged and request.built_in):
         return []
     judged = constraints
     if request.creates_pod and hook is Hook.MUTATE and Gate.SELECTOR_MERGE in policy.gates:
         labels = request.template.labels if request.template else {}
         judged = merge_match_label_keys(constraints, labels)
     form = apiserver.form(None if unchanged else old, policy.gates)
+    if rules.are_plain(judged, form):
+        return []
     return rules.check(judged, apiserver.list_path(request.path or ()), form)
 
 
@@ -180,14 +212,13 @@ def _denied(request: AdmissionRequest, findings: list[Finding], drops: tuple[Dro
     return Verdict(allowed=False, message=message, findings=tuple(findings), drops=drops)
 
 
-def _injecting(pod: PodTemplate, injection: Injection) -> Iterator[Operation]:
-    """The steps from what an earlier call injected, or from nothing, to what should stand there."""
+def _recomputing(
+    pod: PodTemplate, annotations: Mapping[str, str], injection: Injection
+) -> Iterator[Operation]:
+    """The steps from what an earlier call injected to what should stand there."""
     if list(injection.ours.values()) != [entry.digest for entry in injection.entries]:
         yield from _replacing(len(pod.constraints), injection)
-    annotations = pod.metadata.annotations if pod.metadata else {}
-    if injection.annotation and not annotations:
-        yield add(ANNOTATIONS, {ANNOTATION: injection.annotation})
-    elif injection.annotation and annotations.get(ANNOTATION) != injection.annotation:
+    if injection.annotation and annotations.get(ANNOTATION) != injection.annotation:
         yield add(OURS, injection.annotation)
     elif injection.ours and not injection.annotation:
         yield remove(OURS)
