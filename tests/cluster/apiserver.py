@@ -74,11 +74,11 @@ async def running(
         await runner.cleanup()
 
 
-def kubeconfig(folder: Path, url: str, *, user: Json | None = None, **cluster: Any) -> str:
+def kubeconfig(folder: Path, url: str, *, user: Json | None = None, proxy: str = "") -> str:
     """Write a kubeconfig file, and give its path."""
     path = folder / "kubeconfig"
     written = {
-        "clusters": [{"name": "c", "cluster": {"server": url, **cluster}}],
+        "clusters": [{"name": "c", "cluster": {"server": url, "proxy-url": proxy}}],
         "users": [{"name": "u", "user": user or {"token": "secret"}}],
         "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
         "current-context": "x",

@@ -157,7 +157,7 @@ async def test_a_proxy_of_the_kubeconfig_counts(
     server: ApiServer, clock: Clock, tmp_path: Path
 ) -> None:
     server.script("/x", says(200, b"by proxy"))
-    config = kubeconfig(tmp_path, "http://api.invalid", **{"proxy-url": server.url})
+    config = kubeconfig(tmp_path, "http://api.invalid", proxy=server.url)
     async with Api(Access(kubeconfig=config), clock, QUICK) as api:
         assert await api.read("/x") == b"by proxy"
 

@@ -87,7 +87,8 @@ class Model:
         self.settled = asyncio.Event()
         self.tries = 0
         self._plan = iter(plan)
-        self._snapshot: list[Json] = []
+        self._snapshot: list[Json] = []  # of the list that is being paged through
+        self._listed = 0  # its revision
 
     async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
         step = self._begin()
@@ -96,12 +97,11 @@ class Model:
         if step is not None and step.sent < 2:
             self._fail(step)
         if start == 0:
-            self._snapshot = list(self.truth.values())
+            self._snapshot, self._listed = list(self.truth.values()), self.revision
         page = self._snapshot[start : start + PAGE]
         rest = f"{start + PAGE}" if start + PAGE < len(self._snapshot) else ""
-        metadata = {"resourceVersion": f"{self.revision if start == 0 else self._listed}"}
-        self._listed = int(metadata["resourceVersion"])
-        return packed({"metadata": {**metadata, "continue": rest}, "items": page})
+        metadata = {"resourceVersion": f"{self._listed}", "continue": rest}
+        return packed({"metadata": metadata, "items": page})
 
     @asynccontextmanager
     async def stream(self, path: str, query: Query) -> AsyncGenerator[AsyncIterator[bytes]]:

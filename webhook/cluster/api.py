@@ -186,7 +186,7 @@ class Api:
         except msgspec.MsgspecError:
             raise ApiError(self.name, "answered with no version", Reason.GARBAGE) from None
 
-    async def call_api(self, resource_path: str, method: str, /, **options: Any) -> Any:
+    async def call_api(self, resource_path: str, method: str, **options: Any) -> Any:
         """
         Send any request, as the method of this name of ``ApiClient`` does.
 

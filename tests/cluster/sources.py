@@ -1,0 +1,58 @@
+"""Sources in memory, for what is about answers and not about how they come."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from tests.cluster.apiserver import Json, packed
+from webhook.cluster.pacing import Pace
+from webhook.cluster.reflector import Means
+from webhook.cluster.source import NO_QUERY, Query, refusal
+
+EMPTY: Json = {"metadata": {"resourceVersion": "1"}, "items": []}
+
+
+class Answers:
+    """
+    Answers paths by a table; others with 404. Watches never say anything.
+
+    Attributes:
+        bodies: What is answered; a function is awaited for it.
+        asked: The paths, in order.
+    """
+
+    name = "here"
+
+    def __init__(self, **bodies: Json) -> None:
+        self.bodies: dict[str, Json | Callable[[], Awaitable[Json]]] = dict(bodies)
+        self.asked: list[str] = []
+
+    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
+        del query
+        self.asked.append(path)
+        body = self.bodies.get(path)
+        if body is None:
+            raise refusal(self.name, 404, b"")
+        return packed(await body() if callable(body) else body)
+
+    @asynccontextmanager
+    async def stream(self, path: str, query: Query) -> AsyncGenerator[AsyncIterator[bytes]]:
+        del path, query
+        yield silence()
+
+
+async def silence() -> AsyncIterator[bytes]:
+    await asyncio.Event().wait()
+    yield b""
+
+
+def means(source: Answers) -> Means:
+    """Make the means to follow a source, by a clock that stands still."""
+    return Means(
+        source=source,
+        pace=Pace(lambda: 0.0),
+        clock=lambda: 0.0,
+        dice=lambda: 1.0,
+        sleep=lambda _: asyncio.Event().wait(),
+        tell=lambda *_: None,
+    )

@@ -1,0 +1,108 @@
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from tests.cluster.apiserver import Json, service
+from tests.cluster.sources import EMPTY, Answers, means
+from webhook.cluster.caches import Caches, Standing
+from webhook.cluster.lookup import Cluster
+from webhook.errors import NotSyncedError
+from webhook.policy.model import OwnerReference
+
+KINDS = ("Namespace", "Node", "Service", "ReplicationController", "ReplicaSet", "StatefulSet")
+LISTS = {
+    "/api/v1/namespaces": EMPTY,
+    "/api/v1/nodes": EMPTY,
+    "/api/v1/services": {**EMPTY, "items": [service("a"), service("b")]},
+    "/api/v1/replicationcontrollers": EMPTY,
+    "/apis/apps/v1/replicasets": EMPTY,
+    "/apis/apps/v1/statefulsets": EMPTY,
+}
+
+
+@asynccontextmanager
+async def following(caches: Caches) -> AsyncGenerator[None]:
+    task = asyncio.create_task(caches.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def filled(**lists: Json | None) -> Caches:
+    """Make caches without custom kinds, over lists by kind; None answers 404."""
+    bodies = {path: lists.get(path.rpartition("/")[2], body) for path, body in LISTS.items()}
+    source = Answers(**{path: body for path, body in bodies.items() if body is not None})
+    return Caches(Cluster(owners=()), means(source))
+
+
+async def test_all_kinds_are_listed_and_then_known() -> None:
+    caches = filled()
+    async with following(caches):
+        await caches.wait_synced()
+
+        caches.require()
+        assert caches.kinds == KINDS
+        assert all(map(caches.synced, KINDS))
+        assert [each.name for each in caches.cluster.services("shop", {"app": "a"})] == ["a", "b"]
+
+
+async def test_nothing_is_known_before() -> None:
+    caches = filled()
+
+    with pytest.raises(NotSyncedError, match="the cache of Namespace is not filled yet"):
+        caches.require()
+    assert not any(map(caches.synced, KINDS))
+    assert caches.age("Service") is None
+
+
+async def test_one_kind_that_cannot_be_listed_keeps_all_from_being_ready() -> None:
+    caches = filled(nodes=None)
+    async with following(caches):
+        waiting = asyncio.create_task(caches.wait_synced())
+        for kind in set(KINDS) - {"Node"}:
+            await caches._reflectors[kind].synced.wait()
+
+        with pytest.raises(NotSyncedError, match="Node"):
+            caches.require()
+        assert not waiting.done()
+        waiting.cancel()
+    standings = {each.kind: each for each in caches.standings()}
+    assert standings["Node"] == Standing("Node", False, 0, None, "here: answered 404")
+    assert standings["Service"] == Standing("Service", True, 2, 0.0, "")
+
+
+async def test_a_bug_ends_all() -> None:
+    caches = filled(services={**EMPTY, "items": [{"metadata": {"name": "a"}}]})
+    caches.cluster.service_store.apply = None  # type: ignore[method-assign, assignment]  # a bug
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await caches.run()
+
+    assert caught.group_contains(TypeError)
+
+
+FOLLOWED = {
+    ("v1", "ReplicationController"): "ReplicationController",
+    ("apps/v1", "ReplicaSet"): "ReplicaSet",
+    ("apps/v1", "StatefulSet"): "StatefulSet",
+    ("argoproj.io/v1alpha1", "Rollout"): "Rollout.argoproj.io",
+    ("argoproj.io/v2", "Rollout"): "Rollout.argoproj.io",
+    ("apps/v1beta2", "ReplicaSet"): None,
+    ("apps/v1", "Deployment"): None,
+    ("batch/v1", "Job"): None,
+    ("", ""): None,
+}
+
+
+@pytest.mark.parametrize(("owner", "kind"), FOLLOWED.items(), ids=map(str, FOLLOWED))
+def test_owners_are_followed_by_version_and_kind(owner: tuple[str, str], kind: str | None) -> None:
+    caches = Caches(Cluster(), means(Answers()))
+
+    reflector = caches.follows(OwnerReference(owner[0], owner[1], "a"))
+
+    assert (reflector and reflector.resource.kind) == kind
