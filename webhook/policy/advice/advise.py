@@ -1,0 +1,138 @@
+"""
+Advice on one subject: every rule asked, and what they say sorted by what is to be done about it.
+
+The configuration gives each rule an action. What an action leads to depends on the object:
+
+* ``deny`` denies, but not what a controller made, whose owner was asked already, nor an update
+  that leaves pod template and constraints as they were; of these it is only recorded;
+* ``warn`` warns whoever wrote the object; what a controller made, or was not changed, is recorded;
+* ``audit`` is recorded;
+* ``off``: the rule is not even asked.
+
+Whoever asks decides whether it is the time to deny: only the validating hook sees the object as
+it will be stored.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.policy import fieldgates, rules
+from webhook.policy.actions import DEFAULT_ACTIONS, Action
+from webhook.policy.advice import exemptions
+from webhook.policy.advice.findings import LINES, Finding, found, lines
+from webhook.policy.advice.grounds import Grounds
+from webhook.policy.advice.rows import ROWS, Row, Where
+from webhook.policy.advice.subject import Subject
+from webhook.policy.gates import Gate, Gates
+
+
+class Exempted(NamedTuple):
+    """A finding that an annotation exempts from, and the reason that it gives."""
+
+    finding: Finding
+    reason: str
+
+
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    What there is to say about a subject; each finding stands in one of these.
+
+    Attributes:
+        denied: For which the object is to be refused.
+        warned: Of which the one who wrote it is told.
+        audited: Which are recorded only.
+        exempted: Which the object's annotation asks to overlook, and may.
+        refused: Exemptions that hold for nothing, told as warnings.
+    """
+
+    denied: tuple[Finding, ...] = ()
+    warned: tuple[Finding, ...] = ()
+    audited: tuple[Finding, ...] = ()
+    exempted: tuple[Exempted, ...] = ()
+    refused: tuple[Finding, ...] = ()
+
+    @property
+    def violations(self) -> tuple[rules.Finding, ...]:
+        """What is denied, in the form in which API rules deny."""
+        return tuple(rules.Finding(each.rule, each.error) for each in self.denied)
+
+    def lines(self, most: int = LINES) -> tuple[str, ...]:
+        """The warnings as kubectl shows them, refused exemptions first; at most so many lines."""
+        return lines((*self.refused, *self.warned), most)
+
+
+NOTHING = Advice()
+"""The advice on what is in order."""
+
+
+def advise(
+    subject: Subject,
+    grounds: Grounds,
+    actions: Mapping[str, Action] = DEFAULT_ACTIONS,
+    *,
+    not_exemptible: frozenset[str] = frozenset(),
+    rows: Iterable[Row] = ROWS,
+) -> Advice:
+    """
+    Ask the rules about a subject.
+
+    Args:
+        subject: A workload or a pod.
+        grounds: The policy and the cluster. Without a survey it is an admission: only rules that
+            are for everywhere are asked, and none while the gate of advice is off.
+        actions: What is done about the findings of each rule.
+        not_exemptible: Rules from which no annotation exempts.
+        rows: The rules to ask.
+    """
+    if grounds.survey is None and Gate.ADVICE not in grounds.gates:
+        return NOTHING
+    findings = list(_findings(subject, grounds, actions, rows))
+    read = exemptions.parse(subject.metadata.annotations, not_exemptible)
+    if not findings and not read.refused:
+        return NOTHING
+    sorted_by: dict[Action, list[Finding]] = {action: [] for action in Action}
+    for finding in findings:
+        if finding.rule not in read.reasons:
+            sorted_by[_consequence(actions[finding.rule], subject)].append(finding)
+    is_told = _consequence(Action.WARN, subject) is Action.WARN
+    return Advice(
+        denied=tuple(sorted_by[Action.DENY]),
+        warned=tuple(sorted_by[Action.WARN]),
+        audited=tuple(sorted_by[Action.AUDIT]),
+        exempted=tuple(
+            Exempted(each, read.reasons[each.rule])
+            for each in findings
+            if each.rule in read.reasons
+        ),
+        refused=read.refused if is_told else (),
+    )
+
+
+def _findings(
+    subject: Subject, grounds: Grounds, actions: Mapping[str, Action], rows: Iterable[Row]
+) -> Iterator[Finding]:
+    in_force = _without_gated(subject, grounds.gates)
+    for row in rows:
+        if actions[row.id] is Action.OFF:
+            continue
+        if grounds.survey is not None or row.where is Where.EVERYWHERE:
+            judged = subject if row.as_written else in_force
+            yield from (found(row.id, remark) for remark in row.check(judged, grounds))
+
+
+def _without_gated(subject: Subject, gates: Gates) -> Subject:
+    """The subject without the fields that feature gates hold back."""
+    written = subject.pod.constraints
+    kept = fieldgates.drop(written, None, gates).constraints
+    if kept is written or subject.pod.spec is None:
+        return subject
+    spec = replace(subject.pod.spec, topology_spread_constraints=kept)
+    return replace(subject, pod=replace(subject.pod, spec=spec))
+
+
+def _consequence(action: Action, subject: Subject) -> Action:
+    """What an action leads to, given whose the object is."""
+    return Action.AUDIT if subject.controlled or subject.settled else action

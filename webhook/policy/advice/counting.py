@@ -1,0 +1,98 @@
+"""
+Whom the constraints of a subject count, as far as it can be known before its pods exist.
+
+Controllers add labels to those of a template, so a constraint that counts by them cannot be judged
+by the template alone. How many pods there are is the subject of ``placement.tallies``.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from webhook.policy.advice.grounds import Survey
+from webhook.policy.advice.subject import DAEMON_SET, DEPLOYMENT, JOBS, STATEFUL_SET, Subject
+from webhook.policy.gates import Gate, Gates
+from webhook.policy.model import Constraint, GroupKind, LabelSelector
+from webhook.policy.placement.spreads import Spreads, resolve
+from webhook.policy.selectors import matches, merge_match_label_keys
+from webhook.policy.workloads import POD
+
+POD_TEMPLATE_HASH = "pod-template-hash"  # apps/v1 ``DefaultDeploymentUniqueLabelKey``
+_REVISION_HASH = "controller-revision-hash"  # apps/v1 ``ControllerRevisionHashLabelKey``
+_OF_JOBS = frozenset(
+    {
+        "controller-uid",
+        "job-name",
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-name",
+        "batch.kubernetes.io/job-completion-index",
+    }
+)
+
+ADDED_LABELS: Mapping[GroupKind, frozenset[str]] = MappingProxyType(
+    {
+        POD: frozenset[str](),
+        GroupKind("", "ReplicationController"): frozenset[str](),
+        GroupKind("apps", "ReplicaSet"): frozenset[str](),
+        DEPLOYMENT: frozenset({POD_TEMPLATE_HASH}),
+        DAEMON_SET: frozenset({_REVISION_HASH, "pod-template-generation"}),
+        STATEFUL_SET: frozenset(
+            {_REVISION_HASH, "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"}
+        ),
+        **dict.fromkeys(JOBS, _OF_JOBS),
+    }
+)
+"""
+Labels that a controller adds to those of the template. Controllers of other kinds may add any.
+
+Source: k8s.io api apps/v1 and batch/v1 types.go.
+"""
+
+
+def may_add(subject: Subject, key: str) -> bool:
+    """Whether a controller may add a label that the pods of a subject do not have yet."""
+    if key in subject.labels:
+        return False
+    added = ADDED_LABELS.get(subject.kind)
+    return added is None or key in added
+
+
+def known_selectors(subject: Subject, gates: Gates) -> list[LabelSelector | None]:
+    """
+    The selector by which each constraint of a subject's next pod counts.
+
+    Returns:
+        One for each constraint; None where it counts no pod, does not count its own, or depends
+        on the value of a label that the pod's controller will add.
+    """
+    labels = subject.next_labels
+    joins = Gate.MATCH_LABEL_KEYS in gates
+    merged = merge_match_label_keys(subject.constraints, labels) if joins else subject.constraints
+    return [
+        None
+        if joins and any(k not in labels and may_add(subject, k) for k in each.match_label_keys)
+        else _counting(each.label_selector, labels)
+        for each in merged
+    ]
+
+
+def _counting(selector: LabelSelector | None, labels: Mapping[str, str]) -> LabelSelector | None:
+    return selector if matches(selector, labels) and selector != LabelSelector() else None
+
+
+def strangers(subject: Subject, selector: LabelSelector | None, survey: Survey) -> dict[str, int]:
+    """The other workloads of a subject's namespace that a selector counts -> their pods."""
+    counted = survey.members.count(subject.namespace, selector)
+    counted.pop(str(subject), None)
+    return counted
+
+
+def selected_keys(constraint: Constraint) -> frozenset[str]:
+    """The labels that a constraint counts by, whatever it says about them."""
+    selector = constraint.label_selector or LabelSelector()
+    asked = (each.key for each in selector.match_expressions)
+    return frozenset((*selector.match_labels, *asked, *constraint.match_label_keys))
+
+
+def spreads(subject: Subject, gates: Gates) -> Spreads:
+    """What kube-scheduler makes of the constraints of a subject's next pod."""
+    return resolve(subject.constraints, subject.next_labels, gates)

@@ -1,0 +1,139 @@
+"""
+Rules about defaults: does anything spread a workload at all, and do its pods have what they should.
+
+What the defaults of a pod are is decided in ``policy.defaults``.
+"""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from webhook.policy import render
+from webhook.policy.advice.antiaffinity import PodAffinityTerm
+from webhook.policy.advice.findings import Remark, named
+from webhook.policy.advice.flow import entries
+from webhook.policy.advice.grounds import Grounds
+from webhook.policy.advice.subject import Running, Subject
+from webhook.policy.advice.suggestions import own_selector, restart
+from webhook.policy.defaults import Injection, inject, profile_of, reason_to_leave_alone
+from webhook.policy.derivation import derive
+from webhook.policy.forecast import Foreseen, first_pod, foresee
+from webhook.policy.gates import Gate
+from webhook.policy.model import Constraint, LabelSelector, PodTemplate
+from webhook.policy.placement.spreads import SOFT
+from webhook.policy.profiles import HOSTNAME, ZONE, Mode
+from webhook.policy.selectors import matches, merge_match_label_keys
+
+SUGGESTED = (ZONE, HOSTNAME)  # over what to spread a workload that nothing spreads
+
+
+def something_spreads(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+    """TSC110: with nothing to spread them, all replicas may share one node and fall with it."""
+    replicas = subject.replicas or 0
+    if subject.is_alone or replicas <= 1 or Gate.EVEN_PODS_SPREAD not in grounds.gates:
+        return
+    if _is_spread(subject) or any(_counts_itself(term, subject) for term in subject.anti_affinity):
+        return
+    if grounds.policy.mode is Mode.APPLY and _foreseen(subject, grounds).entries:
+        return
+    selector = own_selector(subject)
+    suggested = [
+        render.constraint(
+            Constraint(
+                max_skew=1, topology_key=key, when_unsatisfiable=SOFT, label_selector=selector
+            )
+        )
+        for key in SUGGESTED
+    ]
+    yield Remark(
+        subject.list_path,
+        f"nothing spreads its {replicas} replicas: it has no constraint and no pod anti-affinity "
+        "that counts its own pods, and no profile gives them defaults",
+        entries("topologySpreadConstraints", suggested),
+        f"nothing spreads its {replicas} replicas",
+    )
+
+
+def _is_spread(subject: Subject) -> bool:
+    return bool(subject.constraints) or any(group.pod.constraints for group in subject.running)
+
+
+def _counts_itself(term: PodAffinityTerm, subject: Subject) -> bool:
+    """
+    Whether a term of an anti-affinity keeps a subject's own pods apart.
+
+    Which namespaces a namespaceSelector selects is not asked: the own one may be among them.
+    """
+    here = not term.namespaces or subject.namespace in term.namespaces or term.namespace_selector
+    return (
+        bool(here and term.topology_key)
+        and term.label_selector is not None
+        and matches(term.label_selector, subject.next_labels)
+    )
+
+
+def _foreseen(subject: Subject, grounds: Grounds) -> Injection:
+    pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
+    return foresee(pod, subject.namespace, grounds.policy, grounds.facts)
+
+
+def completes_selectors(subject: Subject, grounds: Grounds) -> bool:
+    """Whether the null selectors of a subject will be filled in when its pods are created."""
+    policy, namespace = grounds.policy, subject.namespace
+    pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
+    if policy.mode is Mode.RECOMMEND or reason_to_leave_alone(pod, namespace, policy):
+        return False
+    profile = profile_of(pod, namespace, policy, grounds.facts)
+    if profile is None or not profile.complete_selectors:
+        return False
+    return derive(pod, namespace, Foreseen(grounds.facts, subject.pod.labels)) is not None
+
+
+def pods_have_defaults(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+    """TSC115: pods that are older than a profile, or than a change of their Services, lack it."""
+    lacking, injection = 0, None
+    for group in subject.running:
+        given = _given(group, subject, grounds)
+        if [entry.digest for entry in given.entries] != list(given.ours.values()):
+            lacking += group.number if given.entries else 0
+            injection = given if given.entries else injection
+    if injection is None:
+        return
+    total = sum(group.number for group in subject.running)
+    yield Remark(
+        subject.list_path,
+        f"{lacking} of its {total} pods lack what profile {injection.profile} gives: a constraint "
+        f"on {named(injection.keys)} that selects what their Services and owner select now",
+        restart(subject),
+        f"{lacking} of {total} pods lack the defaults of profile {injection.profile}",
+    )
+
+
+def _given(group: Running, subject: Subject, grounds: Grounds) -> Injection:
+    """What a running pod would be given if it were created now, as it stands."""
+    pod = group.pod
+    if pod.spec is not None:
+        constraints = pod.constraints
+        if Gate.SELECTOR_MERGE in grounds.gates:
+            constraints = tuple(_unmerged(each, pod) for each in constraints)
+        spec = replace(pod.spec, node_name="", topology_spread_constraints=constraints)
+        pod = PodTemplate(pod.metadata, spec)
+    return inject(pod, subject.namespace, grounds.policy, grounds.facts)
+
+
+def _unmerged(constraint: Constraint, pod: PodTemplate) -> Constraint:
+    """
+    A constraint as it was before the API server merged matchLabelKeys into its selector.
+
+    Source: KEP-3243.
+    """
+    selector = constraint.label_selector
+    alone = replace(constraint, label_selector=LabelSelector())
+    (merged,) = merge_match_label_keys((alone,), pod.labels)
+    added = merged.label_selector.match_expressions if merged.label_selector else ()
+    if selector is None or not added:
+        return constraint
+    kept = selector.match_expressions[: -len(added)]
+    if kept + added != selector.match_expressions:
+        return constraint
+    return replace(constraint, label_selector=replace(selector, match_expressions=kept))

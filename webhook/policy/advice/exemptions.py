@@ -1,0 +1,78 @@
+"""
+The annotation by which an object is exempted from policy rules, each for a reason.
+
+``evenspread.io/exempt: "TSC101=counted by its operator, TSC110=one zone by contract"``: commas
+separate exemptions, so there is none in a reason. What is not of this form exempts from nothing,
+and is told.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from webhook.policy.actions import DEFAULT_ACTIONS
+from webhook.policy.advice.findings import Finding, shown
+
+ANNOTATION = "evenspread.io/exempt"
+FIELD = f"metadata.annotations[{ANNOTATION}]"
+
+MOST_EXEMPTIONS = 32  # in one annotation that are looked at; there are 15 rules
+REASON_CHARACTERS = 200  # of a reason, so that reports can repeat it; a sentence has half of that
+
+
+class Exemptions(NamedTuple):
+    """
+    What an annotation says.
+
+    Attributes:
+        reasons: Id of each rule that the object is exempted from -> why.
+        refused: What exempts from nothing, as findings of the rules that were meant.
+    """
+
+    reasons: Mapping[str, str]
+    refused: tuple[Finding, ...]
+
+
+def parse(annotations: Mapping[str, str], not_exemptible: frozenset[str]) -> Exemptions:
+    """
+    Read the exemptions of an object.
+
+    Args:
+        annotations: The object's own.
+        not_exemptible: Rules from which no annotation exempts.
+    """
+    reasons: dict[str, str] = {}
+    refused: list[Finding] = []
+    for part in _parts(annotations.get(ANNOTATION, "")):
+        rule, equals, reason = (piece.strip() for piece in part.partition("="))
+        problem = _problem(rule, reason if equals else "", reasons, not_exemptible)
+        if problem:
+            refused.append(Finding(*_refusal(rule, problem)))
+        else:
+            reasons[rule] = reason
+    return Exemptions(reasons, tuple(refused))
+
+
+def _parts(text: str) -> Iterator[str]:
+    parts = text.split(",", MOST_EXEMPTIONS)[:MOST_EXEMPTIONS]
+    return (part for part in parts if part.strip())
+
+
+def _problem(
+    rule: str, reason: str, earlier: Mapping[str, str], not_exemptible: frozenset[str]
+) -> str:
+    if rule not in DEFAULT_ACTIONS:
+        return f"is no policy rule: write one of {min(DEFAULT_ACTIONS)} to {max(DEFAULT_ACTIONS)}"
+    if rule in not_exemptible:
+        return "cannot be exempted from: the configuration forbids it"
+    if rule in earlier:
+        return "stands here twice: leave one out"
+    if not reason:
+        return f"has no reason: write {rule}=REASON"
+    if len(reason) > REASON_CHARACTERS:
+        return f"has a reason of more than {REASON_CHARACTERS} characters: write a shorter one"
+    return ""
+
+
+def _refusal(rule: str, problem: str) -> tuple[str, str, str, str]:
+    known = rule if rule in DEFAULT_ACTIONS else "exempt"
+    return known, FIELD, f"{shown(rule)} {problem}", f'{ANNOTATION}: "TSC101=REASON"'

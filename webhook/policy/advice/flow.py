@@ -1,0 +1,50 @@
+"""
+A value as YAML on one line, to be pasted: ``labelSelector: {matchLabels: {app: web}}``.
+
+Reading YAML is not here, nor anything that keeps the comments of a manifest.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeGuard
+
+import msgspec
+
+_is_plain = re.compile(r"[A-Za-z][-A-Za-z0-9_./]*").fullmatch
+_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
+"""Plain texts that YAML 1.1 reads as something else, in any case."""
+
+
+def member(key: str, value: object) -> str:
+    """One member of an object, as ``maxSkew: 1``."""
+    return f"{_text(key)}: {flow(value)}"
+
+
+def entries(key: str, values: Sequence[object]) -> str:
+    """A member that is a list, each entry on a line of its own."""
+    return "\n".join([f"{_text(key)}:", *(f"- {flow(value)}" for value in values)])
+
+
+def flow(value: object) -> str:
+    """Any value of JSON; texts are quoted only where YAML would read something else."""
+    if isinstance(value, str):
+        return _text(value)
+    if _is_mapping(value):
+        return "{" + ", ".join(member(key, held) for key, held in value.items()) + "}"
+    if _is_list(value):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    return msgspec.json.encode(value).decode()
+
+
+def _text(text: str) -> str:
+    if _is_plain(text) and text.lower() not in _WORDS:
+        return text
+    return msgspec.json.encode(text).decode(errors="replace")
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(value, Mapping)
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, Sequence)

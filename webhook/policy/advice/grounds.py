@@ -1,0 +1,115 @@
+"""
+What a subject is judged on: the policy in force, and what is known of the cluster.
+
+An admission knows ``Facts``, questions that cost the same in a cluster of any size. An audit has a
+``Survey`` besides: every node, every pod that counts, and the workloads that these belong to.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from webhook.policy.advice.feasibility import Shape
+from webhook.policy.facts import Facts
+from webhook.policy.gates import Gates
+from webhook.policy.model import Node
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.taints import UNSCHEDULABLE, untolerated
+from webhook.policy.placement.topology import REMEMBERED, Topology
+from webhook.policy.profiles import Policy
+
+
+class Nesting(NamedTuple):
+    """
+    Domains that lie within larger ones, as nodes within zones.
+
+    Attributes:
+        outer: Number of the larger domains; at least 1.
+        inner: Number of the smaller ones; at least 1.
+        shapes: What the larger ones are made of -> how many there are of each shape.
+    """
+
+    outer: int
+    inner: int
+    shapes: Mapping[Shape, int]
+
+
+class Survey:
+    """
+    A whole cluster at one moment, shared by the judgements of an audit.
+
+    Attributes:
+        topology: Every node.
+        census: Every pod that counts, by the node it is on.
+        members: The same pods, or those that manifests would make, by the workload they belong to
+            instead: named as a ``Subject`` names itself, as ``Deployment/web``.
+    """
+
+    def __init__(self, nodes: Iterable[Node], census: Census, members: Census) -> None:
+        """Take the nodes, whose names are unique, and the pods."""
+        self.topology = Topology(nodes)
+        self.census = census
+        self.members = members
+        self._schedulable = Topology(node for node in self.topology.nodes if not node.unschedulable)
+        self._nested = lru_cache(maxsize=REMEMBERED)(self._nest)
+
+    def schedulable(self, demands: Demands) -> Topology:
+        """The nodes that are not cordoned; all of them for a pod that tolerates that."""
+        return self.topology if tolerates_cordons(demands) else self._schedulable
+
+    def nest(self, outer: str, inner: str, demands: Demands, counting: Demands) -> Nesting | None:
+        """
+        How the domains of one topology key lie within those of another.
+
+        Takes O(nodes) when it is asked for the first time, O(1) while the answer is remembered.
+
+        Args:
+            outer: The key of the larger domains.
+            inner: The key of the smaller ones.
+            demands: What a node must meet for the pod to go there.
+            counting: What a node must meet to count.
+
+        Returns:
+            None if an inner domain lies in two outer ones, or the pod may go to none.
+        """
+        return self._nested(outer, inner, demands, counting)
+
+    def _nest(self, outer: str, inner: str, demands: Demands, counting: Demands) -> Nesting | None:
+        topology, keys = self.schedulable(demands), (outer, inner)
+        outers = topology.domains(outer, keys, counting)
+        inners = topology.domains(inner, keys, counting)
+        within = {(value, outers.values[name]) for name, value in inners.values.items()}
+        reached = topology.domains(inner, keys, demands).sizes
+        if len(within) > len(inners.sizes) or not reached:
+            return None
+        opened = Counter(value for name, value in within if name in reached)
+        number = Counter(value for _, value in within)
+        shapes = Counter(Shape(opened[value], number[value] - opened[value]) for value in number)
+        return Nesting(len(outers.sizes), len(inners.sizes), shapes)
+
+
+class Grounds(NamedTuple):
+    """
+    What a subject is judged on.
+
+    Attributes:
+        policy: Gates and profiles.
+        facts: The cluster as an admission knows it.
+        survey: The whole cluster, for an audit; None at admission.
+    """
+
+    policy: Policy
+    facts: Facts
+    survey: Survey | None = None
+
+    @property
+    def gates(self) -> Gates:
+        """The gates in force."""
+        return self.policy.gates
+
+
+def tolerates_cordons(demands: Demands) -> bool:
+    """Whether a pod may go to nodes that are marked unschedulable."""
+    return untolerated((UNSCHEDULABLE,), demands.tolerations or ()) is None

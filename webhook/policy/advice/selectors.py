@@ -1,0 +1,117 @@
+"""
+Rules about whom a constraint counts: its own pod, nobody, or the pods of others.
+
+Whether a selector is valid is a question for the API rules.
+"""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from webhook.policy import render
+from webhook.policy.advice.counting import known_selectors, may_add, strangers
+from webhook.policy.advice.defaulting import completes_selectors
+from webhook.policy.advice.findings import Remark, clip, named
+from webhook.policy.advice.flow import member
+from webhook.policy.advice.grounds import Grounds, Survey
+from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.suggestions import naming_first, suggest_selector
+from webhook.policy.gates import Gate, Gates
+from webhook.policy.model import Constraint, LabelSelector
+from webhook.policy.selectors import OPERATORS, matches
+from webhook.policy.selectors import render as render_selector
+
+SELECTOR_CHARACTERS = 400  # of a selector that is repeated in a message; usual ones have 40
+
+
+def selector_matches_itself(subject: Subject, _grounds: Grounds) -> Iterator[Remark]:
+    """
+    TSC101: a pod that its own constraint does not count is placed as if it were not there.
+
+    The selector is asked as it is written: what matchLabelKeys join to it are the pod's own
+    values, which the pod always matches.
+    """
+    for i, constraint in enumerate(subject.constraints):
+        selector = constraint.label_selector
+        missed = selector and next(_missed(selector, subject), None)
+        if not selector or not missed:
+            continue
+        asked, key = missed
+        has = f"{key}={subject.labels[key]}" if key in subject.labels else f"no label {key}"
+        told = clip(render_selector(selector), SELECTOR_CHARACTERS)
+        yield Remark(
+            subject.field(i, "labelSelector"),
+            f"{told} does not match the pod's own labels, so the pod itself is not counted: "
+            f"{asked} is asked for, and the pod has {has}",
+            suggest_selector(subject),
+            f"asks for {asked}, but the pod has {has}",
+        )
+
+
+def _missed(selector: LabelSelector, subject: Subject) -> Iterator[tuple[str, str]]:
+    """What a selector asks for and its pod surely does not have, and the label it is about."""
+    for key, value in selector.match_labels.items():
+        if subject.labels.get(key) != value and not may_add(subject, key):
+            yield f"{key}={value}", key
+    for each in selector.match_expressions:
+        alone = LabelSelector(match_expressions=(each,))
+        known = each.operator in OPERATORS and not may_add(subject, each.key)
+        if known and not matches(alone, subject.labels):
+            yield render_selector(alone), each.key
+
+
+def selector_counts_pods(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+    """TSC102: a constraint that counts no pod sees every domain empty, and spreads nothing."""
+    for i, constraint in enumerate(subject.constraints):
+        selector = constraint.label_selector
+        if selector is None and completes_selectors(subject, grounds):
+            continue
+        if selector is None or _is_empty(selector, constraint, subject, grounds.gates):
+            word = "null" if selector is None else "empty"
+            yield Remark(
+                subject.field(i, "labelSelector"),
+                f"it is {word} and counts no pod: the constraint spreads nothing",
+                suggest_selector(subject),
+            )
+
+
+def _is_empty(
+    selector: LabelSelector, constraint: Constraint, subject: Subject, gates: Gates
+) -> bool:
+    if selector != LabelSelector():
+        return False
+    keys = constraint.match_label_keys if Gate.MATCH_LABEL_KEYS in gates else ()
+    return not any(key in subject.labels or may_add(subject, key) for key in keys)
+
+
+def selector_counts_no_others(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+    """TSC113: pods of other workloads fill domains that this one's pods then avoid."""
+    survey = grounds.survey
+    if survey is None:
+        return
+    for i, selector in enumerate(known_selectors(subject, grounds.gates)):
+        others = strangers(subject, selector, survey)
+        if selector is None or not others:
+            continue
+        told = clip(render_selector(selector), SELECTOR_CHARACTERS)
+        counted = [f"{name} ({pods})" for name, pods in sorted(others.items())]
+        yield Remark(
+            subject.field(i, "labelSelector"),
+            f"{told} also counts pods of {named(counted)}",
+            _narrowed(subject, i, selector, survey),
+            f"also counts pods of {named(sorted(others))}",
+        )
+
+
+def _narrowed(subject: Subject, index: int, selector: LabelSelector, survey: Survey) -> str:
+    """The selector with one more of the pod's own labels, which leaves the others out; or all."""
+    written = subject.constraints[index].label_selector or LabelSelector()
+    own = naming_first(subject.labels)
+    for key in own:
+        narrower = replace(selector, match_labels={**selector.match_labels, key: own[key]})
+        if not strangers(subject, narrower, survey):
+            pairs = {**written.match_labels, key: own[key]}
+            break
+    else:
+        pairs = {**written.match_labels, **own}
+    return member("labelSelector", render.selector(replace(written, match_labels=pairs)))

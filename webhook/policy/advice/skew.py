@@ -1,0 +1,122 @@
+"""
+Rules about the pods that there are: how uneven they are, and whether one more has a place.
+
+The counts are those of ``placement``, so that they are what kube-scheduler would see.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from webhook.policy.advice.counting import spreads
+from webhook.policy.advice.findings import Remark, named, shown
+from webhook.policy.advice.flow import member
+from webhook.policy.advice.grounds import Grounds, Survey
+from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.suggestions import restart
+from webhook.policy.gates import Gates
+from webhook.policy.model import Node
+from webhook.policy.placement.filtering import check_node
+from webhook.policy.placement.nodes import refusal
+from webhook.policy.placement.spreads import SOFT, resolve
+from webhook.policy.placement.tallies import Incoming, Tally, count
+
+
+def skew_is_kept(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+    """TSC114: nothing moves running pods: scaling down and losing nodes leave them uneven."""
+    survey = grounds.survey
+    if survey is None or subject.is_daemon:
+        return
+    for tally in _tallies(subject, survey, grounds.gates):
+        skew = max(tally.pods.values(), default=0) - tally.minimum
+        if not tally.joins or skew <= tally.spread.max_skew:
+            continue
+        full = sorted(value for value in tally.pods if _excess(tally, value) > 0)
+        told = [f"{value} has {tally.pods[value]} pods" for value in full]
+        yield Remark(
+            subject.field(tally.spread.index, "maxSkew"),
+            f"the skew over {shown(tally.spread.topology_key)} is {skew}, maxSkew is "
+            f"{tally.spread.max_skew}: {named(told)}, the minimum is {tally.minimum} "
+            f"({tally.floor})",
+            restart(subject),
+            f"skew {skew} exceeds maxSkew {tally.spread.max_skew}: {named(full)} too full",
+        )
+
+
+def _excess(tally: Tally, value: str) -> int:
+    return tally.pods[value] - tally.minimum - tally.spread.max_skew
+
+
+def _tallies(subject: Subject, survey: Survey, gates: Gates) -> Iterator[Tally]:
+    """What the constraints of the running pods count, each selector once."""
+    keys = {key for each in subject.constraints for key in each.match_label_keys}
+    told = {
+        tuple((key, group.pod.labels.get(key)) for key in sorted(keys)): group.pod.labels
+        for group in subject.running
+    }
+    for labels in told.values():
+        asked = resolve(subject.constraints, labels, gates)
+        pod = Incoming(subject.namespace, labels, subject.demands)
+        hard = count(pod, asked.hard, survey.topology, survey.census)
+        soft = count(pod, asked.soft, survey.topology, survey.census)
+        yield from sorted((*hard, *soft), key=lambda tally: tally.spread.index)
+
+
+def next_pod_has_a_node(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+    """TSC106: each hard constraint leaves some nodes, and there may be none that all leave."""
+    survey = grounds.survey
+    spec = subject.pod.spec
+    if survey is None or subject.is_daemon or subject.replicas == 0 or (spec and spec.node_name):
+        return
+    hard = spreads(subject, grounds.gates).hard
+    pod = Incoming(subject.namespace, subject.next_labels, subject.demands)
+    tallies = count(pod, hard, survey.topology, survey.census)
+    if not tallies or any(_has_place(node, pod, tallies) for node in survey.topology.nodes):
+        return
+    nodes = [node for node in survey.topology.nodes if refusal(node, pod.demands) is None]
+    if not nodes:
+        return  # constraints have no part in it
+    blames = [_blames(node, tallies) for node in nodes]
+    rejected = Counter(each.tally.spread.topology_key for found in blames for each in found)
+    told = [f"{shown(key)} rejects {number}" for key, number in rejected.items()]
+    field, instead = _way_out(subject, tallies, blames)
+    yield Remark(
+        field,
+        f"none of the {len(nodes)} nodes that it may go to has a place for its next pod: "
+        f"{named(told)}",
+        instead,
+        f"none of {len(nodes)} nodes has a place for its next pod",
+    )
+
+
+class _Blame(NamedTuple):
+    """A constraint that rejects a node, and the skew there; None if the node lacks the key."""
+
+    tally: Tally
+    skew: int | None
+
+
+def _has_place(node: Node, pod: Incoming, tallies: tuple[Tally, ...]) -> bool:
+    return check_node(node, tallies).passes and refusal(node, pod.demands) is None
+
+
+def _blames(node: Node, tallies: tuple[Tally, ...]) -> list[_Blame]:
+    found: list[_Blame] = []
+    for tally in tallies:
+        value = node.labels.get(tally.spread.topology_key)
+        if value is None or not tally.fits(value):
+            found.append(_Blame(tally, None if value is None else tally.skew(value)))
+    return found
+
+
+def _way_out(
+    subject: Subject, tallies: tuple[Tally, ...], blames: list[list[_Blame]]
+) -> tuple[str, str]:
+    """The smallest change that gives the pod a place; without a small one, give a rule up."""
+    alone = [each for found in blames if len(found) == 1 for each in found]
+    raised = [(each.skew, each.tally.spread.index) for each in alone if each.skew is not None]
+    if raised:
+        skew, index = min(raised)
+        return subject.field(index, "maxSkew"), member("maxSkew", skew)
+    index = tallies[0].spread.index
+    return subject.field(index, "whenUnsatisfiable"), member("whenUnsatisfiable", SOFT)

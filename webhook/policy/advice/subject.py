@@ -1,0 +1,233 @@
+"""
+What advice is about: a workload, or a pod, with all that decides how its pods are spread.
+
+Much of it (replicas, affinity, tolerations, volume claims) is nothing that any other judgement
+looks at, so it is read only when there is something to advise on: see ``read``.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeGuard
+
+import msgspec
+
+from webhook.policy.advice.antiaffinity import PodAffinityTerm, PodAntiAffinity
+from webhook.policy.apiserver import list_path
+from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
+from webhook.policy.placement.nodeaffinity import Affinity
+from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
+from webhook.policy.workloads import TemplatePath
+
+DEPLOYMENT = GroupKind("apps", "Deployment")
+DAEMON_SET = GroupKind("apps", "DaemonSet")
+STATEFUL_SET = GroupKind("apps", "StatefulSet")
+JOBS = frozenset({GroupKind("batch", "Job"), GroupKind("batch", "CronJob")})
+
+MOST_CONSTRAINTS = 32  # that advice looks at; real pods have one to three
+INT32 = range(2**31)  # what a number of pods may be
+
+
+class SubjectAffinity(Affinity, frozen=True, rename="camel", gc=False):
+    """The parts of a pod's affinity that advice looks at."""
+
+    pod_anti_affinity: PodAntiAffinity | None = None
+
+
+class SubjectSpec(SchedulingSpec, frozen=True, rename="camel", gc=False):
+    """A pod's specification with all that advice looks at."""
+
+    affinity: SubjectAffinity | None = None
+
+
+class SubjectPod(SchedulingPod, frozen=True, rename="camel", gc=False):
+    """A pod, or a pod template, with all that advice looks at."""
+
+    spec: SubjectSpec | None = None
+
+
+class Running(msgspec.Struct, frozen=True):
+    """
+    Pods of a workload that run, or wait to, and are alike.
+
+    Attributes:
+        pod: One of them; the others have the same labels, constraints and owner.
+        nodes: Node name -> pods on it, at least 1; those without a node stand under ``""``.
+    """
+
+    pod: PodTemplate
+    nodes: Mapping[str, int]
+
+    @property
+    def number(self) -> int:
+        """How many there are; at least 1."""
+        return sum(self.nodes.values())
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    A workload or a pod.
+
+    Attributes:
+        kind: Of the object.
+        path: From the object to its pod template; empty for a Pod.
+        metadata: The object's own.
+        namespace: Where it is; empty if that is not known.
+        pod: Its pod template, or the Pod itself.
+        replicas: Pods that it has at a time; None if the object does not say, as a Deployment
+            whose replicas are left to an autoscaler.
+        claims: Whether each of its pods has volumes of its own, from volumeClaimTemplates.
+        recreates: Whether no pod of a new revision starts before all old ones are gone.
+        settled: Whether an update leaves pod template and constraints as they were.
+        running: Its pods, in groups; empty at admission.
+    """
+
+    kind: GroupKind
+    pod: SubjectPod
+    path: TemplatePath = ()
+    metadata: ObjectMeta = ObjectMeta()
+    namespace: str = ""
+    replicas: int | None = None
+    claims: bool = False
+    recreates: bool = False
+    settled: bool = False
+    running: tuple[Running, ...] = ()
+
+    def __str__(self) -> str:
+        """Name it as ``Deployment/web``; workloads of a namespace all differ in this."""
+        return f"{self.kind.kind}/{self.metadata.name or self.metadata.generate_name}"
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels that its pods are made with."""
+        return self.pod.labels
+
+    @property
+    def next_labels(self) -> Mapping[str, str]:
+        """
+        The labels of its next pod, as far as they can be known.
+
+        Its controller adds labels that the template has not, as that of the revision; those of
+        most running pods are taken for them.
+        """
+        most = max(self.running, key=lambda group: group.number, default=None)
+        return most.pod.labels if most else self.labels
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """Its constraints, in order; at most ``MOST_CONSTRAINTS`` of them."""
+        return self.pod.constraints[:MOST_CONSTRAINTS]
+
+    @property
+    def demands(self) -> Demands:
+        """What its pods ask of a node."""
+        return self.pod.demands
+
+    @property
+    def anti_affinity(self) -> tuple[PodAffinityTerm, ...]:
+        """The terms of its pod anti-affinity."""
+        affinity = self.pod.spec.affinity if self.pod.spec else None
+        against = affinity.pod_anti_affinity if affinity else None
+        return against.terms if against else ()
+
+    @property
+    def controlled(self) -> bool:
+        """Whether a controller made it: whoever wrote it was asked already."""
+        return self.metadata.controller is not None
+
+    @property
+    def is_daemon(self) -> bool:
+        """Whether each of its pods is bound for one node, so that there is nothing to spread."""
+        return self.kind == DAEMON_SET
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it never has two pods that could be spread."""
+        return self.is_daemon or (self.replicas is not None and self.replicas <= 1)
+
+    @property
+    def list_path(self) -> str:
+        """Where its constraints stand, as ``spec.template.spec.topologySpreadConstraints``."""
+        return list_path(self.path)
+
+    def field(self, index: int, name: str = "") -> str:
+        """The path of a constraint, or of a field of it."""
+        entry = f"{self.list_path}[{index}]"
+        return f"{entry}.{name}" if name else entry
+
+
+class _Outer(msgspec.Struct, frozen=True, gc=False):
+    metadata: ObjectMeta | None = None
+
+
+class _Holder(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """What holds a pod template: the specification of a workload, or of a Job in a CronJob."""
+
+    replicas: Any = None  # of a custom kind, anything may stand here
+    parallelism: Any = None
+    completions: Any = None
+    strategy: Any = None
+    volume_claim_templates: Any = None
+
+
+def read(
+    obj: bytes | msgspec.Raw,
+    kind: GroupKind,
+    path: TemplatePath,
+    namespace: str = "",
+) -> Subject | None:
+    """
+    Read a subject from an object on the wire.
+
+    Args:
+        obj: The object as JSON.
+        kind: Its kind.
+        path: Where that kind holds its pod template.
+        namespace: Where it is; empty if the object itself says it.
+
+    Returns:
+        None if the object has no pod template.
+
+    Raises:
+        msgspec.DecodeError: It is no JSON, or a part that is read has another shape than an API
+            server would send.
+    """
+    steps = [msgspec.Raw(obj)]
+    for name in path:
+        members = _decode_members(steps[-1]) or {}
+        steps.append(members.get(name, _NULL))
+    pod = msgspec.json.decode(steps[-1], type=SubjectPod | None)
+    if pod is None:
+        return None
+    metadata = msgspec.json.decode(obj, type=_Outer).metadata or ObjectMeta()
+    holder = msgspec.json.decode(steps[-2], type=_Holder) if path else _Holder()
+    return Subject(
+        kind=kind,
+        path=path,
+        metadata=metadata,
+        namespace=namespace or metadata.namespace,
+        pod=pod,
+        replicas=_pods_at_a_time(kind, holder),
+        claims=bool(holder.volume_claim_templates),
+        recreates=_recreates(holder.strategy),
+    )
+
+
+_NULL = msgspec.Raw(b"null")
+
+_decode_members: Callable[[msgspec.Raw], dict[str, msgspec.Raw] | None]
+_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
+
+
+def _pods_at_a_time(kind: GroupKind, holder: _Holder) -> int | None:
+    if kind in JOBS:
+        parallel = holder.parallelism if _is_number(holder.parallelism) else 1
+        wanted = holder.completions
+        return min(parallel, wanted) if _is_number(wanted) else parallel
+    return holder.replicas if _is_number(holder.replicas) else None
+
+
+def _is_number(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value in INT32
+
+
+def _recreates(strategy: Any) -> bool:
+    return isinstance(strategy, dict) and "Recreate" in strategy.values()

@@ -1,0 +1,231 @@
+"""
+Rules about domains: are there any, are there enough, and can a pod go to all that count.
+
+At admission the answers come from indexes, which know nothing of single nodes: of a pod that asks
+for certain nodes they tell less, so a rule is then silent where an audit may speak.
+"""
+
+from collections.abc import Collection, Iterator
+from difflib import SequenceMatcher, get_close_matches
+from itertools import islice
+from typing import NamedTuple
+
+from webhook.policy.advice.counting import spreads
+from webhook.policy.advice.findings import Remark, named, shown
+from webhook.policy.advice.flow import member
+from webhook.policy.advice.grounds import Grounds, Survey, tolerates_cordons
+from webhook.policy.advice.subject import Subject
+from webhook.policy.facts import Facts
+from webhook.policy.gates import Gate
+from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.spreads import HARD, HONOR, Spread
+from webhook.policy.placement.taints import render_taint, untolerated
+from webhook.policy.profiles import HOSTNAME, ZONE
+from webhook.policy.selectors import IN
+
+WELL_KNOWN = (ZONE, "topology.kubernetes.io/region", HOSTNAME)
+"""What a short key is taken to mean if nodes have several labels of its name."""
+
+KEY_CHARACTERS = 317  # of a label key: 253 of its prefix, a slash, 63 of its name
+MOST_KEYS = 200  # label keys of nodes that a mistyped one is compared with, some 5 us each
+LIKENESS = 0.75  # of two names of which one is taken for a typing error of the other, from 0 to 1
+
+
+def key_is_on_nodes(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+    """TSC103: nodes without the key are in no domain: they get no pod, or are chosen last."""
+    for i, constraint in enumerate(subject.constraints):
+        key = constraint.topology_key
+        carriers, nodes = _carriers(key, subject.demands, grounds)
+        if not key or carriers >= nodes:
+            continue
+        field, told = subject.field(i, "topologyKey"), shown(key)
+        if carriers:
+            hard = constraint.when_unsatisfiable == HARD
+            others = "the others get none of its pods" if hard else "the others are chosen last"
+            count = f"{told} is on {carriers} of the {nodes} nodes that its pods may go to"
+            instead = f"# label the other nodes: kubectl label node NAME {key}=VALUE"
+            yield Remark(
+                field, f"{count}: {others}", instead, f"{told}: {carriers} of {nodes} nodes"
+            )
+            continue
+        meant = nearest(key, grounds.facts.label_keys())
+        question = f": did you mean {meant}?" if meant else ""
+        instead = member("topologyKey", meant or ZONE)
+        yield Remark(field, f"{told} is on none of the {nodes} nodes{question}", instead)
+
+
+def _carriers(key: str, demands: Demands, grounds: Grounds) -> tuple[int, int]:
+    """Count the nodes that carry a key, and all; of those that the pod may go to."""
+    if grounds.survey is not None:
+        topology = grounds.survey.schedulable(demands)
+        reached = topology.domains(key, (), demands).values
+        return len(topology.domains(key, (key,), demands).values), len(reached)
+    nodes, carriers = grounds.facts.schedulable_nodes(), grounds.facts.nodes_with(key)
+    return (nodes, nodes) if carriers and _is_choosy(demands) else (carriers, nodes)
+
+
+def _is_choosy(demands: Demands) -> bool:
+    return bool(demands.pairs) or demands.terms is not None
+
+
+def nearest(key: str, keys: Collection[str]) -> str:
+    """
+    The label that somebody meant who wrote a key that no node carries.
+
+    Args:
+        key: As it was written, of any length.
+        keys: The labels that nodes carry.
+
+    Returns:
+        One of the keys, whose name is that of the written one or differs in few letters; empty
+        if there is none.
+    """
+    if len(key) > KEY_CHARACTERS:
+        return ""
+    known = [each for each in WELL_KNOWN if each in keys]
+    known += [each for each in islice(keys, MOST_KEYS) if each not in known]
+    names = get_close_matches(_name(key), map(_name, known), 1, LIKENESS)
+    meant = [each for each in known if _name(each) in names]
+    alike = {each: SequenceMatcher(None, key, each).ratio() for each in meant}
+    if "/" in key:
+        return max(meant, key=lambda each: alike[each], default="")
+    return meant[0] if meant else ""
+
+
+def _name(key: str) -> str:
+    return key.rpartition("/")[2]
+
+
+def min_domains_can_be_met(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+    """TSC104: with fewer domains than that the minimum is 0, so each takes maxSkew pods at most."""
+    if subject.is_daemon:
+        return
+    for spread in spreads(subject, grounds.gates).hard:
+        key, wanted = spread.topology_key, spread.min_domains
+        left = _reachable(key, subject.demands, grounds) if wanted > 1 else None
+        if left and left < wanted:
+            yield Remark(
+                subject.field(spread.index, "minDomains"),
+                f"minDomains is {wanted}, but its affinity and tolerations leave its pods {left} "
+                f"domains of {shown(key)}: each takes {spread.max_skew} pods at most, the others "
+                "stay Pending",
+                member("minDomains", left),
+                f"{wanted} domains are asked for, its pods can reach {left}",
+            )
+
+
+def _reachable(key: str, demands: Demands, grounds: Grounds) -> int | None:
+    """
+    How many domains a pod may go to, by its affinity and its tolerations.
+
+    Returns:
+        At admission at most as many as that; None if nothing is known.
+    """
+    if grounds.survey is not None:
+        return len(grounds.survey.schedulable(demands).domains(key, (key,), demands).sizes)
+    if tolerates_cordons(demands):
+        return None
+    shut = sum(each.number for each in _shut_by_index(key, demands, grounds.facts))
+    known = grounds.facts.domains(key) - shut
+    asked = _asked_values(key, demands)
+    return known if asked is None else min(known, asked)
+
+
+def _asked_values(key: str, demands: Demands) -> int | None:
+    """How many values of a label a pod's nodeSelector and affinity allow; None for any number."""
+    if any(pair[0] == key for pair in demands.pairs):
+        return 1
+    if demands.terms is None:
+        return None
+    allowed: set[str] = set()
+    for term in demands.terms:
+        asked = (each for each in term.match_expressions or () if each.key == key)
+        values = next((each.values or () for each in asked if each.operator == IN), None)
+        if values is None:
+            return None
+        allowed.update(values)
+    return len(allowed)
+
+
+class Shut(NamedTuple):
+    """
+    Domains that count for a constraint, and that the pod may not go to.
+
+    Attributes:
+        values: Some of them, at least one.
+        number: How many there are.
+        taint: What keeps the pod away, as kubectl writes it.
+    """
+
+    values: tuple[str, ...]
+    number: int
+    taint: str
+
+
+def domains_are_open(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+    """TSC105: a domain of tainted nodes stays empty, and holds the global minimum at 0."""
+    if subject.is_daemon:
+        return
+    hard = spreads(subject, grounds.gates).hard
+    keys = tuple(spread.topology_key for spread in hard)
+    for spread in hard:
+        shut = None if spread.honors_taints else _shut(spread, keys, subject.demands, grounds)
+        if shut is None:
+            continue
+        domains = "1 domain" if shut.number == 1 else f"{shut.number} domains"
+        yield Remark(
+            subject.field(spread.index, "nodeTaintsPolicy"),
+            f"{domains} of {shown(spread.topology_key)} ({named(shut.values, shut.number)}) have "
+            f"only nodes with taints that its pods do not tolerate ({shut.taint}), and count as "
+            f"empty: every other domain takes {spread.max_skew} pods at most",
+            _honoring(shut, grounds),
+            f"{domains} ({shut.values[0][:20]}) closed by taint {shut.taint} stay empty",
+        )
+
+
+def _honoring(shut: Shut, grounds: Grounds) -> str:
+    if Gate.NODE_INCLUSION_POLICY in grounds.gates:
+        return member("nodeTaintsPolicy", HONOR)
+    return f"# leave these nodes out by required node affinity, or tolerate {shut.taint}"
+
+
+def _shut(spread: Spread, keys: tuple[str, ...], demands: Demands, grounds: Grounds) -> Shut | None:
+    if grounds.survey is not None:
+        return _shut_by_survey(spread, keys, demands, grounds.survey)
+    facts = grounds.facts
+    if spread.honors_affinity and _is_choosy(demands):
+        return None  # the tainted nodes may be among those that do not count at all
+    if any(facts.nodes_with(key) < facts.schedulable_nodes() for key in keys):
+        return None  # the same
+    found = _shut_by_index(spread.topology_key, demands, facts)
+    number = sum(each.number for each in found)
+    if not 0 < number < facts.domains(spread.topology_key):
+        return None
+    return Shut(found[0].values, number, found[0].taint)
+
+
+def _shut_by_index(key: str, demands: Demands, facts: Facts) -> list[Shut]:
+    tolerations = demands.tolerations or ()
+    found: list[Shut] = []
+    for each in facts.tainted_domains(key):
+        taints = [untolerated(way, tolerations) for way in each.taints]
+        if taints[0] is not None and None not in taints:
+            some = tuple(islice(each.values, 1))
+            found.append(Shut(some, len(each.values), render_taint(taints[0])))
+    return found
+
+
+def _shut_by_survey(
+    spread: Spread, keys: tuple[str, ...], demands: Demands, survey: Survey
+) -> Shut | None:
+    topology, key = survey.schedulable(demands), spread.topology_key
+    counting = demands.honoring(affinity=spread.honors_affinity, taints=False)
+    entering = demands.honoring(affinity=spread.honors_affinity, taints=True)
+    counted, entered = (topology.domains(key, keys, each) for each in (counting, entering))
+    values = sorted(counted.sizes.keys() - entered.sizes.keys())
+    if not values or not entered.sizes:
+        return None
+    taint = next(
+        entered.left_out[name].about for name, value in counted.values.items() if value == values[0]
+    )
+    return Shut(tuple(values), len(values), taint)
