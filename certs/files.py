@@ -33,7 +33,7 @@ def file_source(
 
     Args:
         interval: Seconds between two reads.
-        trusts: Tells whether the webhook configurations trust the pair; ``Published.trusts``.
+        trusts: Tells whether the webhook configurations trust the pair; ``Hooks.trust``.
     """
 
     def find(now: datetime) -> Found:

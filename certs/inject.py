@@ -116,6 +116,15 @@ class Hooks:
             )
         return Published(configurations=tuple(configurations), absent=tuple(absent))
 
+    async def trust(self, pair: Bundle) -> bool | None:
+        """
+        Tell whether every bundle leads to this leaf; None: there is none to ask.
+
+        Raises:
+            StoreError: There was no answer.
+        """
+        return (await self.read()).trusts(pair)
+
     async def write(
         self,
         published: Published,

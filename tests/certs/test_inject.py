@@ -199,4 +199,4 @@ async def test_bundles_lead_to_a_leaf_or_not(
     cluster.set_bundle(MUTATING, *certificates(one))
     cluster.set_bundle(VALIDATING, *certificates(other))
 
-    assert (await cluster.hooks.read()).trusts(pair) is trusted
+    assert await cluster.hooks.trust(pair) is trusted
