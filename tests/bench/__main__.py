@@ -12,19 +12,19 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from subprocess import SubprocessError
 
 from rich.console import Console
 
 from tests.bench import cpu, peer, servers
 from tests.bench.load import CONNECTIONS, LoadError
-from tests.bench.measurements import Bench, Options, steps
+from tests.bench.measurements import MANY, Bench, Options, steps
 from tests.bench.rounds import Generator, Meter, own_load, wrk
 from tests.bench.rows import Mark, Row
 from tests.bench.table import as_json, circumstances, show
 from tests.controlplane.build import BuildError
 from tests.controlplane.processes import ProcessError
 
-USAGE = 2  # exit code of wrong usage
 FAILED = 3  # exit code when something could not be measured
 
 
@@ -34,9 +34,9 @@ def main(arguments: Sequence[str]) -> int:
     try:
         cores = cpu.choose_cores(os.sched_getaffinity(0))
         cpu.pin(0, cores.load)
-        options = Options(asked.rounds, asked.seconds, asked.program, cores)
+        options = Options(asked.rounds, asked.seconds, asked.program, cores, asked.services)
         rows, remarks = measure(options, asked.load, asked.only, with_peer=asked.peer)
-    except (BuildError, LoadError, ProcessError, OSError, ValueError) as error:
+    except (BuildError, LoadError, ProcessError, SubprocessError, OSError, ValueError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return FAILED
     if asked.json:
@@ -61,15 +61,22 @@ def measure(
 
 
 def _measured(bench: Bench, only: str, *, with_peer: bool) -> list[Row]:
+    chosen = {what: step for what, step in steps(with_peer=with_peer).items() if only in what}
     rows: list[Row] = []
     console = Console(stderr=True)
     with console.status("") if console.is_terminal else nullcontext() as status:
-        for what, step in steps(with_peer=with_peer).items():
-            if only in what:
-                if status:
-                    status.update(what)
-                rows.append(step(bench))
+        for i, (what, step) in enumerate(chosen.items(), 1):
+            if status:
+                status.update(f"{i} of {len(chosen)}: {what}")
+            rows.append(step(bench))
     return rows
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -79,8 +86,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--rounds", type=int, default=7, help="turns of each two that are compared (7)")
+    add("--rounds", type=_positive, default=7, help="turns of each two that are compared (7)")
     add("--seconds", type=float, default=0.5, help="length of a turn (0.5)")
+    add("--services", type=_positive, default=MANY, help=f"what is many Services ({MANY})")
     add("--load", choices=("own", "wrk"), default="own", help="what puts load on the servers (own)")
     add("--only", default="", metavar="TEXT", help="only the rows whose name holds TEXT")
     add("--peer", action="store_true", help="also the same job in Go, built first")

@@ -22,7 +22,7 @@ from tests.bench.rounds import Meter, Subject, seconds_of
 from tests.bench.rows import Must, Row, percentile, ratios
 from tests.bench.servers import Server
 
-MANY = 5_000  # Services in one namespace; all but the largest clusters have fewer in all
+MANY = 5_000  # Services in one namespace, by default; few clusters have as many in all
 
 AGAINST_FLOOR = {
     "mutate: two defaults injected": (reviews.injected(), Must(1.8)),
@@ -34,7 +34,7 @@ AGAINST_FLOOR = {
 }
 """CPU a call, as a multiple of what aiohttp alone spends on reading the same body."""
 
-GROWTH = Must(1.1)  # CPU a call with MANY Services, as a multiple of that with one
+GROWTH = Must(1.1)  # CPU a call with many Services, as a multiple of that with one
 FASTER_THAN_PEER = Must(9, at_least=True)  # calls a second, each on one core
 TAIL = Must(5)  # p99 as a multiple of p50
 MEMORY = Must(64, "MiB")
@@ -54,12 +54,14 @@ class Options(NamedTuple):
         seconds: Length of a round.
         program: The evenspread to measure.
         cores: Where servers and load run.
+        services: How many are many Services.
     """
 
     rounds: int
     seconds: float
     program: Path
     cores: cpu.Cores
+    services: int = MANY
 
 
 class Bench:
@@ -88,8 +90,8 @@ class Bench:
 
     @cached_property
     def large(self) -> Server:
-        """Evenspread, with MANY Services."""
-        return self._kept(self.start_product(MANY))
+        """Evenspread, with many Services."""
+        return self._kept(self.start_product(self.options.services))
 
     @cached_property
     def peer(self) -> Server:
@@ -124,7 +126,7 @@ def steps(*, with_peer: bool) -> dict[str, Step]:
     }
     peers = {"calls a second, as against Go": against_peer} if with_peer else {}
     others = {
-        "growth from 1 to 5 000 Services": growth,
+        "growth with Services": growth,
         **peers,
         "p99 at half of capacity": tail,
         "memory after all that load": memory,
@@ -145,13 +147,14 @@ def against_floor(what: str, request: Request, must: Must, bench: Bench) -> Row:
 
 
 def growth(what: str, bench: Bench) -> Row:
-    """CPU of a call with MANY Services, compared with one."""
+    """CPU of a call with many Services, compared with one."""
     request = reviews.injected()
     few, many = bench.meter.take_turns(
         _checked(bench.product, request), _checked(bench.large, request), bench.options.rounds
     )
     base, measured = [each.cpu for each in few], [each.cpu for each in many]
-    return Row(what, f"1 Service {_us(base)}", _us(measured), ratios(measured, base), GROWTH)
+    few_and_many = f"{what}, 1 to {bench.options.services:,}"
+    return Row(few_and_many, f"one {_us(base)}", _us(measured), ratios(measured, base), GROWTH)
 
 
 def against_peer(what: str, bench: Bench) -> Row:

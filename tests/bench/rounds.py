@@ -31,12 +31,14 @@ class Round(NamedTuple):
         seconds: How long that took.
         running: Seconds that the server ran for them: what it does when idle is not counted.
         waiting: Seconds that the server could have run, but somebody else had its core.
+        starved: Seconds that the load could have run, but somebody else had its core.
     """
 
     calls: int
     seconds: float
     running: float
     waiting: float = 0.0
+    starved: float = 0.0
 
     @property
     def cpu(self) -> float:
@@ -75,10 +77,12 @@ def own_load(subject: Subject, seconds: float) -> Round:
     server, request = subject
     with Load(server.port, request.path, request.body) as load:
         load.saturate(WARM_UP_S)
-        before, start = cpu.spent(server.pid), time.perf_counter()
+        before, mine = cpu.spent(server.pid), cpu.spent(os.getpid())
+        start = time.perf_counter()
         calls = len(load.saturate(seconds))
-        took, spent = time.perf_counter() - start, cpu.spent(server.pid).since(before)
-    return Round(calls, took, *spent)
+        took = time.perf_counter() - start
+        spent, starved = cpu.spent(server.pid).since(before), cpu.spent(os.getpid()).since(mine)
+    return Round(calls, took, *spent, starved.waiting)
 
 
 def wrk(folder: Path) -> Generator:

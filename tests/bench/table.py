@@ -38,14 +38,15 @@ def circumstances(generator: str, rounds: Sequence[Round]) -> list[str]:
     seconds = sum(each.seconds for each in rounds)
     if not seconds:
         return []
-    busy = sum(each.running + each.waiting for each in rounds) / seconds
     waited = sum(each.waiting for each in rounds) / seconds
-    verdict = "saturated" if busy >= SATURATED else "not saturated, so CPU a call is a bit high"
+    starved = sum(each.starved for each in rounds) / seconds
+    busy = sum(each.running for each in rounds) / seconds + waited
+    verdict = "saturated" if busy >= SATURATED else "not saturated, which adds to CPU a call"
     said = [f"Load: {generator}; servers were busy {busy:.0%} of the time: {verdict}."]
-    if waited > QUIET:
+    if max(waited, starved) > QUIET:
         said.append(
-            f"Others had the servers' core {waited:.0%} of the time: do not trust p99, nor calls a "
-            "second; CPU a call is sound, as it is counted by the kernel."
+            f"Others had the servers' core {waited:.0%} of the time, and the load's {starved:.0%}: "
+            "p99 says nothing then; CPU a call does, as the kernel counts it for each process."
         )
     return said
 
