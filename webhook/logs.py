@@ -19,15 +19,10 @@ import msgspec
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from webhook.policy.request import AdmissionRequest, Hook
-from webhook.policy.verdict import Verdict
-
 Log: TypeAlias = FilteringBoundLogger
 Event: TypeAlias = MutableMapping[str, Any]
 
 FRAMES = 12  # of a bug's traceback; the innermost ones, which tell where it is
-
-SHOWN = 10  # findings or drops of one review; more add nothing that a reader could use
 
 _encode = msgspec.json.Encoder().encode
 _needs_quotes = re.compile(r"[^!#-<>-\[\]-~]").search  # blanks, quotes, '=', '\\', all but ASCII
@@ -89,20 +84,21 @@ def make_log(
         clock: The wall clock: aware, UTC.
         level: The least level that is written, as in ``logging``.
     """
+    render = RENDERERS[format]
 
-    def stamp(_logger: object, level_name: str, event: Event) -> Event:
-        return {"time": clock(), "level": level_name, "event": event.pop("event"), **event}
+    def write(_logger: object, level_name: str, event: Event) -> bytes:
+        return render({"time": clock(), "level": level_name, "event": event.pop("event"), **event})
 
     lazy = structlog.wrap_logger(
         lines,
-        processors=[stamp, _RENDERERS[format]],
+        processors=[write],
         wrapper_class=structlog.make_filtering_bound_logger(level),
     )
     log: Log = lazy.bind()  # now: otherwise each line would put the logger together again
     return log
 
 
-def _as_json(_logger: object, _level: str, event: Event) -> bytes:
+def _as_json(event: Event) -> bytes:
     try:
         line = _encode(event)
     except UnicodeEncodeError:  # half a surrogate pair, from the name of a file
@@ -112,7 +108,7 @@ def _as_json(_logger: object, _level: str, event: Event) -> bytes:
     return json.dumps(event, default=str).replace("\x7f", "\\u007f").encode("ascii")
 
 
-def _as_text(_logger: object, _level: str, event: Event) -> bytes:
+def _as_text(event: Event) -> bytes:
     time, level, said = event.pop("time"), event.pop("level"), event.pop("event")
     pairs = "".join(f" {name}={_quoted(value)}" for name, value in event.items())
     return f"{time:%H:%M:%S} {level:{_WIDTH}} {_escaped(str(said))}{pairs}".encode("ascii")
@@ -127,31 +123,10 @@ def _escaped(text: str) -> str:
     return json.dumps(text)[1:-1].replace("\x7f", "\\u007f")
 
 
-_RENDERERS = {Format.JSON: _as_json, Format.CONSOLE: _as_text}
+Render: TypeAlias = Callable[[Event], bytes]
 
-
-def tell_verdict(log: Log, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
-    """Log what a review led to: a denial, an injection, dropped fields; nothing if nothing."""
-    injection = verdict.injection
-    changed = verdict.patch or verdict.held
-    if not (verdict.findings or verdict.drops or changed):
-        return
-    about = {
-        "uid": asked.uid,
-        "hook": hook,
-        "kind": str(asked.kind),
-        "namespace": asked.namespace,
-        "name": asked.shown_name,
-        "verdict": verdict.outcome,
-    }
-    if verdict.findings:
-        fields = [finding.error.field for finding in verdict.findings[:SHOWN]]
-        rules = sorted({finding.rule for finding in verdict.findings})
-        log.info("violates" if verdict.allowed else "denied", **about, rules=rules, fields=fields)
-    for drop in verdict.drops[:SHOWN]:
-        log.info("dropped", **about, gate=drop.gate, field=drop.field, entry=drop.entry)
-    if injection is not None and injection.entries and changed:
-        log.info("injected", **about, profile=injection.profile, keys=injection.keys)
+RENDERERS: dict[Format, Render] = {Format.JSON: _as_json, Format.CONSOLE: _as_text}
+"""How an event becomes a line, which has no end of its own."""
 
 
 def tell_bug(log: Log, error: BaseException, **about: str) -> None:

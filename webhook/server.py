@@ -19,13 +19,14 @@ from webhook.budget import read_target
 from webhook.endpoint import Endpoint
 from webhook.errors import OverloadError, ReviewError
 from webhook.limits import Limits
-from webhook.logs import Log, Throttle, tell_bug, tell_verdict
+from webhook.logs import Log, Throttle, tell_bug
 from webhook.metrics import Metrics
 from webhook.policy.facts import Facts
 from webhook.policy.profiles import Policy
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import judge
 from webhook.replies import JSON, Answer, reply, sentence
+from webhook.verdictlog import VerdictLog
 
 HOOKS: Final = {"/mutate": Hook.MUTATE, "/validate": Hook.VALIDATE}
 
@@ -64,6 +65,14 @@ class Grounds(NamedTuple):
     fetch: Fetch = nothing_to_fetch
 
 
+class Observers(NamedTuple):
+    """Whoever is told what happens."""
+
+    metrics: Metrics
+    log: Log
+    verdicts: VerdictLog
+
+
 class Admission(Endpoint):
     """
     The admission server.
@@ -78,8 +87,7 @@ class Admission(Endpoint):
         self,
         grounds: Grounds,
         limits: Limits,
-        metrics: Metrics,
-        log: Log,
+        observers: Observers,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         """Start without a connection; inside a running event loop."""
@@ -88,8 +96,8 @@ class Admission(Endpoint):
         self.in_flight = 0
         self.last_call = self.clock()
         self._bodies = Bodies(limits)
+        metrics, self._log, self._verdicts = observers
         self._metrics = metrics
-        self._log = log
         self._throttle = Throttle(limits.refusals_logged, self.clock)
         metrics.in_flight.set_function(lambda: self.in_flight)
         metrics.connections.set_function(lambda: len(self.callers))
@@ -117,7 +125,7 @@ class Admission(Endpoint):
             finally:
                 self.in_flight -= 1
             self._metrics.judged(asked, hook, verdict, self.clock() - started)
-            tell_verdict(self._log, asked, hook, verdict)
+            self._verdicts.tell(asked, hook, verdict)
         except Exception as error:  # noqa: BLE001  # whatever it is, somebody waits for an answer
             response = self._refuse(error, uid)
         if self.draining:

@@ -40,7 +40,8 @@ from webhook.metrics import Metrics
 from webhook.policy.gates import NEWEST, parse_version
 from webhook.policy.profiles import Policy
 from webhook.reload import Asked, Follower, read_policy
-from webhook.server import Admission, Grounds
+from webhook.server import Admission, Grounds, Observers
+from webhook.verdictlog import VerdictLog
 
 IPV6 = 6
 
@@ -107,8 +108,8 @@ async def serve(
     if not settings.standalone:
         raise ConfigError("is needed: serving for a cluster is not built yet", "--standalone")
     limits, stop = limits or Limits(), stop or Stop(os._exit)
-    with _logging(settings) as log:
-        parts = await _build(settings, limits, log)
+    with _logging(settings) as (log, verdicts):
+        parts = await _build(settings, limits, log, verdicts)
         stop.listen()
         with _bound(settings) as (callers, probes):
             ready = Ready(
@@ -158,7 +159,7 @@ class _Parts(NamedTuple):
     background: tuple[Callable[[], Coroutine[None, None, None]], ...]
 
 
-async def _build(settings: Settings, limits: Limits, log: Log) -> _Parts:
+async def _build(settings: Settings, limits: Limits, log: Log, verdicts: VerdictLog) -> _Parts:
     """Build everything in the order in which it has to be there."""
     metrics, phase, live = Metrics(), _Phase(), LiveContext()
     asked = _asked(settings)
@@ -166,7 +167,9 @@ async def _build(settings: Settings, limits: Limits, log: Log) -> _Parts:
     certificate = _certificate(settings, live, metrics, log)
     await certificate.start()
     facts = _facts(settings, configuration, metrics, log)
-    admission = Admission(Grounds(policy, facts), limits, metrics, log, live.context)
+    admission = Admission(
+        Grounds(policy, facts), limits, Observers(metrics, log, verdicts), live.context
+    )
 
     def enforce(policy: Policy) -> None:
         admission.grounds = admission.grounds._replace(policy=policy)
@@ -202,13 +205,14 @@ def _bound(settings: Settings) -> Generator[tuple[list[socket], list[socket]]]:
 
 
 @contextmanager
-def _logging(settings: Settings) -> Generator[Log]:
+def _logging(settings: Settings) -> Generator[tuple[Log, VerdictLog]]:
     lines = Lines(sys.stderr.buffer, asyncio.get_running_loop().call_soon)
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
-    log = make_log(Format(settings.log_format), lines, _now, level)
+    how = Format(settings.log_format)
+    log = make_log(how, lines, _now, level)
     try:
         with libraries_heard(log):
-            yield log
+            yield log, VerdictLog(how, lines, _now, level)
     finally:
         lines.write()
 

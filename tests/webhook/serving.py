@@ -20,7 +20,8 @@ from webhook.metrics import Metrics
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.gates import NEWEST, resolve
 from webhook.policy.profiles import SYSTEM_CONSTRAINTS, Policy, Profile
-from webhook.server import Admission, Fetch, Grounds, nothing_to_fetch
+from webhook.server import Admission, Fetch, Grounds, Observers, nothing_to_fetch
+from webhook.verdictlog import VerdictLog
 
 RECORDED = {
     path.stem: path.read_bytes()
@@ -28,6 +29,7 @@ RECORDED = {
 }
 """Reviews as a kube-apiserver 1.36 sent them, with their headers."""
 
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 PATIENCE = 10  # seconds; nothing here takes one, and a hanging test must end
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 JSON = {"Content-Type": "application/json"}
@@ -214,10 +216,11 @@ async def serving(
     """Run an admission server; afterwards nothing of it may be left."""
     log, metrics = io.BytesIO(), Metrics()
     lines = Lines(log, lambda write: write())
-    told = make_log(Format.JSON, lines, lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    told = make_log(Format.JSON, lines, lambda: NEW_YEAR)
+    observers = Observers(metrics, told, VerdictLog(Format.JSON, lines, lambda: NEW_YEAR))
     grounds = Grounds(policy, facts or NoFacts(), fetch)
     before = len(open_sockets())
-    admission = Admission(grounds, limits or Limits(), metrics, told, server_tls())
+    admission = Admission(grounds, limits or Limits(), observers, server_tls())
     sockets = bind("127.0.0.1", 0)
     running = Running(admission, sockets[0].getsockname()[1], log, metrics)
     async with listening(admission, sockets):

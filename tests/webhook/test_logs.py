@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook import review
 from webhook.logs import (
     Format,
     Lines,
@@ -20,13 +19,7 @@ from webhook.logs import (
     libraries_heard,
     make_log,
     tell_bug,
-    tell_verdict,
 )
-from webhook.policy.facts import NoFacts
-from webhook.policy.gates import NEWEST, Gate, resolve
-from webhook.policy.profiles import Mode, Policy
-from webhook.policy.request import Hook
-from webhook.policy.verdict import judge
 
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
@@ -109,75 +102,6 @@ def test_lines_of_one_turn_are_written_together() -> None:
 
     assert stream.writes == 1
     assert stream.getvalue().count(b"\n") == 3
-
-
-POD = {
-    "kind": "Pod",
-    "metadata": {"name": "web"},
-    "spec": {
-        "topologySpreadConstraints": [
-            {
-                "maxSkew": 1,
-                "topologyKey": "a",
-                "whenUnsatisfiable": "DoNotSchedule",
-                "minDomains": 2,
-            }
-        ]
-    },
-}
-
-
-def verdict_lines(pod: dict[str, Any], mode: Mode = Mode.APPLY) -> list[dict[str, Any]]:
-    body = {
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": "u",
-            "kind": {"group": "", "version": "v1", "kind": "Pod"},
-            "operation": "CREATE",
-            "namespace": "shop",
-            "object": pod,
-        },
-    }
-    gates = resolve(NEWEST, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
-    policy = Policy(gates=gates, mode=mode)
-    asked = review.decode(json.dumps(body).encode())
-    log, stream = logged()
-    tell_verdict(log, asked, Hook.MUTATE, judge(asked, Hook.MUTATE, policy, NoFacts()))
-    return [json.loads(line) for line in stream.getvalue().splitlines()]
-
-
-def test_a_dropped_field_is_a_line() -> None:
-    (line,) = verdict_lines(POD)
-
-    assert line["event"] == "dropped"
-    assert line["gate"] == "MinDomainsInPodTopologySpread"
-    assert (line["uid"], line["namespace"], line["name"]) == ("u", "shop", "web")
-
-
-def test_a_pod_that_needs_nothing_is_no_line() -> None:
-    assert verdict_lines({"kind": "Pod", "metadata": {"name": "a"}, "spec": {}}) == []
-
-
-def test_a_denial_names_rules_and_fields_and_no_values() -> None:
-    broken = {"maxSkew": 0, "topologyKey": "canary!", "whenUnsatisfiable": "DoNotSchedule"}
-    pod = {**POD, "spec": {"topologySpreadConstraints": [broken]}}
-
-    (line,) = verdict_lines(pod)
-
-    assert line["event"] == "denied"
-    assert line["fields"][0] == "spec.topologySpreadConstraints[0].maxSkew"
-    assert line["rules"] == ["TSC001"]
-    assert "canary" not in json.dumps(line)
-
-
-def test_recommend_mode_says_what_would_be_denied() -> None:
-    broken = {"maxSkew": 0, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}
-    pod = {**POD, "spec": {"topologySpreadConstraints": [broken]}}
-
-    (line,) = verdict_lines(pod, Mode.RECOMMEND)
-
-    assert (line["event"], line["verdict"]) == ("violates", "would_deny")
 
 
 def test_a_bug_is_told_by_its_place_and_not_by_its_words() -> None:
