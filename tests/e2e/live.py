@@ -1,0 +1,147 @@
+"""Live caches of a real control plane, and what it says itself."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from tests.controlplane.api import Api as Truth
+from tests.controlplane.api import Json
+from webhook.cluster.api import Access, Api, Timeouts
+from webhook.cluster.caches import Caches
+from webhook.cluster.latecomers import Latecomers
+from webhook.cluster.lookup import Cluster
+from webhook.cluster.pacing import Pace
+from webhook.cluster.reflector import Means
+
+PATIENCE_S = 20.0  # for what takes a second alone on a core
+PAUSE_S = 0.02  # between two looks
+QUICK = 0.02  # of the back-off's bound: 16 ms for the first pause, 0.6 s for the longest
+
+
+class Live:
+    """
+    Caches that follow a control plane.
+
+    Attributes:
+        restarts: How often each reason made a reflector begin anew.
+    """
+
+    def __init__(self, api: Api, *, streams: bool, pauses: float) -> None:
+        self.restarts: Counter[str] = Counter()
+        means = Means(
+            source=api,
+            pace=Pace(time.monotonic),
+            clock=time.monotonic,
+            dice=lambda: pauses,
+            sleep=asyncio.sleep,
+            tell=lambda _, reason, __: self.restarts.update([reason]),
+            streams=streams,
+        )
+        self.caches = Caches(Cluster(), means)
+        self.cluster = self.caches.cluster
+        self.results: Counter[str] = Counter()
+        self.latecomers = Latecomers(self.caches, api, lambda each: self.results.update([each]))
+
+    @property
+    def known(self) -> Json:
+        """All that the caches hold."""
+        owners = self.cluster.owner_stores
+        return {
+            "services": dict.fromkeys(self.cluster.service_store.walk()),
+            "namespaces": {
+                name: self.cluster.namespace_labels(name)
+                for _, name in self.cluster.namespace_store.walk()
+            },
+            "nodes": {node.name: node.labels for node in self.cluster.node_store},
+            "replica sets": {
+                key: owners["apps/v1", "ReplicaSet"].selector(*key)
+                for key in owners["apps/v1", "ReplicaSet"].walk()
+            },
+        }
+
+    @property
+    def troubles(self) -> list[str]:
+        return [each.trouble for each in self.caches.standings() if each.trouble]
+
+
+@asynccontextmanager
+async def following(
+    kubeconfig: Path,
+    *,
+    streams: bool = True,
+    silence: float = 70.0,
+    pauses: float = QUICK,
+) -> AsyncGenerator[Live]:
+    """Follow a control plane as long as the context lasts; begins with everything listed."""
+    async with Api(
+        Access(kubeconfig=str(kubeconfig)), time.monotonic, Timeouts(silence=silence)
+    ) as api:
+        live = Live(api, streams=streams, pauses=pauses)
+        task = asyncio.create_task(live.caches.run())
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await live.caches.wait_synced()
+            yield live
+        finally:
+            await live.latecomers.close()
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def until(question: Callable[[], Any], what: str) -> None:
+    """Wait for what happens in its own time on this event loop."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while not question():  # noqa: ASYNC110  # nothing tells when it is so
+                await asyncio.sleep(PAUSE_S)
+    except TimeoutError:
+        raise AssertionError(f"waited {PATIENCE_S:g} s for {what}") from None
+
+
+async def converged(live: Live, api: Truth) -> None:
+    """Wait until the caches hold what the API server lists, read through to etcd."""
+    truth = await asyncio.to_thread(listed, api)
+    known: list[Json] = []
+
+    def same() -> bool:
+        known[:] = [comparable(live.known)]
+        return known == [truth]
+
+    try:
+        await until(same, "the truth")
+    except AssertionError:
+        assert known == [truth]
+        raise
+
+
+def listed(api: Truth) -> Json:
+    """All that the API server has, in a quorum read: without a resourceVersion."""
+    sets = api.items("apps/v1", "ReplicaSet")
+    return {
+        "services": {
+            _key(each): None
+            for each in api.items("v1", "Service")
+            if each["spec"].get("selector") is not None
+        },
+        "namespaces": _labels(api.items("v1", "Namespace")),
+        "nodes": _labels(api.items("v1", "Node")),
+        "replica sets": {_key(each): each["spec"]["selector"]["matchLabels"] for each in sets},
+    }
+
+
+def comparable(known: Json) -> Json:
+    sets = {key: selector.match_labels for key, selector in known["replica sets"].items()}
+    return {**known, "replica sets": sets}
+
+
+def _key(value: Json) -> tuple[str, str]:
+    return value["metadata"]["namespace"], value["metadata"]["name"]
+
+
+def _labels(values: list[Json]) -> Json:
+    return {each["metadata"]["name"]: each["metadata"].get("labels", {}) for each in values}
