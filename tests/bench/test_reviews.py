@@ -11,9 +11,9 @@ from tests.bench.reviews import Request
 from webhook import review
 from webhook.cluster.manifests import load_cluster
 from webhook.config import check, gates_in_force, policy
-from webhook.policy.gates import parse_version
 from webhook.policy.request import Hook
 from webhook.policy.verdict import Verdict, judge
+from webhook.policy.versions import parse_version
 
 HOOKS = {"/mutate": Hook.MUTATE, "/validate": Hook.VALIDATE}
 
