@@ -4,6 +4,7 @@ What a rule says, what is found, and how a finding is told in one line of kubect
 What is done about a finding is not here.
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,7 +18,8 @@ LINES = 3  # warnings about one object; more would not be read
 SHOWN_CHARACTERS = 80  # of a value that is repeated in a message; labels have at most 63
 NAMED = 3  # examples that a message names before it says how many more there are
 
-_LIST = "topologySpreadConstraints"
+_ENTRY = re.compile(r"topologySpreadConstraints(\[[0-9]+\])?")
+"""What a line says of a field: a path of the whole object would leave no room for anything else."""
 
 
 class Remark(NamedTuple):
@@ -29,7 +31,8 @@ class Remark(NamedTuple):
         problem: What is wrong, with the real values; a sentence without its full stop.
         instead: What to write in the place of the field, in YAML; where nothing is to be written,
             a comment that says what to do.
-        brief: The same in few words, for a line of kubectl; empty if the problem is short enough.
+        brief: The same in few words that name the member of the constraint, for a line of kubectl,
+            where the field is only named by its constraint; empty if the problem does.
     """
 
     field: str
@@ -60,8 +63,9 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
     @property
     def line(self) -> str:
         """The finding as a warning: at most ``LINE_CHARACTERS``, all of them printable."""
-        _, found, entry = self.field.rpartition(_LIST)
-        return clip(f"{self.rule} {found + entry}: {self.brief or self.problem}", LINE_CHARACTERS)
+        entry = _ENTRY.search(self.field)
+        where = entry[0] if entry else self.field
+        return clip(f"{self.rule} {where}: {self.brief or self.problem}", LINE_CHARACTERS)
 
 
 def found(rule: str, remark: Remark) -> Finding:
@@ -83,6 +87,11 @@ def lines(findings: Sequence[Finding], most: int = LINES) -> tuple[str, ...]:
     rules = ", ".join(dict.fromkeys(finding.rule for finding in rest))
     more = clip(f"and {len(rest)} more findings ({rules}): evenspread audit", LINE_CHARACTERS)
     return (*(finding.line for finding in told), more)
+
+
+def number(many: int, thing: str) -> str:
+    """A number of things, as ``1 pod`` and ``2 pods``."""
+    return f"1 {thing}" if many == 1 else f"{many} {thing}s"
 
 
 def shown(text: str) -> str:

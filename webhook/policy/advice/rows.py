@@ -21,7 +21,7 @@ from webhook.policy.advice import (
 from webhook.policy.advice.findings import Remark
 from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import Subject
-from webhook.policy.gates import Version
+from webhook.policy.versions import Version
 
 Check: TypeAlias = Callable[[Subject, Grounds], Iterator[Remark]]
 """Judges a subject: yields what is wrong with it; nothing where too little is known."""

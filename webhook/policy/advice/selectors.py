@@ -44,7 +44,7 @@ def selector_matches_itself(subject: Subject, _grounds: Grounds) -> Iterator[Rem
             f"{told} does not match the pod's own labels, so the pod itself is not counted: "
             f"{asked} is asked for, and the pod has {has}",
             suggest_selector(subject),
-            f"asks for {asked}, but the pod has {has}",
+            f"labelSelector asks for {asked}, but the pod has {has}",
         )
 
 
@@ -70,7 +70,7 @@ def selector_counts_pods(subject: Subject, grounds: Grounds) -> Iterator[Remark]
             word = "null" if selector is None else "empty"
             yield Remark(
                 subject.field(i, "labelSelector"),
-                f"it is {word} and counts no pod: the constraint spreads nothing",
+                f"labelSelector is {word} and counts no pod: the constraint spreads nothing",
                 suggest_selector(subject),
             )
 
@@ -99,19 +99,17 @@ def selector_counts_no_others(subject: Subject, grounds: Grounds) -> Iterator[Re
             subject.field(i, "labelSelector"),
             f"{told} also counts pods of {named(counted)}",
             _narrowed(subject, i, selector, survey),
-            f"also counts pods of {named(sorted(others))}",
+            f"labelSelector also counts pods of {named(sorted(others))}",
         )
 
 
 def _narrowed(subject: Subject, index: int, selector: LabelSelector, survey: Survey) -> str:
-    """The selector with one more of the pod's own labels, which leaves the others out; or all."""
-    written = subject.constraints[index].label_selector or LabelSelector()
+    """The selector with a label more, one of the pod's own that leaves the others out."""
     own = naming_first(subject.labels)
-    for key in own:
-        narrower = replace(selector, match_labels={**selector.match_labels, key: own[key]})
+    for key, value in own.items():
+        narrower = replace(selector, match_labels={**selector.match_labels, key: value})
         if not strangers(subject, narrower, survey):
-            pairs = {**written.match_labels, key: own[key]}
-            break
-    else:
-        pairs = {**written.match_labels, **own}
-    return member("labelSelector", render.selector(replace(written, match_labels=pairs)))
+            written = subject.constraints[index].label_selector or LabelSelector()
+            pairs = {**written.match_labels, key: value}
+            return member("labelSelector", render.selector(replace(written, match_labels=pairs)))
+    return "# give its pods a label that no others have, and add it to the labelSelector"

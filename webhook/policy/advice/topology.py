@@ -11,12 +11,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from webhook.policy.advice.counting import spreads
-from webhook.policy.advice.findings import Remark, named, shown
+from webhook.policy.advice.findings import Remark, clip, named, number, shown
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.grounds import Grounds, Survey, tolerates_cordons
 from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
 from webhook.policy.gates import Gate
+from webhook.policy.model import Constraint
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import HARD, HONOR, Spread
 from webhook.policy.placement.taints import render_taint, untolerated
@@ -38,20 +39,27 @@ def key_is_on_nodes(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
         carriers, nodes = _carriers(key, subject.demands, grounds)
         if not key or carriers >= nodes:
             continue
-        field, told = subject.field(i, "topologyKey"), shown(key)
         if carriers:
-            hard = constraint.when_unsatisfiable == HARD
-            others = "the others get none of its pods" if hard else "the others are chosen last"
-            count = f"{told} is on {carriers} of the {nodes} nodes that its pods may go to"
-            instead = f"# label the other nodes: kubectl label node NAME {key}=VALUE"
-            yield Remark(
-                field, f"{count}: {others}", instead, f"{told}: {carriers} of {nodes} nodes"
-            )
-            continue
-        meant = nearest(key, grounds.facts.label_keys())
-        question = f": did you mean {meant}?" if meant else ""
-        instead = member("topologyKey", meant or ZONE)
-        yield Remark(field, f"{told} is on none of the {nodes} nodes{question}", instead)
+            told, instead = _on_some(constraint, carriers, nodes)
+        else:
+            told, instead = _on_none(key, grounds.facts)
+        yield Remark(subject.field(i, "topologyKey"), f"topologyKey {shown(key)} {told}", instead)
+
+
+def _on_some(constraint: Constraint, carriers: int, nodes: int) -> tuple[str, str]:
+    hard = constraint.when_unsatisfiable == HARD
+    others = "the others get none" if hard else "the others come last"
+    key = clip(constraint.topology_key, KEY_CHARACTERS)
+    return (
+        f"is on {carriers} of {nodes} nodes: {others}",
+        f"# label the other nodes: kubectl label node NAME {key}=VALUE",
+    )
+
+
+def _on_none(key: str, facts: Facts) -> tuple[str, str]:
+    meant = nearest(key, facts.label_keys())
+    told = f"is on no node; {meant} is" if meant else "is on no node"
+    return told, member("topologyKey", meant or ZONE)
 
 
 def _carriers(key: str, demands: Demands, grounds: Grounds) -> tuple[int, int]:
@@ -106,11 +114,11 @@ def min_domains_can_be_met(subject: Subject, grounds: Grounds) -> Iterator[Remar
         if left and left < wanted:
             yield Remark(
                 subject.field(spread.index, "minDomains"),
-                f"minDomains is {wanted}, but its affinity and tolerations leave its pods {left} "
-                f"domains of {shown(key)}: each takes {spread.max_skew} pods at most, the others "
-                "stay Pending",
+                f"minDomains is {wanted}, but affinity and tolerations leave its pods "
+                f"{number(left, 'domain')} of {shown(key)}: each takes "
+                f"{number(spread.max_skew, 'pod')} at most, the others stay Pending",
                 member("minDomains", left),
-                f"{wanted} domains are asked for, its pods can reach {left}",
+                f"minDomains is {wanted}, but its pods can reach {number(left, 'domain')}",
             )
 
 
@@ -172,14 +180,14 @@ def domains_are_open(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
         shut = None if spread.honors_taints else _shut(spread, keys, subject.demands, grounds)
         if shut is None:
             continue
-        domains = "1 domain" if shut.number == 1 else f"{shut.number} domains"
+        domains = number(shut.number, "domain")
         yield Remark(
             subject.field(spread.index, "nodeTaintsPolicy"),
-            f"{domains} of {shown(spread.topology_key)} ({named(shut.values, shut.number)}) have "
-            f"only nodes with taints that its pods do not tolerate ({shut.taint}), and count as "
-            f"empty: every other domain takes {spread.max_skew} pods at most",
+            f"{domains} of {shown(spread.topology_key)} ({named(shut.values, shut.number)}) of "
+            f"nodes with taints that its pods do not tolerate ({shut.taint}) always count as "
+            f"empty: every other domain takes {number(spread.max_skew, 'pod')} at most",
             _honoring(shut, grounds),
-            f"{domains} ({shut.values[0][:20]}) closed by taint {shut.taint} stay empty",
+            f"{domains} ({clip(shut.values[0], 30)}) closed by taints always count as empty",
         )
 
 

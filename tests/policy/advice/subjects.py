@@ -1,0 +1,154 @@
+"""Subjects and grounds from JSON and YAML, for tests of one rule."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import yaml
+from msgspec.structs import replace
+
+from tests.build import NAMESPACE, FakeFacts, Json, gates, kind_of, pod, policy, template
+from webhook.policy.advice.findings import Remark
+from webhook.policy.advice.grounds import Grounds, Survey
+from webhook.policy.advice.rows import ROWS, Check
+from webhook.policy.advice.subject import Running, Subject, read
+from webhook.policy.facts import Service
+from webhook.policy.model import GroupKind, Node, Taint
+from webhook.policy.placement.census import Census
+from webhook.policy.profiles import HOSTNAME, ZONE, Policy
+from webhook.policy.workloads import BUILT_IN, TemplatePath
+
+ROLLOUT = GroupKind("argoproj.io", "Rollout")
+GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
+
+RULES: Mapping[str, Check] = {row.id: row.check for row in ROWS}
+
+
+def subject(obj: Json, path: TemplatePath | None = None, **changes: Any) -> Subject:
+    """Read a subject of the namespace of the tests."""
+    kind = kind_of(obj)
+    found = read(msgspec.json.encode(obj), kind, path or BUILT_IN[kind], NAMESPACE)
+    assert found is not None
+    return replace(found, **changes)
+
+
+def workload(
+    *constraints: Json | None,
+    kind: GroupKind = GroupKind("apps", "Deployment"),  # noqa: B008 - a frozen struct
+    replicas: int | None = 6,
+    labels: Json | None = None,
+    template_spec: Json | None = None,
+    **spec: Any,
+) -> Json:
+    """Make a workload of the application web; members of its own ``spec`` by name."""
+    inner = pod(*constraints, labels=labels, **(template_spec or {}))
+    made = {"metadata": {"labels": inner["metadata"]["labels"]}, "spec": inner["spec"]}
+    held: Json = {"template": made, **spec}
+    if replicas is not None:
+        held["replicas"] = replicas
+    version = f"{kind.group}/v1" if kind.group else "v1"
+    return {
+        "apiVersion": version,
+        "kind": kind.kind,
+        "metadata": {"name": "web"},
+        "spec": held,
+    }
+
+
+def deployed(*constraints: Json | None, **changes: Any) -> Subject:
+    """Read a Deployment of six replicas."""
+    return subject(workload(*constraints, **changes))
+
+
+def node(name: str, zone: str | None = None, *taints: Taint, **labels: str) -> Node:
+    """Make a node that carries its name as hostname and, unless it is None, a zone."""
+    zoned = {} if zone is None else {ZONE: zone}
+    return Node(name, {HOSTNAME: name, **zoned, **labels}, taints)
+
+
+def zones(*names: str) -> list[Node]:
+    """Make nodes in the zone of their first letter."""
+    return [node(name, f"zone-{name[0]}") for name in names]
+
+
+THREE = zones("a1", "a2", "b1", "b2", "c1", "c2")
+"""Three zones of two nodes."""
+
+
+def running(*nodes: str, labels: Json | None = None, **spec: Any) -> Running:
+    """Make pods of the application web that are alike, one on each of the nodes."""
+    constraints = spec.pop("constraints", ())
+    like = template(pod(*constraints, labels=labels, **spec))
+    return Running(like, {name: nodes.count(name) for name in nodes})
+
+
+def admission(
+    nodes: Sequence[Node] = THREE, *, obeyed: Policy | None = None, services: Json | None = None
+) -> Grounds:
+    """Make what an admission knows of a cluster of these nodes."""
+    selected = [Service("web", pairs) for pairs in ([services] if services else [])]
+    facts = FakeFacts(nodes=nodes, services_of={NAMESPACE: selected})
+    return Grounds(obeyed or policy(), facts)
+
+
+def audit(
+    nodes: Sequence[Node] = THREE,
+    pods: Iterable[Running] = (),
+    members: Mapping[str, Mapping[str, str]] | None = None,
+    **known: Any,
+) -> Grounds:
+    """Make what an audit knows: nodes, running pods, and the labels of each workload's one pod."""
+    census, owners = Census(), Census()
+    for group in pods:
+        for name, number in group.nodes.items():
+            census.add(NAMESPACE, group.pod.labels, name, number)
+    for workload_name, labels in (members or {}).items():
+        owners.add(NAMESPACE, labels, workload_name)
+    grounds = admission(nodes, **known)
+    return grounds._replace(survey=Survey(nodes, census, owners))
+
+
+def ask(rule: str, judged: Subject, grounds: Grounds) -> list[Remark]:
+    """Ask one rule."""
+    return list(RULES[rule](judged, grounds))
+
+
+def documents(text: str) -> list[Json]:
+    """Read YAML."""
+    return [each for each in yaml.safe_load_all(text) if each]
+
+
+def from_manifests(text: str, *, obeyed: Policy | None = None) -> tuple[Subject, Grounds]:
+    """
+    Read an example: the first document is the subject, the others are its cluster.
+
+    Pods belong to the first document if they carry the labels of its template.
+    """
+    first, *others = documents(text)
+    judged = subject(first)
+    mine = judged.pod.labels.items()
+    nodes = [_node(each) for each in others if each["kind"] == "Node"] or THREE
+    pods = [_running(each) for each in others if each["kind"] == "Pod"]
+    own = tuple(each for each in pods if mine <= each.pod.labels.items())
+    members = {
+        str(each): each.pod.labels
+        for each in (subject(other) for other in others if other["kind"] == "Deployment")
+    }
+    grounds = audit(nodes, pods, {str(judged): judged.pod.labels, **members}, obeyed=obeyed)
+    facts = FakeFacts(nodes=nodes, services_of={NAMESPACE: [Service("web", {"app": "web"})]})
+    return replace(judged, running=own), grounds._replace(facts=facts)
+
+
+def _node(obj: Json) -> Node:
+    metadata, spec = obj["metadata"], obj.get("spec") or {}
+    taints = msgspec.convert(spec.get("taints") or (), tuple[Taint, ...])
+    return Node(metadata["name"], metadata["labels"], taints)
+
+
+def _running(obj: Json) -> Running:
+    return Running(template(obj), {obj["spec"]["nodeName"]: 1})
+
+
+NO_MATCH_LABEL_KEYS = gates(
+    MatchLabelKeysInPodTopologySpread=False, MatchLabelKeysInPodTopologySpreadSelectorMerge=False
+)

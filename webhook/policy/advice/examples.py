@@ -1,0 +1,182 @@
+"""
+For every policy rule manifests that violate it, and the same mended.
+
+The first document is the object that is judged; others are its cluster: Nodes, if there are any
+other than ``NODES``, pods that run, and other workloads. The tests run every example.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Manifests(NamedTuple):
+    """
+    A rule, shown.
+
+    Attributes:
+        violates: YAML; the rule has something to say about its first document.
+        passes: YAML; the rule has nothing to say about its first document.
+        gates: Feature gates as they are switched for both.
+        profile: Whether a profile gives defaults: zones, ScheduleAnyway.
+    """
+
+    violates: str
+    passes: str
+    gates: Mapping[str, bool] = MappingProxyType({})
+    profile: bool = False
+
+
+def _node(name: str, zone: str, spec: str = "") -> str:
+    """A Node in one line; named for its zone, so that people can follow."""
+    labels = f"kubernetes.io/hostname: {name}, topology.kubernetes.io/zone: {zone}"
+    tail = f", spec: {{{spec}}}" if spec else ""
+    metadata = f"metadata: {{name: {name}, labels: {{{labels}}}}}"
+    return f"---\n{{apiVersion: v1, kind: Node, {metadata}{tail}}}\n"
+
+
+def _nodes(*names: str) -> str:
+    """Nodes in the zone that their first letter names."""
+    return "".join(_node(name, f"zone-{name[0]}") for name in names)
+
+
+NODES = _nodes("a1", "a2", "b1", "b2", "c1", "c2")
+"""Three zones of two nodes: the cluster of the examples that have no other."""
+
+
+def _pods(*nodes: str, app: str = "web", constraints: str = "") -> str:
+    """Running pods of an application, one on each of the nodes."""
+    spec = f", topologySpreadConstraints: [{constraints}]" if constraints else ""
+    return "".join(
+        f"---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {app}-{i}, labels: {{app: {app}}}}}, "
+        f"spec: {{nodeName: {node}{spec}}}}}\n"
+        for i, node in enumerate(nodes)
+    )
+
+
+_ZONE = """\
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+"""
+_HOST = _ZONE.replace("topology.kubernetes.io/zone", "kubernetes.io/hostname")
+_SOFT = _ZONE.replace("DoNotSchedule", "ScheduleAnyway")
+
+
+def _deployment(*constraints: str, replicas: int = 6, labels: str = "app: web") -> str:
+    """A Deployment of the application web."""
+    listed = "      topologySpreadConstraints:\n" if constraints else ""
+    return f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: {replicas}
+  selector:
+    matchLabels: {{{labels}}}
+  template:
+    metadata:
+      labels: {{{labels}}}
+    spec:
+      containers:
+      - {{name: web, image: nginx}}
+{listed}{"".join(constraints)}"""
+
+
+def _stateful_set(constraint: str) -> str:
+    """A StatefulSet of the application web, with a volume for each pod."""
+    claims = """\
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+"""
+    return _deployment(constraint).replace("kind: Deployment", "kind: StatefulSet") + claims
+
+
+_OTHER = """\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cache}
+spec: {template: {metadata: {labels: {app: web, part: cache}}, spec: {containers: []}}}
+"""
+
+_DEFAULTED = (
+    "{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway, "
+    "labelSelector: {matchLabels: {app: web}}}"
+)
+
+EXAMPLES: Mapping[str, Manifests] = MappingProxyType(
+    {
+        "TSC101": Manifests(
+            _deployment(_ZONE.replace("app: web", "app: shop")),
+            _deployment(_ZONE),
+        ),
+        "TSC102": Manifests(
+            _deployment(_ZONE.replace("{matchLabels: {app: web}}", "{}")),
+            _deployment(_ZONE),
+        ),
+        "TSC103": Manifests(
+            _deployment(_ZONE.replace("topology.kubernetes.io/zone", "zone")),
+            _deployment(_ZONE),
+        ),
+        "TSC104": Manifests(
+            _deployment(_ZONE + "        minDomains: 4\n"),
+            _deployment(_ZONE + "        minDomains: 3\n"),
+        ),
+        "TSC105": Manifests(
+            _deployment(_HOST)
+            + _nodes("a1", "b1")
+            + _node("cp", "zone-a", "taints: [{key: control-plane, effect: NoSchedule}]"),
+            _deployment(_HOST + "        nodeTaintsPolicy: Honor\n")
+            + _nodes("a1", "b1")
+            + _node("cp", "zone-a", "taints: [{key: control-plane, effect: NoSchedule}]"),
+        ),
+        "TSC106": Manifests(
+            _deployment(_ZONE, _HOST) + _nodes("a1", "b1", "b2") + _pods("a1", "b1", "b1"),
+            _deployment(_ZONE, _HOST) + _nodes("a1", "b1", "b2") + _pods("a1", "b1", "b2"),
+        ),
+        "TSC107": Manifests(
+            _deployment(_ZONE),
+            _deployment(_ZONE + "        matchLabelKeys: [pod-template-hash]\n"),
+        ),
+        "TSC108": Manifests(_stateful_set(_ZONE), _stateful_set(_SOFT)),
+        "TSC109": Manifests(
+            _deployment(_ZONE, _HOST) + _nodes("a1", "b1", "b2", "b3"),
+            _deployment(_ZONE, _HOST) + _nodes("a1", "a2", "b1", "b2"),
+        ),
+        "TSC110": Manifests(_deployment(), _deployment(_SOFT)),
+        "TSC111": Manifests(
+            _deployment(_ZONE + "        matchLabelKeys: [pod-template-hash]\n"),
+            _deployment(_ZONE),
+            gates={
+                "MatchLabelKeysInPodTopologySpread": False,
+                "MatchLabelKeysInPodTopologySpreadSelectorMerge": False,
+            },
+        ),
+        "TSC112": Manifests(
+            _deployment(_ZONE.replace("maxSkew: 1", "maxSkew: 6")),
+            _deployment(_ZONE),
+        ),
+        "TSC113": Manifests(
+            _deployment(_ZONE) + _OTHER,
+            _deployment(
+                _ZONE.replace("app: web", "app: web, part: server"),
+                labels="app: web, part: server",
+            )
+            + _OTHER,
+        ),
+        "TSC114": Manifests(
+            _deployment(_ZONE) + NODES + _pods("a1", "a2", "b1"),
+            _deployment(_ZONE) + NODES + _pods("a1", "b1", "c1"),
+        ),
+        "TSC115": Manifests(
+            _deployment() + NODES + _pods("a1", "b1"),
+            _deployment() + NODES + _pods("a1", "b1", constraints=_DEFAULTED),
+            profile=True,
+        ),
+    }
+)
+"""By id, in order."""
