@@ -18,7 +18,7 @@ from typing import NamedTuple, Self, TypeAlias
 from tests.bench import cpu, peer, reviews, servers
 from tests.bench.load import Load, LoadError, ask
 from tests.bench.reviews import Request
-from tests.bench.rounds import Meter, Subject, seconds_of
+from tests.bench.rounds import QUIET, Meter, Subject, seconds_of
 from tests.bench.rows import Must, Row, percentile, ratios
 from tests.bench.servers import Server
 
@@ -178,13 +178,18 @@ def tail(what: str, bench: Bench) -> Row:
     server, request = _checked(bench.product, reviews.injected())
     halves: list[float] = []
     tails: list[float] = []
+    waited = 0.0
     for _ in range(bench.options.rounds):
         rate = bench.meter.measure(Subject(server, request)).rate * HALF
         with Load(server.port, request.path, request.body) as load:
+            before = cpu.spent(server.pid)
             latencies = load.pace(bench.options.seconds, rate)
+            waited += cpu.spent(server.pid).since(before).waiting
         halves.append(percentile(latencies, 0.5))
         tails.append(percentile(latencies, 0.99))
-    return Row(what, f"p50 {_us(halves)}", _us(tails), ratios(tails, halves), TAIL)
+    disturbed = waited > QUIET * bench.options.rounds * bench.options.seconds
+    base, measured = f"p50 {_us(halves)}", _us(tails)
+    return Row(what, base, measured, ratios(tails, halves), TAIL, disturbed)
 
 
 def memory(what: str, bench: Bench) -> Row:

@@ -19,6 +19,7 @@ from tests.bench.reviews import Request
 from tests.bench.servers import Server
 
 WARM_UP_S = 0.1  # some 1 000 calls: caches and branch predictors have seen everything
+QUIET = 0.02  # of the time that others had the core of a server: no more than a daemon takes
 IDLE_S = 0.5  # long enough to see a server that does something every 100 ms
 
 

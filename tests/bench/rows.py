@@ -31,7 +31,12 @@ class Must(NamedTuple):
 
 
 class Mark(StrEnum):
-    """What came of a row: ``unsure`` if its middle half has values on both sides of the bound."""
+    """
+    What came of a row.
+
+    ``unsure`` if the middle half of its rounds lies on both sides of the bound, or if the bound
+    is missed while others disturbed what was measured.
+    """
 
     REACHED = "reached"
     UNSURE = "unsure"
@@ -47,6 +52,7 @@ class Row(NamedTuple):
         base: What it is compared with, and that one's own figure; may be empty.
         measured: The figure that was compared; empty if the values are that figure.
         values: One a round, in the unit of ``must``.
+        disturbed: Whether others on the machine made the values worse than they are.
     """
 
     what: str
@@ -54,6 +60,7 @@ class Row(NamedTuple):
     measured: str
     values: Sequence[float]
     must: Must
+    disturbed: bool = False
 
     @property
     def value(self) -> float:
@@ -73,7 +80,9 @@ class Row(NamedTuple):
         """Whether the bound is reached."""
         if len({self.must.is_met_by(each) for each in self.middle}) > 1:
             return Mark.UNSURE
-        return Mark.REACHED if self.must.is_met_by(self.value) else Mark.MISSED
+        if self.must.is_met_by(self.value):
+            return Mark.REACHED
+        return Mark.UNSURE if self.disturbed else Mark.MISSED
 
     def as_json(self) -> dict[str, Any]:
         """All there is to say, for programs."""
@@ -85,6 +94,7 @@ class Row(NamedTuple):
             "middleHalf": list(self.middle),
             "rounds": list(self.values),
             "must": str(self.must),
+            "disturbed": self.disturbed,
             "mark": self.mark,
         }
 

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from tests.bench.rounds import Round
+from tests.bench.rounds import QUIET, Round
 from tests.bench.rows import Mark, Row
 
 STYLES = {Mark.REACHED: "green", Mark.UNSURE: "yellow", Mark.MISSED: "bold red"}
 
 SATURATED = 0.95  # of the time with something to do; the rest is the load's own pauses
 WIDTH = 130  # characters where there is no terminal: no row wraps
-QUIET = 0.02  # of the time that somebody else had the server's core: no more than a daemon takes
 
 
 def table(rows: Sequence[Row]) -> Table:

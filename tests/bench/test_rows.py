@@ -20,6 +20,17 @@ def test_a_row_is_marked_by_its_middle_half(must: Must, values: list[float], mar
     assert Row("what", "", "", values, must).mark is mark
 
 
+DISTURBED = {
+    "what is reached all the same is reached": ([4.0, 4.5], Mark.REACHED),
+    "what is missed may be the others' doing": ([8.0, 9.0], Mark.UNSURE),
+}
+
+
+@pytest.mark.parametrize(("values", "mark"), DISTURBED.values(), ids=DISTURBED)
+def test_a_disturbed_row_cannot_be_missed(values: list[float], mark: Mark) -> None:
+    assert Row("what", "", "", values, Must(5), disturbed=True).mark is mark
+
+
 def test_a_row_tells_the_median_and_the_quartiles() -> None:
     row = Row("what", "floor 40 us", "60 us", [1.0, 5.0, 2.0, 4.0, 3.0], Must(3))
 
