@@ -23,12 +23,13 @@ from webhook.config.settings import setting_table
 from webhook.policy import apiwarnings, rules
 from webhook.policy.actions import DEFAULT_ACTIONS
 from webhook.policy.facts import NoFacts
-from webhook.policy.gates import FIRST, GATES, NEWEST, Gate, GateSpec, Stage, Version, resolve
+from webhook.policy.gates import GATES, Gate, GateSpec, Stage, resolve
 from webhook.policy.model import Constraint
 from webhook.policy.profiles import Policy
 from webhook.policy.request import Hook
 from webhook.policy.rules import MOST_CONSTRAINTS, RULES, Form
 from webhook.policy.verdict import judge
+from webhook.policy.versions import FIRST, NEWEST, Version
 from webhook.policy.workloads import BUILT_IN, TemplatePath
 
 DOCS = Path(__file__).parent

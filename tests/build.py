@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.facts import Service, TaintedDomains
-from webhook.policy.gates import NEWEST, Gates, Version, resolve
+from webhook.policy.gates import Gates, resolve
 from webhook.policy.model import (
     Constraint,
     GroupKind,
@@ -29,6 +29,7 @@ from webhook.policy.placement.taints import EXCLUDING
 from webhook.policy.profiles import HOSTNAME, ZONE, Policy, Profile
 from webhook.policy.request import CREATE, AdmissionRequest
 from webhook.policy.selectors import has_pairs
+from webhook.policy.versions import NEWEST, Version
 from webhook.policy.workloads import BUILT_IN, TemplatePath, Workload
 
 Json: TypeAlias = dict[str, Any]

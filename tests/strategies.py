@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.build import CONTROLLERS, NAMESPACE, FakeFacts, Json, gates
 from webhook.policy import provenance, render
 from webhook.policy.facts import Service
-from webhook.policy.gates import NEWEST, Gate, Gates, Version
+from webhook.policy.gates import Gate, Gates
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement, Node
 from webhook.policy.profiles import (
     HOSTNAME,
@@ -24,6 +24,7 @@ from webhook.policy.profiles import (
     Profile,
 )
 from webhook.policy.provenance import ANNOTATION
+from webhook.policy.versions import NEWEST, Version
 from webhook.policy.workloads import Workload
 
 int32s = st.integers(-(2**31), 2**31 - 1)

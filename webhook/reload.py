@@ -14,7 +14,7 @@ from webhook.config import Configuration, gates_in_force, load, policy
 from webhook.errors import ConfigError
 from webhook.logs import Log
 from webhook.metrics import Metrics
-from webhook.policy.gates import Version
+from webhook.policy.versions import Version
 from webhook.policy.profiles import Policy
 
 INTERVAL_S = 10.0  # as long as certificates; a kubelet takes a minute to write a ConfigMap anyway

@@ -37,8 +37,8 @@ from webhook.health import Condition, Health
 from webhook.limits import Limits
 from webhook.logs import Format, Lines, Log, libraries_heard, make_log
 from webhook.metrics import Metrics
-from webhook.policy.gates import NEWEST, parse_version
 from webhook.policy.profiles import Policy
+from webhook.policy.versions import NEWEST, parse_version
 from webhook.reload import Asked, Follower, read_policy
 from webhook.server import Admission, Grounds, Observers
 from webhook.verdictlog import VerdictLog

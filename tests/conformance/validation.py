@@ -14,6 +14,7 @@ from webhook.policy.apiserver import Request
 from webhook.policy.fields import aggregate
 from webhook.policy.gates import Gates
 from webhook.policy.model import GroupKind, PodTemplate, group_of
+from webhook.policy.versions import parse_version
 from webhook.policy.workloads import BUILT_IN, TemplatePath, Workload
 
 NEWEST_RECORDED = "1.36"  # what a case without a version was recorded from
@@ -71,7 +72,7 @@ def answer(case: Case) -> Answer:
 
 
 def _gates(case: Case) -> Gates:
-    version = gates.parse_version(case.get("kubernetes", NEWEST_RECORDED))
+    version = parse_version(case.get("kubernetes", NEWEST_RECORDED))
     return gates.resolve(version, case.get("featureGates") or {}, allow_locked=True)
 
 

@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.build import gates, pod, spread, template, workload
 from webhook.policy.apiserver import Answer, Request, answer, form, list_path
-from webhook.policy.gates import Gates, Version
+from webhook.policy.gates import Gates
 from webhook.policy.model import Constraint, GroupKind, PodSpec, PodTemplate
 from webhook.policy.rules import Form
+from webhook.policy.versions import Version
 from webhook.policy.workloads import BUILT_IN, POD
 
 DEPLOYMENT = GroupKind("apps", "Deployment")

@@ -34,9 +34,9 @@ from webhook.policy.defaults import (
 )
 from webhook.policy.derivation import derive
 from webhook.policy.facts import Service
-from webhook.policy.gates import Version
 from webhook.policy.model import Constraint, LabelSelector, Node, PodTemplate
 from webhook.policy.profiles import HOSTNAME, SYSTEM_CONSTRAINTS, ZONE, Merge, Policy, Profile
+from webhook.policy.versions import Version
 
 WEB = facts(app="web")
 DEFAULTS = policy(profile())

@@ -18,8 +18,9 @@ from webhook.limits import Limits
 from webhook.logs import Format, Lines, make_log
 from webhook.metrics import Metrics
 from webhook.policy.facts import Facts, NoFacts
-from webhook.policy.gates import NEWEST, resolve
+from webhook.policy.gates import resolve
 from webhook.policy.profiles import SYSTEM_CONSTRAINTS, Policy, Profile
+from webhook.policy.versions import NEWEST
 from webhook.server import Admission, Fetch, Grounds, Observers, nothing_to_fetch
 from webhook.verdictlog import VerdictLog
 

@@ -8,7 +8,7 @@ from webhook import config
 from webhook.config import Configuration
 from webhook.errors import MistakesError
 from webhook.policy.actions import DEFAULT_ACTIONS, Action
-from webhook.policy.gates import parse_version, resolve
+from webhook.policy.gates import resolve
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, LabelSelectorRequirement
 from webhook.policy.profiles import (
     SYSTEM_CONSTRAINTS,
@@ -18,6 +18,7 @@ from webhook.policy.profiles import (
     Mode,
     Profile,
 )
+from webhook.policy.versions import parse_version
 from webhook.policy.workloads import BUILT_IN
 
 SOFT_CONSTRAINT = Constraint(max_skew=1, topology_key="zone", when_unsatisfiable="ScheduleAnyway")

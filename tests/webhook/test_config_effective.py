@@ -4,9 +4,10 @@ from tests.webhook.configs import HARD, SOFT, check, one_profile
 from webhook import config
 from webhook.policy.defaults import Skip
 from webhook.policy.facts import NoFacts
-from webhook.policy.gates import parse_version, resolve
+from webhook.policy.gates import resolve
 from webhook.policy.model import ObjectMeta, PodSpec, PodTemplate
 from webhook.policy.profiles import Policy
+from webhook.policy.versions import parse_version
 
 GATES = resolve(parse_version("1.36"), {})
 

@@ -4,7 +4,8 @@ from tests.webhook.configs import check
 from webhook import config
 from webhook.config import Configuration
 from webhook.errors import MistakesError
-from webhook.policy.gates import Gate, parse_version
+from webhook.policy.gates import Gate
+from webhook.policy.versions import parse_version
 
 NEWEST = parse_version("1.36")
 FILE = "featureGates:\n  EvenspreadAdvice: false\n  AllBeta: false\n"

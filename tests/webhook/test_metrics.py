@@ -8,11 +8,12 @@ import pytest
 from tests.webhook.serving import POLICY, broken_review, review
 from webhook.metrics import METRICS, Metric, Metrics, Type
 from webhook.policy.facts import NoFacts, Service
-from webhook.policy.gates import NEWEST, Gate, Version, resolve
+from webhook.policy.gates import Gate, resolve
 from webhook.policy.model import GroupKind
 from webhook.policy.profiles import SYSTEM_CONSTRAINTS, Mode, Policy, Profile
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, judge
+from webhook.policy.versions import NEWEST, Version
 from webhook.review import decode
 
 OURS = re.compile(r"# TYPE ((?:evenspread|kubernetes)_\S+) (\S+)")

@@ -11,8 +11,8 @@ import pytest
 
 from webhook.logs import Format, Lines, make_log
 from webhook.metrics import Metrics
-from webhook.policy.gates import NEWEST
 from webhook.policy.profiles import Mode, Policy
+from webhook.policy.versions import NEWEST
 from webhook.reload import Asked, Follower, read_policy
 
 HEAD = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"

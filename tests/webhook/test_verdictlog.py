@@ -10,10 +10,11 @@ from tests import build
 from webhook import review
 from webhook.logs import Format, Lines
 from webhook.policy.facts import Facts, NoFacts
-from webhook.policy.gates import NEWEST, Gate, resolve
+from webhook.policy.gates import Gate, resolve
 from webhook.policy.profiles import Mode, Policy
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import judge
+from webhook.policy.versions import NEWEST
 from webhook.verdictlog import VerdictLog
 
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)

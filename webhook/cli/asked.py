@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 from webhook.cli.output import say
 from webhook.config import Configuration, gates_in_force, load, policy
-from webhook.policy.gates import NEWEST, Gates, parse_version
+from webhook.policy.gates import Gates
 from webhook.policy.profiles import Policy
+from webhook.policy.versions import NEWEST, parse_version
 
 
 class AskedPolicy(NamedTuple):

@@ -15,7 +15,7 @@ from webhook.cli.inputs import Inputs
 from webhook.cli.output import Format, write
 from webhook.cli.reports import Report, report_on
 from webhook.cli.terminal import Terminal
-from webhook.policy.gates import Version
+from webhook.policy.versions import Version
 
 
 class Tally:

@@ -8,7 +8,8 @@ from webhook.config.configuration import AskedGate, Configuration
 from webhook.config.spread import GATE_NAMES, unknown_gate
 from webhook.errors import ConfigError, GateError, MistakesError
 from webhook.policy import gates
-from webhook.policy.gates import Gates, Setting, Stage, Version
+from webhook.policy.gates import Gates, Setting, Stage
+from webhook.policy.versions import Version
 
 FLAG = "--feature-gates"
 

@@ -16,7 +16,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from webhook.config import sentences
 from webhook.config.sentences import RefusalError, refusal
 from webhook.errors import ConfigError, MistakesError, VersionError
-from webhook.policy.gates import parse_version
+from webhook.policy.versions import parse_version
 
 PREFIX = "EVENSPREAD_"
 

@@ -15,10 +15,11 @@ import msgspec
 from webhook.policy import fieldgates, rules
 from webhook.policy.apiwarnings import Caution, warn
 from webhook.policy.fieldgates import Drop
-from webhook.policy.gates import Gate, Gates, Version
+from webhook.policy.gates import Gate, Gates
 from webhook.policy.model import Constraint, GroupKind, PodTemplate
 from webhook.policy.rules import Finding, Form
 from webhook.policy.selectors import merge_match_label_keys
+from webhook.policy.versions import Version
 from webhook.policy.workloads import POD, TemplatePath
 
 Constraints: TypeAlias = tuple[Constraint, ...]

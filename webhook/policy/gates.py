@@ -8,52 +8,14 @@ Source: kubernetes pkg/features/kube_features.go, component-base featuregate; KE
 KEP-3094, KEP-3243.
 """
 
-import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
 
-from webhook.errors import GateError, VersionError
-
-
-class Version(NamedTuple):
-    """A Kubernetes minor version; versions compare as they were released."""
-
-    major: int
-    minor: int
-
-    def __str__(self) -> str:
-        """Write it as ``1.36``."""
-        return f"{self.major}.{self.minor}"
-
-
-FIRST = Version(1, 16)  # the first release with topologySpreadConstraints
-NEWEST = Version(1, 37)  # the newest release whose behaviour was compared with ours
-
-_VERSION = re.compile(
-    r"v?(\d{1,4})\.(\d{1,4})(?:\+|[-.].*)?", re.ASCII
-)  # v1.33.5-eks-113cf36, 1.24+
-
-
-def parse_version(text: str) -> Version:
-    """
-    The minor version in a text as people and API servers write it.
-
-    Args:
-        text: ``1.33``, ``v1.33.5``, ``1.24+`` or a vendor's ``v1.33.5-eks-113cf36``.
-
-    Raises:
-        VersionError: It is none of these, or older than 1.16.
-    """
-    match = _VERSION.fullmatch(text.strip())
-    if match is None:
-        raise VersionError(text)
-    version = Version(int(match[1]), int(match[2]))
-    if version < FIRST:
-        raise VersionError(text)
-    return version
+from webhook.errors import GateError
+from webhook.policy.versions import FIRST, Version
 
 
 class Gate(StrEnum):

@@ -15,7 +15,7 @@ import msgspec
 
 from webhook.policy import fields, labels, selectors
 from webhook.policy.fields import FieldError
-from webhook.policy.gates import Version
+from webhook.policy.versions import Version
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 
 DO_NOT_SCHEDULE = "DoNotSchedule"
