@@ -1,0 +1,103 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook.policy.advice.findings import (
+    LINE_CHARACTERS,
+    LINES,
+    Finding,
+    Remark,
+    clip,
+    found,
+    lines,
+    named,
+    number,
+    shown,
+)
+from webhook.policy.fields import FORBIDDEN
+
+FIELD = "spec.template.spec.topologySpreadConstraints[1].maxSkew"
+
+
+def finding(rule: str = "TSC112", field: str = FIELD, brief: str = "too much") -> Finding:
+    return found(rule, Remark(field, "maxSkew 9 is too much", "maxSkew: 1", brief))
+
+
+WORDS = {
+    "a constraint": (finding(), "TSC112 topologySpreadConstraints[1]: too much"),
+    "a list": (
+        finding(field="spec.topologySpreadConstraints"),
+        "TSC112 topologySpreadConstraints: too much",
+    ),
+    "another field": (finding(field="spec.replicas"), "TSC112 spec.replicas: too much"),
+    "a problem that is short": (
+        finding(brief=""),
+        "TSC112 topologySpreadConstraints[1]: maxSkew 9 is too much",
+    ),
+    "control characters": (
+        finding(brief="a\nb"),
+        "TSC112 topologySpreadConstraints[1]: a\\nb",
+    ),
+}
+
+
+@pytest.mark.parametrize(("told", "line"), WORDS.values(), ids=WORDS.keys())
+def test_a_finding_is_one_line(told: Finding, line: str) -> None:
+    assert told.line == line
+
+
+def test_a_finding_is_a_cause_of_a_denial() -> None:
+    error = finding().error
+
+    assert (error.field, error.reason) == (FIELD, FORBIDDEN)
+    assert error.message == "Forbidden: maxSkew 9 is too much; write instead: maxSkew: 1"
+
+
+def test_few_findings_have_a_line_each() -> None:
+    assert lines([finding()] * LINES) == (finding().line,) * LINES
+
+
+def test_of_many_findings_the_last_line_counts_the_rest() -> None:
+    told = lines([finding(), finding(), finding("TSC101"), finding("TSC102"), finding("TSC101")])
+
+    assert told[:2] == (finding().line,) * 2
+    assert told[2:] == ("and 3 more findings (TSC101, TSC102): evenspread audit",)
+
+
+def test_nothing_found_is_nothing_told() -> None:
+    assert lines([]) == ()
+
+
+@given(st.lists(st.builds(Finding, st.text(), st.text(), st.text(), st.text(), st.text())))
+def test_lines_fit_kubectl(findings: list[Finding]) -> None:
+    told = lines(findings)
+
+    assert len(told) <= LINES
+    assert all(len(line) <= LINE_CHARACTERS and line.isprintable() for line in told)
+
+
+@given(st.text(), st.integers(4, 20))
+def test_a_clipped_text_is_no_longer_than_asked(text: str, characters: int) -> None:
+    assert len(clip(text, characters)) <= characters
+
+
+def test_a_value_is_shown_in_quotes() -> None:
+    assert shown("zone") == '"zone"'
+
+
+NAMES = {
+    "one": (("a",), None, "a"),
+    "as many as are named": (("a", "b", "c"), None, "a, b, c"),
+    "more": (("a", "b", "c", "d", "e"), None, "a, b, c and 2 more"),
+    "more than are given": (("a",), 5, "a and 4 more"),
+}
+
+
+@pytest.mark.parametrize(("names", "many", "text"), NAMES.values(), ids=NAMES.keys())
+def test_the_first_names_of_many(names: tuple[str, ...], many: int | None, text: str) -> None:
+    assert named(names, many) == text
+
+
+@pytest.mark.parametrize(("many", "text"), [(0, "0 pods"), (1, "1 pod"), (2, "2 pods")])
+def test_a_number_of_things(many: int, text: str) -> None:
+    assert number(many, "pod") == text

@@ -1,0 +1,51 @@
+from tests.build import policy
+from tests.policy.advice.subjects import GPU, THREE, admission, node, zones
+from webhook.policy.advice.feasibility import Shape
+from webhook.policy.advice.grounds import Survey, tolerates_cordons
+from webhook.policy.model import Node
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.taints import Toleration
+from webhook.policy.profiles import HOSTNAME, ZONE
+
+ANY = Demands(tolerations=(Toleration(operator="Exists"),))
+EVERYTHING = Demands(tolerations=None)
+
+
+def survey(*nodes: Node) -> Survey:
+    return Survey(nodes, Census(), Census())
+
+
+def test_cordoned_nodes_are_for_those_that_tolerate_it() -> None:
+    cordoned = Node("c1", {}, unschedulable=True)
+    known = survey(*THREE, cordoned)
+
+    assert cordoned not in known.schedulable(Demands()).nodes
+    assert cordoned in known.schedulable(ANY).nodes
+    assert tolerates_cordons(ANY)
+    assert not tolerates_cordons(Demands())
+
+
+def test_the_gates_are_those_of_the_policy() -> None:
+    obeyed = policy()
+
+    assert admission(obeyed=obeyed).gates is obeyed.gates
+
+
+def test_nodes_lie_within_zones() -> None:
+    known = survey(*zones("a1", "b1", "b2"), node("c1", "zone-c", GPU))
+
+    nesting = known.nest(ZONE, HOSTNAME, Demands(), EVERYTHING)
+
+    assert nesting == (3, 4, {Shape(1, 0): 1, Shape(2, 0): 1, Shape(0, 1): 1})
+    assert known.nest(ZONE, HOSTNAME, Demands(), EVERYTHING) is nesting
+
+
+def test_zones_do_not_lie_within_nodes() -> None:
+    assert survey(*zones("a1", "a2")).nest(HOSTNAME, ZONE, Demands(), EVERYTHING) is None
+
+
+def test_there_is_nothing_to_nest_where_the_pod_cannot_go() -> None:
+    known = survey(node("a1", "zone-a", GPU))
+
+    assert known.nest(ZONE, HOSTNAME, Demands(), EVERYTHING) is None
