@@ -315,6 +315,8 @@ NOT_PLAIN: dict[str, tuple[Constraint, ...]] = {
     "a taints policy": (replace(PLAIN, node_taints_policy=""),),
     "matchLabelKeys": (replace(PLAIN, match_label_keys=("",)),),
     "an expression": (selecting(requirement("", "")),),
+    "an expression without values": (selecting(requirement("app", "In")),),
+    "a forbidden value": (selecting(requirement("app", "Exists", "web")),),
     "a bad key": (constraint(label_selector=LabelSelector({"-": "a"})),),
     "a bad value": (constraint(label_selector=LabelSelector({"a": "-"})),),
     "a long prefix": (constraint(label_selector=LabelSelector({f"{'a' * 254}/b": "a"})),),
@@ -328,7 +330,9 @@ def test_a_list_is_not_plain_with(constraints: tuple[Constraint, ...]) -> None:
     assert not rules.are_plain(constraints, MERGED)
 
 
-CHOSEN = LabelSelector({"app": "web"}, (requirement("tier", "In", "front", "back"),))
+CHOSEN = LabelSelector(
+    {"app": "web"}, (requirement("tier", "In", "front", "back"), requirement("canary", "Exists"))
+)
 
 USUAL: dict[str, tuple[Constraint, ...]] = {
     "nothing in it": (),
@@ -338,7 +342,7 @@ USUAL: dict[str, tuple[Constraint, ...]] = {
     "every other field": (
         replace(PLAIN, min_domains=2, node_affinity_policy="Honor", node_taints_policy="Ignore"),
     ),
-    "an expression that lists values": (constraint(label_selector=CHOSEN),),
+    "expressions": (constraint(label_selector=CHOSEN),),
     "matchLabelKeys beside the selector": (
         constraint(label_selector=CHOSEN, match_label_keys=("pod-template-hash",)),
     ),

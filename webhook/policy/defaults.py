@@ -153,9 +153,10 @@ def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> In
         return _none(skip)
     annotation = pod.metadata.annotations.get(provenance.ANNOTATION)
     ours = provenance.recognise(annotation, pod.constraints)
+    if not ours:
+        return _beside(pod.constraints, pod, namespace, policy, facts)
     others = tuple(each for i, each in enumerate(pod.constraints) if i not in ours)
-    injection = _beside(others, pod, namespace, policy, facts)
-    return replace(injection, ours=ours) if ours else injection
+    return replace(_beside(others, pod, namespace, policy, facts), ours=ours)
 
 
 def _beside(
@@ -173,9 +174,10 @@ def _beside(
     derived = derive(pod, namespace, facts)
     if derived is None:
         return _none(Skip.NO_SELECTOR, profile.name)
-    spared = _spares_zones(profile, wanted, facts)
-    kept = tuple(each for each in wanted if not spared or each.topology_key != ZONE)
-    kept = fieldgates.drop(kept, None, policy.gates).constraints
+    spared = profile.system and _lacks_zones(wanted, facts)
+    if spared:
+        wanted = tuple(each for each in wanted if each.topology_key != ZONE)
+    kept = fieldgates.drop(wanted, None, policy.gates).constraints
     return _some(profile.name, kept, derived, spared)
 
 
@@ -184,17 +186,15 @@ def _none(skip: Skip, profile: str = "") -> Injection:
     return Injection(skip=skip, profile=profile)
 
 
-def _spares_zones(profile: Profile, wanted: Constraints, facts: Facts) -> bool:
+def _lacks_zones(wanted: Constraints, facts: Facts) -> bool:
     """
     Whether System's zone constraint must be left out.
 
     An explicit constraint makes nodes without the label score last; the scheduler's own System
     defaults do not, so there must be none while any schedulable node lacks it.
     """
-    return (
-        profile.system
-        and any(each.topology_key == ZONE for each in wanted)
-        and facts.nodes_with(ZONE) < facts.schedulable_nodes()
+    return facts.nodes_with(ZONE) < facts.schedulable_nodes() and any(
+        each.topology_key == ZONE for each in wanted
     )
 
 

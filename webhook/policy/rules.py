@@ -15,8 +15,8 @@ import msgspec
 
 from webhook.policy import fields, labels, selectors
 from webhook.policy.fields import FieldError
-from webhook.policy.versions import Version
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
+from webhook.policy.versions import Version
 
 DO_NOT_SCHEDULE = "DoNotSchedule"
 SCHEDULE_ANYWAY = "ScheduleAnyway"
@@ -123,7 +123,7 @@ def _is_plain(constraint: Constraint, form: Form) -> bool:
 def _selects_plainly(
     selector: LabelSelector | None, match_label_keys: tuple[str, ...], form: Form
 ) -> bool:
-    """Whether every key stands once: in a pair, in an expression that lists values, or alone."""
+    """Whether every key stands once: in a pair, in an expression, or in matchLabelKeys."""
     if selector is None:
         return not match_label_keys
     pairs, expressions = selector.match_labels, selector.match_expressions
@@ -136,13 +136,19 @@ def _selects_plainly(
         keys += match_label_keys
     return (
         len(set(keys)) == len(keys)
-        and all(
-            each.operator in (selectors.IN, selectors.NOT_IN)
-            and len(each.values) > 0
-            and all(labels.is_pair((each.key, value)) for value in each.values)
-            for each in expressions
-        )
-        and all(labels.is_key(key) for key in match_label_keys)
+        and all(map(labels.is_key, match_label_keys))
+        and all(map(_is_plain_expression, expressions))
+    )
+
+
+def _is_plain_expression(expression: LabelSelectorRequirement) -> bool:
+    if expression.operator in (selectors.IN, selectors.NOT_IN):
+        pairs = [(expression.key, value) for value in expression.values]
+        return pairs != [] and all(map(labels.is_pair, pairs))
+    return (
+        expression.operator in (selectors.EXISTS, selectors.DOES_NOT_EXIST)
+        and not expression.values
+        and labels.is_key(expression.key)
     )
 
 
