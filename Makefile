@@ -27,7 +27,7 @@ quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
 .PHONY: help
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(SETUP)  ## make .venv: everything pinned and hashed, this project editable
@@ -82,6 +82,10 @@ cover: $(SETUP)  ## measure each core module by its own tests alone: 100 % of br
 .PHONY: bench
 bench: $(SETUP)  ## measure CPU per call against the bare aiohttp floor
 	@$(BIN)/python -m tests.bench
+
+.PHONY: docs-reference
+docs-reference: $(SETUP)  ## write the tables of the docs anew from those of the program
+	@$(BIN)/python docs/generate.py
 
 .PHONY: fmt
 fmt: $(SETUP)  ## format, and fix what can be fixed by machine

@@ -10,52 +10,29 @@ only names those that are out of date, and exits with 1.
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
+import yaml
 
-from webhook import limits, metrics, review
+from webhook import limits, metrics
 from webhook.cli.catalogue import CATALOGUE
 from webhook.cli.diffs import REASONS
 from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
 from webhook.config.settings import setting_table
 from webhook.policy import apiwarnings, rules
 from webhook.policy.actions import DEFAULT_ACTIONS
-from webhook.policy.facts import NoFacts
-from webhook.policy.gates import GATES, Gate, GateSpec, Stage, resolve
-from webhook.policy.model import Constraint
-from webhook.policy.profiles import Policy
-from webhook.policy.request import Hook
-from webhook.policy.rules import MOST_CONSTRAINTS, RULES, Form
-from webhook.policy.verdict import judge
+from webhook.policy.advice.rows import ROWS
+from webhook.policy.examples import EXAMPLES
+from webhook.policy.gates import GATES, Gate, GateSpec, Stage
+from webhook.policy.model import Constraint, GroupKind
+from webhook.policy.rules import RULES, Form
 from webhook.policy.versions import FIRST, NEWEST, Version
 from webhook.policy.workloads import BUILT_IN, TemplatePath
 
+NEXT = "\n\n"
 DOCS = Path(__file__).parent
 LIST = "spec.topologySpreadConstraints"
-
-USUAL = {
-    "maxSkew": 1,
-    "topologyKey": "kubernetes.io/hostname",
-    "whenUnsatisfiable": "DoNotSchedule",
-}
-
-BROKEN: dict[str, Sequence[Mapping[str, Any]]] = {
-    "TSC001": [USUAL | {"maxSkew": 0}],
-    "TSC002": [USUAL | {"topologyKey": ""}],
-    "TSC003": [USUAL | {"whenUnsatisfiable": "DoNotSchedul"}],
-    "TSC004": [USUAL, USUAL | {"maxSkew": 2}],
-    "TSC005": [USUAL | {"minDomains": 0}],
-    "TSC006": [USUAL | {"minDomains": 2, "whenUnsatisfiable": "ScheduleAnyway"}],
-    "TSC007": [USUAL | {"nodeTaintsPolicy": "Honour"}],
-    "TSC008": [USUAL | {"matchLabelKeys": ["pod-template-hash"]}],
-    "TSC009": [USUAL | {"labelSelector": {"matchExpressions": [{"key": "app", "operator": "In"}]}}],
-    "TSC010": [USUAL] * (MOST_CONSTRAINTS + 1),
-    "TSC020": [USUAL | {"topologyKey": next(iter(apiwarnings.DEPRECATED_KEYS))}],
-    "TSC021": [USUAL],
-}
-"""Lists that break a rule, for the message that each one leads to."""
 
 _SINCE = {rule.id: rule.since for rule in RULES}
 
@@ -125,25 +102,19 @@ def owners() -> str:
     return table(("kind", "group", "label selector"), rows)
 
 
-def _placed(kinds: Mapping[Any, TemplatePath], known: str) -> Iterator[tuple[str, ...]]:
+def _placed(kinds: Mapping[GroupKind, TemplatePath], known: str) -> Iterator[tuple[str, ...]]:
     for kind, path in kinds.items():
         yield kind.kind, code(kind.group), code(".".join(path)) or "the object itself", known
 
 
 def api_rules() -> str:
     """Each rule of the API, with the message that breaking it leads to."""
-    return "\n\n".join(_described(each) for each in CATALOGUE if each in _SINCE)
+    return NEXT.join(_described(each) for each in CATALOGUE if each in _SINCE)
 
 
 def api_warnings() -> str:
     """Each warning of the API server."""
-    return "\n\n".join(_described(row.id) for row in apiwarnings.WARNINGS)
-
-
-def our_rules() -> str:
-    """Each rule that only evenspread has."""
-    theirs = {*_SINCE, *(row.id for row in apiwarnings.WARNINGS)}
-    return "\n\n".join(_described(each) for each in CATALOGUE if each not in theirs)
+    return NEXT.join(_described(row.id) for row in apiwarnings.WARNINGS)
 
 
 def deprecated() -> str:
@@ -155,49 +126,41 @@ def deprecated() -> str:
     return table(("label", "deprecated since", "write instead"), rows)
 
 
+def our_bounds() -> str:
+    """Each rule that bounds what a review costs."""
+    theirs = {*_SINCE, *(row.id for row in apiwarnings.WARNINGS), *DEFAULT_ACTIONS}
+    return NEXT.join(_described(each) for each in CATALOGUE if each not in theirs)
+
+
+def advice() -> str:
+    """Each policy rule."""
+    return NEXT.join(
+        f"### {row.id}: {row.title}{NEXT}{row.why}{NEXT}"
+        f"- instead: {row.fix}\n- asked at: {row.where}, since Kubernetes {row.since}\n"
+        f"- action, unless configured: {code(row.action)}"
+        for row in ROWS
+    )
+
+
 def _described(rule: str) -> str:
     entry = CATALOGUE[rule]
-    lines = [
-        f"### {rule}: {entry.title}",
-        "",
-        f"- otherwise: {entry.effect}",
-        f"- instead: {entry.fix}",
-    ]
-    if rule in DEFAULT_ACTIONS:
-        lines.append(f"- action, unless configured: {code(DEFAULT_ACTIONS[rule])}")
-    message = message_of(rule)
-    if message:
-        lines += ["- message:", "", "  ```text", f"  {message}", "  ```"]
-    return "\n".join(lines)
+    return (
+        f"### {rule}: {entry.title}{NEXT}{EXAMPLES[rule].why}{NEXT}"
+        f"- otherwise: {entry.effect}\n- instead: {entry.fix}\n"
+        f"- message:{NEXT}  ```text\n  {message_of(rule)}\n  ```"
+    )
 
 
 def message_of(rule: str) -> str:
-    """What somebody reads who breaks a rule; empty for a rule without an example here."""
-    if rule == "TSC111":
-        return _dropped()
-    if rule not in BROKEN:
-        return ""
-    constraints = msgspec.convert(BROKEN[rule], tuple[Constraint, ...])
-    if rule == "TSC010":
-        return str(rules.too_many(constraints, LIST).error)
+    """What somebody reads who writes the example that violates a rule."""
+    pod = yaml.safe_load(EXAMPLES[rule].violates)["spec"]
+    constraints = msgspec.convert(pod["topologySpreadConstraints"], tuple[Constraint, ...])
     if rule in _SINCE:
         found = rules.check(constraints, LIST, Form(merged=True))
         return next(str(each.error) for each in found if each.rule == rule)
+    if len(constraints) > rules.MOST_CONSTRAINTS:
+        return str(rules.too_many(constraints, LIST).error)
     return next(each.text for each in apiwarnings.warn(constraints, LIST) if each.rule == rule)
-
-
-def _dropped() -> str:
-    """Ask about a pod with a field that its Kubernetes has not got."""
-    pod = {
-        "metadata": {"name": "web"},
-        "spec": {"topologySpreadConstraints": [USUAL | {"minDomains": 2}]},
-    }
-    request = {"uid": "1", "kind": {"kind": "Pod"}, "operation": "CREATE", "object": pod}
-    body = {"apiVersion": review.API_VERSION, "kind": review.KIND, "request": request}
-    policy = Policy(gates=resolve(Version(1, 24), {}))
-    return judge(review.decode(msgspec.json.encode(body)), Hook.MUTATE, policy, NoFacts()).warnings[
-        0
-    ]
 
 
 def gates() -> str:
@@ -217,7 +180,7 @@ def _taken(gate: Gate, spec: GateSpec) -> str:
 
 def gate_history() -> str:
     """Every gate by itself: what it was in which version."""
-    return "\n\n".join(_told(gate, spec) for gate, spec in GATES.items())
+    return NEXT.join(_told(gate, spec) for gate, spec in GATES.items())
 
 
 def _told(gate: Gate, spec: GateSpec) -> str:
@@ -263,7 +226,8 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "api rules": api_rules,
     "api warnings": api_warnings,
     "deprecated labels": deprecated,
-    "our rules": our_rules,
+    "our bounds": our_bounds,
+    "advice": advice,
     "gates": gates,
     "gate history": gate_history,
     "versions": newest,

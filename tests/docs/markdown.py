@@ -7,6 +7,7 @@ A block of commands is run by a test, unless a mark before it says what it would
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ _BLOCK = re.compile(
 )
 _LINK = re.compile(r"\[[^]]+\]\((?P<target>[^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+_RULE = re.compile(r"\| ?-")
+_BAR = re.compile(r"(?<!\\)\|")
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 
 
@@ -65,6 +68,14 @@ def anchors(page: Path) -> set[str]:
         _NOT_IN_ANCHORS.sub("", heading.lower()).replace(" ", "-")
         for heading in _HEADING.findall(prose(page))
     }
+
+
+def rows(text: str) -> Iterator[list[str]]:
+    """The cells of every row of the tables in a text, without their headings."""
+    lines = text.splitlines()
+    for before, line in pairwise(["", *lines]):
+        if line.startswith("| ") and not _RULE.match(line) and before.startswith("|"):
+            yield [cell.strip() for cell in _BAR.split(line)[1:-1]]
 
 
 def name(page: Path) -> str:

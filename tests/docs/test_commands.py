@@ -40,8 +40,8 @@ def test_commands_print_what_the_page_shows(page: Path, shell: Shell) -> None:
     shell.stop()
 
     assert not wrong, "\n".join(wrong)
-    assert '"bug"' not in shell.told
-    assert "Traceback" not in shell.told
+    assert '"event":"bug"' not in shell.log
+    assert "Traceback" not in shell.log
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

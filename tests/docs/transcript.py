@@ -2,7 +2,8 @@
 Transcripts of a terminal: commands after ``$``, and below each one what it prints.
 
 ``...`` stands for anything. A command that serves goes on in the background until the page is at
-its end; the ports that it says are free ones, and stand for those of the page.
+its end; the ports that it says are free ones, and stand for those of the page, which leaves out the
+lines of its log.
 """
 
 import os
@@ -27,6 +28,7 @@ _PORTS = {
     "8443": re.compile(r"https://127\.0\.0\.1:(\d+)"),
     "8080": re.compile(r"http://127\.0\.0\.1:(\d+)"),
 }
+_LOGGED = re.compile(r'\{"time":|\d\d:\d\d:\d\d (?:info|warning|error)')
 _NOT_THERE = {".git", ".state", ".venv", "build", "dist"}  # in the copy of a checkout
 _matches = OutputChecker().check_output
 
@@ -63,7 +65,7 @@ class Shell:
     A shell in a copy of the checkout, where commands may leave what they like.
 
     Attributes:
-        told: What servers have written to stderr, once they have ended.
+        log: What servers have written besides what pages show.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -84,7 +86,7 @@ class Shell:
         }
         self._ports: dict[str, str] = {}
         self._servers: list[subprocess.Popen[str]] = []
-        self.told = ""
+        self.log = ""
 
     def _pretend_to_be_set_up(self) -> None:
         """Lend the copy the programs of this environment, with stamps that are newer than all."""
@@ -97,6 +99,9 @@ class Shell:
     def run(self, command: Command) -> str:
         """Run a command; give what it prints, with the ports of the page."""
         said = self._serve(command) if _SERVES.match(command.text) else self._ask(command.text)
+        return self._as_documented(said)
+
+    def _as_documented(self, said: str) -> str:
         for documented, actual in self._ports.items():
             said = said.replace(f"127.0.0.1:{actual}", f"127.0.0.1:{documented}")
         return said
@@ -105,8 +110,8 @@ class Shell:
         """Interrupt the servers, as with Ctrl-C."""
         for server in self._servers:
             os.killpg(server.pid, signal.SIGINT)
-            _, told = server.communicate(timeout=SECONDS)
-            self.told += told
+            rest, _ = server.communicate(timeout=SECONDS)
+            self.log += rest
         self._servers.clear()
 
     def _ask(self, text: str) -> str:
@@ -134,7 +139,7 @@ class Shell:
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             start_new_session=True,
             text=True,
         )
@@ -144,9 +149,12 @@ class Shell:
         lines: list[str] = []
         with _patience(server):
             for line in server.stdout:
+                if _LOGGED.match(line):
+                    self.log += line
+                    continue
                 lines.append(line)
                 self._learn(line)
-                if _matches(f"{last}\n", line, ELLIPSIS):
+                if _matches(f"{last}\n", self._as_documented(line), ELLIPSIS):
                     break
         return "".join(lines)
 

@@ -1,0 +1,253 @@
+"""The reference names everything that a user can meet, and nothing that is not there."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from tests.docs.markdown import PAGES, ROOT, rows
+from webhook.cli.catalogue import CATALOGUE
+from webhook.cli.exits import DEBUG_VARIABLE, ExitCode
+from webhook.cli.program import COMMANDS
+from webhook.config.settings import setting_table
+from webhook.health import Health
+from webhook.limits import Limits, table
+from webhook.metrics import METRICS, Metrics, Type
+from webhook.policy.advice.rows import ROWS
+from webhook.policy.defaults import MIRROR_ANNOTATION, SKIP_LABEL, Skip
+from webhook.policy.gates import Gate
+from webhook.policy.provenance import ANNOTATION
+from webhook.server import HOOKS, REASONS
+
+DOCS = ROOT / "docs"
+REFERENCE_PAGE = DOCS / "reference.md"
+REFERENCE = REFERENCE_PAGE.read_text()
+EVERYTHING = "\n".join(page.read_text() for page in PAGES)
+
+NEXT = "\n\n"  # what follows a table
+
+LEVELS = {"debug", "info", "warning", "error"}
+
+NODES = [
+    node
+    for file in sorted((ROOT / "webhook").rglob("*.py"))
+    for node in ast.walk(ast.parse(file.read_text()))
+]
+"""The whole program."""
+
+
+def column(heading: str, number: int = 0) -> set[str]:
+    """What a column of the first table below a heading of the reference names."""
+    section = REFERENCE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return names_in(f"|{section.partition('|')[2].partition(NEXT)[0]}", number)
+
+
+def generated(page: Path, name: str) -> str:
+    """What stands between the marks of a page."""
+    return page.read_text().partition(f"<!-- generated: {name} -->")[2].partition("<!-- end")[0]
+
+
+def names_in(text: str, number: int = 0) -> set[str]:
+    """The names in a column of a table: everything in backticks, or numbers."""
+    cells = [row[number] for row in rows(text)]
+    return {name.strip("`") for cell in cells for name in re.findall(r"`[^`]+`|^\d+$", cell)}
+
+
+def test_the_generated_tables_are_those_of_the_program() -> None:
+    done = subprocess.run(
+        [sys.executable, "docs/generate.py", "--check"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        check=False,
+        text=True,
+    )
+
+    assert done.stdout == "", "run make docs-reference"
+    assert done.returncode == 0
+
+
+def test_settings() -> None:
+    assert column("Settings") == {row.flag for row in setting_table()}
+    assert column("Settings", 1) == {row.variable for row in setting_table()}
+
+
+def test_variables_that_pages_name_exist() -> None:
+    named = set(re.findall(r"\bEVENSPREAD_[A-Z_]+\b", EVERYTHING))
+
+    assert named == {row.variable for row in setting_table()} | {DEBUG_VARIABLE}
+
+
+def test_flags_that_pages_name_exist() -> None:
+    named = set(re.findall(r"(?<![-\w])--[a-z][a-z-]+\b", EVERYTHING))
+
+    assert named - flags() - {"--cacert", "--data-binary"} == set()  # of curl
+
+
+def flags() -> set[str]:
+    commands = [import_module(row.module).command for row in COMMANDS.values()]
+    leaves = [
+        leaf
+        for command in commands
+        for leaf in (command.commands.values() if isinstance(command, click.Group) else [command])
+    ]
+    options = {option for leaf in leaves for each in leaf.params for option in each.opts}
+    return options | {"--help", "--version"}
+
+
+def test_commands() -> None:
+    named = {name.removeprefix("evenspread ").split()[0] for name in column("Commands")}
+
+    assert named == set(COMMANDS)
+
+
+def test_exit_codes() -> None:
+    assert column("Exit codes") == {str(int(code)) for code in ExitCode}
+
+
+def test_limits() -> None:
+    named = [row[0] for row in rows(generated(REFERENCE_PAGE, "limits"))]
+
+    assert named == [row.name for row in table()]
+
+
+def test_metrics() -> None:
+    assert names_in(generated(REFERENCE_PAGE, "metrics")) == {row.name for row in METRICS}
+
+
+def test_metrics_that_pages_name_exist() -> None:
+    named = set(re.findall(r"\b(?:evenspread|kubernetes)_[a-z_]+\b", EVERYTHING))
+
+    assert named <= {name for row in METRICS for name in series(row.name, row.type)}
+
+
+def series(name: str, kind: Type) -> Iterator[str]:
+    yield name
+    if kind is Type.HISTOGRAM:
+        yield from (f"{name}_bucket", f"{name}_sum", f"{name}_count")
+
+
+def test_rules() -> None:
+    headings = re.findall(r"^### (TSC\d+): ", (DOCS / "rules.md").read_text(), re.MULTILINE)
+
+    assert sorted(headings) == sorted({*CATALOGUE, *(row.id for row in ROWS)})
+
+
+def test_rules_that_pages_name_exist() -> None:
+    named = set(re.findall(r"\bTSC\d+\b", EVERYTHING))
+
+    assert named <= {*CATALOGUE, *(row.id for row in ROWS)}
+
+
+def test_gates() -> None:
+    history = generated(DOCS / "gates.md", "gate history")
+    overview = rows(generated(DOCS / "gates.md", "gates"))
+
+    assert re.findall(r"^### (\w+)$", history, re.MULTILINE) == list(Gate)
+    assert [row[0] for row in overview] == [f"[{gate}](#{gate.lower()})" for gate in Gate]
+
+
+async def test_endpoints() -> None:
+    health = Health({}, Metrics(), Limits())
+
+    assert column("Endpoints", 2) == {*HOOKS, *health._pages}
+
+
+def test_statuses_of_refusals() -> None:
+    named = set(re.findall(r"^\| ([45]\d\d(?:, \d+)*) \|", REFERENCE, re.MULTILINE))
+
+    assert {int(status) for cell in named for status in cell.split(", ")} == {
+        400, 500, 503, 504, *REASONS,
+    }  # fmt: skip
+
+
+def test_reasons_of_skipped_defaults() -> None:
+    named = names_in(generated(DOCS / "configuration.md", "skips"))
+
+    assert named == set(Skip) - {Skip.NONE}
+
+
+def test_reasons_of_what_was_turned_away() -> None:
+    table = f"| reason | meaning |{REFERENCE.partition('| reason | meaning |')[2]}"
+    section = table.partition(NEXT)[0]
+    said = {word for name in ("_turn_away", "refused", "OverloadError") for word in said_to(name)}
+
+    assert names_in(section) == {*said, *REASONS.values(), "malformed", "not-synced"}
+
+
+def test_annotations_and_labels() -> None:
+    assert column("Annotations and labels") == {ANNOTATION, SKIP_LABEL}
+    assert MIRROR_ANNOTATION in REFERENCE
+
+
+def test_names_of_our_domain_that_pages_name_exist() -> None:
+    named = set(re.findall(r"\bevenspread\.io/[\w-]+", EVERYTHING))
+
+    assert named == {ANNOTATION, SKIP_LABEL, "evenspread.io/v1alpha1"}
+
+
+def test_audit_annotations() -> None:
+    tree = ast.parse((ROOT / "webhook" / "review.py").read_text())
+    keys = {
+        node.slice.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "annotations"
+        and isinstance(node.slice, ast.Constant)
+    }
+
+    assert column("Audit annotations") == keys
+
+
+def test_log_events() -> None:
+    assert column("Log events") == {*logged()}
+
+
+def said_to(function: str) -> Iterator[str]:
+    """The words that stand as first arguments of calls of a function or a method."""
+    for node in NODES:
+        match node:
+            case ast.Call(ast.Name(id=name) | ast.Attribute(attr=name), [first, *_]) if (
+                name == function
+            ):
+                yield from words(first)
+            case _:
+                pass
+
+
+def logged() -> Iterator[str]:
+    """The first arguments of calls of a log, and whatever is called an event."""
+    for node in NODES:
+        match node:
+            case ast.Call(func, [first, *_]) if is_of_log(func):
+                yield from words(first)
+            case ast.keyword("event", value) | ast.Assign([ast.Name("event")], value):
+                yield from words(value)
+            case _:
+                pass
+
+
+def is_of_log(func: ast.expr) -> bool:
+    match func:
+        case ast.IfExp(body=body):
+            return is_of_log(body)
+        case ast.Attribute(ast.Name("log") | ast.Attribute(attr="_log"), level):
+            return level in LEVELS
+        case _:
+            return False
+
+
+def words(argument: ast.expr) -> Iterator[str]:
+    match argument:
+        case ast.Constant(value=str() as word):
+            yield word
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from words(body)
+            yield from words(orelse)
+        case _:
+            pass
