@@ -11,10 +11,10 @@ from aiohttp import web
 
 from certs.api import Object
 from tests.cluster.apiserver import ApiServer, failure, kubeconfig, running, says, watches
-from webhook.cluster.api import RELOAD_S, Access, Api, Timeouts
+from webhook.cluster.api import LONGEST_BODY, RELOAD_S, Access, Api, Timeouts
 from webhook.errors import ApiError
 
-QUICK = Timeouts(connect=5.0, answer=0.2, silence=0.05)
+QUICK = Timeouts(connect=5.0, answer=2.0, silence=0.05)
 POD = {"KUBERNETES_SERVICE_HOST": "127.0.0.1"}
 
 
@@ -107,8 +107,12 @@ async def test_a_stream_is_given_up_when_nothing_more_comes(server: ApiServer, a
     assert caught.value.reason == "silent"
 
 
-async def test_an_answer_that_does_not_come_is_given_up(api: Api) -> None:
-    assert (await raised(api)).reason == "silent"
+async def test_an_answer_that_does_not_come_is_given_up(
+    server: ApiServer, clock: Clock, tmp_path: Path
+) -> None:
+    access = Access(kubeconfig=kubeconfig(tmp_path, server.url))
+    async with Api(access, clock, Timeouts(answer=0.05)) as api:
+        assert (await raised(api)).reason == "silent"
 
 
 async def test_a_server_that_is_not_there_is_unreachable(clock: Clock, tmp_path: Path) -> None:
@@ -121,6 +125,13 @@ async def test_a_cut_answer_is_no_answer(server: ApiServer, api: Api) -> None:
     server.script("/x", watches(b"a", cut=True))
 
     assert (await raised(api)).reason == "unreachable"
+
+
+async def test_an_answer_without_end_is_given_up(server: ApiServer, api: Api) -> None:
+    pieces = [b"x" * 1024 * 1024] * (LONGEST_BODY // 1024 // 1024 + 1)
+    server.script("/x", watches(*pieces))
+
+    assert (await raised(api)).reason == "oversized"
 
 
 async def test_what_is_no_http_is_garbage(clock: Clock, tmp_path: Path) -> None:
