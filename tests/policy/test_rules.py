@@ -1,3 +1,4 @@
+import gc
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -371,11 +372,13 @@ def calls(function: Callable[[], object]) -> int:
         count += event in ("call", "c_call")
 
     before = sys.getprofile()
+    gc.disable()  # Hypothesis listens to the collector, which would count
     sys.setprofile(observe)
     try:
         function()
     finally:
         sys.setprofile(before)
+        gc.enable()
     return count
 
 
