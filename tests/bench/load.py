@@ -2,8 +2,8 @@
 Load on one server: connections that are kept open, each with one request under way at most.
 
 No event loop: TLS sockets that do not block and one epoll, which costs less than half of what a
-server on uvloop spends on a call, so that one core of load keeps one core of server busy. Every
-request is the same bytes; every answer has to be a 200 and is otherwise only timed.
+server on uvloop spends on a call, so that one core of load keeps one core of server busy. The
+requests are written beforehand; every answer has to be a 200 and is otherwise only timed.
 """
 
 import json
@@ -14,8 +14,9 @@ import ssl
 import time
 from array import array
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from itertools import cycle
 from typing import Any, Self
 
 CONNECTIONS = 16  # as many as the API servers of a busy cluster keep to one replica
@@ -87,14 +88,14 @@ def connect(port: int) -> ssl.SSLSocket:
 
 class Load:
     """
-    A request and the connections on which it is made; they are open inside a ``with``.
+    Requests that are made in turn, and their connections, which are open inside a ``with``.
 
     Latencies are in seconds, in the order in which the answers came. All methods raise LoadError.
     """
 
-    def __init__(self, port: int, path: str, body: bytes) -> None:
+    def __init__(self, port: int, path: str, bodies: Iterable[bytes]) -> None:
         self._port = port
-        self._request = request_bytes(path, body, port)
+        self._requests = cycle([request_bytes(path, body, port) for body in bodies])
         self._connections: dict[int, ssl.SSLSocket] = {}
         self._received: dict[ssl.SSLSocket, bytes] = {}
         self._epoll = select.epoll()
@@ -179,10 +180,11 @@ class Load:
                 yield connection
 
     def _send(self, connection: ssl.SSLSocket) -> float:
-        """Send the request, for which an idle connection has room; returns when."""
+        """Send the next request, for which an idle connection has room; returns when."""
+        request = next(self._requests)
         now = time.perf_counter()
-        if connection.send(self._request) != len(self._request):
-            raise LoadError("the request is too large to go out in one piece")
+        if connection.send(request) != len(request):
+            raise LoadError("a request is too large to go out in one piece")
         return now
 
 

@@ -8,12 +8,12 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from tests.bench import cpu, peer, reviews, servers
 from tests.bench.load import Load, LoadError, ask
@@ -26,6 +26,7 @@ MANY = 5_000  # Services in one namespace, by default; few clusters have as many
 
 AGAINST_FLOOR = {
     "mutate: two defaults injected": (reviews.injected(), Must(1.8)),
+    "mutate: each of another ReplicaSet": (reviews.churning(), Must(1.8)),
     "validate: three constraints": (reviews.validated(), Must(1.6)),
     "validate: three with every field": (reviews.validated_in_full(), Must(1.6)),
     "nothing to do: its own constraints": (reviews.own(), Must(1.5)),
@@ -70,6 +71,7 @@ class Bench:
     def __init__(self, options: Options, meter: Meter) -> None:
         self.options = options
         self.meter = meter
+        self.resident_when_ready = 0.0
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -86,12 +88,15 @@ class Bench:
     @cached_property
     def product(self) -> Server:
         """Evenspread, with one Service."""
-        return self._kept(self.start_product(1))
+        facts = servers.cluster(revisions=reviews.revisions())
+        server = self._kept(self.start_product(facts))
+        self.resident_when_ready = cpu.resident_mib(server.pid)
+        return server
 
     @cached_property
     def large(self) -> Server:
         """Evenspread, with many Services."""
-        return self._kept(self.start_product(self.options.services))
+        return self._kept(self.start_product(servers.cluster(self.options.services)))
 
     @cached_property
     def peer(self) -> Server:
@@ -99,10 +104,10 @@ class Bench:
         program = peer.ensure_built()
         return self._kept(servers.start_peer(program, self.folder(), self.options.cores.server, 1))
 
-    def start_product(self, services: int) -> Server:
+    def start_product(self, facts: Mapping[str, Any]) -> Server:
         """Start another evenspread, which the caller has to stop."""
         options = self.options
-        return servers.start_product(self.folder(), options.cores.server, services, options.program)
+        return servers.start_product(self.folder(), options.cores.server, facts, options.program)
 
     def folder(self) -> Path:
         """Make a folder that is removed at the end."""
@@ -129,7 +134,7 @@ def steps(*, with_peer: bool) -> dict[str, Step]:
         "growth with Services": growth,
         **peers,
         "p99 at half of capacity": tail,
-        "memory after all that load": memory,
+        "memory, before all that load": memory,
         "start to ready": start_to_ready,
         "evenspread --help": help_shown,
     }
@@ -181,7 +186,7 @@ def tail(what: str, bench: Bench) -> Row:
     waited = 0.0
     for _ in range(bench.options.rounds):
         rate = bench.meter.measure(Subject(server, request)).rate * HALF
-        with Load(server.port, request.path, request.body) as load:
+        with Load(server.port, request.path, request.bodies) as load:
             before = cpu.spent(server.pid)
             latencies = load.pace(bench.options.seconds, rate)
             waited += cpu.spent(server.pid).since(before).waiting
@@ -193,8 +198,9 @@ def tail(what: str, bench: Bench) -> Row:
 
 
 def memory(what: str, bench: Bench) -> Row:
-    """What the server holds after everything it was asked."""
-    return Row(what, "", "", [cpu.resident_mib(bench.product.pid)], MEMORY)
+    """What the server holds when it is ready, and in words what after all it was asked."""
+    after = f"{cpu.resident_mib(bench.product.pid):.0f} MiB after"
+    return Row(what, "", after, [bench.resident_when_ready], MEMORY)
 
 
 def start_to_ready(what: str, bench: Bench) -> Row:
@@ -202,7 +208,7 @@ def start_to_ready(what: str, bench: Bench) -> Row:
 
     def start() -> float:
         begun = time.perf_counter()
-        server = bench.start_product(1)
+        server = bench.start_product(servers.cluster())
         took = time.perf_counter() - begun
         server.stop()
         return took
@@ -226,7 +232,7 @@ def _timed(what: str, bench: Bench, measure: Callable[[], float], must: Must) ->
 
 def _checked(server: Server, request: Request) -> Subject:
     """Make sure that the server does what is to be measured."""
-    answer = ask(server.port, request.path, request.body)
+    answer = ask(server.port, request.path, request.bodies[-1])
     if not request.is_answered_by(answer):
         raise LoadError(f"{server.process.name} answered {request.path} with {answer}")
     return Subject(server, request)

@@ -1,11 +1,12 @@
 """
 The requests that are measured: the reference review, and what is made of it.
 
-All are the reference pod of 9 KB, so that a difference between two rows is one of judging.
+All are the reference pod of 9 KB, so that a difference between two rows is one of judging. No two
+calls in a row are the same: each review has a uid of its own, as from an API server.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,23 +15,35 @@ Json = dict[str, Any]
 REFERENCE = Path(__file__).parent / "data" / "pod-9k.json"
 """CREATE of a Deployment's pod without constraints: two containers, managedFields."""
 
+UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 LABELS = {"app.kubernetes.io/name": "checkout", "app.kubernetes.io/instance": "checkout-prod"}
-REVISION = {"pod-template-hash": "7d4b9c6f5d"}
+HASH = "7d4b9c6f5d"  # the name of the pod's ReplicaSet ends with it
+REVISION = {"pod-template-hash": HASH}
 KEYS = ("topology.kubernetes.io/zone", "kubernetes.io/hostname", "example.com/rack")
+
+
+UIDS = 64  # different reviews of one pod; more would only fill the load's caches
+
+REVISIONS = 1_000
+"""
+ReplicaSets that take turns in ``churning``: more than anything remembers.
+
+A server that keeps what it decided for one ReplicaSet decides anew for each call.
+"""
 
 
 class Request(NamedTuple):
     """
-    A call whose answer is known.
+    Calls whose answers are known.
 
     Attributes:
         path: The hook.
-        body: The review.
-        patched: Whether the answer carries a patch; it is always one that allows.
+        bodies: Reviews, to be sent in turn.
+        patched: Whether the answers carry a patch; they always allow.
     """
 
     path: str
-    body: bytes
+    bodies: tuple[bytes, ...]
     patched: bool = False
 
     def is_answered_by(self, review: Json) -> bool:
@@ -42,6 +55,23 @@ class Request(NamedTuple):
 def injected() -> Request:
     """A pod that gets two default constraints, with the selector of a Service and a ReplicaSet."""
     return Request("/mutate", _edited(), patched=True)
+
+
+def churning() -> Request:
+    """The same, but each pod is the first of a new ReplicaSet for as long as anybody remembers."""
+    bodies = _edited(count=REVISIONS)
+    old = HASH.encode()
+    renamed = (
+        body.replace(old, new.encode()) for body, new in zip(bodies, revisions(), strict=True)
+    )
+    return Request("/mutate", tuple(renamed), patched=True)
+
+
+def revisions() -> Iterator[str]:
+    """The hashes of the ReplicaSets in ``churning``; the first is that of the reference pod."""
+    yield HASH
+    for i in range(1, REVISIONS):
+        yield f"{i:0{len(HASH)}x}"
 
 
 def validated() -> Request:
@@ -75,12 +105,13 @@ def reference() -> Json:
     return review
 
 
-def _edited(edit: Callable[[Json], None] | None = None) -> bytes:
-    """The reference review with its request edited, as compact as Go writes it."""
+def _edited(edit: Callable[[Json], None] | None = None, count: int = UIDS) -> tuple[bytes, ...]:
+    """The reference review with its request edited, as compact as Go writes it, under many uids."""
     review = reference()
     if edit is not None:
         edit(review["request"])
-    return json.dumps(review, separators=(",", ":"), ensure_ascii=False).encode()
+    text = json.dumps(review, separators=(",", ":"), ensure_ascii=False)
+    return tuple(text.replace(UID, f"{i:08x}{UID[8:]}").encode() for i in range(count))
 
 
 def _with(constraint: Callable[[str], Json]) -> Callable[[Json], None]:

@@ -23,6 +23,23 @@ QUIET = 0.02  # of the time that others had the core of a server: no more than a
 IDLE_S = 0.5  # long enough to see a server that does something every 100 ms
 
 
+SCRIPT = """\
+local bodies, i = {}, 0
+for i = 0, %(bodies)d - 1 do
+  local file = io.open("%(folder)s/body-" .. i, "rb")
+  bodies[i] = file:read("*a")
+  file:close()
+end
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+function request()
+  i = (i + 1) %% %(bodies)d
+  return wrk.format(nil, nil, nil, bodies[i])
+end
+"""
+"""What wrk sends, in its own language."""
+
+
 class Round(NamedTuple):
     """
     Calls that a server answered.
@@ -76,7 +93,7 @@ Generator: TypeAlias = Callable[[Subject, float], Round]
 def own_load(subject: Subject, seconds: float) -> Round:
     """Load from load.py; connecting and warming up do not count."""
     server, request = subject
-    with Load(server.port, request.path, request.body) as load:
+    with Load(server.port, request.path, request.bodies) as load:
         load.saturate(WARM_UP_S)
         before, mine = cpu.spent(server.pid), cpu.spent(os.getpid())
         start = time.perf_counter()
@@ -96,12 +113,10 @@ def wrk(folder: Path) -> Generator:
 
     def load(subject: Subject, seconds: float) -> Round:
         server, request = subject
-        (folder / "body").write_bytes(request.body)
+        for i, body in enumerate(request.bodies):
+            (folder / f"body-{i}").write_bytes(body)
         script = folder / "wrk.lua"
-        script.write_text(
-            'wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\n'
-            f'local file = io.open("{folder / "body"}", "rb")\nwrk.body = file:read("*a")\n'
-        )
+        script.write_text(SCRIPT % {"folder": folder, "bodies": len(request.bodies)})
         url = f"https://127.0.0.1:{server.port}{request.path}?timeout=10s"
         duration = f"{max(1, round(seconds))}s"  # wrk knows whole seconds only
         command = ("wrk", "-t1", f"-c{CONNECTIONS}", f"-d{duration}", "-s", script, url)

@@ -8,7 +8,7 @@ import json
 import socket
 import sys
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -67,11 +67,13 @@ def start_floor(folder: Path, core: int) -> Server:
     return _started(Server(port, process), core, lambda: _listens(port))
 
 
-def start_product(folder: Path, core: int, services: int, program: Path = EVENSPREAD) -> Server:
-    """Start evenspread with so many Services in the namespace of the reference pod."""
+def start_product(
+    folder: Path, core: int, facts: Mapping[str, Any], program: Path = EVENSPREAD
+) -> Server:
+    """Start evenspread with what it shall know of the cluster, a List of objects."""
     (folder / "spread.yaml").write_text(CONFIGURATION)
     (folder / "cluster").mkdir()
-    (folder / "cluster" / "list.json").write_text(json.dumps(cluster(services)))
+    (folder / "cluster" / "list.json").write_text(json.dumps(facts))
     port, health = free_port(), free_port()
     flags = {
         "--port": port,
@@ -95,18 +97,22 @@ def start_peer(program: Path, folder: Path, core: int, services: int) -> Server:
     return _started(Server(port, process), core, lambda: _listens(port))
 
 
-def cluster(services: int) -> dict[str, Any]:
+def cluster(services: int = 1, revisions: Iterable[str] = (reviews.HASH,)) -> dict[str, Any]:
     """
-    What is known of the reference pod's namespace: its ReplicaSet, its Service, and others.
+    What is known of the reference pod's namespace: its Service and others, and the ReplicaSets.
 
-    The others share a label with each other, but none of them selects the pod.
+    The other Services share a label with each other, but none of them selects the pod.
+
+    Args:
+        revisions: The hashes of the ReplicaSets.
     """
     others = (
         _service(f"service-{i}", {"app.kubernetes.io/name": f"service-{i}", "team": "payments"})
         for i in range(1, services)
     )
     ours = _service("checkout", {"app.kubernetes.io/name": "checkout"})
-    return {"apiVersion": "v1", "kind": "List", "items": [_replica_set(), ours, *others]}
+    replica_sets = map(_replica_set, revisions)
+    return {"apiVersion": "v1", "kind": "List", "items": [*replica_sets, ours, *others]}
 
 
 def write_certificate(folder: Path) -> None:
@@ -142,13 +148,14 @@ def _service(name: str, selector: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _replica_set() -> dict[str, Any]:
+def _replica_set(revision: str) -> dict[str, Any]:
     owner = reviews.reference()["request"]["object"]["metadata"]["ownerReferences"][0]
+    labels = {**reviews.LABELS, "pod-template-hash": revision}
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
-        "metadata": {"name": owner["name"], "namespace": "shop", "uid": owner["uid"]},
-        "spec": {"selector": {"matchLabels": {**reviews.LABELS, **reviews.REVISION}}},
+        "metadata": {"name": owner["name"].replace(reviews.HASH, revision), "namespace": "shop"},
+        "spec": {"selector": {"matchLabels": labels}},
     }
 
 

@@ -65,7 +65,7 @@ def test_the_floor_allows_whatever_it_is_asked(floor: Server) -> None:
 
 
 def test_saturating_load_uses_every_connection(floor: Server) -> None:
-    with Load(floor.port, "/mutate", b"x" * 9_000) as calls:
+    with Load(floor.port, "/mutate", [b"x" * 9_000]) as calls:
         latencies = calls.saturate(0.01)
 
     assert len(latencies) >= CONNECTIONS
@@ -73,30 +73,30 @@ def test_saturating_load_uses_every_connection(floor: Server) -> None:
 
 
 def test_paced_load_makes_as_many_calls_as_it_should(floor: Server) -> None:
-    with Load(floor.port, "/mutate", b"{}") as calls:
+    with Load(floor.port, "/mutate", [b"{}"]) as calls:
         assert len(calls.pace(0.05, 1_000)) == 50
 
 
 def test_one_run_can_follow_another_on_the_same_connections(floor: Server) -> None:
-    with Load(floor.port, "/mutate", b"{}") as calls:
+    with Load(floor.port, "/mutate", [b"{}"]) as calls:
         calls.saturate(0.01)
         assert len(calls.pace(0.01, 1_000)) == 10
         assert calls.saturate(0.01)
 
 
 def test_a_server_that_refuses_ends_the_measurement(floor: Server) -> None:
-    with Load(floor.port, "/two/parts", b"{}") as calls, pytest.raises(LoadError, match="404"):
+    with Load(floor.port, "/two/parts", [b"{}"]) as calls, pytest.raises(LoadError, match="404"):
         calls.saturate(0.01)
 
 
 def test_nobody_listening_is_told(floor: Server) -> None:
     with pytest.raises(LoadError, match="port 1:"):
-        Load(1, "/mutate", b"{}").__enter__()
+        Load(1, "/mutate", [b"{}"]).__enter__()
 
 
 def test_two_subjects_take_turns(floor: Server) -> None:
     meter = Meter(own_load, seconds=0.01, idle_seconds=0)
-    one, other = (Subject(floor, Request(path, b"{}")) for path in ("/mutate", "/validate"))
+    one, other = (Subject(floor, Request(path, (b"{}",))) for path in ("/mutate", "/validate"))
 
     first, second = meter.take_turns(one, other, rounds=2)
 

@@ -26,11 +26,11 @@ SKIPPED = {
 
 def verdict_on(request: Request, folder: Path) -> Verdict:
     """Judge as the measured server does."""
-    (folder / "list.json").write_text(json.dumps(servers.cluster(2)))
+    (folder / "list.json").write_text(json.dumps(servers.cluster(2, reviews.revisions())))
     configuration = check(servers.CONFIGURATION, "spread.yaml", str)
     judged_by = policy(configuration, gates_in_force(configuration, parse_version("1.36")))
     facts = load_cluster([str(folder)]).cluster
-    return judge(review.decode(request.body), HOOKS[request.path], judged_by, facts)
+    return judge(review.decode(request.bodies[-1]), HOOKS[request.path], judged_by, facts)
 
 
 @pytest.mark.parametrize("what", AGAINST_FLOOR)
@@ -62,10 +62,26 @@ def test_an_answer_without_the_work_does_not_count() -> None:
 
 
 def test_all_bodies_are_of_the_same_size_but_for_their_constraints() -> None:
-    sizes = [len(request.body) for request, _ in AGAINST_FLOOR.values()]
+    sizes = [len(body) for request, _ in AGAINST_FLOOR.values() for body in request.bodies]
 
-    assert len(reviews.injected().body) == reviews.REFERENCE.stat().st_size
+    assert {*map(len, reviews.injected().bodies)} == {reviews.REFERENCE.stat().st_size}
     assert max(sizes) - min(sizes) < 2_000
+
+
+def test_no_two_reviews_in_turn_have_the_same_uid() -> None:
+    for request, _ in AGAINST_FLOOR.values():
+        uids = [review.decode(body).uid for body in request.bodies]
+        assert len({*uids}) == len(uids)
+
+
+def test_every_pod_that_churns_has_a_replica_set_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "list.json").write_text(json.dumps(servers.cluster(revisions=reviews.revisions())))
+    facts = load_cluster([str(tmp_path)]).cluster
+    pods = [review.decode(body).template for body in reviews.churning().bodies]
+    owners = [pod.metadata.controller for pod in pods if pod and pod.metadata]
+    selectors = [facts.owner_selector("shop", owner) for owner in owners if owner]
+
+    assert len({each.match_labels["pod-template-hash"] for each in selectors if each}) == 1_000
 
 
 def test_the_namespace_has_as_many_services_as_asked() -> None:
