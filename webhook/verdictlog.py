@@ -8,7 +8,6 @@ it through a chain of processors costs three times as much as encoding it, measu
 import logging
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from functools import partial
 
 import msgspec
 
@@ -16,12 +15,13 @@ from webhook.logs import RENDERERS, Format, Lines
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict
 
+INFO = "info"
 SHOWN = 10  # findings or drops of one review; more add nothing that a reader could use
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """
-    One line; who asked for what, what came of it, and then what the event is about.
+    What every line says: who asked for what, and what came of it.
 
     Attributes:
         event: ``denied``, ``violates`` (told, not denied), ``dropped`` or ``injected``.
@@ -36,13 +36,28 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     namespace: str
     name: str
     verdict: str
-    rules: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ()
-    gate: str = ""
-    field: str = ""
-    entry: int | None = None
-    profile: str = ""
-    keys: tuple[str, ...] = ()
+
+
+class Violation(Line, frozen=True, gc=False):
+    """Rules that are violated, and fields that do."""
+
+    rules: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
+class Dropping(Line, frozen=True, gc=False):
+    """A field that is held back; without an entry it is the whole list."""
+
+    gate: str
+    field: str
+    entry: int | None
+
+
+class Injecting(Line, frozen=True, gc=False):
+    """Constraints that are added."""
+
+    profile: str
+    keys: tuple[str, ...]
 
 
 _encode = msgspec.json.Encoder().encode
@@ -84,24 +99,19 @@ class VerdictLog:
         return RENDERERS[self._format](msgspec.to_builtins(line, builtin_types=(datetime,)))
 
     def _lines(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> Iterator[Line]:
-        line = partial(
-            Line,
-            time=self._clock(),
-            level="info",
-            uid=asked.uid,
-            hook=hook.value,
-            kind=str(asked.kind),
-            namespace=asked.namespace,
-            name=asked.shown_name,
-            verdict=verdict.outcome,
-        )
+        now = self._clock()
+        kind, name, outcome = str(asked.kind), asked.shown_name, verdict.outcome
+        about = (asked.uid, hook.value, kind, asked.namespace, name, outcome)
         if verdict.findings:
-            rules = tuple(sorted({finding.rule for finding in verdict.findings}))
-            fields = tuple(finding.error.field for finding in verdict.findings[:SHOWN])
             event = "violates" if verdict.allowed else "denied"
-            yield line(event=event, rules=rules, fields=fields)
+            yield Violation(now, INFO, event, *about, *_violated(verdict))
         for drop in verdict.drops[:SHOWN]:
-            yield line(event="dropped", gate=drop.gate.value, field=drop.field, entry=drop.entry)
+            yield Dropping(now, INFO, "dropped", *about, drop.gate.value, drop.field, drop.entry)
         injection = verdict.injection
         if injection is not None and injection.entries and (verdict.patch or verdict.held):
-            yield line(event="injected", profile=injection.profile, keys=injection.keys)
+            yield Injecting(now, INFO, "injected", *about, injection.profile, injection.keys)
+
+
+def _violated(verdict: Verdict) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    rules = sorted({finding.rule for finding in verdict.findings})
+    return tuple(rules), tuple(finding.error.field for finding in verdict.findings[:SHOWN])
