@@ -6,6 +6,7 @@ certificates or the API server would restart all replicas when the control plane
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from aiohttp import hdrs, web
@@ -29,22 +30,51 @@ class Condition(NamedTuple):
     detail: str = ""
 
 
-Checks: TypeAlias = Mapping[str, Callable[[], Condition]]
-"""Asked each time, in order."""
+Conditions: TypeAlias = Mapping[str, Condition]
+
+Check: TypeAlias = Callable[[], Conditions]
+"""Asked each time; all conditions have to be ok for the server to be ready."""
+
+
+class Phase(StrEnum):
+    """How far the life of a server has come, in words for people."""
+
+    CONFIGURED = "waiting for the version of the API server"
+    CERTIFYING = "waiting for a certificate"
+    SERVING = "serving"
+    STOPPING = "stopping"
+
+
+class Readiness:
+    """
+    What readiness depends on: each part, from when it is there, and the phase.
+
+    Attributes:
+        phase: How far the server has come.
+    """
+
+    def __init__(self) -> None:
+        """Start with no part."""
+        self.phase = Phase.CONFIGURED
+        self._checks: list[Check] = []
+
+    def add(self, check: Check) -> None:
+        """Depend on one part more."""
+        self._checks.append(check)
+
+    def check(self) -> Conditions:
+        """Tell how all parts stand, the phase last."""
+        found = {name: each for check in self._checks for name, each in check().items()}
+        return {**found, "server": Condition(self.phase is Phase.SERVING, self.phase)}
 
 
 class Health(Endpoint):
     """The health server."""
 
-    def __init__(self, checks: Checks, metrics: Metrics, limits: Limits) -> None:
-        """
-        Start without a connection; inside a running event loop.
-
-        Args:
-            checks: All have to be ok for the server to be ready.
-        """
+    def __init__(self, check: Check, metrics: Metrics, limits: Limits) -> None:
+        """Start without a connection; inside a running event loop."""
         super().__init__(limits, limits.health_connections)
-        self._checks = checks
+        self._check = check
         self._metrics = metrics
         self._pages = {"/livez": self._live, "/readyz": self._ready, "/metrics": self._expose}
 
@@ -69,7 +99,7 @@ class Health(Endpoint):
         return sentence(200, "ok")
 
     def _ready(self, query: str) -> web.StreamResponse:
-        conditions = {name: check() for name, check in self._checks.items()}
+        conditions = self._check()
         ready = all(condition.ok for condition in conditions.values())
         text = "ok" if ready else "not ready"
         if not ready or query.partition("=")[0] == "verbose":
@@ -80,7 +110,7 @@ class Health(Endpoint):
         return reply(200, self._metrics.exposition(), EXPOSITION)
 
 
-def _listed(conditions: Mapping[str, Condition]) -> Iterator[str]:
+def _listed(conditions: Conditions) -> Iterator[str]:
     """Write conditions as the Kubernetes components do."""
     for name, condition in conditions.items():
         detail = f": {condition.detail}" if condition.detail else ""

@@ -94,6 +94,12 @@ class Limits:
     drain_most: float = _limit(
         45.0, "seconds", "with what follows less than the pod's grace period of 60"
     )
+    config_poll: float = _limit(
+        10.0, "seconds", "between two looks at the configuration; a kubelet takes a minute anyway"
+    )
+    version_poll: float = _limit(
+        300.0, "seconds", "between two looks at the API server's version; upgrades take as long"
+    )
     finish: float = _limit(10.0, "seconds", "for what is in flight once the listener is closed")
 
 

@@ -12,12 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 from webhook.config import Configuration, gates_in_force, load, policy
 from webhook.errors import ConfigError
-from webhook.logs import Log
-from webhook.metrics import Metrics
-from webhook.policy.versions import Version
 from webhook.policy.profiles import Policy
-
-INTERVAL_S = 10.0  # as long as certificates; a kubelet takes a minute to write a ConfigMap anyway
+from webhook.policy.versions import Version
 
 Print: TypeAlias = tuple[int, int, int] | None
 
@@ -49,6 +45,19 @@ def read_policy(asked: Asked) -> tuple[Configuration, Policy]:
     return configuration, policy(configuration, gates)
 
 
+class Outcome(NamedTuple):
+    """
+    What became of a changed configuration.
+
+    Attributes:
+        valid: Whether it is in force now; otherwise the old one still is.
+        says: Why not; else what should be known, which may be nothing.
+    """
+
+    valid: bool
+    says: str
+
+
 class Follower:
     """
     Puts a new policy in force when the files say something new that can be used.
@@ -61,53 +70,57 @@ class Follower:
         self,
         asked: Asked,
         configuration: Configuration,
-        enforce: Callable[[Policy], None],
-        metrics: Metrics,
-        log: Log,
+        enforce: Callable[[Configuration, Policy], None],
+        tell: Callable[[Outcome], None],
     ) -> None:
         """
         Remember how the files look.
 
         Args:
             configuration: What is in force.
-            enforce: Puts a policy in force.
+            enforce: Puts another one in force.
+            tell: Takes what became of each change.
         """
         self._asked = asked
         self._files = configuration.files
         self._seen = self._prints()
         self._enforce = enforce
-        self._metrics = metrics
-        self._log = log
+        self._tell = tell
         self.valid = True
-        metrics.config_valid.set(1)
 
-    async def run(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-        """Look every ten seconds, until cancelled."""
+    async def run(
+        self, interval_s: float, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    ) -> None:
+        """Look again and again, until cancelled."""
         while True:
-            await sleep(INTERVAL_S)
+            await sleep(interval_s)
             self.look()
 
     def look(self) -> None:
         """Read the files again if they look different."""
         prints = self._prints()
-        if prints == self._seen:
-            return
-        self._seen = prints
+        if prints != self._seen:
+            self._seen = prints
+            self._read()
+
+    def judge_by(self, version: Version) -> None:
+        """Take the API server for one of another version, if it is not taken for that already."""
+        if version != self._asked.version:
+            self._asked = self._asked._replace(version=version)
+            self._read()
+
+    def _read(self) -> None:
         try:
             configuration, read = read_policy(self._asked)
         except ConfigError as error:
-            self._tell("failure", valid=False, problem=str(error))
+            self.valid = False
+            self._tell(Outcome(valid=False, says=str(error)))
             return
         self._files = configuration.files
         self._seen = self._prints()
-        self._enforce(read)
-        self._tell("success", valid=True, notices=configuration.notices)
-
-    def _tell(self, result: str, *, valid: bool, **about: object) -> None:
-        self.valid = valid
-        self._metrics.reloads.labels(result).inc()
-        self._metrics.config_valid.set(valid)
-        (self._log.info if valid else self._log.error)("reload", result=result, **about)
+        self.valid = True
+        self._enforce(configuration, read)
+        self._tell(Outcome(valid=True, says="; ".join(configuration.notices)))
 
     def _prints(self) -> list[Print]:
         return [_print_of(file) for file in self._files]

@@ -42,11 +42,15 @@ REASONS = {
 HEADERS = {405: {"Allow": "POST"}}
 """What a status owes the client besides a sentence."""
 
-Fetch: TypeAlias = Callable[[AdmissionRequest], Awaitable[None] | None]
-"""Gets facts that a request needs and the caches lack; None if there is nothing to wait for."""
+Fetch: TypeAlias = Callable[[AdmissionRequest, Policy, float], Awaitable[Facts] | None]
+"""
+Gets the facts to judge by where the caches lack some; None if there is nothing to wait for.
+
+Takes the seconds that the caller waits; raises NotSyncedError while there are no facts at all.
+"""
 
 
-def nothing_to_fetch(_asked: AdmissionRequest) -> None:
+def nothing_to_fetch(_asked: AdmissionRequest, _policy: Policy, _timeout: float) -> None:
     """Know all there is to know already, as with facts from files."""
 
 
@@ -117,9 +121,9 @@ class Admission(Endpoint):
                 asked = review.decode(body, policy.pod_templates)
                 uid = asked.uid
                 self.callers.prove(request.protocol, started)
-                if (missing := fetch(asked)) is not None:
+                if (missing := fetch(asked, policy, timeout)) is not None:
                     async with asyncio.timeout(left):
-                        await missing
+                        facts = await missing
                 verdict = judge(asked, hook, policy, facts)
                 response = self._answer(request, review.encode(asked, verdict))
             finally:

@@ -65,7 +65,11 @@ def test_port_that_is_taken(folder: Path, run: Run) -> None:
 
 # arguments, what is said
 MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
-    "without --standalone": ((), "error: --standalone: "),
+    "outside of a pod": ((), "error: --namespace: is needed outside of a pod; or try it without"),
+    "a demo whose certificate nobody trusts": (
+        ("--namespace", "a", "--demo", str(REVIEW)),
+        "error: --demo: trusts the standalone CA",
+    ),
     "a port that is none": (("--standalone", "--port", "high"), "error: --port: must be a port"),
     "an unknown format of the log": (
         ("--standalone", "--log-format", "xml"),

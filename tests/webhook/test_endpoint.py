@@ -14,7 +14,7 @@ from webhook.errors import ConfigError
 from webhook.health import Health
 from webhook.limits import Limits
 from webhook.metrics import Metrics
-from webhook.policy.request import AdmissionRequest
+from webhook.policy.facts import Facts, NoFacts
 
 
 def test_the_c_parser_is_there() -> None:
@@ -87,7 +87,7 @@ async def test_accepting_goes_on_after_errors() -> None:
     listener.bind(("127.0.0.1", 0))
     listener.listen()
     listener.setblocking(False)
-    health = Once({}, Metrics(), Limits(accept_again=0))
+    health = Once(dict, Metrics(), Limits(accept_again=0))
     async with listening(health, [listener]):
         with socket.create_connection(listener.getsockname()):
             await asyncio.wait_for(taken.wait(), PATIENCE)
@@ -98,8 +98,9 @@ async def test_accepting_goes_on_after_errors() -> None:
 async def test_what_is_in_flight_is_finished_when_the_server_stops() -> None:
     opened = asyncio.Event()
 
-    async def wait(_asked: AdmissionRequest) -> None:
+    async def wait(*_: object) -> Facts:
         await opened.wait()
+        return NoFacts()
 
     async with serving(fetch=wait) as server:
         wire = await server.connect()
@@ -119,8 +120,9 @@ async def test_what_is_in_flight_is_finished_when_the_server_stops() -> None:
 
 
 async def test_what_is_not_finished_in_time_is_cut() -> None:
-    async def wait(_asked: AdmissionRequest) -> None:
+    async def wait(*_: object) -> Facts:
         await asyncio.Event().wait()
+        raise AssertionError
 
     async with serving(Limits(finish=0.01), fetch=wait) as server:
         wire = await server.connect()

@@ -8,19 +8,19 @@ import pytest
 
 from tests.webhook.serving import Reply, Wire, head
 from webhook.endpoint import bind, listening
-from webhook.health import Checks, Condition, Health
+from webhook.health import Condition, Conditions, Health, Phase, Readiness
 from webhook.limits import Limits
 from webhook.metrics import Metrics
 
-READY: Checks = {"server": lambda: Condition(ok=True), "cache": lambda: Condition(True, "3 kinds")}
-UNREADY: Checks = {**READY, "certificate": lambda: Condition(False, "is not trusted")}
+READY: Conditions = {"server": Condition(ok=True), "cache": Condition(True, "3 kinds")}
+UNREADY: Conditions = {**READY, "certificate": Condition(False, "is not trusted")}
 
 
 @asynccontextmanager
-async def health(checks: Checks, limits: Limits | None = None) -> AsyncGenerator[int]:
+async def health(conditions: Conditions, limits: Limits | None = None) -> AsyncGenerator[int]:
     sockets = bind("127.0.0.1", 0)
     port: int = sockets[0].getsockname()[1]
-    async with listening(Health(checks, Metrics(), limits or Limits()), sockets):
+    async with listening(Health(lambda: conditions, Metrics(), limits or Limits()), sockets):
         yield port
 
 
@@ -28,8 +28,8 @@ async def connect(port: int) -> Wire:
     return Wire(*await asyncio.open_connection("127.0.0.1", port))
 
 
-async def page(checks: Checks, target: str, method: str = "GET") -> Reply:
-    async with health(checks) as port:
+async def page(conditions: Conditions, target: str, method: str = "GET") -> Reply:
+    async with health(conditions) as port:
         wire = await connect(port)
         try:
             return await wire.ask(head(target, method, {}))
@@ -74,9 +74,9 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize(("checks", "target", "status", "text"), PAGES.values(), ids=PAGES)
-async def test_pages(checks: Checks, target: str, status: int, text: str) -> None:
-    reply = await page(checks, target)
+@pytest.mark.parametrize(("conditions", "target", "status", "text"), PAGES.values(), ids=PAGES)
+async def test_pages(conditions: Conditions, target: str, status: int, text: str) -> None:
+    reply = await page(conditions, target)
 
     assert (reply.status, reply.body.decode()) == (status, text)
     assert reply.headers["server"] == "evenspread"
@@ -119,3 +119,17 @@ async def test_broken_http_is_answered_with_a_sentence() -> None:
         await wire.close()
 
     assert (reply.status, reply.body) == (400, b"the request is broken HTTP\n")
+
+
+def test_readiness_grows_with_its_parts_and_tells_the_phase_last() -> None:
+    readiness = Readiness()
+    readiness.add(lambda: {"cache": Condition(ok=True)})
+    readiness.add(lambda: {"certificate": Condition(ok=False)})
+
+    before = readiness.check()
+    readiness.phase = Phase.SERVING
+    after = readiness.check()
+
+    assert list(before) == ["cache", "certificate", "server"]
+    assert before["server"] == (False, "waiting for the version of the API server")
+    assert after["server"] == (True, "serving")

@@ -18,7 +18,7 @@ from tests.webhook.serving import (
     settled,
 )
 from webhook.limits import MIB, Limits, table
-from webhook.policy.request import AdmissionRequest
+from webhook.policy.facts import Facts, NoFacts
 
 SPECIFIED = {
     "body": 8 * MIB,
@@ -313,8 +313,9 @@ class Gate:
     def __init__(self) -> None:
         self.opened = asyncio.Event()
 
-    async def wait(self, _asked: AdmissionRequest) -> None:
+    async def wait(self, *_: object) -> Facts:
         await self.opened.wait()
+        return NoFacts()
 
 
 async def test_requests_in_flight_are_bounded() -> None:

@@ -1,19 +1,14 @@
 """Following the configuration."""
 
 import asyncio
-import io
-import json
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from webhook.logs import Format, Lines, make_log
-from webhook.metrics import Metrics
+from webhook.config import Configuration
 from webhook.policy.profiles import Mode, Policy
-from webhook.policy.versions import NEWEST
-from webhook.reload import Asked, Follower, read_policy
+from webhook.policy.versions import NEWEST, Version
+from webhook.reload import Asked, Follower, Outcome, read_policy
 
 HEAD = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
 APPLY, RECOMMEND = f"{HEAD}mode: apply\n", f"{HEAD}mode: recommend\n"
@@ -25,30 +20,20 @@ class Followed:
     def __init__(self, folder: Path) -> None:
         self.file = folder / "config.yaml"
         self.file.write_text(APPLY)
-        self.metrics = Metrics()
         self.enforced: list[Policy] = []
-        self._stream = io.BytesIO()
-        log = make_log(
-            Format.JSON,
-            Lines(self._stream, lambda write: write()),
-            lambda: datetime(2026, 1, 1, tzinfo=UTC),
-        )
+        self.outcomes: list[Outcome] = []
         asked = Asked(str(self.file), "", "", NEWEST, allow_locked_gates=False)
         configuration, _ = read_policy(asked)
-        self.follower = Follower(asked, configuration, self.enforced.append, self.metrics, log)
+        self.follower = Follower(asked, configuration, self.enforce, self.outcomes.append)
+
+    def enforce(self, _configuration: Configuration, policy: Policy) -> None:
+        self.enforced.append(policy)
 
     def write(self, text: str) -> None:
         """As a kubelet does: another file takes the place of the first."""
         fresh = self.file.with_name("fresh")
         fresh.write_text(text)
         fresh.replace(self.file)
-
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self._stream.getvalue().splitlines()]
-
-    def value(self, name: str, **labels: str) -> float | None:
-        return self.metrics.registry.get_sample_value(f"evenspread_{name}", labels)
 
 
 def test_what_does_not_change_is_not_read_again(tmp_path: Path) -> None:
@@ -57,8 +42,8 @@ def test_what_does_not_change_is_not_read_again(tmp_path: Path) -> None:
     followed.follower.look()
 
     assert followed.enforced == []
-    assert followed.lines == []
-    assert followed.value("config_valid") == 1
+    assert followed.outcomes == []
+    assert followed.follower.valid
 
 
 def test_a_new_version_is_put_in_force(tmp_path: Path) -> None:
@@ -69,8 +54,7 @@ def test_a_new_version_is_put_in_force(tmp_path: Path) -> None:
     followed.follower.look()
 
     assert [policy.mode for policy in followed.enforced] == [Mode.RECOMMEND]
-    assert [(line["event"], line["result"]) for line in followed.lines] == [("reload", "success")]
-    assert followed.value("config_reloads_total", result="success") == 1
+    assert followed.outcomes == [Outcome(valid=True, says="")]
 
 
 def test_a_bad_version_is_told_and_the_old_one_stays(tmp_path: Path) -> None:
@@ -81,11 +65,10 @@ def test_a_bad_version_is_told_and_the_old_one_stays(tmp_path: Path) -> None:
     followed.follower.look()
 
     assert followed.enforced == []
-    (line,) = followed.lines
-    assert (line["level"], line["result"]) == ("error", "failure")
-    assert f"{followed.file}:3" in line["problem"]
-    assert followed.value("config_valid") == 0
-    assert followed.value("config_reloads_total", result="failure") == 1
+    ((valid, says),) = followed.outcomes
+    assert not valid
+    assert f"{followed.file}:3" in says
+    assert not followed.follower.valid
 
 
 def test_a_file_that_goes_and_comes_back_is_read_again(tmp_path: Path) -> None:
@@ -97,7 +80,7 @@ def test_a_file_that_goes_and_comes_back_is_read_again(tmp_path: Path) -> None:
     followed.follower.look()
 
     assert [policy.mode for policy in followed.enforced] == [Mode.RECOMMEND]
-    assert followed.value("config_valid") == 1
+    assert followed.follower.valid
 
 
 async def test_it_looks_again_and_again(tmp_path: Path) -> None:
@@ -112,7 +95,27 @@ async def test_it_looks_again_and_again(tmp_path: Path) -> None:
         followed.write(text)
 
     with pytest.raises(asyncio.CancelledError):
-        await followed.follower.run(sleep)
+        await followed.follower.run(10.0, sleep)
 
     assert waits == [10.0] * 3
     assert [policy.mode for policy in followed.enforced] == [Mode.RECOMMEND, Mode.APPLY]
+
+
+def test_another_version_of_the_api_server_is_judged_by(tmp_path: Path) -> None:
+    followed = Followed(tmp_path)
+
+    followed.follower.judge_by(NEWEST)
+    followed.follower.judge_by(Version(1, 33))
+
+    assert [policy.gates.version for policy in followed.enforced] == [Version(1, 33)]
+
+
+def test_a_version_that_the_gates_do_not_fit_leaves_the_old_one(tmp_path: Path) -> None:
+    followed = Followed(tmp_path)
+    followed.write(f"{HEAD}featureGates: {{MinDomainsInPodTopologySpread: false}}\n")
+    followed.follower.judge_by(Version(1, 26))
+
+    followed.follower.judge_by(NEWEST)
+
+    assert [outcome.valid for outcome in followed.outcomes] == [True, False]
+    assert [policy.gates.version for policy in followed.enforced] == [Version(1, 26)]

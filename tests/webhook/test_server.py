@@ -19,7 +19,7 @@ from tests.webhook.serving import (
     serving,
     settled,
 )
-from webhook.policy.request import AdmissionRequest
+from webhook.policy.facts import Facts, NoFacts
 from webhook.server import HOOKS
 
 
@@ -138,7 +138,7 @@ async def test_a_draining_server_ends_connections_with_their_next_reply() -> Non
 
 
 async def test_a_bug_is_a_500_and_tells_its_uid_to_the_log_alone() -> None:
-    def fail(_asked: AdmissionRequest) -> None:
+    def fail(*_: object) -> None:
         raise LookupError("canary from the body")
 
     async with serving(fetch=fail) as server:
@@ -201,8 +201,9 @@ async def test_a_client_that_goes_in_the_middle_of_a_body_leaves_nothing_behind(
 async def test_a_client_that_goes_before_its_answer_leaves_nothing_behind() -> None:
     gone = asyncio.Event()
 
-    async def wait(_asked: AdmissionRequest) -> None:
+    async def wait(*_: object) -> Facts:
         await gone.wait()
+        return NoFacts()
 
     async with serving(fetch=wait) as server:
         wire = await server.connect()

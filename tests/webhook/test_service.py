@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from certs.errors import StateError
+from certs.errors import PairError, StateError
 from tests.webhook.serving import PATIENCE, Wire, broken_review, call, head, review, settled
 from webhook.config.settings import Settings
 from webhook.drain import Stop
-from webhook.errors import ConfigError, SourceError
+from webhook.errors import ApiError, ConfigError, SourceError
 from webhook.limits import Limits
 from webhook.service import Greet, Ready, serve, welcome
 
@@ -242,7 +242,27 @@ async def test_the_state_is_kept_between_two_runs(tmp_path: Path) -> None:
 
 
 FAULTS: dict[str, tuple[Callable[[Path], dict[str, Any]], type[Exception], str]] = {
-    "no --standalone": (lambda _: {"standalone": False}, ConfigError, "--standalone: is needed"),
+    "an authority, but no cluster": (lambda _: {"tls": "self"}, ConfigError, "--tls: self"),
+    "an authority in a namespace that nobody names": (
+        lambda _: {"standalone": False, "kubeconfig": "none"},
+        ConfigError,
+        "--namespace: is needed",
+    ),
+    "files that nobody names": (lambda _: {"tls": "files"}, ConfigError, "--cert-dir: is needed"),
+    "files that are not there": (
+        lambda folder: {"tls": "files", "cert_dir": str(folder)},
+        PairError,
+        "tls.crt",
+    ),
+    "a kubeconfig that is not there": (
+        lambda folder: {
+            "standalone": False,
+            "tls": "standalone",
+            "kubeconfig": str(folder / "none"),
+        },
+        ApiError,
+        "credentials cannot be used",
+    ),
     "no such cluster": (
         lambda folder: {"cluster": str(folder / "none")},
         ConfigError,

@@ -11,6 +11,7 @@ from webhook.cli.command import Command
 from webhook.cli.output import say
 from webhook.cli.terminal import Style, Terminal
 from webhook.config.settings import SettingRow, read_settings, setting_table
+from webhook.errors import ConfigError
 from webhook.service import Ready, run
 
 DEMO = "demo"
@@ -26,6 +27,8 @@ def serve(context: click.Context, /, **flags: str | bool | None) -> None:
     given = {name: value for name, value in flags.items() if _is_given(name, context)}
     settings = read_settings(given)
     if isinstance(file, str):
+        if settings.certificate != "standalone":
+            raise ConfigError("trusts the standalone CA: add --tls standalone", f"--{DEMO}")
         run(settings, _keep_quiet, _greeting(file))
     else:
         run(settings, say)
@@ -38,6 +41,7 @@ def _greeting(file: str) -> Callable[[Ready], None]:
 
 def _greet(file: str, body: bytes, ready: Ready) -> None:
     """Show what the server answers to a review, and how to send it by hand."""
+    assert ready.ca is not None  # it was made with a standalone certificate
     answer, terminal = demo.send(body, ready.url, ready.ca), Terminal()
     with terminal.together():
         probes = f", probes and metrics at {ready.health}"
@@ -87,6 +91,8 @@ command = Command(
         "that before the configuration file, that before the default."
     ),
     examples=(
+        "evenspread serve --config config.yaml",
+        "evenspread serve --kubeconfig ~/.kube/config --tls standalone --port 9443",
         "evenspread serve --standalone --cluster cluster/ --config config.yaml",
         "evenspread serve --standalone --scheduler-config kube-scheduler.yaml --port 9443",
         "evenspread serve --standalone --cluster cluster/ --config config.yaml --demo review.json",

@@ -72,7 +72,20 @@ class Settings(BaseSettings):
         le=65535,
         description="probes and metrics; plain, since a kubelet has no client CA",
     )
+    tls: Literal["auto", "self", "files", "standalone"] = Field(
+        "auto",
+        description="where the certificate comes from; auto: standalone with --standalone, else "
+        "self, an authority in a Secret",
+    )
+    cert_dir: str = Field("", description="folder of tls.crt and tls.key, for --tls files")
     state: str = Field(".evenspread", description="folder of the standalone CA and certificate")
+    namespace: str = Field(
+        "", description="namespace that it runs in; else that of the service account"
+    )
+    name: str = Field(
+        "evenspread",
+        description="of its Service, Deployment and webhook configurations; its Secret is NAME-ca",
+    )
     log_format: Literal["json", "console"] = Field(
         "json", description="lines for machines, or for people"
     )
@@ -85,6 +98,13 @@ class Settings(BaseSettings):
     def address(self) -> str:
         """The address to listen on; ``::`` means every address, IPv4 too."""
         return self.bind or (LOOPBACK if self.standalone else ANY_ADDRESS)
+
+    @property
+    def certificate(self) -> Literal["self", "files", "standalone"]:
+        """Where the certificate comes from."""
+        if self.tls != "auto":
+            return self.tls
+        return "standalone" if self.standalone else "self"
 
     @field_validator("port", mode="before")
     @classmethod
