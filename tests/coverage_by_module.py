@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 SOURCES = {
     "policy": "webhook/policy/[!_]*.py",
     "policy/placement": "webhook/policy/placement/[!_]*.py",
+    "policy/advice": "webhook/policy/advice/[!_]*.py",
     "certs": "certs/plan.py",
 }
 """Folder of tests: the core modules, as a pattern, that are tested there."""

@@ -12,7 +12,7 @@ from webhook.policy.advice.grounds import Survey
 from webhook.policy.advice.subject import DAEMON_SET, DEPLOYMENT, JOBS, STATEFUL_SET, Subject
 from webhook.policy.gates import Gate, Gates
 from webhook.policy.model import Constraint, GroupKind, LabelSelector
-from webhook.policy.placement.spreads import Spreads, resolve
+from webhook.policy.placement.spreads import HARD, Spread, resolve
 from webhook.policy.selectors import matches, merge_match_label_keys
 from webhook.policy.workloads import POD
 
@@ -93,6 +93,23 @@ def selected_keys(constraint: Constraint) -> frozenset[str]:
     return frozenset((*selector.match_labels, *asked, *constraint.match_label_keys))
 
 
-def spreads(subject: Subject, gates: Gates) -> Spreads:
-    """What kube-scheduler makes of the constraints of a subject's next pod."""
-    return resolve(subject.constraints, subject.next_labels, gates)
+def spreads(
+    subject: Subject, gates: Gates, labels: Mapping[str, str] | None = None
+) -> tuple[Spread, ...]:
+    """
+    What kube-scheduler makes of the constraints of a subject, in order.
+
+    Args:
+        subject: Those of its constraints that no API server would take are left out.
+        gates: The gates in force.
+        labels: Of the pod that is asked about; None for those of the next pod.
+    """
+    asked = resolve(subject.constraints, subject.next_labels if labels is None else labels, gates)
+    found = sorted((*asked.hard, *asked.soft), key=lambda spread: spread.index)
+    return tuple(each for each in found if each.max_skew > 0 and each.min_domains > 0)
+
+
+def hard_spreads(subject: Subject, gates: Gates) -> tuple[Spread, ...]:
+    """Those that kube-scheduler keeps a subject's next pod from nodes by, in order."""
+    found = spreads(subject, gates)
+    return tuple(each for each in found if each.constraint.when_unsatisfiable == HARD)

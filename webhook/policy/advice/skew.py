@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from webhook.policy.advice.counting import spreads
+from webhook.policy.advice.counting import hard_spreads, spreads
 from webhook.policy.advice.findings import Remark, named, shown
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.grounds import Grounds, Survey
@@ -18,7 +18,7 @@ from webhook.policy.gates import Gates
 from webhook.policy.model import Node
 from webhook.policy.placement.filtering import check_node
 from webhook.policy.placement.nodes import refusal
-from webhook.policy.placement.spreads import SOFT, resolve
+from webhook.policy.placement.spreads import HARD, SOFT
 from webhook.policy.placement.tallies import Incoming, Tally, count
 
 
@@ -55,11 +55,17 @@ def _tallies(subject: Subject, survey: Survey, gates: Gates) -> Iterator[Tally]:
         for group in subject.running
     }
     for labels in told.values():
-        asked = resolve(subject.constraints, labels, gates)
         pod = Incoming(subject.namespace, labels, subject.demands)
-        hard = count(pod, asked.hard, survey.topology, survey.census)
-        soft = count(pod, asked.soft, survey.topology, survey.census)
-        yield from sorted((*hard, *soft), key=lambda tally: tally.spread.index)
+        found = spreads(subject, gates, labels)
+        hard, soft = (
+            tuple(each for each in found if each.constraint.when_unsatisfiable == action)
+            for action in (HARD, SOFT)
+        )
+        tallies = (
+            *count(pod, hard, survey.topology, survey.census),
+            *count(pod, soft, survey.topology, survey.census),
+        )
+        yield from sorted(tallies, key=lambda tally: tally.spread.index)
 
 
 def next_pod_has_a_node(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
@@ -68,7 +74,7 @@ def next_pod_has_a_node(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     spec = subject.pod.spec
     if survey is None or subject.is_daemon or subject.replicas == 0 or (spec and spec.node_name):
         return
-    hard = spreads(subject, grounds.gates).hard
+    hard = hard_spreads(subject, grounds.gates)
     pod = Incoming(subject.namespace, subject.next_labels, subject.demands)
     tallies = count(pod, hard, survey.topology, survey.census)
     if not tallies or any(_has_place(node, pod, tallies) for node in survey.topology.nodes):

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher, get_close_matches
 from itertools import islice
 from typing import NamedTuple
 
-from webhook.policy.advice.counting import spreads
+from webhook.policy.advice.counting import hard_spreads
 from webhook.policy.advice.findings import Remark, clip, named, number, shown
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.grounds import Grounds, Survey, tolerates_cordons
@@ -108,7 +108,7 @@ def min_domains_can_be_met(subject: Subject, grounds: Grounds) -> Iterator[Remar
     """TSC104: with fewer domains than that the minimum is 0, so each takes maxSkew pods at most."""
     if subject.is_daemon:
         return
-    for spread in spreads(subject, grounds.gates).hard:
+    for spread in hard_spreads(subject, grounds.gates):
         key, wanted = spread.topology_key, spread.min_domains
         left = _reachable(key, subject.demands, grounds) if wanted > 1 else None
         if left and left < wanted:
@@ -174,7 +174,7 @@ def domains_are_open(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     """TSC105: a domain of tainted nodes stays empty, and holds the global minimum at 0."""
     if subject.is_daemon:
         return
-    hard = spreads(subject, grounds.gates).hard
+    hard = hard_spreads(subject, grounds.gates)
     keys = tuple(spread.topology_key for spread in hard)
     for spread in hard:
         shut = None if spread.honors_taints else _shut(spread, keys, subject.demands, grounds)
@@ -183,11 +183,11 @@ def domains_are_open(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
         domains = number(shut.number, "domain")
         yield Remark(
             subject.field(spread.index, "nodeTaintsPolicy"),
-            f"{domains} of {shown(spread.topology_key)} ({named(shut.values, shut.number)}) of "
-            f"nodes with taints that its pods do not tolerate ({shut.taint}) always count as "
+            f"nodes with taints that its pods do not tolerate ({shut.taint}) form {domains} of "
+            f"{shown(spread.topology_key)} ({named(shut.values, shut.number)}), always counted as "
             f"empty: every other domain takes {number(spread.max_skew, 'pod')} at most",
             _honoring(shut, grounds),
-            f"{domains} ({clip(shut.values[0], 30)}) closed by taints always count as empty",
+            f"tainted nodes form {domains} ({clip(shut.values[0], 30)}), always counted as empty",
         )
 
 

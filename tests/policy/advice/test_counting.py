@@ -1,0 +1,105 @@
+import pytest
+
+from tests.build import Json, constraint, gates, pod, requirement, selector, spread
+from tests.policy.advice.subjects import (
+    NO_MATCH_LABEL_KEYS,
+    ROLLOUT,
+    audit,
+    deployed,
+    running,
+    subject,
+    workload,
+)
+from webhook.policy.advice.counting import (
+    hard_spreads,
+    known_selectors,
+    may_add,
+    selected_keys,
+    spreads,
+    strangers,
+)
+from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET
+from webhook.policy.model import GroupKind
+
+HASH = "pod-template-hash"
+PARTS = ("spec", "template")
+
+ADDED: dict[str, tuple[Json, str, bool]] = {
+    "a Deployment adds the hash": (workload(), HASH, True),
+    "a Deployment adds nothing else": (workload(), "tier", False),
+    "a label that is there already": (workload(labels={HASH: "x"}), HASH, False),
+    "a StatefulSet adds no hash of templates": (workload(kind=STATEFUL_SET), HASH, False),
+    "a StatefulSet adds that of revisions": (
+        workload(kind=STATEFUL_SET),
+        "controller-revision-hash",
+        True,
+    ),
+    "a DaemonSet adds that too": (workload(kind=DAEMON_SET), "controller-revision-hash", True),
+    "a Job adds its name": (workload(kind=GroupKind("batch", "Job")), "job-name", True),
+    "a Pod is as it is": (pod(), HASH, False),
+}
+
+
+@pytest.mark.parametrize(("obj", "key", "expected"), ADDED.values(), ids=ADDED.keys())
+def test_labels_that_a_controller_may_add(obj: Json, key: str, expected: bool) -> None:
+    assert may_add(subject(obj), key) is expected
+
+
+def test_a_custom_kind_may_add_any_label() -> None:
+    assert may_add(subject(workload(kind=ROLLOUT), PARTS), "anything")
+
+
+def test_the_selectors_of_the_next_pod() -> None:
+    judged = deployed(
+        spread(),
+        spread(labelSelector=None),
+        spread(labelSelector={}),
+        spread(labelSelector={"matchLabels": {"app": "shop"}}),
+        spread(matchLabelKeys=["app"]),
+        spread(matchLabelKeys=[HASH]),
+    )
+
+    web = selector(app="web")
+    merged = selector(requirement("app", "In", "web"), app="web")
+    assert known_selectors(judged, gates()) == [web, None, None, None, merged, None]
+    assert known_selectors(judged, NO_MATCH_LABEL_KEYS)[4:] == [web, web]
+
+
+def test_running_pods_tell_the_labels_of_the_next_one() -> None:
+    judged = subject(
+        workload(spread(matchLabelKeys=[HASH])),
+        running=(running("a1", labels={"app": "web", HASH: "new"}),),
+    )
+
+    expected = selector(requirement(HASH, "In", "new"), app="web")
+    assert known_selectors(judged, gates()) == [expected]
+
+
+def test_strangers_are_the_others_that_are_counted() -> None:
+    members = {"Deployment/web": {"app": "web"}, "Deployment/cache": {"app": "web"}}
+    survey = audit(members=members).survey
+    assert survey is not None
+
+    assert strangers(deployed(), selector(app="web"), survey) == {"Deployment/cache": 1}
+    assert strangers(deployed(), None, survey) == {}
+
+
+def test_keys_that_a_constraint_counts_by() -> None:
+    counting = selector(requirement("tier", "Exists"), app="web")
+
+    assert selected_keys(constraint(label_selector=None)) == frozenset()
+    assert selected_keys(constraint(label_selector=counting, match_label_keys=(HASH,))) == {
+        "app",
+        "tier",
+        HASH,
+    }
+
+
+def test_constraints_are_what_the_scheduler_makes_of_them() -> None:
+    soft, wrong = spread(whenUnsatisfiable="ScheduleAnyway"), spread(maxSkew=0)
+    judged = deployed(soft, wrong, spread(matchLabelKeys=["rev"]), spread(minDomains=0))
+
+    assert [each.index for each in spreads(judged, gates())] == [0, 2]
+    assert [each.index for each in hard_spreads(judged, gates())] == [2]
+    asked = spreads(judged, gates(), {"rev": "1"})[1].selector
+    assert asked == selector(requirement("rev", "In", "1"), app="web")

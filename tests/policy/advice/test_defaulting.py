@@ -1,0 +1,190 @@
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.build import Json, default, gates, owned_by, pod, policy, profile, spread
+from tests.policy.advice.subjects import (
+    ROLLOUT,
+    admission,
+    ask,
+    audit,
+    deployed,
+    running,
+    subject,
+    workload,
+)
+from webhook.policy.advice.defaulting import completes_selectors
+from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET, Running, Subject
+from webhook.policy.defaults import inject
+from webhook.policy.model import GroupKind, PodTemplate
+from webhook.policy.profiles import Mode, Policy
+from webhook.policy.selectors import merge_match_label_keys
+
+NONE = policy()
+GIVING = policy(profile(constraints=(default(),)))
+ONLY_TELLING = replace(GIVING, mode=Mode.RECOMMEND)
+WEB = {"matchLabels": {"app": "web"}}
+NODES = "kubernetes.io/hostname"
+
+
+def apart(required: bool = True, **term: Any) -> Subject:
+    """Make a Deployment whose pods have one anti-affinity."""
+    told = {"topologyKey": NODES, "labelSelector": WEB, **term}
+    against = (
+        {"requiredDuringSchedulingIgnoredDuringExecution": [told]}
+        if required
+        else {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 1, "podAffinityTerm": told}
+            ]
+        }
+    )
+    return deployed(template_spec={"affinity": {"podAntiAffinity": against}})
+
+
+BARE: dict[str, tuple[Subject, Policy, bool]] = {
+    "a Deployment of six": (deployed(), NONE, True),
+    "a StatefulSet": (subject(workload(kind=STATEFUL_SET)), NONE, True),
+    "a Job of four pods": (
+        subject(workload(kind=GroupKind("batch", "Job"), replicas=None, parallelism=4)), NONE, True
+    ),
+    "a custom kind": (subject(workload(kind=ROLLOUT), ("spec", "template")), NONE, True),
+    "a profile that only tells": (deployed(), ONLY_TELLING, True),
+    "an anti-affinity to others": (apart(labelSelector={"matchLabels": {"app": "x"}}), NONE, True),
+    "an anti-affinity to nobody": (apart(labelSelector=None), NONE, True),
+    "an anti-affinity over nothing": (apart(topologyKey=""), NONE, True),
+    "an anti-affinity in another namespace": (apart(namespaces=["bank"]), NONE, True),
+    "a constraint": (deployed(spread()), NONE, False),
+    "a soft constraint": (deployed(spread(whenUnsatisfiable="ScheduleAnyway")), NONE, False),
+    "an anti-affinity": (apart(), NONE, False),
+    "a preferred anti-affinity": (apart(required=False), NONE, False),
+    "an anti-affinity in its namespace": (apart(namespaces=["bank", "shop"]), NONE, False),
+    "an anti-affinity in some namespaces": (
+        apart(namespaces=["bank"], namespaceSelector={}), NONE, False
+    ),
+    "a profile that gives it defaults": (deployed(), GIVING, False),
+    "pods that somebody else spreads": (
+        replace(deployed(), running=(running("a1", constraints=(spread(),)),)), NONE, False
+    ),
+    "one replica": (deployed(replicas=1), NONE, False),
+    "replicas that are left to an autoscaler": (deployed(replicas=None), NONE, False),
+    "a DaemonSet": (subject(workload(kind=DAEMON_SET)), NONE, False),
+    "a Job of one pod": (
+        subject(workload(kind=GroupKind("batch", "Job"), replicas=None)), NONE, False
+    ),
+    "a Pod": (subject(pod()), NONE, False),
+    "Kubernetes does not spread yet": (
+        deployed(), policy(gates=gates(EvenPodsSpread=False)), False
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "obeyed", "fires"), BARE.values(), ids=BARE.keys())
+def test_what_nothing_spreads(judged: Subject, obeyed: Policy, fires: bool) -> None:
+    assert bool(ask("TSC110", judged, admission(obeyed=obeyed))) is fires
+
+
+def test_a_constraint_on_zones_and_one_on_nodes_are_to_be_written() -> None:
+    (remark,) = ask("TSC110", deployed(), admission())
+
+    tail = "whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}"
+    assert remark.field == "spec.template.spec.topologySpreadConstraints"
+    assert remark.instead.splitlines() == [
+        "topologySpreadConstraints:",
+        f"- {{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, {tail}",
+        f"- {{maxSkew: 1, topologyKey: kubernetes.io/hostname, {tail}",
+    ]
+
+
+WITH_KEYS = policy(profile(constraints=(default(match_label_keys=("rev",)),)))
+LABELS = {"app": "web", "rev": "1"}
+
+
+def injected(obeyed: Policy, labels: Json, *, merged: bool = False) -> PodTemplate:
+    """Make a pod that got its defaults, as the API server stores it."""
+    raw = pod(labels=labels, owner=owned_by())
+    bare = subject(raw).pod
+    grounds = admission(obeyed=obeyed, services={"app": "web"})
+    given = inject(bare, "shop", obeyed, grounds.facts)
+    constraints = tuple(
+        replace(
+            each.constraint, label_selector=subject(pod(spread())).constraints[0].label_selector
+        )
+        for each in given.entries
+    )
+    assert bare.metadata is not None
+    assert bare.spec is not None
+    annotations = {"evenspread.io/defaults": given.annotation}
+    stored = merge_match_label_keys(constraints, labels) if merged else constraints
+    return PodTemplate(
+        replace(bare.metadata, annotations=annotations),
+        replace(bare.spec, topology_spread_constraints=stored, node_name="a1"),
+    )
+
+
+BARE_POD = running("a1", "b1")
+OWN = running("a1", constraints=(spread(),))
+GIVEN = Running(injected(GIVING, LABELS), {"a1": 3})
+MERGED = Running(injected(WITH_KEYS, LABELS, merged=True), {"a1": 3})
+UNMERGED = Running(injected(WITH_KEYS, LABELS), {"a1": 3})
+WITHOUT_MERGE = replace(
+    WITH_KEYS, gates=gates(MatchLabelKeysInPodTopologySpreadSelectorMerge=False)
+)
+
+# running pods, policy, Services, how many lack what
+LACKING: dict[str, tuple[list[Running], Policy, Json, str]] = {
+    "pods older than the profile": ([BARE_POD], GIVING, {"app": "web"}, "2 of 2"),
+    "some of them": ([BARE_POD, GIVEN], GIVING, {"app": "web"}, "2 of 5"),
+    "pods older than a Service": ([GIVEN], GIVING, {"app": "web", "rev": "1"}, "3 of 3"),
+    "pods that have what they should": ([GIVEN], GIVING, {"app": "web"}, ""),
+    "the API server merged their keys": ([MERGED], WITH_KEYS, {"app": "web"}, ""),
+    "the API server does not merge keys": ([UNMERGED], WITHOUT_MERGE, {"app": "web"}, ""),
+    "it merges, but did not when they came": ([UNMERGED], WITH_KEYS, {"app": "web"}, ""),
+    "pods with constraints of their own": ([OWN], GIVING, {"app": "web"}, ""),
+    "one whose selector is null": (
+        [running("a1", constraints=(spread(labelSelector=None, matchLabelKeys=["app"]),))],
+        GIVING, {"app": "web"}, "",
+    ),
+    "no profile": ([BARE_POD], NONE, {"app": "web"}, ""),
+    "a profile that is gone": ([GIVEN], NONE, {"app": "web"}, ""),
+    "nothing to select them by": ([BARE_POD], GIVING, {"app": "shop"}, ""),
+    "no pods": ([], GIVING, {"app": "web"}, ""),
+    "pods without a specification": (
+        [Running(PodTemplate(), {"": 1})], GIVING, {"app": "web"}, ""
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pods", "obeyed", "services", "told"), LACKING.values(), ids=LACKING.keys()
+)
+def test_pods_that_lack_their_defaults(
+    pods: list[Running], obeyed: Policy, services: Json, told: str
+) -> None:
+    judged = replace(deployed(), running=tuple(pods))
+
+    remarks = ask("TSC115", judged, audit(pods=pods, obeyed=obeyed, services=services))
+
+    expected = [f"{told} pods lack the defaults of profile cluster"] if told else []
+    assert [each.brief for each in remarks] == expected
+
+
+NULL = spread(labelSelector=None)
+COMPLETING = policy(profile(constraints=(default(),), complete_selectors=True))
+
+COMPLETED: dict[str, tuple[Subject, Policy, bool]] = {
+    "a profile completes it": (deployed(NULL), COMPLETING, True),
+    "a profile leaves it": (deployed(NULL), GIVING, False),
+    "no profile": (deployed(NULL), NONE, False),
+    "a mode that only tells": (deployed(NULL), replace(COMPLETING, mode=Mode.RECOMMEND), False),
+    "a pod that has its node": (subject(pod(NULL, nodeName="a1")), COMPLETING, False),
+    "nothing to complete it by": (subject(pod(NULL)), COMPLETING, False),
+}
+
+
+@pytest.mark.parametrize(("judged", "obeyed", "expected"), COMPLETED.values(), ids=COMPLETED.keys())
+def test_whether_selectors_will_be_completed(
+    judged: Subject, obeyed: Policy, expected: bool
+) -> None:
+    assert completes_selectors(judged, admission(obeyed=obeyed)) is expected

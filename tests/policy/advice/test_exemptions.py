@@ -1,0 +1,90 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook.policy.actions import DEFAULT_ACTIONS
+from webhook.policy.advice.exemptions import (
+    ANNOTATION,
+    FIELD,
+    MOST_EXEMPTIONS,
+    REASON_CHARACTERS,
+    parse,
+)
+from webhook.policy.advice.findings import Finding
+
+LOCKED = frozenset({"TSC104"})
+
+# annotation, reasons, what is refused and why
+CASES: dict[str, tuple[str, dict[str, str], list[tuple[str, str]]]] = {
+    "one": ("TSC101=a reason", {"TSC101": "a reason"}, []),
+    "two": (
+        "TSC101=a reason, TSC110=another",
+        {"TSC101": "a reason", "TSC110": "another"},
+        [],
+    ),
+    "a reason with an equals sign": ("TSC101=a=b", {"TSC101": "a=b"}, []),
+    "spaces and commas around": (" , TSC101 = a reason ,", {"TSC101": "a reason"}, []),
+    "nothing": ("", {}, []),
+    "no reason": ("TSC101", {}, [("TSC101", "has no reason: write TSC101=REASON")]),
+    "an empty reason": ("TSC101= ", {}, [("TSC101", "has no reason: write TSC101=REASON")]),
+    "no reason beside another": (
+        "TSC110=fine, TSC101",
+        {"TSC110": "fine"},
+        [("TSC101", "has no reason: write TSC101=REASON")],
+    ),
+    "a comma in a reason": (
+        "TSC101=by hand, as agreed",
+        {"TSC101": "by hand"},
+        [("as agreed", "is no policy rule: write one of TSC101 to TSC115")],
+    ),
+    "a rule of the API": (
+        "TSC001=why not",
+        {},
+        [("TSC001", "is no policy rule: write one of TSC101 to TSC115")],
+    ),
+    "a rule twice": (
+        "TSC101=a, TSC101=b",
+        {"TSC101": "a"},
+        [("TSC101", "stands here twice: leave one out")],
+    ),
+    "a rule that is not exemptible": (
+        "TSC104=please",
+        {},
+        [("TSC104", "cannot be exempted from: the configuration forbids it")],
+    ),
+    "a reason that is too long": (
+        f"TSC101={'x' * (REASON_CHARACTERS + 1)}",
+        {},
+        [("TSC101", "has a reason of more than 200 characters: write a shorter one")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "reasons", "refused"), CASES.values(), ids=CASES.keys())
+def test_exemptions(text: str, reasons: dict[str, str], refused: list[tuple[str, str]]) -> None:
+    read = parse({ANNOTATION: text}, LOCKED)
+
+    assert read.reasons == reasons
+    assert [each.problem for each in read.refused] == [f'"{rule}" {why}' for rule, why in refused]
+
+
+def test_without_the_annotation_there_is_no_exemption() -> None:
+    assert parse({}, LOCKED) == ({}, ())
+
+
+def test_a_refused_exemption_is_a_finding_of_the_rule_that_was_meant() -> None:
+    (known,) = parse({ANNOTATION: "TSC101"}, LOCKED).refused
+    (unknown,) = parse({ANNOTATION: "TSC999=x"}, LOCKED).refused
+
+    instead = 'evenspread.io/exempt: "TSC101=REASON"'
+    assert known == Finding("TSC101", FIELD, '"TSC101" has no reason: write TSC101=REASON', instead)
+    assert unknown.rule == "exempt"
+
+
+@given(st.text() | st.lists(st.sampled_from([*DEFAULT_ACTIONS, "=", ",", "x", " "])).map("".join))
+def test_any_annotation_can_be_read(text: str) -> None:
+    read = parse({ANNOTATION: text}, LOCKED)
+
+    assert read.reasons.keys() <= DEFAULT_ACTIONS.keys() - LOCKED
+    assert all(reason == reason.strip() != "" for reason in read.reasons.values())
+    assert len(read.reasons) + len(read.refused) <= MOST_EXEMPTIONS

@@ -1,0 +1,119 @@
+import pytest
+
+from tests.build import Json, pod, spread
+from tests.policy.advice.subjects import (
+    GPU,
+    THREE,
+    admission,
+    ask,
+    audit,
+    deployed,
+    node,
+    subject,
+    workload,
+    zones,
+)
+from webhook.policy.advice.feasibility import MOST_REPLICAS
+from webhook.policy.advice.subject import DAEMON_SET, Subject
+from webhook.policy.model import Node
+from webhook.policy.profiles import HOSTNAME
+
+BINDING: dict[str, tuple[Subject, bool]] = {
+    "as many as the replicas": (deployed(spread(maxSkew=6)), True),
+    "more than the replicas": (deployed(spread(maxSkew=7)), True),
+    "fewer than the replicas": (deployed(spread(maxSkew=5)), False),
+    "a soft constraint, which still ranks": (
+        deployed(spread(maxSkew=6, whenUnsatisfiable="ScheduleAnyway")),
+        False,
+    ),
+    "one replica": (deployed(spread(), replicas=1), False),
+    "replicas that are left to an autoscaler": (deployed(spread(), replicas=None), False),
+    "a Pod": (subject(pod(spread())), False),
+    "a DaemonSet": (subject(workload(spread(), kind=DAEMON_SET)), False),
+}
+
+
+@pytest.mark.parametrize(("judged", "fires"), BINDING.values(), ids=BINDING.keys())
+def test_a_skew_that_never_binds(judged: Subject, fires: bool) -> None:
+    told = ["maxSkew: 1"] if fires else []
+
+    assert [each.instead for each in ask("TSC112", judged, admission())] == told
+    assert [each.instead for each in ask("TSC112", judged, audit())] == told
+
+
+def test_a_skew_may_bind_where_others_are_counted() -> None:
+    members = {"Deployment/cache": {"app": "web"}}
+
+    assert ask("TSC112", deployed(spread(maxSkew=6)), audit(members=members)) == []
+
+
+HOST = spread(topologyKey=HOSTNAME)
+UNEVEN = zones("a1", "b1", "b2", "b3")
+
+AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
+    "a small zone and a large one": (deployed(spread(), HOST), UNEVEN, "maxSkew: 2"),
+    "the same, the other way round": (deployed(HOST, spread()), UNEVEN, "maxSkew: 2"),
+    "even zones": (deployed(spread(), HOST), THREE, ""),
+    "few replicas": (deployed(spread(), HOST, replicas=3), UNEVEN, ""),
+    "one constraint": (deployed(spread()), UNEVEN, ""),
+    "a soft one": (
+        deployed(spread(), spread(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway")),
+        UNEVEN,
+        "",
+    ),
+    "one that counts nobody": (
+        deployed(spread(), spread(topologyKey=HOSTNAME, labelSelector=None)),
+        UNEVEN,
+        "",
+    ),
+    "the same key twice": (deployed(spread(), spread(maxSkew=2)), UNEVEN, ""),
+    "different nodes count": (
+        deployed(spread(), spread(topologyKey=HOSTNAME, nodeTaintsPolicy="Honor")),
+        [*UNEVEN, node("c1", "zone-c", GPU)],
+        "",
+    ),
+    "domains that lie within neither": (
+        deployed(spread(), spread(topologyKey="rack")),
+        [node("a1", "a", rack="1"), node("b1", "b", rack="1"), node("b2", "b", rack="2")],
+        "",
+    ),
+    "zones that cannot be kept alone": (
+        deployed(spread(minDomains=3), HOST),
+        UNEVEN,
+        "",
+    ),
+    "nodes that cannot be kept alone": (
+        deployed(spread(), spread(topologyKey=HOSTNAME, minDomains=9)),
+        UNEVEN,
+        "",
+    ),
+    "more replicas than are looked at": (
+        deployed(spread(), HOST, replicas=MOST_REPLICAS + 1),
+        UNEVEN,
+        "",
+    ),
+    "one replica": (deployed(spread(), HOST, replicas=1), UNEVEN, ""),
+    "a DaemonSet": (subject(workload(spread(), HOST, kind=DAEMON_SET)), UNEVEN, ""),
+    "no nodes": (deployed(spread(), HOST), [], ""),
+}
+
+
+@pytest.mark.parametrize(("judged", "nodes", "instead"), AGREEING.values(), ids=AGREEING.keys())
+def test_constraints_that_exclude_each_other(
+    judged: Subject, nodes: list[Node], instead: str
+) -> None:
+    remarks = ask("TSC109", judged, audit(nodes))
+
+    assert [each.instead for each in remarks] == ([instead] if instead else [])
+
+
+@pytest.mark.parametrize("constraints", [(spread(), HOST), (HOST, spread())])
+def test_the_constraint_on_nodes_is_the_one_to_change(constraints: tuple[Json, Json]) -> None:
+    (remark,) = ask("TSC109", deployed(*constraints), audit(UNEVEN))
+
+    index = constraints.index(HOST)
+    assert remark.field == f"spec.template.spec.topologySpreadConstraints[{index}]"
+
+
+def test_an_admission_does_not_know_the_zones() -> None:
+    assert ask("TSC109", deployed(spread(), HOST), admission(UNEVEN)) == []

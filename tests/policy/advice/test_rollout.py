@@ -1,0 +1,78 @@
+from typing import Any
+
+import pytest
+
+from tests.build import Json, owned_by, pod, policy, spread
+from tests.policy.advice.subjects import (
+    NO_MATCH_LABEL_KEYS,
+    admission,
+    ask,
+    deployed,
+    subject,
+    workload,
+)
+from webhook.policy.advice.subject import STATEFUL_SET, Subject
+from webhook.policy.model import GroupKind
+from webhook.policy.profiles import HOSTNAME
+
+HASH = "pod-template-hash"
+HASHED = {"matchExpressions": [{"key": HASH, "operator": "Exists"}]}
+
+REVISIONS: dict[str, tuple[Subject, bool]] = {
+    "a selector without the hash": (deployed(spread()), True),
+    "a soft constraint too": (deployed(spread(whenUnsatisfiable="ScheduleAnyway")), True),
+    "replicas that are left to an autoscaler": (deployed(spread(), replicas=None), True),
+    "the hash in matchLabelKeys": (deployed(spread(matchLabelKeys=[HASH])), False),
+    "the hash in the selector": (deployed(spread(labelSelector=HASHED)), False),
+    "a null selector": (deployed(spread(labelSelector=None)), False),
+    "an empty selector": (deployed(spread(labelSelector={})), False),
+    "one replica": (deployed(spread(), replicas=1), False),
+    "old pods go first": (deployed(spread(), strategy={"type": "Recreate"}), False),
+    "a StatefulSet": (subject(workload(spread(), kind=STATEFUL_SET)), False),
+    "a Pod": (subject(pod(spread(), owner=owned_by())), False),
+    "a ReplicaSet": (subject(workload(spread(), kind=GroupKind("apps", "ReplicaSet"))), False),
+}
+
+
+@pytest.mark.parametrize(("judged", "fires"), REVISIONS.values(), ids=REVISIONS.keys())
+def test_revisions_that_are_counted_together(judged: Subject, fires: bool) -> None:
+    assert bool(ask("TSC107", judged, admission())) is fires
+
+
+def test_the_hash_is_added_to_the_keys_there_are() -> None:
+    (remark,) = ask("TSC107", deployed(spread(matchLabelKeys=["tier"])), admission())
+
+    assert remark.instead == f"matchLabelKeys: [tier, {HASH}]"
+
+
+def test_where_there_are_no_match_label_keys_there_is_nothing_to_write() -> None:
+    grounds = admission(obeyed=policy(gates=NO_MATCH_LABEL_KEYS))
+
+    assert ask("TSC107", deployed(spread()), grounds) == []
+
+
+def stateful(constraint: Json, **changes: Any) -> Subject:
+    held: Json = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}], **changes}
+    return subject(workload(constraint, kind=STATEFUL_SET, **held))
+
+
+VOLUMES: dict[str, tuple[Subject, bool]] = {
+    "a hard zone": (stateful(spread()), True),
+    "the zone by its old name": (
+        stateful(spread(topologyKey="failure-domain.beta.kubernetes.io/zone")),
+        True,
+    ),
+    "a soft zone": (stateful(spread(whenUnsatisfiable="ScheduleAnyway")), False),
+    "nodes": (stateful(spread(topologyKey=HOSTNAME)), False),
+    "no volumes": (subject(workload(spread(), kind=STATEFUL_SET)), False),
+    "one replica": (stateful(spread(), replicas=1), False),
+    "another kind": (deployed(spread(), volumeClaimTemplates=[{}]), False),
+}
+
+
+@pytest.mark.parametrize(("judged", "fires"), VOLUMES.values(), ids=VOLUMES.keys())
+def test_volumes_that_cannot_follow(judged: Subject, fires: bool) -> None:
+    remarks = ask("TSC108", judged, admission())
+
+    told = ["whenUnsatisfiable: ScheduleAnyway"] if fires else []
+    assert [each.instead for each in remarks] == told

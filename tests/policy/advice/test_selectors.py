@@ -1,0 +1,173 @@
+import pytest
+
+from tests.build import Json, default, owned_by, pod, policy, profile, spread
+from tests.policy.advice.subjects import (
+    NO_MATCH_LABEL_KEYS,
+    ROLLOUT,
+    admission,
+    ask,
+    audit,
+    deployed,
+    running,
+    subject,
+    workload,
+)
+from webhook.policy.advice.subject import STATEFUL_SET, Subject
+from webhook.policy.profiles import Mode, Policy
+
+HASH = "pod-template-hash"
+PATH = ("spec", "template")
+
+
+def selecting(*expressions: Json, **pairs: str) -> Json:
+    return spread(labelSelector={"matchLabels": pairs, "matchExpressions": list(expressions)})
+
+
+def expression(key: str, operator: str, *values: str) -> Json:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+# subject, what the line says; None if nothing
+ITSELF: dict[str, tuple[Subject, str | None]] = {
+    "another value": (
+        deployed(selecting(app="shop")),
+        "asks for app=shop, but the pod has app=web",
+    ),
+    "a label that is missing": (
+        deployed(selecting(tier="x")),
+        "asks for tier=x, but the pod has no label tier",
+    ),
+    "an expression": (
+        deployed(selecting(expression("app", "NotIn", "web"))),
+        "asks for app notin (web), but the pod has app=web",
+    ),
+    "the hash of an earlier revision": (
+        subject(pod(selecting(expression(HASH, "In", "old")), labels={HASH: "new"})),
+        f"asks for {HASH}=old, but the pod has {HASH}=new",
+    ),
+    "a hash in the template of a StatefulSet": (
+        subject(workload(selecting(expression(HASH, "Exists")), kind=STATEFUL_SET)),
+        f"asks for {HASH}, but the pod has no label {HASH}",
+    ),
+    "its own labels": (deployed(selecting(app="web")), None),
+    "no selector": (deployed(spread(labelSelector=None)), None),
+    "an empty selector": (deployed(spread(labelSelector={})), None),
+    "a hash that the controller will add": (
+        deployed(selecting(expression(HASH, "Exists"), app="web")),
+        None,
+    ),
+    "a pair that the controller will add": (deployed(selecting(**{HASH: "x"}, app="web")), None),
+    "a label that a custom controller may add": (
+        subject(workload(selecting(revision="x"), kind=ROLLOUT), PATH),
+        None,
+    ),
+    "matchLabelKeys that the pod carries": (deployed(spread(matchLabelKeys=["app"])), None),
+    "matchLabelKeys that the pod lacks": (deployed(spread(matchLabelKeys=["tier"])), None),
+    "an operator that there is not": (deployed(selecting(expression("app", "Is", "x"))), None),
+}
+
+
+@pytest.mark.parametrize(("judged", "told"), ITSELF.values(), ids=ITSELF.keys())
+def test_a_selector_that_does_not_match_its_own_pod(judged: Subject, told: str | None) -> None:
+    remarks = ask("TSC101", judged, admission())
+
+    assert [each.brief for each in remarks] == ([f"labelSelector {told}"] if told else [])
+
+
+def test_the_selector_to_write_matches() -> None:
+    (remark,) = ask("TSC101", deployed(spread(), selecting(app="shop")), admission())
+
+    assert remark.field == "spec.template.spec.topologySpreadConstraints[1].labelSelector"
+    assert remark.instead == "labelSelector: {matchLabels: {app: web}}"
+
+
+NULL, EMPTY = spread(labelSelector=None), spread(labelSelector={})
+COMPLETING = policy(profile(constraints=(default(),), complete_selectors=True))
+NOT_COMPLETING = policy(profile(constraints=(default(),)))
+
+COUNTED: dict[str, tuple[Subject, Policy, str | None]] = {
+    "null": (deployed(NULL), policy(), "null"),
+    "empty": (deployed(EMPTY), policy(), "empty"),
+    "empty, with a key that no pod carries": (
+        deployed(spread(labelSelector={}, matchLabelKeys=["tier"])), policy(), "empty"
+    ),
+    "empty, with the hash in a StatefulSet": (
+        subject(workload(spread(labelSelector={}, matchLabelKeys=[HASH]), kind=STATEFUL_SET)),
+        policy(), "empty",
+    ),
+    "empty, with a key, and its gate off": (
+        deployed(spread(labelSelector={}, matchLabelKeys=["app"])),
+        policy(gates=NO_MATCH_LABEL_KEYS), "empty",
+    ),
+    "null in a pod that runs": (subject(pod(NULL, nodeName="a1")), COMPLETING, "null"),
+    "null, and a profile that leaves it": (deployed(NULL), NOT_COMPLETING, "null"),
+    "null, and a mode that only tells": (
+        deployed(NULL), policy(*COMPLETING.profiles, mode=Mode.RECOMMEND), "null"
+    ),
+    "null, of which nothing can be derived": (
+        subject(pod(NULL, owner=owned_by("Job"))), COMPLETING, "null"
+    ),
+    "null, and a profile that completes it": (deployed(NULL), COMPLETING, None),
+    "empty, with a key that the pod carries": (
+        deployed(spread(labelSelector={}, matchLabelKeys=["app"])), policy(), None
+    ),
+    "empty, with the hash in a Deployment": (
+        deployed(spread(labelSelector={}, matchLabelKeys=[HASH])), policy(), None
+    ),
+    "some selector": (deployed(spread()), policy(), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "obeyed", "word"), COUNTED.values(), ids=COUNTED.keys())
+def test_a_selector_that_counts_no_pod(judged: Subject, obeyed: Policy, word: str | None) -> None:
+    remarks = ask("TSC102", judged, admission(obeyed=obeyed))
+
+    told = f"labelSelector is {word} and counts no pod: the constraint spreads nothing"
+    assert [each.problem for each in remarks] == ([told] if word else [])
+
+
+OTHERS = {
+    "Deployment/web": {"app": "web", "part": "server"},
+    "Deployment/cache": {"app": "web", "part": "cache"},
+    "Deployment/shop": {"app": "shop"},
+}
+SERVER = {"app": "web", "part": "server"}
+
+STRANGERS: dict[str, tuple[Subject, str | None]] = {
+    "another workload of the same label": (
+        deployed(spread(), labels=SERVER),
+        "labelSelector: {matchLabels: {app: web, part: server}}",
+    ),
+    "another workload of the same labels": (
+        deployed(spread(), labels={"app": "web"}),
+        "# give its pods a label that no others have, and add it to the labelSelector",
+    ),
+    "its own pods only": (deployed(selecting(**SERVER), labels=SERVER), None),
+    "its own revision only": (deployed(spread(matchLabelKeys=[HASH]), labels=SERVER), None),
+    "its own running revision only": (
+        subject(
+            workload(spread(matchLabelKeys=[HASH]), labels=SERVER),
+            running=(running("a1", labels={**SERVER, HASH: "new"}),),
+        ),
+        None,
+    ),
+    "pods of others but not its own": (deployed(selecting(app="shop"), labels=SERVER), None),
+    "no pod": (deployed(NULL, labels=SERVER), None),
+}
+
+
+@pytest.mark.parametrize(("judged", "instead"), STRANGERS.values(), ids=STRANGERS.keys())
+def test_a_selector_that_counts_others(judged: Subject, instead: str | None) -> None:
+    remarks = ask("TSC113", judged, audit(members=OTHERS))
+
+    assert [each.instead for each in remarks] == ([instead] if instead else [])
+
+
+def test_others_are_named() -> None:
+    (remark,) = ask("TSC113", deployed(spread(), labels=SERVER), audit(members=OTHERS))
+
+    assert remark.problem == "app=web also counts pods of Deployment/cache (1)"
+
+
+def test_an_admission_does_not_know_the_others() -> None:
+    assert ask("TSC113", deployed(spread()), admission()) == []

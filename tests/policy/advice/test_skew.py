@@ -1,0 +1,139 @@
+import pytest
+from msgspec.structs import replace
+
+from tests.build import Json, pod, spread
+from tests.policy.advice.subjects import (
+    GPU,
+    THREE,
+    admission,
+    ask,
+    audit,
+    deployed,
+    node,
+    running,
+    subject,
+    workload,
+    zones,
+)
+from webhook.policy.advice.subject import DAEMON_SET, Running, Subject
+from webhook.policy.model import Node
+from webhook.policy.profiles import HOSTNAME
+
+HASH = "pod-template-hash"
+SOFT = "ScheduleAnyway"
+PATH = "spec.template.spec.topologySpreadConstraints"
+HOST = spread(topologyKey=HOSTNAME)
+
+OLD = running("a1", "a1", "a2", labels={"app": "web", HASH: "old"})
+NEW = running("a1", "b1", "c1", labels={"app": "web", HASH: "new"})
+OTHERS = running("a1", "a1", labels={"app": "shop"})
+
+# constraint, running pods, briefs
+KEPT: dict[str, tuple[Json, list[Running], list[str]]] = {
+    "one zone has more": (
+        spread(), [running("a1", "a2", "b1")], ["skew 2 exceeds maxSkew 1: zone-a too full"]
+    ),
+    "two zones have more": (
+        spread(), [running("a1", "a2", "b1", "b2")],
+        ["skew 2 exceeds maxSkew 1: zone-a, zone-b too full"],
+    ),
+    "a soft constraint too": (
+        spread(whenUnsatisfiable=SOFT), [running("a1", "a2")],
+        ["skew 2 exceeds maxSkew 1: zone-a too full"],
+    ),
+    "fewer domains than minDomains": (
+        spread(minDomains=4), [running("a1", "a2", "b1", "b2", "c1", "c2")],
+        ["skew 2 exceeds maxSkew 1: zone-a, zone-b, zone-c too full"],
+    ),
+    "a revision on its own": (
+        spread(matchLabelKeys=[HASH]), [OLD, NEW], ["skew 3 exceeds maxSkew 1: zone-a too full"]
+    ),
+    "as even as can be": (spread(), [running("a1", "b1", "c1", "a2")], []),
+    "revisions apart": (spread(matchLabelKeys=[HASH]), [NEW], []),
+    "no pod": (spread(), [], []),
+    "pods on a node that is gone": (spread(), [running("a1", "b1", "c1", "gone", "gone")], []),
+    "pods of others": (spread(labelSelector={"matchLabels": {"app": "shop"}}), [running("b1")], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraint", "pods", "told"), KEPT.values(), ids=KEPT.keys())
+def test_a_skew_that_is_not_kept(constraint: Json, pods: list[Running], told: list[str]) -> None:
+    judged = replace(deployed(constraint), running=tuple(pods))
+
+    remarks = ask("TSC114", judged, audit(THREE, [*pods, OTHERS]))
+
+    assert [each.brief for each in remarks] == told
+
+
+def test_the_domains_and_the_minimum_are_told() -> None:
+    pods = running("a1", "a2", "b1")
+    judged = replace(deployed(spread()), running=(pods,))
+
+    (remark,) = ask("TSC114", judged, audit(THREE, [pods]))
+
+    assert remark.field == f"{PATH}[0].maxSkew"
+    assert remark.problem == (
+        'the skew over "topology.kubernetes.io/zone" is 2, maxSkew is 1: '
+        "zone-a has 2 pods, the minimum is 0 (a domain has no pod)"
+    )
+    assert remark.instead == "# kubectl rollout restart deployment/web -n shop"
+
+
+def test_the_pods_of_a_daemon_set_are_where_they_must_be() -> None:
+    pods = running("a1", "a2")
+    judged = subject(workload(spread(), kind=DAEMON_SET), running=(pods,))
+
+    assert ask("TSC114", judged, audit(THREE, [pods])) == []
+
+
+def test_an_admission_knows_no_pods() -> None:
+    assert ask("TSC114", deployed(spread()), admission()) == []
+    assert ask("TSC106", deployed(spread()), admission()) == []
+
+
+SMALL = zones("a1", "b1", "b2")
+FULL = [running("a1", "b1", "b1")]
+
+# subject, nodes, pods, field and what to write; nothing if there is a place
+PLACES: dict[str, tuple[Subject, list[Node], list[Running], tuple[str, str] | None]] = {
+    "zones want one node and nodes another": (
+        deployed(spread(), HOST), SMALL, FULL, (f"{PATH}[0].maxSkew", "maxSkew: 2")
+    ),
+    "a domain that never fills": (
+        deployed(spread()), [*zones("a1", "b1"), node("c1", "zone-c", GPU)], [running("a1", "b1")],
+        (f"{PATH}[0].maxSkew", "maxSkew: 2"),
+    ),
+    "nodes without the key": (
+        deployed(spread(topologyKey="rack")), SMALL, [],
+        (f"{PATH}[0].whenUnsatisfiable", f"whenUnsatisfiable: {SOFT}"),
+    ),
+    "one node is left": (deployed(spread(), HOST), SMALL, [running("a1", "b1", "b2")], None),
+    "a soft constraint": (deployed(spread(whenUnsatisfiable=SOFT)), SMALL, FULL, None),
+    "no constraint": (deployed(), SMALL, FULL, None),
+    "no node that the pod asks for": (
+        deployed(spread(), template_spec={"nodeSelector": {"disk": "ssd"}}), SMALL, [], None
+    ),
+    "no nodes": (deployed(spread()), [], [], None),
+    "no replicas": (deployed(spread(), HOST, replicas=0), SMALL, FULL, None),
+    "a pod that has its node": (subject(pod(spread(), HOST, nodeName="b1")), SMALL, FULL, None),
+    "a DaemonSet": (subject(workload(spread(), HOST, kind=DAEMON_SET)), SMALL, FULL, None),
+    "no specification": (subject({**pod(), "spec": None}), SMALL, FULL, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "nodes", "pods", "told"), PLACES.values(), ids=PLACES.keys())
+def test_a_next_pod_that_has_no_place(
+    judged: Subject, nodes: list[Node], pods: list[Running], told: tuple[str, str] | None
+) -> None:
+    remarks = ask("TSC106", judged, audit(nodes, pods))
+
+    assert [(each.field, each.instead) for each in remarks] == ([told] if told else [])
+
+
+def test_what_rejects_the_nodes_is_told() -> None:
+    (remark,) = ask("TSC106", deployed(spread(), HOST), audit(SMALL, FULL))
+
+    assert remark.problem == (
+        "none of the 3 nodes that it may go to has a place for its next pod: "
+        '"kubernetes.io/hostname" rejects 2, "topology.kubernetes.io/zone" rejects 2'
+    )

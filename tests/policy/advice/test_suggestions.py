@@ -1,0 +1,50 @@
+import pytest
+from msgspec.structs import replace
+
+from tests.build import Json, pod
+from tests.policy.advice.subjects import deployed, subject
+from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.suggestions import naming_first, own_selector, restart, suggest_selector
+
+SELECTORS: dict[str, tuple[Json, dict[str, str]]] = {
+    "a label that names it": ({"app": "web", "tier": "x"}, {"app": "web"}),
+    "labels that name it": (
+        {"app.kubernetes.io/name": "web", "app.kubernetes.io/instance": "a", "zone": "x"},
+        {"app.kubernetes.io/name": "web", "app.kubernetes.io/instance": "a"},
+    ),
+    "other labels only": ({"tier": "x", "part": "y"}, {"part": "y", "tier": "x"}),
+    "no labels": ({}, {"app": "web"}),
+}
+
+
+@pytest.mark.parametrize(("labels", "expected"), SELECTORS.values(), ids=SELECTORS.keys())
+def test_a_selector_of_its_own(labels: Json, expected: dict[str, str]) -> None:
+    assert own_selector(deployed(labels=labels)).match_labels == expected
+
+
+def test_a_selector_in_yaml() -> None:
+    assert suggest_selector(deployed()) == "labelSelector: {matchLabels: {app: web}}"
+
+
+def test_labels_that_name_come_first() -> None:
+    labels = {"a": "1", "app": "web", "z": "2", "app.kubernetes.io/name": "web"}
+
+    assert list(naming_first(labels)) == ["app.kubernetes.io/name", "app", "a", "z"]
+
+
+RESTARTS = {
+    "a Deployment": (deployed(), "# kubectl rollout restart deployment/web -n shop"),
+    "one of no known namespace": (
+        replace(deployed(), namespace=""),
+        "# kubectl rollout restart deployment/web",
+    ),
+    "a Pod": (
+        subject(pod()),
+        "# delete the pods one after another: those made in their place are spread anew",
+    ),
+}
+
+
+@pytest.mark.parametrize(("judged", "told"), RESTARTS.values(), ids=RESTARTS.keys())
+def test_how_to_make_pods_anew(judged: Subject, told: str) -> None:
+    assert restart(judged) == told

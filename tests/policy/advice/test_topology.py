@@ -1,0 +1,249 @@
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.build import Json, gates, pod, policy, spread
+from tests.policy.advice.subjects import (
+    GPU,
+    THREE,
+    admission,
+    ask,
+    audit,
+    deployed,
+    node,
+    subject,
+    workload,
+    zones,
+)
+from webhook.policy.advice.grounds import Grounds
+from webhook.policy.advice.subject import DAEMON_SET, Subject
+from webhook.policy.advice.topology import nearest
+from webhook.policy.model import Node, Taint
+from webhook.policy.profiles import HOSTNAME, ZONE
+
+SPOT = Taint(key="spot", effect="NoExecute")
+OLD = Taint(key="old", effect="PreferNoSchedule")
+TOLERATING = {"tolerations": [{"key": "gpu", "operator": "Exists"}]}
+TOLERATING_ALL = {"tolerations": [{"operator": "Exists"}]}
+IN_B = {"nodeSelector": {ZONE: "zone-b"}}
+
+
+def required(*terms: Sequence[Json]) -> Json:
+    """Make the affinity of a pod that requires one of some terms."""
+    selector = {"nodeSelectorTerms": [{"matchExpressions": list(term)} for term in terms]}
+    return {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector}}
+    }
+
+
+def among(*values: str, key: str = ZONE) -> Json:
+    return {"key": key, "operator": "In", "values": list(values)}
+
+
+def judged(*constraints: Json, **spec: Any) -> Subject:
+    """Make a Deployment; members of its pod's specification by name."""
+    return deployed(*constraints, template_spec=spec)
+
+
+UNZONED = [*THREE, node("x1"), node("x2")]
+CORDONED = Node("x1", {HOSTNAME: "x1"}, unschedulable=True)
+
+# subject, nodes, what an admission says, what an audit says
+KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
+    "on no node, and one like it is": (
+        judged(spread(topologyKey="zone")), THREE,
+        'topologyKey "zone" is on no node; topology.kubernetes.io/zone is',
+        'topologyKey "zone" is on no node; topology.kubernetes.io/zone is',
+    ),
+    "on no node, and none like it": (
+        judged(spread(topologyKey="rack")), THREE,
+        'topologyKey "rack" is on no node', 'topologyKey "rack" is on no node',
+    ),
+    "not on all, and hard": (
+        judged(spread()), UNZONED,
+        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others get none',
+        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others get none',
+    ),
+    "not on all, and soft": (
+        judged(spread(whenUnsatisfiable="ScheduleAnyway")), UNZONED,
+        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others come last',
+        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others come last',
+    ),
+    "not on all, but on all that the pod asks for": (judged(spread(), **IN_B), UNZONED, "", ""),
+    "not on all that the pod asks for": (
+        judged(spread(), **required([among("x1", "a1", key=HOSTNAME)])), UNZONED,
+        "", f'topologyKey "{ZONE}" is on 1 of 2 nodes: the others get none',
+    ),
+    "on all nodes": (judged(spread()), THREE, "", ""),
+    "on all nodes but a cordoned one": (judged(spread()), [*THREE, CORDONED], "", ""),
+    "no key": (judged(spread(topologyKey="")), THREE, "", ""),
+    "no nodes": (judged(spread()), [], "", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "nodes", "soon", "later"), KEYS.values(), ids=KEYS.keys())
+def test_a_key_that_nodes_lack(asked: Subject, nodes: list[Node], soon: str, later: str) -> None:
+    assert problems("TSC103", asked, admission(nodes)) == ([soon] if soon else [])
+    assert problems("TSC103", asked, audit(nodes)) == ([later] if later else [])
+
+
+def problems(rule: str, asked: Subject, grounds: Grounds) -> list[str]:
+    return [remark.problem for remark in ask(rule, asked, grounds)]
+
+
+def test_the_key_to_write_is_the_one_that_was_meant() -> None:
+    (meant,) = ask("TSC103", judged(spread(topologyKey="zone")), admission())
+    (unknown,) = ask("TSC103", judged(spread(topologyKey="rack")), admission())
+    (partial,) = ask("TSC103", judged(spread()), admission(UNZONED))
+
+    assert meant.instead == unknown.instead == f"topologyKey: {ZONE}"
+    assert partial.instead == f"# label the other nodes: kubectl label node NAME {ZONE}=VALUE"
+
+
+CLOUD = [HOSTNAME, "topology.ebs.csi.aws.com/zone", ZONE, "example.io/rack"]
+NEAREST: dict[str, tuple[str, list[str], str]] = {
+    "the name alone": ("zone", CLOUD, ZONE),
+    "a letter too much": ("topology.kubernetes.io/zones", CLOUD, ZONE),
+    "a typing error in the prefix": ("topolgy.kubernetes.io/zone", CLOUD, ZONE),
+    "the key of another": ("topology.ebs.csi.aws.com/zones", CLOUD, CLOUD[1]),
+    "a name of somebody's own": ("rak", CLOUD, "example.io/rack"),
+    "nothing like it": ("shelf", CLOUD, ""),
+    "nothing like it, with a prefix": ("example.io/shelf", CLOUD, ""),
+    "no keys": ("zone", [], ""),
+    "a key that is too long for one": ("zone" * 100, CLOUD, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "keys", "meant"), NEAREST.values(), ids=NEAREST.keys())
+def test_nearest(key: str, keys: list[str], meant: str) -> None:
+    assert nearest(key, keys) == meant
+
+
+def least(number: int, **changes: Any) -> Json:
+    return spread(minDomains=number, **changes)
+
+
+TAINTED_C = [*zones("a1", "b1"), node("c1", "zone-c", GPU)]
+CORDONED_C = [*zones("a1", "b1"), Node("c1", {ZONE: "zone-c", HOSTNAME: "c1"}, unschedulable=True)]
+
+# subject, nodes, domains that an admission says are left, domains that an audit says are left
+LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
+    "more than there are": (judged(least(4)), THREE, 3, 3),
+    "more than a node selector leaves": (judged(least(2), **IN_B), THREE, 1, 1),
+    "more than an affinity leaves": (
+        judged(least(3), **required([among("zone-a", "zone-b")])), THREE, 2, 2
+    ),
+    "more than either of two terms leaves": (
+        judged(least(3), **required([among("zone-a")], [among("zone-b")])), THREE, 2, 2
+    ),
+    "an affinity for single nodes": (
+        judged(least(3), **required([among("a1", "b1", key=HOSTNAME)])), THREE, None, 2
+    ),
+    "more than tolerations leave": (judged(least(3)), TAINTED_C, 2, 2),
+    "a cordoned zone": (judged(least(3)), CORDONED_C, 2, 2),
+    "a cordoned zone, tolerated": (judged(least(3), **TOLERATING_ALL), CORDONED_C, None, None),
+    "a tainted zone, tolerated": (judged(least(3), **TOLERATING), TAINTED_C, None, None),
+    "as many as there are": (judged(least(3)), THREE, None, None),
+    "one": (judged(least(1)), THREE, None, None),
+    "not said": (judged(spread()), THREE, None, None),
+    "soft": (judged(least(4, whenUnsatisfiable="ScheduleAnyway")), THREE, None, None),
+    "a key on no node": (judged(least(4, topologyKey="rack")), THREE, None, None),
+    "no nodes": (judged(least(4)), [], None, None),
+    "a DaemonSet": (subject(workload(least(4), kind=DAEMON_SET)), THREE, None, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "nodes", "soon", "later"), LEFT.values(), ids=LEFT.keys())
+def test_fewer_domains_than_asked_for(
+    asked: Subject, nodes: list[Node], soon: int | None, later: int | None
+) -> None:
+    assert suggestions("TSC104", asked, admission(nodes)) == written("minDomains", soon)
+    assert suggestions("TSC104", asked, audit(nodes)) == written("minDomains", later)
+
+
+def suggestions(rule: str, asked: Subject, grounds: Grounds) -> list[str]:
+    return [remark.instead for remark in ask(rule, asked, grounds)]
+
+
+def written(key: str, value: object) -> list[str]:
+    return [] if value is None else [f"{key}: {value}"]
+
+
+def test_a_gate_that_is_off_holds_min_domains_back() -> None:
+    obeyed = policy(gates=gates(MinDomainsInPodTopologySpread=False))
+
+    assert ask("TSC104", judged(least(4)), admission(obeyed=obeyed)) == []
+
+
+HOST = spread(topologyKey=HOSTNAME)
+MIXED_C = [*TAINTED_C, node("c2", "zone-c")]
+TWICE_C = [*TAINTED_C, node("c2", "zone-c", GPU, SPOT)]
+OTHER_POOL = [*zones("a1", "b1"), node("c1", "zone-c", GPU, pool="gpu")]
+
+# subject, nodes, whether an admission says it, whether an audit says it
+SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
+    "a zone of tainted nodes": (judged(spread()), TAINTED_C, True, True),
+    "a tainted node where nodes are the domains": (judged(HOST), MIXED_C, True, True),
+    "a zone of which some taints are tolerated": (
+        judged(spread(), tolerations=[{"key": "spot", "operator": "Exists"}]), TWICE_C, True, True
+    ),
+    "a policy that looks at affinity alone": (
+        judged(spread(nodeTaintsPolicy="Ignore")), TAINTED_C, True, True
+    ),
+    "affinity that is not looked at": (
+        judged(spread(nodeAffinityPolicy="Ignore"), nodeSelector={"pool": "web"}),
+        [*OTHER_POOL, node("a2", "zone-a", pool="web")], True, True,
+    ),
+    "affinity that does not leave it out": (
+        judged(spread(), **required([among("zone-a", "zone-c")])), TAINTED_C, False, True
+    ),
+    "affinity that leaves it out": (
+        judged(spread(), **required([among("zone-a", "zone-b")])), TAINTED_C, False, False
+    ),
+    "taints are looked at": (judged(spread(nodeTaintsPolicy="Honor")), TAINTED_C, False, False),
+    "a zone of which one node is open": (judged(spread()), MIXED_C, False, False),
+    "the taint is tolerated": (judged(spread(), **TOLERATING), TAINTED_C, False, False),
+    "one of two ways is tolerated": (judged(spread(), **TOLERATING), TWICE_C, False, False),
+    "a taint that keeps nobody away": (
+        judged(spread()), [*zones("a1"), node("c1", "zone-c", OLD)], False, False
+    ),
+    "a soft constraint": (
+        judged(spread(whenUnsatisfiable="ScheduleAnyway")), TAINTED_C, False, False
+    ),
+    "nodes that another constraint leaves out": (
+        judged(spread(), spread(topologyKey="rack")),
+        [node("a1", "zone-a", rack="1"), node("c1", "zone-c", GPU)], False, False,
+    ),
+    "every domain": (judged(spread()), [node("c1", "zone-c", GPU)], False, False),
+    "no nodes": (judged(spread()), [], False, False),
+    "a DaemonSet": (subject(workload(HOST, kind=DAEMON_SET)), MIXED_C, False, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "nodes", "soon", "later"), SHUT.values(), ids=SHUT.keys())
+def test_domains_of_tainted_nodes(
+    asked: Subject, nodes: list[Node], soon: bool, later: bool
+) -> None:
+    told = ["nodeTaintsPolicy: Honor"]
+
+    assert suggestions("TSC105", asked, admission(nodes)) == (told if soon else [])
+    assert suggestions("TSC105", asked, audit(nodes)) == (told if later else [])
+
+
+@pytest.mark.parametrize("make", [admission, audit])
+def test_the_domain_and_the_taint_are_named(make: Any) -> None:
+    (remark,) = ask("TSC105", judged(spread()), make(TAINTED_C))
+
+    assert remark.problem == (
+        "nodes with taints that its pods do not tolerate (gpu=a100:NoSchedule) form 1 domain of "
+        f'"{ZONE}" (zone-c), always counted as empty: every other domain takes 1 pod at most'
+    )
+
+
+def test_without_node_policies_the_nodes_have_to_be_left_out() -> None:
+    off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
+
+    (remark,) = ask("TSC105", subject(pod(spread())), admission(TAINTED_C, obeyed=off))
+
+    assert remark.instead.startswith("# leave these nodes out by required node affinity")
