@@ -230,6 +230,8 @@ def _some(profile: str, wanted: Constraints, derived: Derived, spared: bool) -> 
 
 def _unpinned(constraint: Constraint, derived: Derived) -> Constraint:
     """Without the matchLabelKeys that the selector says something about already."""
+    if not constraint.match_label_keys:
+        return constraint
     keys = tuple(key for key in constraint.match_label_keys if key not in derived.keys)
     return replace(constraint, match_label_keys=keys)
 

@@ -83,11 +83,9 @@ def _anded(pairs: Mapping[str, str], owned: LabelSelector) -> tuple[LabelSelecto
     A pair of Services that cannot hold together with the owner's must hold nevertheless: the
     selector is then not empty and matches nothing, as upstream's.
     """
-    if not owned.match_expressions and pairs.keys().isdisjoint(owned.match_labels):
+    wanted = owned.match_labels
+    contradicted = [key for key, value in pairs.items() if wanted.get(key, value) != value]
+    if not contradicted and not owned.match_expressions:
         return ()
-    contradicted = (
-        LabelSelectorRequirement(key=key, operator=IN, values=(value,))
-        for key, value in sorted(pairs.items())
-        if owned.match_labels.get(key, value) != value
-    )
-    return tuple(dict.fromkeys((*contradicted, *owned.match_expressions)))
+    both = (LabelSelectorRequirement(key, IN, (pairs[key],)) for key in sorted(contradicted))
+    return tuple(dict.fromkeys((*both, *owned.match_expressions)))

@@ -6,11 +6,15 @@ kept.
 Source: the JSON tags of k8s.io/api core/v1 ``TopologySpreadConstraint``.
 """
 
+from functools import lru_cache
+
 import msgspec
 
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 
 Rendered = dict[str, object]
+
+OPENINGS = 256  # constraints remembered: profiles have a handful each
 
 encode = msgspec.json.Encoder().encode
 
@@ -35,6 +39,7 @@ def constraint(value: Constraint) -> Rendered:
     return stored
 
 
+@lru_cache(OPENINGS)
 def opening(value: Constraint) -> bytes:
     """
     The JSON of a constraint without a selector, up to where its selector follows.
