@@ -53,6 +53,12 @@ def test_a_finding_is_a_cause_of_a_denial() -> None:
     assert error.message == "Forbidden: maxSkew 9 is too much; write instead: maxSkew: 1"
 
 
+def test_where_there_is_nothing_to_write_a_denial_says_what_to_do() -> None:
+    told = found("TSC103", Remark(FIELD, "a key is missing", "# label the nodes"))
+
+    assert told.error.message == "Forbidden: a key is missing; label the nodes"
+
+
 def test_few_findings_have_a_line_each() -> None:
     assert lines([finding()] * LINES) == (finding().line,) * LINES
 

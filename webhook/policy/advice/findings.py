@@ -58,7 +58,9 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
     @property
     def error(self) -> FieldError:
         """The finding as a cause of a denial, as kube-apiserver tells of one."""
-        return fields.forbidden(self.field, f"{self.problem}; write instead: {self.instead}")
+        done = self.instead.removeprefix("# ")
+        what = f"write instead: {done}" if done == self.instead else done
+        return fields.forbidden(self.field, f"{self.problem}; {what}")
 
     @property
     def line(self) -> str:
