@@ -90,6 +90,12 @@ ANSWERS: dict[str, tuple[Request, Gates, tuple[list[str], list[str], list[str]]]
     "a StatefulSet is judged by 1.30": (
         asked(STATEFUL_SET, BAD), gates(Version(1, 30)), (["TSC001"], [], [])
     ),
+    "a StatefulSet whose old list fails is not judged": (
+        asked(STATEFUL_SET, BAD, old=APART), KEYS_OFF, ([], [], [])
+    ),
+    "a StatefulSet whose old list passes is judged": (
+        asked(STATEFUL_SET, BAD, old=GOOD), LEGACY, (["TSC001"], [], [])
+    ),
     "an update of a pod is not warned of": (
         asked(POD, UNSELECTING, old=GOOD), NEWEST, ([], [], [])
     ),

@@ -28,6 +28,11 @@ WORDED: dict[str, tuple[Callable[[], FieldError], str, str]] = {
         "FieldValueInvalid",
         r'a.b: Invalid value: "x\n": must be more',
     ),
+    "an invalid text of a named type is written as JSON": (
+        lambda: fields.invalid("a.b", '<\a"é\u2028\x7f', "must be more", named=True),
+        "FieldValueInvalid",
+        'a.b: Invalid value: "\\u003c\\u0007\\"é\\u2028\x7f": must be more',
+    ),
     "a missing value is required": (
         lambda: fields.required("a", "can not be empty"),
         "FieldValueRequired",

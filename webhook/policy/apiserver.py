@@ -85,7 +85,9 @@ def answer(request: Request, gates: Gates) -> Answer:
     if request.kind == POD and request.template and old is None and Gate.SELECTOR_MERGE in gates:
         stored = merge_match_label_keys(stored, request.template.labels)
     at = list_path(request.path)
-    findings = [] if _unjudged(request, gates) else rules.check(stored, at, form(old, gates))
+    judged = form(old, gates)
+    passed_over = _passes_over(request.kind, old, judged, gates.version)
+    findings = [] if passed_over else rules.check(stored, at, judged)
     warned = [] if findings else _warnings(request, stored, at)
     return Answer(findings, stored, warned, kept.drops)
 
@@ -120,8 +122,18 @@ def _violates(rule: str, constraints: Constraints, judged: Form) -> bool:
 _CHECKS = {row.id: row.check for row in rules.RULES}
 
 
-def _unjudged(request: Request, gates: Gates) -> bool:
-    return request.kind == STATEFUL_SET and gates.version < JUDGES_STATEFUL_SETS
+def _passes_over(kind: GroupKind, old: Constraints | None, judged: Form, version: Version) -> bool:
+    """
+    Whether the list is not judged at all.
+
+    So it is in a StatefulSet whose old list would be refused in the same form; other kinds are
+    judged whatever they were.
+
+    Source: kubernetes pkg/apis/apps/validation/validation.go ``ValidateStatefulSetUpdate``.
+    """
+    if kind != STATEFUL_SET:
+        return False
+    return version < JUDGES_STATEFUL_SETS or bool(old and rules.check(old, "", judged))
 
 
 def _warnings(request: Request, stored: Constraints, at: str) -> list[Caution]:

@@ -4,6 +4,7 @@ Field paths and the field errors of the API, worded as kube-apiserver words them
 Source: apimachinery pkg/util/validation/field errors.go and path.go.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -26,6 +27,9 @@ _GO_ESCAPES = {
     "\\": r"\\",
     '"': r"\"",
 }
+_JSON_ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+"""What Go escapes in JSON besides what everybody does: it may stand in HTML or JavaScript."""
+
 _LAST_ASCII = 0x7F  # Go writes \xNN up to here, \uNNNN beyond
 _LAST_OF_PLANE_0 = 0xFFFF  # Go writes \uNNNN up to here, \UNNNNNNNN beyond
 
@@ -49,9 +53,15 @@ class FieldError(msgspec.Struct, frozen=True, order=True, gc=False):
         return f"{self.field}: {self.message}"
 
 
-def invalid(field: str, value: str | int, problem: str) -> FieldError:
-    """Say that a value is not allowed here, and why."""
-    shown = quote(value) if isinstance(value, str) else str(value)
+def invalid(field: str, value: str | int, problem: str, *, named: bool = False) -> FieldError:
+    """
+    Say that a value is not allowed here, and why.
+
+    Args:
+        named: Whether the value has a named type in Go: such texts are written as JSON.
+    """
+    write = _marshal if named else quote
+    shown = write(value) if isinstance(value, str) else str(value)
     return FieldError(field, INVALID, f"Invalid value: {shown}: {problem}")
 
 
@@ -61,9 +71,9 @@ def required(field: str, problem: str) -> FieldError:
 
 
 def not_supported(field: str, value: str, supported: Iterable[str]) -> FieldError:
-    """Say that a value is none of those there are."""
+    """Say that a value, of a named type in Go, is none of those there are."""
     names = ", ".join(quote(name) for name in supported)
-    message = f"Unsupported value: {quote(value)}: supported values: {names}"
+    message = f"Unsupported value: {_marshal(value)}: supported values: {names}"
     return FieldError(field, NOT_SUPPORTED, message)
 
 
@@ -101,6 +111,11 @@ def quote(text: str) -> str:
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{"".join(map(_escape, text))}"'
+
+
+def _marshal(text: str) -> str:
+    """Write a text as Go's ``json.Marshal`` does."""
+    return json.dumps(text, ensure_ascii=False).translate(_JSON_ESCAPES)
 
 
 def _escape(character: str) -> str:

@@ -327,7 +327,8 @@ def selector_errors(selector: LabelSelector, at: str) -> Iterator[FieldError]:
 def _expression_errors(expression: LabelSelectorRequirement, at: str) -> Iterator[FieldError]:
     operator, values = expression.operator, expression.values
     if operator not in selectors.OPERATORS:
-        yield fields.invalid(f"{at}.operator", operator, "not a valid selector operator")
+        problem = "not a valid selector operator"
+        yield fields.invalid(f"{at}.operator", operator, problem, named=True)
     elif operator in (selectors.IN, selectors.NOT_IN) and not values:
         problem = "must be specified when `operator` is 'In' or 'NotIn'"
         yield fields.required(f"{at}.values", problem)
