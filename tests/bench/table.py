@@ -42,9 +42,10 @@ def circumstances(generator: str, rounds: Sequence[Round]) -> list[str]:
     busy = sum(each.running for each in rounds) / seconds + waited
     verdict = "saturated" if busy >= SATURATED else "not saturated, which adds to CPU a call"
     said = [f"Load: {generator}; servers were busy {busy:.0%} of the time: {verdict}."]
+    load = f", and the load's {starved:.0%}" if starved else ""  # of wrk's nothing is known
     if max(waited, starved) > QUIET:
         said.append(
-            f"Others had the servers' core {waited:.0%} of the time, and the load's {starved:.0%}: "
+            f"Others had the servers' core {waited:.0%} of the time{load}: "
             "p99 says nothing then; CPU a call does, as the kernel counts it for each process."
         )
     return said
