@@ -115,7 +115,7 @@ FINDINGS = Metric(
     "evenspread_rule_findings_total",
     Type.COUNTER,
     ("rule", "action"),
-    "Violations of rules; action is deny, would_deny or warn.",
+    "Violations of rules; action is deny, would_deny, warn or audit.",
 )
 DROPPED = Metric(
     "evenspread_fields_dropped_total",
@@ -334,6 +334,11 @@ class Metrics:
             self._skipped[injection.skip,].inc()
         for finding in verdict.findings:
             self._findings[finding.rule, action(verdict)].inc()
+        if verdict.advice is not None:
+            for finding in verdict.advice.warned:
+                self._findings[finding.rule, "warn"].inc()
+            for finding in verdict.advice.audited:
+                self._findings[finding.rule, "audit"].inc()
         for drop in verdict.drops:
             self._dropped[drop.gate,].inc()
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.errors import ReviewError
 from webhook.policy.defaults import INJECTIONS
@@ -157,6 +158,7 @@ def decode(
         metadata=asked.object.metadata,
         template=asked.object.pod_template(path),
         old=old,
+        body=body,
     )
 
 
@@ -245,7 +247,7 @@ def _decode_closely(
     path = pod_templates.get(kind)
     if path is None or asked.sub_resource or asked.operation not in ("CREATE", "UPDATE"):
         return _untouched(asked, kind)
-    return _custom(asked, kind, path)
+    return replace(_custom(asked, kind, path), body=body)
 
 
 def _custom(asked: _RawRequest, kind: GroupKind, path: TemplatePath) -> AdmissionRequest:

@@ -22,10 +22,12 @@ from tests.build import (
     policy,
     profile,
     request,
+    review_body,
     spread,
     template,
 )
 from webhook.policy import apiserver, provenance, render, rules
+from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.facts import NoFacts
 from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.profiles import HOSTNAME, ZONE, FieldDefaults, Merge, Mode, Policy
@@ -34,6 +36,7 @@ from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.rules import MOST_CONSTRAINTS, Form
 from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, Verdict, judge
 from webhook.policy.workloads import POD
+from webhook.review import decode
 
 BAD = spread(maxSkew=0)
 DEFAULTS = policy(profile())
@@ -575,3 +578,37 @@ def test_any_list_gets_a_verdict_from_both_hooks(
         verdict = judge(asked, hook, obeyed, WEB)
         assert verdict.allowed or verdict.findings
         assert verdict.allowed or not verdict.patch
+
+
+ELSEWHERE = deployment(spread(labelSelector={"matchLabels": {"app": "shop"}}))
+"""Its constraint counts other pods than its own: TSC101."""
+
+
+def advised(hook: Hook, **changes: Any) -> Verdict:
+    asked = decode(review_body(ELSEWHERE, name="web"))
+    return judge(asked, hook, policy(**changes), facts())
+
+
+def test_advice_warns_in_the_validating_hook() -> None:
+    verdict = advised(Hook.VALIDATE)
+
+    assert verdict.allowed
+    assert any("TSC101" in line for line in verdict.warnings)
+    assert verdict.advice is not None
+    assert advised(Hook.MUTATE).advice is None
+
+
+def test_advice_denies_where_the_configuration_says_so() -> None:
+    verdict = advised(Hook.VALIDATE, actions={**DEFAULT_ACTIONS, "TSC101": Action.DENY})
+
+    assert not verdict.allowed
+    assert [finding.rule for finding in verdict.findings] == ["TSC101"]
+    assert "TSC101" in verdict.message
+
+
+def test_advice_does_not_deny_in_recommend_mode() -> None:
+    actions = {**DEFAULT_ACTIONS, "TSC101": Action.DENY}
+    verdict = advised(Hook.VALIDATE, actions=actions, mode=Mode.RECOMMEND)
+
+    assert verdict.allowed
+    assert verdict.outcome == "would_deny"

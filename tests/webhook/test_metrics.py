@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from tests import build
 from tests.webhook.serving import POLICY, broken_review, review
 from webhook.metrics import METRICS, Metric, Metrics, Type
 from webhook.policy.facts import NoFacts, Service
@@ -153,3 +154,15 @@ def test_gates_are_shown_as_the_components_of_kubernetes_show_them() -> None:
     assert value(metrics, feature, name="DefaultPodTopologySpread", stage="") == 1
     assert value(metrics, feature, name="MatchLabelKeysInPodTopologySpreadSelectorMerge") is None
     assert value(metrics, "evenspread_build_info", version="9.9", kubernetes="1.26") == 1
+
+
+def test_advice_is_counted_by_rule() -> None:
+    elsewhere = build.spread(labelSelector={"matchLabels": {"app": "shop"}})
+    asked = decode(build.review_body(build.deployment(elsewhere), name="web"))
+    verdict = judge(asked, Hook.VALIDATE, build.policy(), build.facts())
+    metrics = Metrics()
+
+    metrics.judged(asked, Hook.VALIDATE, verdict, 0.001)
+
+    findings = "evenspread_rule_findings_total"
+    assert value(metrics, findings, rule="TSC101", action="warn") == 1

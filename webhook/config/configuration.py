@@ -137,6 +137,8 @@ def policy(configuration: Configuration, gates: Gates) -> Policy:
         mode=configuration.mode,
         field_defaults=configuration.field_defaults,
         exempt_namespaces=configuration.exempt_namespaces,
+        actions=configuration.actions,
+        not_exemptible=configuration.not_exemptible,
         pod_templates=configuration.pod_templates,
     )
 

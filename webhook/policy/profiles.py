@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
+from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.gates import Gates
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, PodTemplate
 from webhook.policy.selectors import matches
@@ -110,6 +111,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         mode: Whether verdicts are carried out or only told.
         field_defaults: Which omitted fields are filled in.
         exempt_namespaces: Namespaces whose pods get no defaults.
+        actions: What is done about the findings of each rule that needs facts.
+        not_exemptible: Rules from which no annotation exempts.
         pod_templates: Where each kind with a pod template holds it: built-in and configured kinds.
     """
 
@@ -118,6 +121,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode = Mode.APPLY
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     exempt_namespaces: frozenset[str] = frozenset({"kube-system"})
+    actions: Mapping[str, Action] = msgspec.field(default_factory=lambda: DEFAULT_ACTIONS)
+    not_exemptible: frozenset[str] = frozenset()
     pod_templates: Mapping[GroupKind, TemplatePath] = msgspec.field(
         default_factory=lambda: BUILT_IN
     )

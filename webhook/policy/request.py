@@ -39,6 +39,7 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
         old: The one that an update replaces; None on a create.
         unreadable: What is wrong with the shape of a custom kind's object; empty if it could be
             read. The API server guarantees that of built-in kinds.
+        body: The whole review as it came, for questions that are seldom asked; it may be empty.
         old_unreadable: Whether the object that an update replaces could not be read either.
     """
 
@@ -54,6 +55,7 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
     old: PodTemplate | None = None
     unreadable: str = ""
     old_unreadable: bool = False
+    body: bytes = b""
 
     @property
     def creates_pod(self) -> bool:

@@ -7,6 +7,7 @@ The verdict on one admission request: the order in which everything is asked, al
 4. Null selectors of a pod's own constraints are completed, where a profile says so.
 5. The API rules deny.
 6. A new pod gets its default constraints.
+7. What a person wrote is advised on, by rules that need facts of the cluster.
 
 A verdict is a value; nothing here waits, fails or remembers.
 """
@@ -18,6 +19,8 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy import apiserver, fields, rules
+from webhook.policy.advice.advise import NOTHING, Advice
+from webhook.policy.advising import advice_on
 from webhook.policy.amendments import Amended, amend, with_constraints
 from webhook.policy.defaults import INJECTIONS, Injection, inject
 from webhook.policy.facts import Facts
@@ -58,6 +61,7 @@ class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         findings: The violations of API rules, also where they do not deny.
         drops: The fields that gates hold back.
         injection: What a new pod's defaults are; None if that was not asked.
+        advice: What rules that need facts say; None if they were not asked.
         held: What recommend mode held back: ``deny``, ``patch`` or nothing.
     """
 
@@ -69,6 +73,7 @@ class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     findings: tuple[Finding, ...] = ()
     drops: tuple[Drop, ...] = ()
     injection: Injection | None = None
+    advice: Advice | None = None
     held: str = ""
 
     @property
@@ -125,9 +130,19 @@ def _judge(
     if findings:
         return _told(findings) if unchanged else _denied(request, findings, amended.drops)
     if hook is Hook.VALIDATE:
-        return UNTOUCHED
+        return _advised(request, policy, facts)
     newcomer = _newcomer(request, with_constraints(pod, amended.constraints), policy, facts)
     return _amended(newcomer, amended) if amended.operations else newcomer
+
+
+def _advised(request: AdmissionRequest, policy: Policy, facts: Facts) -> Verdict:
+    """Advise on an object that the API rules let pass, in the form in which it will be stored."""
+    advice = advice_on(request, policy, facts)
+    if advice is NOTHING:
+        return UNTOUCHED
+    if advice.denied:
+        return replace(_denied(request, list(advice.violations), ()), advice=advice)
+    return Verdict(warnings=advice.lines(), advice=advice)
 
 
 def _told(findings: list[Finding]) -> Verdict:

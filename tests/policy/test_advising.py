@@ -1,0 +1,93 @@
+import msgspec
+import pytest
+
+from tests import build
+from tests.build import Json
+from webhook.policy.actions import DEFAULT_ACTIONS, Action
+from webhook.policy.advice.advise import NOTHING
+from webhook.policy.advising import advice_on
+from webhook.policy.model import Node
+from webhook.policy.profiles import ZONE, Policy
+from webhook.policy.request import AdmissionRequest
+from webhook.review import decode
+
+ELSEWHERE = build.spread(labelSelector={"matchLabels": {"app": "shop"}})
+"""Selects pods that are not those of ``build.pod`` and ``build.deployment``: TSC101."""
+
+HERE = build.spread(
+    labelSelector={"matchLabels": {"app": "web"}}, matchLabelKeys=["pod-template-hash"]
+)
+
+DENYING = build.policy(actions={**DEFAULT_ACTIONS, "TSC101": Action.DENY})
+
+
+def asked(obj: Json, old: Json | None = None) -> AdmissionRequest:
+    return decode(build.review_body(obj, old=old, name="web"))
+
+
+def rules(request: AdmissionRequest, policy: Policy | None = None) -> tuple[str, ...]:
+    advice = advice_on(request, policy or build.policy(), build.facts())
+    return tuple(finding.rule for finding in (*advice.warned, *advice.denied))
+
+
+def test_a_workload_is_advised_on() -> None:
+    assert "TSC101" in rules(asked(build.deployment(ELSEWHERE)))
+
+
+def test_what_is_in_order_gets_no_advice() -> None:
+    request = asked(build.deployment(HERE))
+    facts = build.FakeFacts(nodes=[Node("n", {ZONE: "a"})])
+
+    assert advice_on(request, build.policy(), facts) is NOTHING
+
+
+PASSED_OVER = {
+    "a pod of a controller": asked(build.pod(ELSEWHERE, owner=build.owned_by())),
+    "a request without its body": msgspec.structs.replace(
+        asked(build.deployment(ELSEWHERE)), body=b""
+    ),
+    "a workload without a template": asked(build.deployment() | {"spec": {}}),
+    "an affinity that is no object": asked(build.pod(ELSEWHERE, affinity=["x"])),
+}
+
+
+@pytest.mark.parametrize("request_", PASSED_OVER.values(), ids=PASSED_OVER.keys())
+def test_no_advice_is_given_on(request_: AdmissionRequest) -> None:
+    assert advice_on(request_, build.policy(), build.facts()) is NOTHING
+
+
+def test_no_advice_is_given_while_its_gate_is_off() -> None:
+    off = build.policy(gates=build.gates(EvenspreadAdvice=False))
+
+    assert advice_on(asked(build.deployment(ELSEWHERE)), off, build.facts()) is NOTHING
+
+
+def test_the_configuration_says_what_denies() -> None:
+    advice = advice_on(asked(build.deployment(ELSEWHERE)), DENYING, build.facts())
+
+    assert [finding.rule for finding in advice.denied] == ["TSC101"]
+
+
+def test_an_update_that_changes_no_template_is_not_denied() -> None:
+    before = build.deployment(ELSEWHERE)
+    scaled = {**before, "spec": {**before["spec"], "replicas": 7}}
+
+    advice = advice_on(asked(scaled, old=before), DENYING, build.facts())
+
+    assert advice.denied == ()
+    assert "TSC101" in [finding.rule for finding in advice.audited]
+
+
+def test_an_update_that_changes_the_template_is_denied() -> None:
+    advice = advice_on(
+        asked(build.deployment(ELSEWHERE), old=build.deployment(HERE)), DENYING, build.facts()
+    )
+
+    assert [finding.rule for finding in advice.denied] == ["TSC101"]
+
+
+def test_an_update_of_what_could_not_be_read_is_advised_on_as_new() -> None:
+    old = build.deployment()
+    old["spec"]["template"] = None
+
+    assert "TSC101" in rules(asked(build.deployment(ELSEWHERE), old=old))
