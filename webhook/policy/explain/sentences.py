@@ -1,0 +1,120 @@
+"""What is said of a placement: the one sentence on top, and why a number is what it is."""
+
+from collections import Counter
+
+from webhook.policy.explain.names import counted, listed, short_key
+from webhook.policy.explain.situation import Situation
+from webhook.policy.placement.nodes import Obstacle, Reason
+from webhook.policy.placement.place import Placement
+from webhook.policy.placement.tallies import Floor, Tally
+
+_ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
+
+
+def headline(situation: Situation, placement: Placement, runs_on: str) -> str:
+    """
+    Where a pod can go, or the one thing that most keeps it from being placed.
+
+    Args:
+        situation: The pod and its surroundings.
+        placement: Where it can go.
+        runs_on: The node that the pod runs on already; empty if it does not.
+    """
+    nodes, passing = len(situation.topology.nodes), len(placement.passing)
+    if not passing:
+        trouble = f"cannot be placed{' anew' if runs_on else ''}: {_trouble(situation, placement)}"
+        return f"runs on {runs_on}; it {trouble}" if runs_on else trouble
+    can = f"can be placed{' anew' if runs_on else ''} on {passing} of {counted(nodes, 'node')}"
+    if placement.scores is not None and len(placement.best) < passing:
+        can += f"; spreading prefers {listed(placement.best)}"
+    if not runs_on:
+        return can
+    kept = "" if runs_on in placement.passing else f", but not on {runs_on} again"
+    return f"runs on {runs_on}; it {can}{kept}"
+
+
+def reason_of(node: str, placement: Placement) -> str:
+    """Why a node does not pass; empty if it does. Other filters are asked first."""
+    obstacle = placement.refused.get(node)
+    if obstacle is not None:
+        return written(obstacle)
+    status = placement.statuses[node]
+    if status.spread is None:
+        return ""
+    key = status.spread.topology_key
+    if status.skew is None:
+        return written(Obstacle(Reason.MISSING_KEY, key))
+    return f"{short_key(key)}: skew {status.skew} > maxSkew {status.spread.max_skew}"
+
+
+def written(obstacle: Obstacle) -> str:
+    """An obstacle, and what it is about."""
+    return f"{obstacle.reason} {obstacle.about}".rstrip()
+
+
+def why_minimum(tally: Tally) -> str:
+    """What makes the global minimum what it is."""
+    sizes, pods = tally.domains.sizes, tally.pods
+    least = tuple(value for value in sizes if pods.get(value, 0) == tally.minimum)
+    match tally.floor:
+        case Floor.NO_DOMAIN:
+            return f"no node counts for {short_key(tally.spread.topology_key)}"
+        case Floor.TOO_FEW_DOMAINS:
+            return f"minDomains {tally.spread.min_domains}, found {len(sizes)}"
+        case Floor.EMPTY_DOMAIN:
+            return f"no pod in {listed(least)}"
+        case Floor.FEWEST_PODS:
+            return f"fewest pods in {listed(least)}"
+
+
+def _trouble(situation: Situation, placement: Placement) -> str:
+    nodes = situation.topology.nodes
+    if not nodes:
+        return "there is no node"
+    if len(placement.refused) == len(nodes):
+        return f"no node takes it: {_obstacles(list(placement.refused.values()))}"
+    hard = placement.measure.hard
+    blocking = next((tally for tally in hard if not _open(tally)), None)
+    if blocking is not None:
+        return _closed(blocking)
+    for tally in hard:
+        there = [node for node in nodes if tally.spread.topology_key in node.labels]
+        inside = [node for node in there if tally.fits(node.labels[tally.spread.topology_key])]
+        refused = [
+            placement.refused[node.name] for node in inside if node.name in placement.refused
+        ]
+        if inside and len(refused) == len(inside):
+            return f"{_allows(tally)}, where no node takes it: {_obstacles(refused)}"
+    return f"{'; '.join(map(_allows, hard))}; no node meets all of that"
+
+
+def _open(tally: Tally) -> bool:
+    """Whether there is a domain that the constraint lets the pod go to."""
+    return any(map(tally.fits, tally.domains.sizes))
+
+
+def _closed(tally: Tally) -> str:
+    """Say why a constraint lets the pod go nowhere: only for want of domains can that be."""
+    name, found = short_key(tally.spread.topology_key), tuple(sorted(tally.domains.sizes))
+    if not found:
+        return f"no node counts for {name}: {_obstacles(list(tally.domains.left_out.values()))}"
+    wanted = len(found) + 1
+    ordinal = _ORDINALS.get(wanted, f"{wanted}th")
+    article = "an" if wanted == 8 else "a"  # noqa: PLR2004 - an eighth
+    return (
+        f"{name} needs {article} {ordinal} domain "
+        f"(minDomains {tally.spread.min_domains}, found {len(found)}: {listed(found, most=6)})"
+    )
+
+
+def _allows(tally: Tally) -> str:
+    fitting = tuple(sorted(filter(tally.fits, tally.domains.sizes)))
+    name = short_key(tally.spread.topology_key)
+    return f"{name} (maxSkew {tally.spread.max_skew}) allows only {listed(fitting)}"
+
+
+def _obstacles(found: list[Obstacle]) -> str:
+    """Count obstacles, the commonest first: ``3 node(s) were unschedulable``."""
+    return ", ".join(
+        f"{number} {said}" for said, number in Counter(map(written, found)).most_common()
+    )
