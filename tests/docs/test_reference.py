@@ -18,6 +18,7 @@ from webhook.config.settings import setting_table
 from webhook.limits import table
 from webhook.metrics import METRICS, Type
 from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice import exemptions
 from webhook.policy.defaults import MIRROR_ANNOTATION, SKIP_LABEL, Skip
 from webhook.policy.gates import Gate
 from webhook.policy.provenance import ANNOTATION
@@ -180,14 +181,15 @@ def test_reasons_of_what_was_turned_away() -> None:
 
 
 def test_annotations_and_labels() -> None:
-    assert column("Annotations and labels") == {ANNOTATION, SKIP_LABEL}
+    assert column("Annotations and labels") == {ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL}
     assert MIRROR_ANNOTATION in REFERENCE
 
 
 def test_names_of_our_domain_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bevenspread\.io/[\w-]+", EVERYTHING))
 
-    assert named == {ANNOTATION, SKIP_LABEL, "evenspread.io/v1alpha1"}
+    ours = {ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL, "evenspread.io/v1alpha1"}
+    assert named == ours
 
 
 def test_audit_annotations() -> None:

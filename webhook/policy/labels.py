@@ -14,7 +14,7 @@ from functools import lru_cache
 
 PREFIX_BYTES = 253  # longest DNS subdomain, RFC 1123
 NAME_BYTES = 63  # longest DNS label, RFC 1123
-KEYS = 4096  # short keys remembered: the few that a cluster uses, at most 63 characters each
+REMEMBERED = 4096  # short keys, and pairs of at most 126 characters: those that a cluster uses
 VALUE_BYTES = 63  # the same, so that a value can be a DNS label
 
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
@@ -70,7 +70,7 @@ def key_problems(key: str) -> list[str]:
 def is_pair(pair: tuple[str, str]) -> bool:
     """Whether a pair is surely valid: the usual ones are, at a glance."""
     key, value = pair
-    return is_key(key) and len(value) <= VALUE_BYTES and _name_matches(value) is not None
+    return len(key) <= NAME_BYTES and len(value) <= VALUE_BYTES and _is_pair(key, value)
 
 
 def is_key(key: str) -> bool:
@@ -78,7 +78,12 @@ def is_key(key: str) -> bool:
     return len(key) <= NAME_BYTES and _is_key(key)
 
 
-@lru_cache(KEYS)
+@lru_cache(REMEMBERED)
+def _is_pair(key: str, value: str) -> bool:
+    return not key_problems(key) and _name_matches(value) is not None
+
+
+@lru_cache(REMEMBERED)
 def _is_key(key: str) -> bool:
     return not key_problems(key)
 
