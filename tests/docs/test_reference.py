@@ -17,8 +17,8 @@ from webhook.cli.program import COMMANDS
 from webhook.config.settings import setting_table
 from webhook.limits import table
 from webhook.metrics import METRICS, Type
-from webhook.policy.advice.rows import ROWS
 from webhook.policy.advice import exemptions
+from webhook.policy.advice.rows import ROWS
 from webhook.policy.defaults import MIRROR_ANNOTATION, SKIP_LABEL, Skip
 from webhook.policy.gates import Gate
 from webhook.policy.provenance import ANNOTATION
