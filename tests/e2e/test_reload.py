@@ -1,0 +1,171 @@
+"""The configuration changes while calls come, and no call is lost."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from tests.controlplane.api import Json, Reply
+from tests.controlplane.plane import ControlPlane
+from tests.controlplane.waiting import until
+from tests.e2e.customkinds import define, definition
+from tests.e2e.objects import constraints, controlled_by, rounds, workload
+from tests.e2e.replica import CONFIG, POLL_S, Registered, Replica, by_url
+
+CHANGES = rounds(10, 100)
+CALLS_A_SECOND = 100
+SLACK_S = 3.0  # for a machine that is busy with other tests; alone it takes 20 ms
+
+OWNER = """
+ownerSelectors:
+- {group: evenspread.test, kind: Fleet, selectorPath: spec.pods.selector}
+"""
+OTHER = {"evenspread.test/reloaded": "yes"}
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane) -> str:
+    return control_plane.create_namespace(OTHER)
+
+
+@pytest.fixture
+def follower(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> Iterator[Replica]:
+    """A server of its own, called for the namespaces of this test."""
+    plane = control_plane
+    settings = {"namespace": namespace}
+    with Replica(tmp_path, plane.apiserver.kubeconfig, CONFIG, **settings) as started:
+        started.wait()
+        with Registered(plane, by_url(started, "follower", OTHER)):
+            yield started
+
+
+def skewed(skew: int) -> str:
+    return CONFIG.replace("maxSkew: 3", f"maxSkew: {skew}")
+
+
+def a_pod(namespace: str, owner: Json) -> Json:
+    pod = workload("Pod", "web", namespace, {"app": "web"})
+    pod["metadata"]["ownerReferences"] = [controlled_by(owner)]
+    return pod
+
+
+def tried(plane: ControlPlane, pod: Json) -> Reply:
+    return plane.api.request("POST", plane.api.collection_of(pod), pod, query={"dryRun": "All"})
+
+
+class Load:
+    """Dry runs of a pod, so many a second, and how each ended."""
+
+    def __init__(self, plane: ControlPlane, pod: Json) -> None:
+        self._plane = plane
+        self._pod = pod
+        self.enough = Event()
+        self.replies: list[Reply] = []
+
+    def run(self) -> None:
+        due = time.monotonic()
+        while not self.enough.is_set():
+            self.replies.append(tried(self._plane, self._pod))
+            due += 2 / CALLS_A_SECOND  # there are two of these
+            self.enough.wait(max(0.0, due - time.monotonic()))
+
+    @property
+    def failed(self) -> list[Reply]:
+        return [reply for reply in self.replies if reply.status != 201]
+
+    def has_seen(self, skew: int) -> bool:
+        return any(constraints(reply.body)[0]["maxSkew"] == skew for reply in self.replies)
+
+
+def test_changes_under_load_lose_no_call_and_are_seen_at_once(
+    control_plane: ControlPlane, follower: Replica, namespace: str
+) -> None:
+    owner = control_plane.api.create(workload("ReplicaSet", "web", namespace, {"app": "web"}))
+    pod, late = a_pod(namespace, owner), list[float]()
+    load = Load(control_plane, pod)
+    with ThreadPoolExecutor(2) as threads:
+        running = [threads.submit(load.run) for _ in range(2)]
+        try:
+            for skew in range(10, 10 + CHANGES):
+                changed = time.monotonic()
+                follower.configure(skewed(skew))
+                until(partial(load.has_seen, skew), f"a skew of {skew}")
+                late.append(time.monotonic() - changed)
+                follower.configure(f"{skewed(skew)}\nmode: sometimes\n")
+        finally:
+            load.enough.set()
+        for each in running:
+            each.result()
+
+    assert load.failed == []
+    assert follower.metric("config_reloads_total", result="success") >= CHANGES
+    assert max(late) < POLL_S + SLACK_S
+
+
+def test_a_bad_version_is_told_in_log_metric_and_event(
+    control_plane: ControlPlane, follower: Replica, namespace: str
+) -> None:
+    api = control_plane.api
+    follower.configure(f"{CONFIG}\nmode: sometimes\n")
+
+    event = until(
+        lambda: next(
+            (e for e in api.items("v1", "Event", namespace) if e["type"] == "Warning"), None
+        ),
+        "an Event",
+    )
+
+    assert event["reason"] == "ConfigurationInvalid"
+    assert event["involvedObject"]["kind"] == "Deployment"
+    assert event["involvedObject"]["name"] == "evenspread"
+    assert "config.yaml:" in event["message"]
+    assert "the old configuration stays in force" in event["message"]
+    assert follower.metric("config_valid") == 0
+    assert follower.metric("config_reloads_total", result="failure") == 1
+    (line,) = [line for line in follower.lines if line["event"] == "reload"]
+    assert (line["level"], line["result"]) == ("error", "failure")
+    assert "configuration ok: the files were changed, and are wrong" in follower.page(
+        "/readyz?verbose"
+    )
+
+    follower.configure(CONFIG)
+    until(lambda: follower.metric("config_valid") == 1, "the configuration to be valid again")
+
+
+def test_a_custom_kind_that_is_added_is_followed(
+    control_plane: ControlPlane, follower: Replica, namespace: str
+) -> None:
+    api, made = control_plane.api, definition("evenspread.test", "Fleet", "fleets")
+    define(control_plane, made)
+    fleet = api.create(
+        {
+            "apiVersion": "evenspread.test/v1alpha1",
+            "kind": "Fleet",
+            "metadata": {"name": "web", "namespace": namespace},
+            "spec": {"pods": {"selector": {"matchLabels": {"app": "web"}}}},
+        }
+    )
+    pod = a_pod(namespace, fleet)
+    load = Load(control_plane, pod)
+    with ThreadPoolExecutor(2) as threads:
+        running = [threads.submit(load.run) for _ in range(2)]
+        try:
+            until(lambda: len(load.replies) > 10, "calls")
+            before = [constraints(reply.body) for reply in load.replies]
+            follower.configure(CONFIG + OWNER)
+            until(lambda: constraints(load.replies[-1].body), "defaults")
+            follower.configure(CONFIG)
+            until(lambda: not constraints(load.replies[-1].body), "no defaults again")
+        finally:
+            load.enough.set()
+        for each in running:
+            each.result()
+    api.delete(made)
+
+    assert load.failed == []
+    assert before == [[]] * len(before)
+    assert follower.metric("cache_synced", kind="Fleet.evenspread.test") == 0

@@ -1,0 +1,23 @@
+"""``evenspread serve`` beside a real API server: what it says of itself."""
+
+from tests.e2e.replica import Replica
+
+
+def test_each_cache_is_listed_on_the_readiness_page(replica: Replica) -> None:
+    lines = replica.page("/readyz?verbose").splitlines()
+
+    names = [line.partition(" ok")[0] for line in lines]
+    assert names[:2] == ["[+]configuration", "[+]certificate"]
+    assert names[2:-2] == [
+        f"[+]cache {kind}"
+        for kind in (
+            *("Namespace", "Node", "Service", "ReplicationController", "ReplicaSet"),
+            *("StatefulSet", "Rollout.argoproj.io"),
+        )
+    ]
+    assert lines[-2:] == ["[+]server ok: serving", "ok"]
+    assert "objects, heard of " in lines[2]
+
+
+def test_the_api_server_tells_the_version_to_judge_by(replica: Replica) -> None:
+    assert replica.metric("build_info", kubernetes="1.36") == 1
