@@ -26,6 +26,7 @@ from webhook.policy.amendments import Amended, amend, with_constraints
 from webhook.policy.gates import Gate
 from webhook.policy.model import GroupKind, PodTemplate
 from webhook.policy.profiles import FieldDefaults, Mode, Policy
+from webhook.policy.versions import Version
 
 OMITTED = spread(maxSkew=0, whenUnsatisfiable="")
 NULL_SELECTOR = spread(labelSelector=None)
@@ -150,6 +151,16 @@ TOLD: dict[str, tuple[Json, Policy, list[str]]] = {
             f"spec.template.{ENTRIES}[0].{field}: dropped, "
             "since feature gate NodeInclusionPolicyInPodTopologySpread is off (TSC111)"
             for field in ("nodeAffinityPolicy", "nodeTaintsPolicy")
+        ],
+    ),
+    "a field of a later version": (
+        pod(spread(minDomains=1)),
+        policy(gates=gates(Version(1, 23))),
+        [
+            (
+                f"{ENTRIES}[0].minDomains: dropped, since Kubernetes 1.23 does not know it: "
+                "it came with 1.24, feature gate MinDomainsInPodTopologySpread (TSC111)"
+            )
         ],
     ),
     "the whole list": (

@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from tests import strategies
 from tests.build import constraint, gates
-from webhook.policy.fieldgates import Drop, drop, is_set
+from webhook.policy.fieldgates import Drop, drop, is_set, why_held_back
 from webhook.policy.gates import GATES, Gate, Gates
 from webhook.policy.model import Constraint
+from webhook.policy.versions import Version
 
 MIN_DOMAINS_OFF = gates(MinDomainsInPodTopologySpread=False)
 POLICIES_OFF = gates(NodeInclusionPolicyInPodTopologySpread=False)
@@ -118,6 +119,27 @@ SET: dict[str, tuple[str, dict[str, Any], bool]] = {
 @pytest.mark.parametrize(("field", "changes", "expected"), SET.values(), ids=SET.keys())
 def test_a_field_is_set(field: str, changes: dict[str, Any], expected: bool) -> None:
     assert is_set(constraint(**changes), field) is expected
+
+
+WHYS = {
+    "switched off": (MIN_DOMAINS_OFF, "feature gate MinDomainsInPodTopologySpread is off"),
+    "off in alpha": (
+        gates(Version(1, 24)),
+        "feature gate MinDomainsInPodTopologySpread is off",
+    ),
+    "not there yet": (
+        gates(Version(1, 23)),
+        (
+            "Kubernetes 1.23 does not know it: it came with 1.24, "
+            "feature gate MinDomainsInPodTopologySpread"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("in_force", "why"), WHYS.values(), ids=WHYS.keys())
+def test_a_field_is_held_back_since(in_force: Gates, why: str) -> None:
+    assert why_held_back(Gate.MIN_DOMAINS, in_force) == why
 
 
 ATTRIBUTES = {

@@ -85,14 +85,20 @@ def scheduler_config() -> click.Option:
     )
 
 
-def gates() -> list[click.Option]:
-    """Version and gates of the API server to judge like."""
+def gates(*, versions: bool = False) -> list[click.Option]:
+    """
+    Version and gates of the API server to judge like.
+
+    Args:
+        versions: Whether the version may be a range.
+    """
+    several = ", or all from one to another" if versions else ""
     return [
         click.Option(
             ["--kube-version"],
-            metavar="X.Y",
+            metavar="X.Y[..X.Y]" if versions else "X.Y",
             default="",
-            help="Kubernetes version to judge by; the newest known if not given.",
+            help=f"Kubernetes version to judge by{several}; the newest known if not given.",
         ),
         click.Option(
             ["--feature-gates"],

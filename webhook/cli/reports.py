@@ -6,21 +6,22 @@ programs.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from webhook.cli.catalogue import fix_of
+from webhook.cli.templates import template_in
 from webhook.documents import Document, Path, mistype
-from webhook.policy import apiserver
+from webhook.policy import apiserver, fieldgates, render
 from webhook.policy.apiserver import Request, list_path
 from webhook.policy.apiwarnings import Caution
 from webhook.policy.fieldgates import Drop
 from webhook.policy.fields import aggregate
-from webhook.policy.gates import Gates
-from webhook.policy.model import GroupKind, PodTemplate, group_of
+from webhook.policy.gates import Gates, Stage
+from webhook.policy.model import GroupKind, group_of
+from webhook.policy.render import Rendered
 from webhook.policy.rules import Finding
 from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
 from webhook.policy.workloads import TemplatePath
@@ -77,7 +78,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         message: Why it would be refused, in one sentence; empty if it would not.
         causes: The same, one by one.
         warnings: What it would be warned about.
-        dropped: What feature gates would take away.
+        dropped: What the API server would take away: feature gates that are off, or a version that
+            does not know the field.
+        stored: The constraint list that is left to be stored; empty if it would be refused.
     """
 
     source: str
@@ -92,6 +95,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     causes: tuple[Cause, ...] = ()
     warnings: tuple[Remark, ...] = ()
     dropped: tuple[Remark, ...] = ()
+    stored: tuple[Rendered, ...] = ()
 
     @property
     def denied(self) -> bool:
@@ -108,31 +112,57 @@ def report_on(
     document: Document, templates: Mapping[GroupKind, TemplatePath], gates: Gates
 ) -> Report:
     """
-    Judge one object.
+    Judge one object as one API server does.
 
     Args:
         document: The object.
         templates: Where each kind with a pod template holds it.
         gates: Of the API server to answer like.
     """
+    return reports_on(document, templates, (gates,))[0]
+
+
+def reports_on(
+    document: Document, templates: Mapping[GroupKind, TemplatePath], servers: Sequence[Gates]
+) -> list[Report]:
+    """
+    Judge one object as several API servers do.
+
+    Args:
+        document: The object; it is decoded once.
+        templates: Where each kind with a pod template holds it.
+        servers: The gates of each API server to answer like.
+
+    Returns:
+        A report for each API server.
+    """
     kind = GroupKind(group_of(document.api_version), document.kind)
     path = templates.get(kind)
     if path is None:
-        return _report(document)
+        return [_report(document)] * len(servers)
     try:
-        template = _template(document.value, path)
+        template = template_in(document.value, path)
     except msgspec.ValidationError as error:
-        return _mistyped(document, error)
-    answer = apiserver.answer(Request(kind=kind, path=path, template=template), gates)
-    place = _Places(document, path)
+        return [_mistyped(document, error)] * len(servers)
+    request = Request(kind=kind, path=path, template=template)
+    if template is None or not template.constraints:
+        return [_report(document, judged=True)] * len(servers)
+    return [_answered(document, request, gates) for gates in servers]
+
+
+def _answered(document: Document, request: Request, gates: Gates) -> Report:
+    answer = apiserver.answer(request, gates)
+    place = _Places(document, request.path)
+    refused = bool(answer.findings)
     return _report(
         document,
         judged=True,
-        code=UNPROCESSABLE if answer.findings else CREATED,
-        message=_invalid(kind, document.name, answer.findings),
-        causes=tuple(causes(document, path, answer.findings)),
+        code=UNPROCESSABLE if refused else CREATED,
+        message=_invalid(request.kind, document.name, answer.findings),
+        causes=tuple(causes(document, request.path, answer.findings)),
         warnings=tuple(_warned(caution, place) for caution in answer.warned),
         dropped=tuple(_dropped(drop, place, gates) for drop in answer.drops),
+        stored=() if refused else tuple(map(render.constraint, answer.stored)),
     )
 
 
@@ -208,28 +238,10 @@ def _warned(caution: Caution, place: _Places) -> Remark:
 
 def _dropped(drop: Drop, place: _Places, gates: Gates) -> Remark:
     field = place.at if drop.entry is None else f"{place.at}[{drop.entry}].{drop.field}"
-    source = gates.settings[drop.gate].source
-    message = f"{field}: dropped, since feature gate {drop.gate} is off ({source})"
+    why, setting = fieldgates.why_held_back(drop.gate, gates), gates.settings[drop.gate]
+    source = f" ({setting.source})" if setting.stage is not Stage.ABSENT else ""
+    message = f"{field}: dropped, since {why}{source}"
     return Remark(message, field, "TSC111", place.line(field), fix_of("TSC111"))
-
-
-def _template(value: Any, path: TemplatePath) -> PodTemplate | None:
-    """Decode the pod template in an object; what is wrong on the way to it is found, too."""
-    held: Any = msgspec.convert(value, _holder(path))
-    for _ in path:
-        held = held.inner if held is not None else None
-    template: PodTemplate | None = held
-    return template
-
-
-@cache
-def _holder(path: TemplatePath) -> Any:
-    """Make the type of an object of which only the pod template is read."""
-    holder: Any = PodTemplate | None
-    for member in reversed(path):
-        fields = [("inner", holder, None)]
-        holder = msgspec.defstruct("Holder", fields, rename={"inner": member}) | None
-    return holder
 
 
 def _invalid(kind: GroupKind, name: str, findings: list[Finding]) -> str:

@@ -14,6 +14,7 @@ from webhook.policy import apiserver, fieldgates, render
 from webhook.policy.defaults import complete_selectors, profile_of, reason_to_leave_alone
 from webhook.policy.facts import Facts
 from webhook.policy.fieldgates import Drop
+from webhook.policy.gates import Gate
 from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.patch import Operation, add, pointer, remove
 from webhook.policy.profiles import FieldDefaults, Mode, Policy
@@ -67,7 +68,7 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
     base = pointer((*path, "spec", "topologySpreadConstraints"))
     additions = tuple(_additions(kept.constraints, completed, base))
     operations = (*_removals(kept.drops, base), *additions)
-    warnings = tuple(_told(kept.drops, apiserver.list_path(path), policy.mode))
+    warnings = tuple(_told(kept.drops, apiserver.list_path(path), policy))
     if policy.mode is Mode.RECOMMEND and additions:
         named = ", ".join(addition.path for addition in additions[:NAMED_ENTRIES])
         warnings += (f"evenspread would fill in {named}",)
@@ -132,16 +133,17 @@ def _additions(before: Constraints, after: Constraints, base: str) -> Iterator[O
             yield add(f"{base}/{i}/labelSelector", render.selector(new.label_selector))
 
 
-def _told(drops: Sequence[Drop], at: str, mode: Mode) -> Iterator[str]:
-    entries: dict[tuple[str, str], list[int | None]] = {}
+def _told(drops: Sequence[Drop], at: str, policy: Policy) -> Iterator[str]:
+    entries: dict[tuple[Gate, str], list[int | None]] = {}
     for drop in drops:
         entries.setdefault((drop.gate, drop.field), []).append(drop.entry)
     for (gate, field), numbers in entries.items():
         named = ",".join(str(number) for number in numbers[:NAMED_ENTRIES])
         more = ",..." if len(numbers) > NAMED_ENTRIES else ""
         where = f"{at}[{named}{more}].{field}" if field else at
-        done = "dropped" if mode is Mode.APPLY else "would be dropped"
-        yield f"{where}: {done}, since feature gate {gate} is off (TSC111)"
+        done = "dropped" if policy.mode is Mode.APPLY else "would be dropped"
+        why = fieldgates.why_held_back(gate, policy.gates)
+        yield f"{where}: {done}, since {why} (TSC111)"
 
 
 def with_constraints(pod: PodTemplate, constraints: Constraints) -> PodTemplate:

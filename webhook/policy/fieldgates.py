@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from webhook.policy.gates import Gate, Gates
+from webhook.policy.gates import GATES, Gate, Gates, Stage
 from webhook.policy.model import Constraint
 
 _ATTRIBUTES = {
@@ -85,6 +85,20 @@ def is_set(constraint: Constraint, field: str) -> bool:
     """Whether a gated field stands in a constraint; an empty matchLabelKeys does not."""
     attribute = _ATTRIBUTES[field]
     return bool(getattr(constraint, attribute) != getattr(_UNSET, attribute))
+
+
+def why_held_back(gate: Gate, gates: Gates) -> str:
+    """
+    Why a gate's fields are not in force, as it follows "since".
+
+    Args:
+        gate: One that is off.
+        gates: The gates in force.
+    """
+    if gates.settings[gate].stage is not Stage.ABSENT:
+        return f"feature gate {gate} is off"
+    first = GATES[gate].history[0].since
+    return f"Kubernetes {gates.version} does not know it: it came with {first}, feature gate {gate}"
 
 
 def _in_use(field: str, old: Sequence[Constraint]) -> bool:

@@ -1,0 +1,167 @@
+from pathlib import Path
+
+import pytest
+
+from tests.cli import files
+from tests.cli.conftest import Run
+
+LIST = "spec.topologySpreadConstraints"
+
+EVERY_FIELD = """\
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    minDomains: 2
+    nodeTaintsPolicy: Honor
+    matchLabelKeys: [tier]
+    labelSelector: {matchLabels: {app: web}}
+"""
+
+APART = EVERY_FIELD.replace("[tier]", "[app]")
+
+
+def test_versions_side_by_side(folder: Path, run: Run) -> None:
+    (folder / "web.yaml").write_text(f"{files.POD}{APART}---\n{files.SERVICE}")
+    (folder / "old.yaml").write_text(files.POD + files.DOUBTFUL)
+
+    assert run("validate", "-f", "old.yaml", "-f", "web.yaml", "--kube-version", "1.16..1.37") == (
+        1,
+        (
+            "1.16-17  1.18-25  1.26  1.27-33  1.34-37  finding\n"
+            "old.yaml:1: Pod shop/web-1\n"
+            "drop     -        -     -        -        TSC111 topologySpreadConstraints (line 10)\n"
+            "-        warn     warn  warn     warn     TSC021 [0].labelSelector (line 11)\n"
+            "-        warn     warn  warn     warn     TSC020 [0].topologyKey (line 12)\n"
+            "-        drop     drop  -        -        TSC111 [0].minDomains (line 14)\n"
+            "web.yaml:1: Pod shop/web-1\n"
+            "drop     -        -     -        -        TSC111 topologySpreadConstraints (line 10)\n"
+            "-        -        -     -        deny     TSC008 [0][0] (line 11)\n"
+            "-        drop     drop  -        -        TSC111 [0].minDomains (line 14)\n"
+            "-        drop     -     -        -        TSC111 [0].nodeTaintsPolicy (line 15)\n"
+            "-        -        -     deny     -        TSC008 [0].matchLabelKeys[0] (line 16)\n"
+            "-        drop     drop  -        -        TSC111 [0].matchLabelKeys (line 16)\n"
+            "\n"
+            "0        0        0     1        1        objects denied\n"
+            "2        2        2     1        1        objects with warnings only\n"
+            "2 objects with a pod template, by the rules of Kubernetes 1.16..1.37: "
+            "1 denied, 1 with warnings; 1 without\n"
+        ),
+        "",
+    )
+
+
+def test_versions_for_programs(folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(files.POD + EVERY_FIELD)
+
+    (document,) = run(
+        "validate", "-f", "pod.yaml", "--kube-version", "1.23..1.27", "-o", "json"
+    ).documents
+
+    told = {
+        version: ({each["field"] for each in answer["dropped"]}, [*answer["stored"][0]])
+        for version, answer in document["versions"].items()
+    }
+    usual = ["maxSkew", "topologyKey", "whenUnsatisfiable"]
+    policy, keys, least = (
+        f"{LIST}[0].{field}" for field in ("nodeTaintsPolicy", "matchLabelKeys", "minDomains")
+    )
+    assert (document["source"], document["name"], document["judged"]) == ("pod.yaml", "web-1", True)
+    assert told == {
+        "1.23": ({policy, keys, least}, [*usual, "labelSelector"]),
+        "1.24": ({policy, keys, least}, [*usual, "labelSelector"]),
+        "1.25": ({policy, keys, least}, [*usual, "labelSelector"]),
+        "1.26": ({keys, least}, [*usual, "nodeTaintsPolicy", "labelSelector"]),
+        "1.27": (
+            set(),
+            [*usual, "minDomains", "nodeTaintsPolicy", "matchLabelKeys", "labelSelector"],
+        ),
+    }
+
+
+# constraints, arguments, exit code
+CODES = {
+    "fine at every version": (files.VALID, ("1.18..1.37",), 0),
+    "denied at one version": (APART, ("1.27..1.34",), 1),
+    "denied at no version": (EVERY_FIELD, ("1.16..1.37",), 0),
+    "dropped at one version, which counts": (
+        EVERY_FIELD, ("1.26..1.37", "--fail-on", "warn"), 1
+    ),
+    "dropped at no version": (EVERY_FIELD, ("1.27..1.37", "--fail-on", "warn"), 0),
+    "mistyped": (files.MISTYPED, ("1.27..1.37",), 1),
+    "a file is missing": (files.VALID, ("1.27..1.37", "-f", "missing.yaml"), 3),
+    "the last before the first": (files.VALID, ("1.37..1.27",), 2),
+    "no last version": (files.VALID, ("1.37..",), 2),
+    "a gate that is locked at one version": (
+        files.VALID, ("1.27..1.30", "--feature-gates", "MinDomainsInPodTopologySpread=false"), 2
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraints", "args", "code"), CODES.values(), ids=CODES.keys())
+def test_exit_code(
+    constraints: str, args: tuple[str, ...], code: int, folder: Path, run: Run
+) -> None:
+    (folder / "pod.yaml").write_text(files.POD + constraints)
+
+    assert run("validate", "-f", "pod.yaml", "--kube-version", *args).code == code
+
+
+def test_nothing_found_at_any_version(folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(files.POD + files.VALID)
+
+    assert run("validate", "-f", "pod.yaml", "--kube-version", "1.36..1.99") == (
+        0,
+        (
+            "1 object with a pod template, by the rules of Kubernetes 1.36..1.37: "
+            "0 denied, 0 with warnings\n"
+        ),
+        "Kubernetes 1.99 is newer than what is known: judged as 1.37\n",
+    )
+
+
+def test_a_wrong_type_is_refused_by_every_version(folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(files.POD + files.MISTYPED)
+
+    out = run("validate", "-f", "pod.yaml", "--kube-version", "1.24..1.36").out
+
+    assert out.splitlines()[:3] == [
+        "1.24-36  finding",
+        "pod.yaml:1: Pod shop/web-1",
+        "deny     type [0].maxSkew (line 12)",
+    ]
+
+
+SERVERS = {
+    "1.16": "drops topologySpreadConstraints, since EvenPodsSpread is off",
+    "1.18": "does not know minDomains, nodeAffinityPolicy, nodeTaintsPolicy, matchLabelKeys",
+    "1.24": (
+        "does not know nodeAffinityPolicy, nodeTaintsPolicy, matchLabelKeys; "
+        "drops minDomains, since the feature gate is off"
+    ),
+    "1.26": "drops minDomains, matchLabelKeys, since the feature gate is off",
+    "1.33": "knows every field; refuses a key in both matchLabelKeys and labelSelector",
+    "1.34": "knows every field; merges matchLabelKeys into the selector of a new pod",
+}
+
+
+@pytest.mark.parametrize(("version", "ability"), SERVERS.items())
+def test_one_version_is_told_what_it_has(
+    version: str, ability: str, folder: Path, run: Run
+) -> None:
+    (folder / "pod.yaml").write_text(files.POD + files.VALID)
+
+    lines = run("validate", "-f", "pod.yaml", "--kube-version", version).out.splitlines()
+
+    assert lines[-2] == f"Kubernetes {version} {ability}"
+
+
+def test_a_field_of_a_later_version_is_told(folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(files.POD + files.DOUBTFUL)
+
+    out = run("validate", "-f", "pod.yaml", "--kube-version", "1.23").out
+
+    assert (
+        f"{LIST}[0].minDomains: dropped, since Kubernetes 1.23 does not know it: it came with "
+        "1.24, feature gate MinDomainsInPodTopologySpread [TSC111]\n"
+    ) in out
