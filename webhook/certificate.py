@@ -29,6 +29,7 @@ from webhook.health import Condition, Conditions
 from webhook.metrics import Metrics
 
 CA_FILE = "ca.crt"
+UNTRUSTED = "the webhook configurations do not trust it yet"
 
 
 class Surroundings(NamedTuple):
@@ -113,8 +114,10 @@ def show(source: CertificateSource, settings: Settings, metrics: Metrics) -> Non
 def check(source: CertificateSource) -> Conditions:
     """Tell how a source stands."""
     status = source.status
-    waits = "" if status.ready else "the webhook configurations do not trust it yet"
-    detail = status.problem or (waits if status.leaf else "there is none yet")
+    if status.ready or status.problem:
+        detail = status.problem
+    else:
+        detail = UNTRUSTED if status.leaf else "there is none yet"
     return {"certificate": Condition(status.ready, detail)}
 
 
