@@ -63,9 +63,21 @@ run: $(SETUP)  ## start the server with the example cluster, until Ctrl-C; [PORT
 envtest: $(SETUP)  ## build the real control plane of the tests: minutes, once
 	@$(BIN)/python -m tests.controlplane.build
 
+.PHONY: tools
+tools: $(SETUP)  ## build Helm for the tests of deploy/: a minute, once
+	@$(BIN)/python -m tests.deploy.tools
+
+.PHONY: manifests
+manifests: $(SETUP)  ## write the manifests for kustomize anew from the chart
+	@$(BIN)/python -m tests.deploy.manifests
+
 .PHONY: test
 test: $(SETUP)  ## run all tests
 	@$(BIN)/pytest -q
+
+.PHONY: e2e-long
+e2e-long: $(SETUP)  ## run the tests on a real control plane in their long forms: some minutes
+	@EVENSPREAD_E2E=long $(BIN)/pytest -q tests/e2e
 
 .PHONY: check
 check: $(SETUP)  ## lint, format, types and imports; stops at the first failure
