@@ -1,0 +1,131 @@
+"""
+The chart rendered, and what is made of it: ``python -m tests.deploy.manifests`` (make manifests).
+
+The chart is where a manifest is changed. The base for kustomize and deploy/monitoring are its
+outcome, with the default values and with monitoring on; a test compares them.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+
+from tests.deploy.tools import ToolError, locate_helm
+
+Json = dict[str, Any]
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+CHART = DEPLOY / "chart"
+KUBERNETES = "1.36.0"  # that a chart is rendered for; nothing in it depends on the version
+NAMESPACE = "evenspread"
+LONGEST_S = 60.0  # of one call; a rendering takes 0.1 s
+
+MONITORING = {
+    "serviceMonitor": {"enabled": True},
+    "prometheusRule": {"enabled": True},
+    "dashboard": {"enabled": True},
+}
+
+HEADER = "# Made of deploy/chart by `make manifests`; change it there.\n"
+MADE = {DEPLOY / "kustomize" / "base": {}, DEPLOY / "monitoring": MONITORING}
+"""Folders, and the values that they are made with; monitoring.yaml goes into its own."""
+
+
+class HelmError(Exception):
+    """Helm refused; the message is what it said."""
+
+
+class Helm:
+    """The helm program, without any of its user's settings."""
+
+    def __init__(self, program: Path, kubeconfig: Path = Path(os.devnull)) -> None:
+        """Use the cluster of a kubeconfig; without one, none."""
+        self._program = program
+        self._kubeconfig = kubeconfig
+
+    @classmethod
+    def located(cls) -> Self:
+        """Use what ``make tools`` built; raises ToolError."""
+        return cls(locate_helm())
+
+    def at(self, kubeconfig: Path) -> "Helm":
+        """Give a helm that works on the cluster of a kubeconfig."""
+        return Helm(self._program, kubeconfig)
+
+    def run(self, *args: str, values: Mapping[str, Any] | None = None) -> str:
+        """Run it to its end; returns what it printed; raises HelmError."""
+        done = subprocess.run(
+            [self._program, *args, *(() if values is None else ("--values", "-"))],
+            input=None if values is None else yaml.safe_dump(dict(values)),
+            env={"PATH": os.environ["PATH"], "KUBECONFIG": str(self._kubeconfig), "HOME": "/"},
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise HelmError(done.stderr)
+        return done.stdout
+
+    def text(self, values: Mapping[str, Any], *options: str) -> str:
+        """Render the chart into a namespace, without hooks."""
+        where = ("--namespace", NAMESPACE, "--kube-version", KUBERNETES)
+        return self.run(
+            "template", "evenspread", str(CHART), *where, "--no-hooks", *options, values=values
+        )
+
+    def objects(self, values: Mapping[str, Any], *options: str) -> list[Json]:
+        """Render the chart, and read it."""
+        return read(self.text(values, *options))
+
+
+def read(text: str) -> list[Json]:
+    """The objects of a stream."""
+    return [each for each in yaml.safe_load_all(text) if each]
+
+
+def by_name(objects: Iterable[Json]) -> dict[str, Json]:
+    """Objects by ``Kind/name``, so that their order does not count."""
+    return {f"{each['kind']}/{each['metadata']['name']}": each for each in objects}
+
+
+def files(text: str) -> dict[str, str]:
+    """A rendering, cut by the templates that its parts come from."""
+    found: dict[str, str] = {}
+    for part in re.split(r"^---\n", text, flags=re.MULTILINE):
+        head, _, rest = part.partition("\n")
+        if match := re.fullmatch(r"# Source: evenspread/templates/(\S+)", head):
+            before = found.get(match[1])
+            found[match[1]] = f"{before}---\n{rest}" if before else f"{HEADER}{rest}"
+    return found
+
+
+def made(helm: Helm) -> dict[Path, str]:
+    """What the made files have to hold."""
+    return {
+        folder / name: text
+        for folder, values in MADE.items()
+        for name, text in files(helm.text(values)).items()
+        if (name == "monitoring.yaml") == (values is MONITORING)
+    }
+
+
+def main() -> int:
+    """Write them; returns the exit code."""
+    try:
+        written = made(Helm.located())
+    except (ToolError, HelmError) as error:
+        print(f"make manifests: {error}", file=sys.stderr)
+        return 1
+    for path, text in written.items():
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

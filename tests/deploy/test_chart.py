@@ -1,0 +1,160 @@
+"""What the values of the chart do, and which it refuses."""
+
+import itertools
+import json
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.manifests import CHART, KUBERNETES, Helm, HelmError, Json, by_name
+
+HOOKS = ("MutatingWebhookConfiguration/evenspread", "ValidatingWebhookConfiguration/evenspread")
+
+
+def test_it_has_nothing_to_be_warned_of(helm: Helm) -> None:
+    said = helm.run("lint", "--strict", "--kube-version", KUBERNETES, str(CHART))
+
+    assert "0 chart(s) failed" in said
+    assert "[WARNING]" not in said
+
+
+def test_every_value_has_a_comment() -> None:
+    lines = (CHART / "values.yaml").read_text().splitlines()
+    explained: dict[str, bool] = {}
+    group = ""
+    for before, line in itertools.pairwise(lines):
+        if match := re.match(r"( {2})?(\w+):", line):
+            group = group if match[1] else match[2]
+            name = f"{group}.{match[2]}" if match[1] else group
+            explained[name] = before.lstrip().startswith("#")
+
+    for name, itself in explained.items():
+        members = [each for other, each in explained.items() if other.startswith(f"{name}.")]
+        as_a_group = explained[name.partition(".")[0]]
+        assert itself or as_a_group or (members and all(members)), name
+
+
+def test_the_schema_knows_each_value_and_no_other() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+
+    assert schema["properties"].keys() - {"global"} == values.keys()
+    for name, inner in schema["properties"].items():
+        if "properties" in inner:
+            assert inner["properties"].keys() == values[name].keys(), name
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "a value that does not exist": ({"replicaCount": 3}, "replicaCount"),
+    "a member that does not exist": ({"image": {"name": "x"}}, "name"),
+    "another failure policy": ({"failurePolicy": {"validating": "fail"}}, "validating"),
+    "a port that needs a right": ({"ports": {"admission": 443}}, "1,024"),
+    "files without a Secret": ({"certificate": {"mode": "files"}}, "secretName"),
+    "a kind without its resource": (
+        {"podTemplates": [{"group": "example.com", "kind": "Fleet", "path": "spec"}]},
+        "resource",
+    ),
+    "a quota for no class": ({"criticalQuota": True, "priorityClassName": ""}, "criticalQuota"),
+}
+
+
+@pytest.mark.parametrize(("values", "said"), REFUSED.values(), ids=REFUSED)
+def test_a_mistake_is_refused(helm: Helm, values: dict[str, Any], said: str) -> None:
+    with pytest.raises(HelmError, match=said):
+        helm.text(values)
+
+
+def hooks(helm: Helm, values: dict[str, Any]) -> list[Json]:
+    objects = by_name(helm.objects(values))
+    return [webhook for name in HOOKS for webhook in objects[name]["webhooks"]]
+
+
+def test_one_value_exempts_namespaces_in_both_places(helm: Helm) -> None:
+    values = {"exemptNamespaces": ["istio-system"]}
+
+    config = yaml.safe_load(
+        by_name(helm.objects(values))["ConfigMap/evenspread"]["data"]["config.yaml"]
+    )
+    assert config["exempt"]["namespaces"] == ["kube-system", "istio-system"]
+    for webhook in hooks(helm, values):
+        (expression,) = webhook["namespaceSelector"]["matchExpressions"]
+        assert expression == {
+            "key": "kubernetes.io/metadata.name",
+            "operator": "NotIn",
+            "values": ["kube-system", "istio-system", "evenspread"],
+        }
+
+
+def test_opting_in_is_by_a_label_of_the_namespace(helm: Helm) -> None:
+    for webhook in hooks(helm, {"scope": "optIn"}):
+        asked = webhook["namespaceSelector"]["matchExpressions"][1]
+        assert asked == {"key": "evenspread.io/enabled", "operator": "In", "values": ["true"]}
+
+
+def test_objects_can_be_labelled_past_the_webhooks_only_if_asked_for(helm: Helm) -> None:
+    assert all("objectSelector" not in webhook for webhook in hooks(helm, {}))
+    for webhook in hooks(helm, {"skipInSelector": True}):
+        (expression,) = webhook["objectSelector"]["matchExpressions"]
+        assert expression == {"key": "evenspread.io/skip", "operator": "NotIn", "values": ["true"]}
+
+
+def test_custom_kinds_reach_configuration_webhooks_and_role(helm: Helm) -> None:
+    kind = {"group": "example.com", "kind": "Fleet", "resource": "fleets"}
+    values = {
+        "podTemplates": [{**kind, "path": "spec.template"}],
+        "ownerSelectors": [{**kind, "selectorPath": "spec.selector"}],
+    }
+
+    objects = by_name(helm.objects(values))
+    config = yaml.safe_load(objects["ConfigMap/evenspread"]["data"]["config.yaml"])
+    assert config["podTemplates"] == [
+        {"group": "example.com", "kind": "Fleet", "path": "spec.template"}
+    ]
+    assert config["ownerSelectors"] == [
+        {"group": "example.com", "kind": "Fleet", "selectorPath": "spec.selector"}
+    ]
+    for webhook in hooks(helm, values):
+        assert webhook["rules"][-1]["resources"] == ["fleets"]
+    assert {
+        "apiGroups": ["example.com"],
+        "resources": ["fleets"],
+        "verbs": ["get", "list", "watch"],
+    } in objects["ClusterRole/evenspread"]["rules"]
+
+
+def test_a_certificate_of_somebody_else_needs_no_right_to_secrets(helm: Helm) -> None:
+    objects = by_name(helm.objects({"certificate": {"mode": "files", "secretName": "serving"}}))
+
+    assert "Secret/evenspread-ca" not in objects
+    assert all("secrets" not in rule["resources"] for rule in objects["Role/evenspread"]["rules"])
+    assert all("patch" not in rule["verbs"] for rule in objects["ClusterRole/evenspread"]["rules"])
+    pod = objects["Deployment/evenspread"]["spec"]["template"]["spec"]
+    assert {"name": "certificate", "secret": {"secretName": "serving"}} in pod["volumes"]
+    assert "--tls=files" in pod["containers"][0]["args"]
+
+
+IMAGES: dict[str, tuple[dict[str, str], str]] = {
+    "the version of the chart": ({}, "evenspread:0.1.0"),
+    "a tag": ({"repository": "example.com/evenspread", "tag": "x"}, "example.com/evenspread:x"),
+    "a digest before a tag": (
+        {"tag": "x", "digest": f"sha256:{'a' * 64}"},
+        f"evenspread@sha256:{'a' * 64}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("image", "reference"), IMAGES.values(), ids=IMAGES)
+def test_the_image_is(helm: Helm, image: dict[str, str], reference: str) -> None:
+    pod = by_name(helm.objects({"image": image}))["Deployment/evenspread"]["spec"]["template"]
+
+    assert pod["spec"]["containers"][0]["image"] == reference
+
+
+def test_another_name_is_the_name_of_all(helm: Helm) -> None:
+    text = helm.text({"name": "spreader"})
+
+    named = {each["metadata"]["name"] for each in yaml.safe_load_all(text) if each}
+    assert named == {"spreader", "spreader-ca"}
+    assert "--name=spreader" in text

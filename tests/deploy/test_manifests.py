@@ -1,0 +1,126 @@
+"""Chart and kustomize make the same objects, and every Kubernetes version takes them."""
+
+from typing import Any
+
+import kubernetes_validate  # type: ignore[import-untyped]  # has no types
+import pytest
+
+from tests.deploy.conftest import Kustomize
+from tests.deploy.manifests import MONITORING, Helm, Json, by_name, made
+
+OVERLAYS: dict[str, dict[str, Any]] = {
+    "kustomize/overlays/dry-run": {"config": {"mode": "recommend"}},
+    "kustomize/overlays/enforce": {"failurePolicy": {"validating": "Fail"}},
+}
+
+RELEASES = [f"1.{minor}" for minor in range(28, 38)]
+
+EVERYTHING: dict[str, Any] = {
+    "image": {
+        "digest": f"sha256:{'0' * 64}",
+        "pullPolicy": "Always",
+        "pullSecrets": [{"name": "registry"}],
+    },
+    "exemptNamespaces": ["gatekeeper-system"],
+    "podTemplates": [
+        {"group": "example.com", "kind": "Fleet", "resource": "fleets", "path": "spec.template"}
+    ],
+    "ownerSelectors": [
+        {
+            "group": "example.com",
+            "kind": "Fleet",
+            "resource": "fleets",
+            "selectorPath": "spec.selector",
+        }
+    ],
+    "scope": "optIn",
+    "skipInSelector": True,
+    "failurePolicy": {"mutating": "Fail", "validating": "Fail"},
+    "webhookAnnotations": {"cert-manager.io/inject-ca-from": "evenspread/serving"},
+    "certificate": {"mode": "files", "secretName": "serving"},
+    "ports": {"admission": 9443, "health": 9090},
+    "hostNetwork": True,
+    "criticalQuota": True,
+    "nodeSelector": {"pool": "system"},
+    "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],
+    "affinity": {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
+            ]
+        }
+    },
+    "podAnnotations": {"example.com/team": "platform"},
+    "podLabels": {"example.com/team": "platform"},
+    "podSecurityContext": {"runAsUser": None, "runAsGroup": None},
+    "extraArgs": ["--log-level=debug"],
+    "extraEnv": [{"name": "EVENSPREAD_LOG_FORMAT", "value": "console"}],
+    "extraVolumes": [{"name": "spare", "emptyDir": {}}],
+    "extraVolumeMounts": [{"name": "spare", "mountPath": "/spare"}],
+    "serviceAccount": {"annotations": {"example.com/role": "reader"}},
+    "networkPolicy": {
+        "admissionFrom": [{"ipBlock": {"cidr": "10.0.0.0/28"}}],
+        "healthFrom": [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}],
+        "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/28"}}], "ports": [{"port": 6443}]}],
+    },
+    **MONITORING,
+}
+"""A value other than the default for nearly everything that can be set."""
+
+MATRIX: dict[str, dict[str, Any]] = {
+    "as it comes": {},
+    "everything at once": EVERYTHING,
+    "no priority, no policy, no spread": {
+        "priorityClassName": "",
+        "networkPolicy": {"enabled": False},
+        "topologySpreadConstraints": [],
+        "podDisruptionBudget": {"maxUnavailable": "50%"},
+    },
+    "profiles of its own": {
+        "schedulerConfiguration": "",
+        "config": {"profiles": [{"name": "none", "defaultConstraints": []}]},
+    },
+}
+
+
+def test_the_made_files_are_what_the_chart_makes(helm: Helm) -> None:
+    stale = [str(path) for path, text in made(helm).items() if path.read_text() != text]
+
+    assert stale == [], "run `make manifests`"
+
+
+def test_the_base_is_the_chart_with_its_defaults(helm: Helm, kustomize: Kustomize) -> None:
+    assert by_name(kustomize("kustomize/base")) == by_name(helm.objects({}))
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_an_overlay_is_the_chart_with_one_value_and_a_namespace(
+    helm: Helm, kustomize: Kustomize, overlay: str
+) -> None:
+    found = by_name(kustomize(overlay))
+
+    namespace = found.pop("Namespace/evenspread")
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    assert found == by_name(helm.objects(OVERLAYS[overlay]))
+
+
+def test_monitoring_is_the_chart_with_monitoring(helm: Helm, kustomize: Kustomize) -> None:
+    chart = by_name(helm.objects(MONITORING))
+
+    assert by_name(kustomize("monitoring")) == {
+        name: chart[name] for name in chart.keys() - by_name(helm.objects({})).keys()
+    }
+
+
+@pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX)
+def test_every_release_knows_every_field(helm: Helm, values: dict[str, Any]) -> None:
+    objects = [each for each in helm.objects(values) if known(each)]
+
+    for release in RELEASES:
+        for each in objects:
+            kubernetes_validate.validate(each, release, strict=True)
+
+
+def known(each: Json) -> bool:
+    """Whether Kubernetes itself has that kind."""
+    return not each["apiVersion"].startswith("monitoring.coreos.com/")
