@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webhook.policy import labels
-from webhook.policy.labels import is_pair, key_problems, value_problems
+from webhook.policy.labels import is_key, is_pair, key_problems, value_problems
 
 NAME = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
@@ -139,6 +139,18 @@ def test_a_value_is_wrong_where_upstream_s_expression_fails(value: str) -> None:
 def test_a_pair_that_is_surely_valid_has_no_problem(key: str, value: str) -> None:
     if is_pair((key, value)):
         assert key_problems(key) == value_problems(value) == []
+
+
+@given(near | st.text())
+@example("a" * 64)
+def test_a_key_that_is_surely_valid_has_no_problem(key: str) -> None:
+    if is_key(key):
+        assert key_problems(key) == []
+
+
+@pytest.mark.parametrize("key", ["app", "example.com/app"])
+def test_the_usual_key_is_surely_valid(key: str) -> None:
+    assert is_key(key)
 
 
 @pytest.mark.parametrize("key", ["app", "example.com/app"])
