@@ -79,3 +79,18 @@ spec:
       topologySpreadConstraints:
       - {maxSkew: -1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}
 """
+
+NODE = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: us-1a}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: web}]}
+"""

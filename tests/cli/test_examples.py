@@ -51,6 +51,7 @@ def named(folder: Path) -> Path:
     (folder / "pod.yaml").write_text(files.POD)
     (folder / "manifests/pod.yaml").write_text(files.POD + files.VALID)
     (folder / "cluster/service.yaml").write_text(files.SERVICE)
+    (folder / "cluster/node.yaml").write_text(files.NODE)
     (folder / "config.yaml").write_text(files.CONFIG)
     (folder / "kube-scheduler.yaml").write_text(files.SCHEDULER)
     (folder / "review.json").write_text(

@@ -42,6 +42,11 @@ COMMANDS = {
         "Check manifests by the API rules, in kube-apiserver's words.",
         "evenspread validate -f manifests/",
     ),
+    "explain": CommandRow(
+        "webhook.cli.explain",
+        "Show why a pod can or cannot be placed, and what would let it.",
+        "evenspread explain -f pod.yaml --cluster cluster/",
+    ),
     "config": CommandRow(
         "webhook.cli.config",
         "Check configuration, and show what is in force.",

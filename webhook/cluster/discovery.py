@@ -51,13 +51,23 @@ async def locate(source: Source, resource: Resource) -> Place | None:
     """
     if resource.custom is None:
         return resource.place
+    return await locate_custom(source, resource.custom)
+
+
+async def locate_custom(source: Source, custom: GroupKind) -> Place | None:
+    """
+    Find where the objects of a custom kind are, as ``locate`` does.
+
+    Raises:
+        ApiError: It cannot be told.
+    """
     try:
-        return await _locate_custom(source, resource.custom)
+        return await _search(source, custom)
     except msgspec.MsgspecError:
         raise ApiError(source.name, "answered with no list of kinds", Reason.GARBAGE) from None
 
 
-async def _locate_custom(source: Source, custom: GroupKind) -> Place | None:
+async def _search(source: Source, custom: GroupKind) -> Place | None:
     for group in _decode_groups(await source.read("/apis")).groups:
         if group.name == custom.group:
             root = f"/apis/{group.preferred_version.group_version}"

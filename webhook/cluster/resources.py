@@ -42,10 +42,15 @@ class Place(NamedTuple):
         """The path of all objects."""
         return f"{self.root}/{self.plural}"
 
+    def within(self, namespace: str) -> "Place":
+        """The same kind in one namespace; an empty one stands for all."""
+        if not namespace:
+            return self
+        return self._replace(root=f"{self.root}/namespaces/{quote(namespace, safe='')}")
+
     def item(self, namespace: str, name: str) -> str:
         """The path of one object; a kind that is in no namespace has an empty one."""
-        inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
-        return f"{self.root}{inside}/{self.plural}/{quote(name, safe='')}"
+        return f"{self.within(namespace).collection}/{quote(name, safe='')}"
 
 
 class Resource(NamedTuple):

@@ -19,7 +19,7 @@ from webhook.policy.explain.edits import (
 from webhook.policy.explain.situation import Situation
 from webhook.policy.model import Node, Taint
 from webhook.policy.placement.place import Placement
-from webhook.policy.placement.taints import EXCLUDING, Toleration, tolerates
+from webhook.policy.placement.taints import EXCLUDING, UNSCHEDULABLE, Toleration, tolerates
 from webhook.policy.placement.tallies import Floor, Tally
 from webhook.policy.placement.topology import carries
 
@@ -76,9 +76,13 @@ def soften(_: Situation, placement: Placement) -> Iterator[Edits]:
 
 
 def tolerate(situation: Situation, _: Placement) -> Iterator[Edits]:
-    """Tolerate the taints of a node, of those with few taints first; then all there are."""
+    """
+    Tolerate the taints of a node, of those with few taints first; then all there are.
+
+    Whoever cordons a node does not want it tolerated: that is for ``uncordon``.
+    """
     ways = {untolerated_taints(node, situation): None for node in situation.topology.nodes}
-    ordered = sorted((way for way in ways if way), key=len)
+    ordered = sorted((way for way in ways if way and UNSCHEDULABLE not in way), key=len)
     yield from (tuple(map(Tolerate, way)) for way in ordered)
     yield tuple(map(Tolerate, dict.fromkeys(taint for way in ordered for taint in way)))
 
