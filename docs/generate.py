@@ -15,11 +15,12 @@ import click
 import msgspec
 import yaml
 
-from webhook import limits, metrics
+from webhook import limits
 from webhook.cli.catalogue import CATALOGUE
 from webhook.cli.diffs import REASONS
 from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
 from webhook.config.settings import setting_table
+from webhook.measures import METRICS
 from webhook.policy import apiwarnings, rules
 from webhook.policy.actions import DEFAULT_ACTIONS
 from webhook.policy.advice.rows import ROWS
@@ -77,7 +78,7 @@ def measures() -> str:
     """Every metric."""
     rows = (
         (code(row.name), row.type, ", ".join(map(code, row.labels)), row.help)
-        for row in metrics.METRICS
+        for row in METRICS
     )
     return table(("metric", "type", "labels", "what it says"), rows)
 

@@ -11,7 +11,7 @@ import yaml
 
 from tests.deploy.manifests import CHART, MONITORING, Helm, Json, by_name
 from tests.deploy.tools import ToolError, locate_promtool
-from webhook.metrics import METRICS, Type
+from webhook.measures import METRICS, Type
 
 RULES = CHART / "monitoring" / "rules.yaml"
 DASHBOARD = CHART / "monitoring" / "dashboard.json"

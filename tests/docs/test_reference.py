@@ -16,7 +16,7 @@ from webhook.cli.exits import DEBUG_VARIABLE, ExitCode
 from webhook.cli.program import COMMANDS
 from webhook.config.settings import setting_table
 from webhook.limits import table
-from webhook.metrics import METRICS, Type
+from webhook.measures import METRICS, Type
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.rows import ROWS
 from webhook.policy.defaults import MIRROR_ANNOTATION, SKIP_LABEL, Skip

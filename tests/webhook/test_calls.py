@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 
 from webhook.calls import Calls
-from webhook.metrics import BUCKETS, DURATION, REQUESTS
+from webhook.measures import BUCKETS, DURATION, REQUESTS
 
 CALLS = st.tuples(
     st.sampled_from(["mutate", "validate"]),

@@ -7,7 +7,8 @@ import pytest
 
 from tests import build
 from tests.webhook.serving import POLICY, broken_review, review
-from webhook.metrics import METRICS, Metric, Metrics, Type
+from webhook.measures import METRICS, Metric, Type
+from webhook.metrics import Metrics
 from webhook.policy.facts import NoFacts, Service
 from webhook.policy.gates import Gate, resolve
 from webhook.policy.model import GroupKind
