@@ -62,7 +62,13 @@ class Helm:
         done = subprocess.run(
             [self._program, *args, *(() if values is None else ("--values", "-"))],
             input=None if values is None else yaml.safe_dump(dict(values)),
-            env={"PATH": os.environ["PATH"], "KUBECONFIG": str(self._kubeconfig), "HOME": "/"},
+            env={
+                "PATH": os.environ["PATH"],
+                "KUBECONFIG": str(self._kubeconfig),
+                "HOME": str(
+                    self._kubeconfig.parent
+                ),  # it caches what it learns about servers there
+            },
             capture_output=True,
             text=True,
             timeout=LONGEST_S,
