@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from webhook.errors import ConfigError
+from webhook.policy.advice.rows import ROWS
 from webhook.policy.apiwarnings import WARNINGS
 from webhook.policy.rules import MOST_CONSTRAINTS, RULES
 
@@ -44,7 +45,10 @@ _OF_WARNINGS = {
 }
 
 CATALOGUE = dict(sorted({**_OF_RULES, **_OF_WARNINGS, **OURS}.items()))
-"""By id, in order."""
+"""By id, in order: the rules of the API, and what else ``validate`` tells of."""
+
+_OF_ADVICE = {row.id: Entry(row.title, row.why, row.fix) for row in ROWS}
+_EXPLAINED = {**_OF_ADVICE, **CATALOGUE}
 
 
 def fix_of(rule: str) -> str:
@@ -66,7 +70,8 @@ def explain(ids: str) -> str:
 
 
 def _explained(rule: str) -> str:
-    if rule not in CATALOGUE:
-        raise ConfigError(f"{rule!r} is no rule: choose among {', '.join(CATALOGUE)}", "--explain")
-    entry = CATALOGUE[rule]
+    if rule not in _EXPLAINED:
+        known = ", ".join(sorted(_EXPLAINED))
+        raise ConfigError(f"{rule!r} is no rule: choose among {known}", "--explain")
+    entry = _EXPLAINED[rule]
     return f"{rule}: {entry.title}\n  otherwise: {entry.effect}\n  instead:   {entry.fix}"

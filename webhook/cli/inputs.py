@@ -12,6 +12,7 @@ class Inputs:
     Files, folders and the standard input, read once.
 
     Attributes:
+        paths: What is read.
         problems: What could not be read.
         skipped: Files without manifests.
     """
@@ -27,7 +28,7 @@ class Inputs:
             strict: Whether files without manifests are problems.
             unpack: Takes the objects out of a document that holds several.
         """
-        self._paths = tuple(paths)
+        self.paths = tuple(paths)
         self._strict = strict
         self._unpack = unpack
         self.problems: list[SourceError] = []
@@ -35,7 +36,7 @@ class Inputs:
 
     def objects(self) -> Iterator[Document]:
         """Read the objects one after the other, and keep what else there is."""
-        for item in read_documents(self._paths, strict=self._strict, unpack=self._unpack):
+        for item in read_documents(self.paths, strict=self._strict, unpack=self._unpack):
             match item:
                 case Document():
                     yield item

@@ -47,6 +47,11 @@ COMMANDS = {
         "Show why a pod can or cannot be placed, and what would let it.",
         "evenspread explain -f pod.yaml --cluster cluster/",
     ),
+    "audit": CommandRow(
+        "webhook.cli.audit",
+        "Find what is wrong with the workloads of a cluster or of manifests.",
+        "evenspread audit -f manifests/ --config config.yaml",
+    ),
     "config": CommandRow(
         "webhook.cli.config",
         "Check configuration, and show what is in force.",

@@ -1,0 +1,28 @@
+"""One document of JSON that holds everything; ``schema`` says what is in it."""
+
+from typing import Any
+
+import msgspec
+
+from webhook.audit.report import Report, Weight
+
+
+def render(report: Report, _threshold: Weight | None) -> str:
+    """Write the document, indented."""
+    return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
+
+
+def read(text: bytes) -> Report:
+    """
+    Read a document that ``render`` wrote.
+
+    Raises:
+        msgspec.DecodeError: It is none.
+    """
+    return msgspec.json.decode(text, type=Report)
+
+
+def schema() -> dict[str, Any]:
+    """Describe the document, by JSON Schema 2020-12."""
+    described: dict[str, Any] = msgspec.json.schema(Report)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}

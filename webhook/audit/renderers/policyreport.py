@@ -1,0 +1,129 @@
+"""
+PolicyReports, one object a namespace, as dashboards of policies read them.
+
+They are stored in a cluster, so each is bounded: the hardest findings are told, all are counted.
+
+Source: kubernetes-sigs wg-policy-prototypes policy-report v1alpha2; openreports reports-api.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
+
+import yaml
+
+from webhook.audit.report import RANKS, Finding, Report, Weight, WorkloadReport
+from webhook.audit.rulebook import RULEBOOK
+
+Json: TypeAlias = dict[str, Any]
+Told: TypeAlias = tuple[WorkloadReport, Finding]
+
+NAME = "evenspread"  # of each object, and its source
+
+MOST_RESULTS = 500  # of one object, 1 KB each; etcd takes objects of 1.5 MiB
+MOST_CHARACTERS = 1024  # of one message or property; usual ones have 300
+
+RESULTS: Mapping[Weight, tuple[str, str]] = MappingProxyType(
+    {Weight.DENY: ("fail", "high"), Weight.WARN: ("warn", "medium"), Weight.AUDIT: ("warn", "low")}
+)
+"""Weight -> ``result`` and ``severity``."""
+
+
+class Dialect(NamedTuple):
+    """One of the two APIs; they differ in little more than their names."""
+
+    api_version: str
+    kind: str
+    has_source: bool
+
+
+WG_POLICY = Dialect("wgpolicyk8s.io/v1alpha2", "PolicyReport", has_source=False)
+OPEN_REPORTS = Dialect("openreports.io/v1alpha1", "Report", has_source=True)
+
+
+def render(report: Report, _threshold: Weight | None) -> str:
+    """Write objects of wgpolicyk8s.io/v1alpha2, as documents of YAML."""
+    return as_yaml(report, WG_POLICY)
+
+
+def as_yaml(report: Report, dialect: Dialect) -> str:
+    """Write the objects of one API."""
+    text: str = yaml.dump_all(
+        list(objects(report, dialect)),
+        Dumper=yaml.CSafeDumper,
+        sort_keys=False,
+        allow_unicode=True,
+        explicit_start=True,
+        width=120,
+    )
+    return text
+
+
+def objects(report: Report, dialect: Dialect) -> Iterator[Json]:
+    """Give an object for each namespace that has workloads, in the order of names."""
+    for namespace, each in groupby(report.workloads, lambda workload: workload.namespace):
+        yield _object(namespace, list(each), dialect)
+
+
+def _object(namespace: str, workloads: Sequence[WorkloadReport], dialect: Dialect) -> Json:
+    told: list[Told] = [(each, finding) for each in workloads for finding in each.findings]
+    skipped: list[Told] = [(each, finding) for each in workloads for finding in each.exempted]
+    told.sort(key=lambda pair: RANKS[pair[1].weight])  # stable: else by kind and name
+    results = [_result(*pair) for pair in (*told, *skipped)[:MOST_RESULTS]]
+    labels = {"app.kubernetes.io/managed-by": NAME}
+    metadata: Json = {"name": NAME, "namespace": namespace, "labels": labels}
+    left_out = len(told) + len(skipped) - len(results)
+    if left_out:
+        metadata["annotations"] = {"evenspread.io/results-left-out": str(left_out)}
+    source = {"source": NAME} if dialect.has_source else {}
+    return {
+        "apiVersion": dialect.api_version,
+        "kind": dialect.kind,
+        "metadata": metadata,
+        **source,
+        "scope": {"apiVersion": "v1", "kind": "Namespace", "name": namespace},
+        "summary": _summary(workloads, told, skipped),
+        "results": results,
+    }
+
+
+def _summary(
+    workloads: Sequence[WorkloadReport], told: Sequence[Told], skipped: Sequence[Told]
+) -> Json:
+    outcomes = [RESULTS[finding.weight][0] for _, finding in told]
+    return {
+        "pass": sum(not each.findings and not each.exempted for each in workloads),
+        "fail": outcomes.count("fail"),
+        "warn": outcomes.count("warn"),
+        "error": 0,
+        "skip": len(skipped),
+    }
+
+
+def _result(workload: WorkloadReport, finding: Finding) -> Json:
+    result, severity = RESULTS[finding.weight]
+    reason = {"reason": _clip(finding.reason)} if finding.reason else {}
+    return {
+        "source": NAME,
+        "policy": NAME,
+        "rule": finding.rule,
+        "category": RULEBOOK[finding.rule].category,
+        "severity": severity,
+        "result": "skip" if finding.reason else result,
+        "scored": finding.weight is Weight.DENY,
+        "resources": [
+            {
+                "apiVersion": workload.api_version,
+                "kind": workload.kind,
+                "namespace": workload.namespace,
+                "name": workload.name,
+            }
+        ],
+        "message": _clip(f"{finding.field}: {finding.problem}"),
+        "properties": {"instead": _clip(finding.instead), "readOn": finding.read_on, **reason},
+    }
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 3]}..."

@@ -1,0 +1,92 @@
+"""
+SARIF 2.1.0, for code scanning: findings at file and line, exempted ones as suppressed.
+
+Source: OASIS SARIF 2.1.0; section numbers are its own.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+from urllib.parse import quote
+
+import msgspec
+
+from webhook import __version__
+from webhook.audit.report import Finding, Report, Weight, WorkloadReport
+from webhook.audit.rulebook import RULEBOOK
+
+Json: TypeAlias = dict[str, Any]
+
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+LEVELS: Mapping[Weight, str] = MappingProxyType(
+    {Weight.DENY: "error", Weight.WARN: "warning", Weight.AUDIT: "note"}
+)
+"""Weight -> ``level`` of 3.27.10."""
+
+_INDEXES = {rule: index for index, rule in enumerate(RULEBOOK)}
+
+
+def render(report: Report, _threshold: Weight | None) -> str:
+    """Write one run, with every rule there is and every finding."""
+    run = {
+        "tool": {"driver": _driver()},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(workload, finding) for workload, finding in report.findings()],
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
+
+
+def _driver() -> Json:
+    return {
+        "name": "evenspread",
+        "semanticVersion": __version__,
+        "rules": [
+            {
+                "id": rule,
+                "shortDescription": {"text": entry.title},
+                "fullDescription": {"text": entry.why},
+                "help": {"text": f"Instead: {entry.fix}."},
+                "properties": {"tags": [entry.category]},
+            }
+            for rule, entry in RULEBOOK.items()
+        ],
+    }
+
+
+def _result(workload: WorkloadReport, finding: Finding) -> Json:
+    result: Json = {
+        "ruleId": finding.rule,
+        "ruleIndex": _INDEXES[finding.rule],
+        "level": LEVELS[finding.weight],
+        "message": {
+            "text": f"{workload.title}: {finding.field}: {finding.problem}. "
+            f"Instead: {finding.instead}"
+        },
+        "locations": [_location(workload, finding)],
+        "partialFingerprints": {"evenspread/v1": finding.fingerprint},
+    }
+    if finding.reason:
+        result["suppressions"] = [{"kind": "inSource", "justification": finding.reason}]
+    return result
+
+
+def _location(workload: WorkloadReport, finding: Finding) -> Json:
+    location: Json = {
+        "logicalLocations": [
+            {
+                "name": workload.name,
+                "fullyQualifiedName": f"{workload.namespace}/{workload.kind}/{workload.name}",
+                "kind": "resource",
+            }
+        ]
+    }
+    if workload.source:
+        location["physicalLocation"] = {
+            "artifactLocation": {"uri": quote(workload.source)},
+            "region": {"startLine": max(finding.line, 1)},
+        }
+    return location

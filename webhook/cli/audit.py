@@ -1,0 +1,279 @@
+"""``evenspread audit``: what is wrong with the workloads of a cluster, of files, of a snapshot."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+from rich.console import Console
+from rich.progress import Progress, TaskID
+
+from webhook.audit import baseline
+from webhook.audit.gathering import Gathering
+from webhook.audit.inventory import Audited, Inventory
+from webhook.audit.renderers import FORMATS, render
+from webhook.audit.renderers.table import Meaning, lines
+from webhook.audit.report import Report, Weight
+from webhook.audit.rulebook import RULEBOOK
+from webhook.audit.scan import Question, scan
+from webhook.audit.snapshot import Snapshot, load, save
+from webhook.cli import options
+from webhook.cli.asked import asked_policy
+from webhook.cli.command import Command
+from webhook.cli.exits import ExitCode, outcome
+from webhook.cli.inputs import Inputs
+from webhook.cli.terminal import Style, Terminal
+from webhook.config import Configuration
+from webhook.errors import ConfigError, SourceError
+
+NEVER = "never"
+TABLE = "table"
+
+_STYLES = {
+    Meaning.PLAIN: Style.PLAIN,
+    Meaning.PLACE: Style.PLACE,
+    Meaning.BAD: Style.BAD,
+    Meaning.DOUBTFUL: Style.DOUBTFUL,
+    Meaning.GOOD: Style.GOOD,
+    Meaning.HINT: Style.HINT,
+}
+
+
+class Output(NamedTuple):
+    """One of the things to write; without a file it goes to the standard output."""
+
+    format: str
+    file: str
+
+
+class Reach(NamedTuple):
+    """Which API server to ask, and about what; empty texts were not given."""
+
+    kubeconfig: str
+    context: str
+    namespace: str
+
+
+def audit(
+    *,
+    filename: tuple[str, ...],
+    strict: bool,
+    cluster: str,
+    snapshot: str,
+    save_snapshot: str,
+    kubeconfig: str,
+    context: str,
+    namespace: str,
+    all_namespaces: bool,
+    output: tuple[Output, ...],
+    fail_on: str,
+    rules: frozenset[str],
+    since_baseline: str,
+    **asked: Any,
+) -> ExitCode:
+    """Audit what is asked for, and write every output."""
+    if namespace and all_namespaces:
+        raise ConfigError("say -n or -A, not both", "-A")
+    judged = asked_policy(**asked)
+    configuration = judged.configuration
+    known = baseline.load(since_baseline) if since_baseline else None
+    inputs = Inputs(filename, strict=strict)
+    reach = Reach(kubeconfig, context, namespace)
+    gathered = _gather(inputs, cluster, snapshot, configuration, reach)
+    if save_snapshot:
+        save(gathered, save_snapshot)
+    question = Question(
+        policy=judged.policy,
+        actions=configuration.actions,
+        not_exemptible=configuration.not_exemptible,
+        rules=rules,
+        namespaces=frozenset(filter(None, [namespace])),
+    )
+    report = _scan(gathered, question, configuration)
+    if known is not None:
+        report = baseline.without_known(report, known)
+    threshold = None if fail_on == NEVER else Weight(fail_on)
+    for each in output:
+        _write(report, each, threshold)
+    inputs.tell()
+    return outcome(findings=report.exceeds(threshold), unfinished=bool(inputs.problems))
+
+
+def _gather(
+    inputs: Inputs, cluster: str, snapshot: str, configuration: Configuration, reach: Reach
+) -> Snapshot:
+    if snapshot:
+        if inputs.paths or cluster:
+            raise ConfigError(
+                "holds files and cluster: give it without -f and --cluster", "--snapshot"
+            )
+        return load(snapshot)
+    if not inputs.paths:
+        if cluster:
+            raise ConfigError("is for -f: say which manifests to audit", "--cluster")
+        return _list(inputs, configuration, reach)
+    gathering = Gathering(configuration.pod_templates, configuration.owner_selectors)
+    surroundings = Inputs([cluster] if cluster else [])
+    for document in surroundings.objects():
+        gathering.add(document, asked=False)
+    for document in inputs.objects():
+        gathering.add(document)
+    inputs.problems += surroundings.problems + gathering.problems
+    inputs.skipped += surroundings.skipped
+    return gathering.snapshot
+
+
+def _list(inputs: Inputs, configuration: Configuration, reach: Reach) -> Snapshot:
+    """Ask an API server; importing what that takes is slow, so nobody else does."""
+    from webhook.audit.listing import Listing  # noqa: PLC0415
+    from webhook.cluster.api import Access, Api  # noqa: PLC0415
+
+    async def read() -> Listing:
+        access = Access(kubeconfig=reach.kubeconfig, context=reach.context)
+        async with Api(access, time.monotonic) as api:
+            listing = Listing(api, configuration.pod_templates, configuration.owner_selectors)
+            with _progress() as progress:
+                tasks: dict[str, TaskID] = {}
+
+                def told(kind: str, number: int) -> None:
+                    if kind not in tasks:
+                        tasks[kind] = progress.add_task(f"{kind}s", total=None)
+                    progress.update(tasks[kind], completed=number)
+
+                await listing.read(reach.namespace, told)
+        return listing
+
+    listing = asyncio.run(read())
+    inputs.problems += listing.problems
+    return listing.snapshot
+
+
+def _scan(gathered: Snapshot, question: Question, configuration: Configuration) -> Report:
+    inventory = Inventory(gathered, configuration.owner_selectors)
+    with _progress() as progress:
+
+        def shown(items: Sequence[Audited]) -> Iterable[Audited]:
+            return progress.track(items, description="auditing")
+
+        return scan(inventory, gathered.unreadable, question, shown)
+
+
+def _progress() -> Progress:
+    """A bar on stderr, gone when it is full; nothing if that is no terminal."""
+    console = Console(file=sys.stderr)
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
+
+
+def _write(report: Report, output: Output, threshold: Weight | None) -> None:
+    if not output.file and output.format == TABLE:
+        terminal = Terminal()
+        for line in lines(report):
+            terminal.line(*((text, _STYLES[meaning]) for text, meaning in line))
+        return
+    text = render(report, output.format, threshold)
+    if not output.file:
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(output.file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SourceError(output.file, f"cannot be written: {error.strerror or error}") from error
+
+
+def _outputs(
+    _ctx: click.Context, _option: click.Parameter, written: tuple[str, ...]
+) -> tuple[Output, ...]:
+    outputs: list[Output] = []
+    for each in written or (TABLE,):
+        chosen, _, file = each.partition("=")
+        if chosen not in FORMATS:
+            raise ConfigError(f"{chosen!r} is no format: write one of {', '.join(FORMATS)}", "-o")
+        outputs.append(Output(chosen, file))
+    if sum(not each.file for each in outputs) > 1:
+        raise ConfigError(
+            f"only one format fits stdout: write the others as {written[-1]}=FILE", "-o"
+        )
+    return tuple(outputs)
+
+
+def _rules(_ctx: click.Context, _option: click.Parameter, written: str) -> frozenset[str]:
+    ids = {each.strip() for each in written.split(",")} - {""}
+    unknown = sorted(ids - RULEBOOK.keys())
+    if unknown:
+        raise ConfigError(
+            f"{unknown[0]!r} is no rule: write some of {', '.join(RULEBOOK)}", "--rules"
+        )
+    return frozenset(ids)
+
+
+def _path(flags: Sequence[str], metavar: str, words: str) -> click.Option:
+    return click.Option(flags, type=click.Path(), metavar=metavar, default="", help=words)
+
+
+command = Command(
+    "audit",
+    callback=audit,
+    params=[
+        options.filename("Manifests to audit, instead of a cluster", required=False),
+        options.strict(),
+        options.cluster(),
+        _path(["--snapshot"], "FILE", "Audit what --save-snapshot wrote, instead of a cluster."),
+        _path(
+            ["--save-snapshot"], "FILE", "Write all that is audited to one file, for a later run."
+        ),
+        _path(["--kubeconfig"], "FILE", "How to reach the cluster; as for kubectl if not given."),
+        click.Option(
+            ["--context"],
+            metavar="NAME",
+            default="",
+            help="Context of the kubeconfig; its current one if not given.",
+        ),
+        click.Option(
+            ["-n", "--namespace"], metavar="NAME", default="", help="Audit this namespace only."
+        ),
+        click.Option(["-A", "--all-namespaces"], is_flag=True, help="Audit all: the default."),
+        options.config(),
+        options.scheduler_config(),
+        *options.gates(),
+        click.Option(
+            ["--rules"],
+            metavar="ID,...",
+            default="",
+            callback=_rules,
+            help="Rules to ask, as TSC101,TSC110; all if not given.",
+        ),
+        _path(
+            ["--since-baseline"],
+            "FILE",
+            "Tell only what is new since a report that -o json=FILE wrote.",
+        ),
+        click.Option(
+            ["-o", "--output"],
+            multiple=True,
+            metavar="FORMAT[=FILE]",
+            callback=_outputs,
+            help=f"{', '.join(FORMATS)}; table if not given. May be repeated.",
+        ),
+        click.Option(
+            ["--fail-on"],
+            type=click.Choice([*map(str, Weight), NEVER]),
+            default=str(Weight.DENY),
+            show_default=True,
+            help="The least finding that makes the exit code 1.",
+        ),
+    ],
+    help=(
+        "Find what is wrong with the workloads of a cluster, of manifests, or of a snapshot of "
+        "either: constraints that break the rules of the API, that do not do what they seem to, "
+        "that are missing; pods that are uneven. Nothing is changed."
+    ),
+    examples=(
+        "evenspread audit -f manifests/ --config config.yaml",
+        "evenspread audit --context prod -o table -o html=spread.html --save-snapshot prod.json.gz",
+        "evenspread audit --snapshot prod.json.gz -o json --fail-on never",
+        "helm template chart/ | evenspread audit -f - -o sarif=spread.sarif --fail-on warn",
+    ),
+)
