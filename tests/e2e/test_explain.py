@@ -1,0 +1,277 @@
+"""
+``explain`` against the real kube-scheduler: what it says of a pod is what happens to the pod.
+
+The scheduler scores by PodTopologySpread alone, so that the best nodes are those it chooses from.
+Pods come one at a time, and each is explained before it is created, from the state that the
+scheduler sees. EVENSPREAD_EXPLAIN_PODS asks for so many pods of each fate, as 200; CI takes 20.
+"""
+
+import json
+import os
+import random
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane import kubelet
+from tests.controlplane.api import Json
+from tests.controlplane.fixtures import NewControlPlane
+from tests.controlplane.plane import ControlPlane
+from tests.controlplane.waiting import until
+from webhook.__main__ import main
+
+PODS = int(os.environ.get("EVENSPREAD_EXPLAIN_PODS", "20"))
+"""Of each fate, bound and Pending, at least."""
+
+MADE = 4  # of how many Pending pods one has a change made for it
+PER_ROUND = 12  # pods before the nodes are thrown anew
+MOST_ROUNDS = 100
+
+ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+GPU = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+
+SPREADING_ALONE = {
+    "schedulerName": "default-scheduler",
+    "plugins": {"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "PodTopologySpread"}]}},
+}
+
+# a part of kube-scheduler's words, and of ours
+REASONS = (
+    ("(missing required label)", "lack a topology key"),
+    ("didn't match pod topology spread constraints", "> maxSkew"),
+    ("were unschedulable", "were unschedulable"),
+    ("had untolerated taint", "had untolerated taint"),
+    ("didn't match Pod's node affinity/selector", "didn't match Pod's node affinity/selector"),
+)
+
+
+class Lab:
+    """
+    A control plane without controllers, whose nodes and pods are thrown by dice.
+
+    Attributes:
+        namespace: Of the pods of this round.
+        nodes: Of this round, as created.
+    """
+
+    def __init__(self, plane: ControlPlane, dice: random.Random, folder: Path) -> None:
+        self.api = plane.api
+        self.dice = dice
+        self.namespace = ""
+        self.nodes: list[Json] = []
+        self._plane = plane
+        self._manifest = folder / "pod.json"
+        self._changes = 0
+
+    def throw_nodes(self) -> None:
+        """Begin a round: other nodes, another namespace, a Service for half of the pods."""
+        for node in self.nodes:
+            self.api.delete(node)
+        self._changes += 1
+        self.namespace = self._plane.create_namespace()
+        self.api.create(
+            {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": "web", "namespace": self.namespace},
+                "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]},
+            }
+        )
+        self.nodes = []
+        for number in range(self.dice.randint(3, 8)):
+            labels = {"disk": self.dice.choice(["ssd", "hdd"])}
+            if self.dice.random() < 0.85:
+                labels[ZONE] = self.dice.choice("abc")
+            if self.dice.random() < 0.7:
+                labels["rack"] = self.dice.choice("rs")
+            self.join(f"n{self._changes}-{number}", labels)
+            taints = [GPU] if self.dice.random() < 0.15 else []
+            if self.dice.random() < 0.15:
+                self.settle(self.nodes[-1], {"unschedulable": True, "taints": [CORDON, *taints]})
+            elif taints:
+                self.settle(self.nodes[-1], {"taints": taints})
+
+    def join(self, name: str, labels: Mapping[str, str]) -> None:
+        self.nodes.append(kubelet.join(self.api, name, labels))
+        self.settle(self.nodes[-1], {})
+
+    def settle(
+        self, node: Json, spec: Mapping[str, object], labels: Mapping[str, str] | None = None
+    ) -> None:
+        """Change a node, and wait until the scheduler has seen that: a probe goes there."""
+        self._changes += 1
+        mark = {"change": f"{self._changes}"}
+        metadata = {"labels": {**(labels or {}), **mark}}
+        self.api.merge(node, {"metadata": metadata, "spec": dict(spec)})
+        probe = self.pod(f"probe-{self._changes}", {})
+        probe["metadata"]["namespace"] = "default"
+        probe["spec"] |= {"nodeSelector": mark, "tolerations": [{"operator": "Exists"}]}
+        self.api.create(probe)
+        until(lambda: self.node_of(probe), "a probe to be bound")
+        self.api.delete(probe)
+
+    def pod(self, name: str, labels: Mapping[str, str]) -> Json:
+        metadata = {"name": name, "namespace": self.namespace, "labels": dict(labels)}
+        containers = [{"name": "main", "image": "none"}]
+        spec = {"containers": containers, "automountServiceAccountToken": False}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+    def throw_pod(self, name: str) -> Json:
+        dice = self.dice
+        pod = self.pod(name, {"app": dice.choice(["web", "api"]), "rev": dice.choice("12")})
+        keys = dice.sample([ZONE, HOSTNAME, "rack"], dice.choice([0, 1, 1, 2, 2, 3]))
+        pod["spec"]["topologySpreadConstraints"] = [self._constraint(key) for key in keys]
+        if dice.random() < 0.3:
+            pod["spec"]["tolerations"] = [{"key": "gpu", "operator": "Exists"}]
+        if dice.random() < 0.2:
+            pod["spec"]["nodeSelector"] = {"disk": "ssd"}
+        return pod
+
+    def _constraint(self, key: str) -> Json:
+        dice = self.dice
+        hard = dice.random() < 0.7
+        constraint: Json = {
+            "maxSkew": dice.choice([1, 1, 2]),
+            "topologyKey": key,
+            "whenUnsatisfiable": "DoNotSchedule" if hard else "ScheduleAnyway",
+            "labelSelector": {"matchLabels": {"app": dice.choice(["web", "api"])}},
+        }
+        if hard and dice.random() < 0.4:
+            constraint["minDomains"] = dice.randint(1, 4)
+        if dice.random() < 0.3:
+            constraint["nodeTaintsPolicy"] = dice.choice(["Honor", "Ignore"])
+        if dice.random() < 0.2:
+            constraint["nodeAffinityPolicy"] = "Ignore"
+        if dice.random() < 0.2:
+            constraint["matchLabelKeys"] = ["rev"]
+        return constraint
+
+    def explain(self, capsys: pytest.CaptureFixture[str], *subject: str) -> Json:
+        kubeconfig = str(self._plane.apiserver.kubeconfig)
+        code = main(
+            ["explain", *subject, "-n", self.namespace, "--kubeconfig", kubeconfig, "-o", "json"]
+        )
+        out, err = capsys.readouterr()
+        assert err == ""
+        answer: Json = json.loads(out)["explanation"]
+        assert code == (not answer["placeable"] and not answer["runsOn"])
+        return answer
+
+    def explain_manifest(self, capsys: pytest.CaptureFixture[str], pod: Json) -> Json:
+        self._manifest.write_text(json.dumps(pod))
+        return self.explain(capsys, "-f", str(self._manifest))
+
+    def node_of(self, pod: Json) -> str:
+        return str(self.api.read(pod)["spec"].get("nodeName", ""))
+
+    def fate(self, pod: Json) -> tuple[str, str]:
+        """The node that a new pod is bound to, or why there is none."""
+        self.api.create(pod)
+
+        def decided() -> tuple[str, str] | None:
+            seen = self.api.read(pod)
+            for condition in seen.get("status", {}).get("conditions", ()):
+                if condition["type"] == "PodScheduled" and condition["status"] == "False":
+                    return "", str(condition["message"])
+            node = seen["spec"].get("nodeName", "")
+            return (node, "") if node else None
+
+        return until(decided, "the scheduler to decide")
+
+    def carry_out(self, edits: list[Json], pod: Json) -> None:
+        """Do in the cluster, and in the pod that is to be created again, what edits say."""
+        spec = pod["spec"]
+        constraints = spec.get("topologySpreadConstraints", [])
+        for edit in edits:
+            match edit["edit"]:
+                case "raiseMaxSkew":
+                    constraints[edit["index"]]["maxSkew"] = edit["after"]
+                case "lowerMinDomains":
+                    constraints[edit["index"]]["minDomains"] = edit["after"]
+                case "soften":
+                    constraints[edit["index"]]["whenUnsatisfiable"] = "ScheduleAnyway"
+                    constraints[edit["index"]].pop("minDomains", None)
+                case "tolerate":
+                    spec.setdefault("tolerations", []).append(
+                        {**edit["taint"], "operator": "Equal"}
+                    )
+                case "dropSelector":
+                    del spec["nodeSelector"][edit["key"]]
+                case "uncordon":
+                    node = self.api.read(self._named(edit["node"]))
+                    taints = [
+                        each for each in node["spec"]["taints"] if each["key"] != CORDON["key"]
+                    ]
+                    self.settle(node, {"unschedulable": None, "taints": taints})
+                case "labelNode":
+                    self.settle(self._named(edit["node"]), {}, edit["labels"])
+                case "addNodes":
+                    self.join(f"added-{self._changes}", edit["labels"])
+                case other:
+                    raise AssertionError(other)
+
+    def _named(self, name: str) -> Json:
+        return next(node for node in self.nodes if node["metadata"]["name"] == name)
+
+
+def told(message: str) -> Counter[str]:
+    """How many nodes the scheduler rejects for each reason."""
+    listed = message.partition(": ")[2].partition(". ")[0]
+    counts = Counter[str]()
+    for part in listed.split(", "):
+        number, _, words = part.partition(" ")
+        reason = next((theirs for theirs, _ in REASONS if theirs in words), words)
+        counts[reason] += int(number)
+    return counts
+
+
+def explained(answer: Json) -> Counter[str]:
+    """How many nodes we say are rejected for each reason, in the scheduler's words."""
+    counts = Counter[str]()
+    for group in answer["rejected"]:
+        counts[next(theirs for theirs, ours in REASONS if ours in group["reason"])] += group[
+            "nodes"
+        ]
+    return counts
+
+
+def test_explain_says_what_the_scheduler_does(
+    new_control_plane: NewControlPlane, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plane = new_control_plane(
+        controllers=False, service_accounts=False, scheduler_profiles=(SPREADING_ALONE,)
+    )
+    lab = Lab(plane, random.Random(7), tmp_path)
+    fates, made = Counter[str](), Counter[str]()
+    for turn in range(MOST_ROUNDS * PER_ROUND):
+        if turn % PER_ROUND == 0:
+            lab.throw_nodes()
+        pod = lab.throw_pod(f"pod-{turn}")
+        before = lab.explain_manifest(capsys, pod)
+        node, message = lab.fate(pod)
+        after = lab.explain(capsys, f"pod/pod-{turn}")
+        if node:
+            fates["bound"] += 1
+            assert node in [each["name"] for each in before["nodes"] if each["best"]]
+            assert after["runsOn"] == node
+        else:
+            fates["pending"] += 1
+            assert not before["placeable"]
+            assert explained(before) == told(message)
+            assert after["sentence"] == before["sentence"]
+            lab.api.delete(pod)
+            if fates["pending"] % MADE == 1:
+                change = lab.dice.choice(before["changes"])
+                lab.carry_out(change["edits"], pod)
+                assert lab.explain_manifest(capsys, pod)["placeable"]
+                node, message = lab.fate(pod)
+                assert (bool(node), message) == (True, ""), change
+                made.update(each["edit"] for each in change["edits"])
+        if fates["bound"] >= PODS and fates["pending"] >= PODS:
+            break
+    assert min(fates["bound"], fates["pending"]) >= PODS
+    assert made.total() >= PODS // MADE
+    print(fates, made)
