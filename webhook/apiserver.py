@@ -25,10 +25,18 @@ STREAMS = Version(1, 32)  # from here on API servers stream initial lists, KEP-3
 
 @asynccontextmanager
 async def reach(settings: Settings) -> "AsyncGenerator[Api | None]":
-    """Give the API server of the settings; None if there is to be none."""
+    """
+    Give the API server of the settings; None if there is to be none.
+
+    Raises:
+        ConfigError: The settings speak of two clusters, one of them in files.
+    """
     if settings.standalone:
         yield None
         return
+    if settings.cluster:
+        problem = "stands for a cluster that is not there: add --standalone, or leave it out"
+        raise ConfigError(problem, "--cluster")
     # In cluster mode only: it takes 0.6 s and 38 MiB.
     from webhook.cluster.api import Access, Api  # noqa: PLC0415
 

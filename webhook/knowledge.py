@@ -197,13 +197,16 @@ class Live:
 
     async def run(self) -> NoReturn:
         """Follow the cluster until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            running = group.create_task(self._now.caches.run())
-            while True:
-                await self._asked.wait()
-                self._asked.clear()
-                if self._wanted != self._now.owners:
-                    running = await self._replace(running, group)
+        try:
+            async with asyncio.TaskGroup() as group:
+                running = group.create_task(self._now.caches.run())
+                while True:
+                    await self._asked.wait()
+                    self._asked.clear()
+                    if self._wanted != self._now.owners:
+                        running = await self._replace(running, group)
+        finally:
+            await self._now.latecomers.close()
 
     async def _replace(
         self, running: asyncio.Task[NoReturn], group: asyncio.TaskGroup

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.build import pod, request
+from tests.build import owned_by, pod, request
 from tests.cluster.apiserver import Json, service
 from tests.cluster.sources import EMPTY, Answers, means
 from tests.webhook.serving import PATIENCE, POLICY, settled
@@ -21,6 +21,7 @@ from webhook.knowledge import Files, Knowledge, Live
 from webhook.logs import Format, Lines, Log, make_log
 from webhook.metrics import Metrics
 from webhook.policy.model import GroupKind, OwnerReference
+from webhook.policy.request import AdmissionRequest
 
 FLEET = OwnerSelector(GroupKind("example.io", "Fleet"), ("spec", "selector"))
 OTHER = OwnerSelector(GroupKind("example.io", "Other"), ("spec", "selector"))
@@ -171,45 +172,54 @@ async def test_owners_taken_back_before_their_caches_are_filled_leave_the_old_on
         live.fetch(request(pod()), POLICY, 1.0)
 
 
+REPLICA_SET = OwnerReference("apps/v1", "ReplicaSet", "web-54f7")
+LATE = "/apis/apps/v1/namespaces/shop/replicasets/web-54f7"
+"""Where the owner of a late pod is."""
+
+
+def late() -> AdmissionRequest:
+    """A new pod whose ReplicaSet the caches do not know."""
+    return request(pod(owner=owned_by()), namespace="shop")
+
+
 async def test_what_the_caches_lack_is_looked_up_and_counted() -> None:
     source, metrics = cluster(), Metrics()
-    source.bodies["/apis/apps/v1/namespaces/shop/replicasets/web-54f7"] = {
+    source.bodies[LATE] = {
         "metadata": {"name": "web-54f7", "namespace": "shop"},
         "spec": {"selector": {"matchLabels": {"app": "a"}}},
     }
     live = Live((), means(source), metrics, lambda: None)
-    reference = OwnerReference("apps/v1", "ReplicaSet", "web-54f7")
     async with run(live):
         await live.complete()
-        asked = request(
-            {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {
-                    "namespace": "shop",
-                    "ownerReferences": [
-                        {
-                            "apiVersion": reference.api_version,
-                            "kind": reference.kind,
-                            "name": reference.name,
-                            "controller": True,
-                        }
-                    ],
-                },
-                "spec": {},
-            },
-            namespace="shop",
-        )
-        fetching = live.fetch(asked, POLICY, 10.0)
+        fetching = live.fetch(late(), POLICY, 10.0)
         assert fetching is not None
         facts = await fetching
 
-        assert facts.owner_selector("shop", reference) is not None
-        assert live.facts.owner_selector("shop", reference) is None
-        counted = metrics.registry.get_sample_value(
-            "evenspread_owner_lookups_total", {"result": "found"}
-        )
-        assert counted == 1
+        assert facts.owner_selector("shop", REPLICA_SET) is not None
+        assert live.facts.owner_selector("shop", REPLICA_SET) is None
+    labels = {"result": "found"}
+    assert metrics.registry.get_sample_value("evenspread_owner_lookups_total", labels) == 1
+
+
+async def test_what_is_asked_when_it_stops_is_given_up() -> None:
+    source = cluster()
+    live = Live((), means(source), Metrics(), lambda: None)
+
+    async def never() -> Json:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    source.bodies[LATE] = never
+    async with run(live):
+        await live.complete()
+        fetching = live.fetch(late(), POLICY, 10.0)
+        assert fetching is not None
+        await settled(lambda: LATE in source.asked)
+    waiting = asyncio.ensure_future(fetching)
+
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await settled(lambda: len(asyncio.all_tasks()) == 1)
 
 
 MANIFESTS = """

@@ -6,6 +6,7 @@ default. What only the configuration file says is in ``spread``. This module is 
 of the package, since commands that start no server need not wait for pydantic-settings.
 """
 
+import socket
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -21,6 +22,7 @@ from webhook.policy.versions import parse_version
 PREFIX = "EVENSPREAD_"
 
 ANY_ADDRESS = "::"
+ANY_IPV4_ADDRESS = "0.0.0.0"  # noqa: S104  # of a node whose kernel has no IPv6
 LOOPBACK = "127.0.0.1"
 
 _SERVICE_LINK = "tcp://"
@@ -97,7 +99,9 @@ class Settings(BaseSettings):
     @property
     def address(self) -> str:
         """The address to listen on; ``::`` means every address, IPv4 too."""
-        return self.bind or (LOOPBACK if self.standalone else ANY_ADDRESS)
+        if self.bind or self.standalone:
+            return self.bind or LOOPBACK
+        return ANY_ADDRESS if socket.has_dualstack_ipv6() else ANY_IPV4_ADDRESS
 
     @property
     def certificate(self) -> Literal["self", "files", "standalone"]:
