@@ -194,7 +194,7 @@ def test_it_is_installed_serves_with_its_rights_is_upgraded_and_removed(
         before = installed.bundles()
         secret = plane.api.read(installed.objects["Secret/evenspread-ca"])["data"]
 
-        installed.upgrade({"replicas": 3, "podAnnotations": {"upgraded": "yes"}})
+        installed.upgrade({"replicas": 3, "failurePolicy": {"validating": "Fail"}})
     finally:
         process.kill()
 
@@ -206,6 +206,21 @@ def test_it_is_installed_serves_with_its_rights_is_upgraded_and_removed(
 
     installed.uninstall()
     assert removed(plane) == [*HOOK_PLURALS, "deployments"]
+    for kind in webhooks.KINDS:
+        assert plane.api.items(webhooks.VERSION, kind) == []
+
+
+def test_it_can_be_removed_when_somebody_has_deleted_its_webhooks(
+    plane: ControlPlane, installed: Installed
+) -> None:
+    installed.install()
+    for kind in webhooks.KINDS:
+        plane.api.delete(installed.objects[f"{kind}/evenspread"])
+
+    installed.uninstall()
+
+    gone = plane.api.request("GET", plane.api.path_of(installed.objects["Deployment/evenspread"]))
+    assert gone.status == 404
     for kind in webhooks.KINDS:
         assert plane.api.items(webhooks.VERSION, kind) == []
 
