@@ -57,17 +57,17 @@ def label_nodes(situation: Situation, placement: Placement) -> Iterator[Edits]:
 
 
 def add_nodes(situation: Situation, placement: Placement) -> Iterator[Edits]:
-    """Add a node: in domains that there are, or in new ones; then several, each in new ones."""
+    """Add a node: in the emptiest domains, or in new ones; then several, each in new ones."""
     hard = placement.measure.hard
     demanded = dict(situation.pod.demands.pairs)
     keys = [key for tally in hard if (key := tally.spread.topology_key) not in demanded]
     keys = [key for key in dict.fromkeys(keys) if key != HOSTNAME]
+    yield (AddNodes(demanded | {key: emptiest.get(key) or _new_value(key, 1) for key in keys}),)
     known = {tuple(node.labels.get(key, "") for key in keys) for node in situation.topology.nodes}
     emptiest = _emptiest(hard)
-    for values in sorted(known, key=lambda each: _fitting(keys, each, hard), reverse=True):
+    for values in sorted(known, key=lambda each: (-_fitting(keys, each, hard), each)):
         fitting = dict(zip(keys, values, strict=True))
         yield (AddNodes({**demanded, **_refreshed(fitting, hard)}),)
-    yield (AddNodes(demanded | {key: emptiest.get(key) or _new_value(key, 1) for key in keys}),)
     several = [
         AddNodes(demanded | {key: _new_value(key, number) for key in keys})
         for number in range(1, MOST_TOGETHER + 1)
