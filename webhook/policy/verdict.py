@@ -30,6 +30,7 @@ from webhook.policy.forecast import forecast
 from webhook.policy.gates import Gate
 from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.patch import Operation, add, pointer, remove
+from webhook.policy.plain import are_plain
 from webhook.policy.profiles import Mode, Policy
 from webhook.policy.provenance import ANNOTATION
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
@@ -213,7 +214,7 @@ def _findings(
         labels = request.template.labels if request.template else {}
         judged = merge_match_label_keys(constraints, labels)
     form = apiserver.form(None if unchanged else old, policy.gates)
-    if rules.are_plain(judged, form):
+    if are_plain(judged, form):
         return []
     return rules.check(judged, apiserver.list_path(request.path or ()), form)
 
