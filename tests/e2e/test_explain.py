@@ -27,7 +27,7 @@ PODS = int(os.environ.get("EVENSPREAD_EXPLAIN_PODS", "20"))
 
 MADE = 4  # of how many Pending pods one has a change made for it
 PER_ROUND = 12  # pods before the nodes are thrown anew
-MOST_ROUNDS = 100
+MOST_ROUNDS = 200
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
@@ -89,7 +89,7 @@ class Lab:
                 labels["rack"] = self.dice.choice("rs")
             self.join(f"n{self._changes}-{number}", labels)
             taints = [GPU] if self.dice.random() < 0.15 else []
-            if self.dice.random() < 0.15:
+            if self.dice.random() < 0.2:
                 self.settle(self.nodes[-1], {"unschedulable": True, "taints": [CORDON, *taints]})
             elif taints:
                 self.settle(self.nodes[-1], {"taints": taints})
@@ -122,7 +122,7 @@ class Lab:
     def throw_pod(self, name: str) -> Json:
         dice = self.dice
         pod = self.pod(name, {"app": dice.choice(["web", "api"]), "rev": dice.choice("12")})
-        keys = dice.sample([ZONE, HOSTNAME, "rack"], dice.choice([0, 1, 1, 2, 2, 3]))
+        keys = dice.sample([ZONE, HOSTNAME, "rack"], dice.choice([0, 1, 2, 2, 2, 3]))
         pod["spec"]["topologySpreadConstraints"] = [self._constraint(key) for key in keys]
         if dice.random() < 0.3:
             pod["spec"]["tolerations"] = [{"key": "gpu", "operator": "Exists"}]
@@ -132,14 +132,14 @@ class Lab:
 
     def _constraint(self, key: str) -> Json:
         dice = self.dice
-        hard = dice.random() < 0.7
+        hard = dice.random() < 0.85
         constraint: Json = {
-            "maxSkew": dice.choice([1, 1, 2]),
+            "maxSkew": dice.choice([1, 1, 1, 2]),
             "topologyKey": key,
             "whenUnsatisfiable": "DoNotSchedule" if hard else "ScheduleAnyway",
             "labelSelector": {"matchLabels": {"app": dice.choice(["web", "api"])}},
         }
-        if hard and dice.random() < 0.4:
+        if hard and dice.random() < 0.6:
             constraint["minDomains"] = dice.randint(1, 4)
         if dice.random() < 0.3:
             constraint["nodeTaintsPolicy"] = dice.choice(["Honor", "Ignore"])
@@ -274,4 +274,3 @@ def test_explain_says_what_the_scheduler_does(
             break
     assert min(fates["bound"], fates["pending"]) >= PODS
     assert made.total() >= PODS // MADE
-    print(fates, made)

@@ -62,9 +62,9 @@ def add_nodes(situation: Situation, placement: Placement) -> Iterator[Edits]:
     demanded = dict(situation.pod.demands.pairs)
     keys = [key for tally in hard if (key := tally.spread.topology_key) not in demanded]
     keys = [key for key in dict.fromkeys(keys) if key != HOSTNAME]
+    emptiest = _emptiest(hard)
     yield (AddNodes(demanded | {key: emptiest.get(key) or _new_value(key, 1) for key in keys}),)
     known = {tuple(node.labels.get(key, "") for key in keys) for node in situation.topology.nodes}
-    emptiest = _emptiest(hard)
     for values in sorted(known, key=lambda each: (-_fitting(keys, each, hard), each)):
         fitting = dict(zip(keys, values, strict=True))
         yield (AddNodes({**demanded, **_refreshed(fitting, hard)}),)

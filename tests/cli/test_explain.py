@@ -1,0 +1,311 @@
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+
+NODE = """\
+apiVersion: v1
+kind: Node
+metadata: {name: %s, labels: {kubernetes.io/hostname: %s, topology.kubernetes.io/zone: %s}}
+spec: {unschedulable: %s}
+---
+"""
+NODES = "".join(
+    NODE % (name, name, zone, cordoned)
+    for name, zone, cordoned in (
+        ("n1", "us-1a", "false"),
+        ("n2", "us-1b", "false"),
+        ("n3", "us-1c", "true"),
+    )
+)
+
+TEMPLATE = """\
+metadata: {labels: {app: web%s}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+"""
+
+WEB = f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web, namespace: shop}}
+spec:
+  replicas: 4
+  selector: {{matchLabels: {{app: web}}}}
+  template:
+    {TEMPLATE % ""}"""
+
+REVISION = f"""\
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  name: web-1
+  namespace: shop
+  ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: web, controller: true}}]
+spec:
+  selector: {{matchLabels: {{app: web, pod-template-hash: "1"}}}}
+  template:
+    {TEMPLATE % ', pod-template-hash: "1"'}"""
+
+POD = """\
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web-%s, namespace: shop, labels: {app: web}}
+spec:
+  nodeName: %s
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+"""
+PODS = POD % (1, "n1") + POD % (2, "n2")
+
+BLOCKED = """\
+the next pod of Deployment shop/web cannot be placed: zone (maxSkew 1) allows only us-1c, where no \
+node takes it: 1 node(s) were unschedulable
+
+constraint 0: zone, maxSkew 1, DoNotSchedule, pods app=web
+  global minimum 0: no pod in us-1c
+  domain  nodes  pods                        skew
+  us-1a   1      1     ████████████████████  2     over 1
+  us-1b   1      1     ████████████████████  2     over 1
+  us-1c   1      0                           1     fits
+
+0 of 3 nodes can take it
+  cannot: 2 zone: skew 2 > maxSkew 1: n1, n2
+  cannot: 1 node(s) were unschedulable: n3
+
+it can be placed if you do one of these, each tried:
+  - raise maxSkew of constraint 0 (zone) from 1 to 2 (then n1, n2)
+  - uncordon node n3 (then n3)
+  - add 1 node with zone=us-1c (then new-1)
+  - make constraint 0 (zone) ScheduleAnyway (then n1, n2)
+not looked at: resources, ports, volumes, pod affinity
+"""
+
+
+@pytest.fixture
+def shop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cluster of three zones, the emptiest of which is cordoned."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    (folder / "shop.yaml").write_text(f"{NODES}{WEB}{PODS}")
+    return folder
+
+
+def asked(run: Run, *options: str) -> Any:
+    ran = run("explain", *options, "-n", "shop", "--cluster", "shop.yaml", "-o", "json")
+    assert ran.err == ""
+    return json.loads(ran.out)
+
+
+def test_a_pod_that_cannot_be_placed(shop: Path, run: Run) -> None:
+    assert run("explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml") == (1, BLOCKED, "")
+
+
+def test_what_if(shop: Path, run: Run) -> None:
+    ran = run(
+        "explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml", "--without", "zone=us-1c"
+    )
+
+    assert ran.code == 0
+    assert ran.out.splitlines()[:7] == [
+        "if you lose zone us-1c: all 4 replicas would run; skew of zone 1 -> 0",
+        "  running  2 stay where they are",
+        "  placed   n1 (1), n2 (1)",
+        "  pending  0",
+        "",
+        "after that, the next pod of Deployment shop/web can be placed on 2 of 2 nodes",
+        "",
+    ]
+
+
+# options, replicas that wait in the end, exit code
+SUPPOSED = {
+    "nothing but what should run": (["--what-if"], 2, 1),
+    "another zone": (["--add-nodes", "zone=us-1d:3"], 1, 1),
+    "more nodes where they are missing": (["--add-nodes", "zone=us-1c"], 0, 0),
+    "the cordoned zone is gone": (["--without", "zone=us-1c", "--scale", "9"], 0, 0),
+    "all are cordoned": (["--cordon", "n1", "--cordon", "n2"], 2, 1),
+    "fewer than run": (["--scale", "1"], 0, 0),
+}
+
+
+@pytest.mark.parametrize(("options", "pending", "code"), SUPPOSED.values(), ids=SUPPOSED.keys())
+def test_suppositions(shop: Path, run: Run, options: list[str], pending: int, code: int) -> None:
+    ran = run(
+        "explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml", "-o", "json", *options
+    )
+
+    assert (json.loads(ran.out)["whatIf"]["pending"], ran.code) == (pending, code)
+
+
+SUBJECTS = {
+    "a pod": ("pod/web-1", "Pod shop/web-1", "n1"),
+    "a pod by its name alone": ("web-2", "Pod shop/web-2", "n2"),
+    "a plural": ("deployments/web", "the next pod of Deployment shop/web", ""),
+    "a kind with its group": ("deployment.apps/web", "the next pod of Deployment shop/web", ""),
+}
+
+
+@pytest.mark.parametrize(("subject", "named", "node"), SUBJECTS.values(), ids=SUBJECTS.keys())
+def test_subjects(shop: Path, run: Run, subject: str, named: str, node: str) -> None:
+    explanation = asked(run, subject)["explanation"]
+
+    assert (explanation["subject"], explanation["runsOn"]) == (named, node)
+
+
+def test_a_pod_does_not_count_itself(shop: Path, run: Run) -> None:
+    explanation = asked(run, "pod/web-1")["explanation"]
+
+    assert explanation["sentence"] == "runs on n1; it can be placed anew on 1 of 3 nodes"
+    assert explanation["constraints"][0]["pods"] == 1
+
+
+def test_the_next_pod_is_of_the_current_revision(shop: Path, run: Run) -> None:
+    with (shop / "shop.yaml").open("a") as file:
+        file.write(REVISION.replace("app: web}}\n---", "app: web}}"))
+    (shop / "shop.yaml").write_text(
+        (shop / "shop.yaml")
+        .read_text()
+        .replace(
+            "labelSelector: {matchLabels: {app: web}}",
+            "labelSelector: {matchLabels: {app: web}}\n        matchLabelKeys: [pod-template-hash]",
+        )
+    )
+
+    constraint = asked(run, "deploy/web")["explanation"]["constraints"][0]
+
+    assert constraint["selector"] == "app=web,pod-template-hash=1"
+    assert constraint["pods"] == 0
+
+
+def test_defaults_of_the_scheduler(shop: Path, run: Run) -> None:
+    (shop / "plain.yaml").write_text(
+        re.sub(r"      topologySpread[^~]*", "      containers: []\n", WEB)
+    )
+
+    explanation = asked(run, "-f", "plain.yaml")["explanation"]
+
+    assert explanation["defaulted"]
+    assert [each["maxSkew"] for each in explanation["constraints"]] == [3, 5]
+    assert {each["selector"] for each in explanation["constraints"]} == {"app=web"}
+
+
+def test_defaults_of_a_scheduler_that_is_configured(shop: Path, run: Run) -> None:
+    (shop / "plain.yaml").write_text(
+        re.sub(r"      topologySpread[^~]*", "      containers: []\n", WEB)
+    )
+    (shop / "scheduler.yaml").write_text(
+        "{apiVersion: kubescheduler.config.k8s.io/v1, kind: PodTopologySpreadArgs, "
+        "defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: "
+        "topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]}"
+    )
+
+    explanation = asked(run, "-f", "plain.yaml", "--scheduler-config", "scheduler.yaml")
+
+    assert not explanation["explanation"]["placeable"]
+    assert explanation["explanation"]["defaulted"]
+
+
+def test_constraints_that_our_server_would_inject(shop: Path, run: Run) -> None:
+    (shop / "plain.yaml").write_text(
+        re.sub(r"      topologySpread[^~]*", "      containers: []\n", WEB)
+    )
+    (shop / "config.yaml").write_text(
+        "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\nprofiles:\n- name: all\n"
+        "  defaultConstraints:\n  - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "
+        "whenUnsatisfiable: DoNotSchedule}\n"
+    )
+
+    explanation = asked(run, "-f", "plain.yaml", "--config", "config.yaml")["explanation"]
+
+    assert not explanation["placeable"]
+    assert not explanation["defaulted"]
+
+
+# arguments, what stderr says, exit code
+MISTAKES = {
+    "nothing to explain": (["-n", "shop"], "nothing to explain", 2),
+    "an unknown kind": (["node/n1", "--cluster", "shop.yaml"], "is no kind with a pod template", 2),
+    "no name": (["pod/", "--cluster", "shop.yaml"], "no name", 2),
+    "no such pod": (["pod/x", "--cluster", "shop.yaml"], "Pod default/x: there is none", 3),
+    "no pod template in the files": (["job/x", "-f", "shop.yaml"], "hold no such object", 3),
+    "a label without a value": (
+        ["web-1", "--cluster", "shop.yaml", "--without", "zone"], "--without", 2
+    ),
+    "no number of nodes": (
+        ["web-1", "--cluster", "shop.yaml", "--add-nodes", "zone=a:x"], "zone=us-1d:3", 2
+    ),
+    "a node that is not there": (
+        ["web-1", "-n", "shop", "--cluster", "shop.yaml", "--cordon", "n9"], "no node 'n9'", 2
+    ),
+    "no kubeconfig": (["web-1", "--kubeconfig", "none"], "credentials cannot be used", 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "said", "code"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_mistakes(shop: Path, run: Run, arguments: list[str], said: str, code: int) -> None:
+    ran = run("explain", *arguments)
+
+    assert said in ran.err
+    assert (ran.code, ran.out) == (code, "")
+
+
+def test_a_pod_of_wrong_types_is_told_and_the_rest_is_explained(shop: Path, run: Run) -> None:
+    with (shop / "shop.yaml").open("a") as file:
+        file.write((POD % (3, "n3")).replace("labels: {app: web}", "labels: [app]"))
+
+    ran = run("explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml")
+
+    assert ran.code == 3
+    assert ran.out == BLOCKED
+    assert "Pod/web-3: metadata.labels: expected an object, got a list" in ran.err
+
+
+class Page(HTMLParser):
+    """What a browser would fetch or run, and the drawings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.fetched += [f"{tag} {name}" for name, _ in attrs if name in ("src", "href", "onload")]
+
+
+def test_a_page_needs_nothing_but_itself(shop: Path, run: Run) -> None:
+    ran = run("explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml", "-o", "html")
+    page = Page()
+    page.feed(ran.out)
+
+    assert page.fetched == []
+    assert "script" not in page.tags
+    assert page.tags.count("svg") == 1
+    assert page.tags.count("g") == 3
+    assert "prefers-color-scheme: dark" in ran.out
+    assert "@media print" in ran.out
+
+
+def test_a_page_escapes_what_it_is_given(shop: Path, run: Run) -> None:
+    text = (shop / "shop.yaml").read_text().replace("name: web,", 'name: "<script>",')
+    (shop / "shop.yaml").write_text(text)
+
+    ran = run("explain", "-f", "shop.yaml", "-n", "shop", "-o", "html")
+
+    assert "<script" not in ran.out
+    assert "&lt;script&gt;" in ran.out
