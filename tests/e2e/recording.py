@@ -11,63 +11,9 @@ from typing import Any, NamedTuple
 
 from tests.conformance.case import Answer, Case
 from tests.controlplane.api import Api, Json, Reply
+from tests.e2e.trials import FIXED, Trial
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import BUILT_IN, POD
-
-JOB = GroupKind("batch", "Job")
-FIXED = frozenset({POD, JOB})  # kinds whose constraints an update cannot change
-
-NAME = "tried"
-SELECTED = {"sel": "x"}
-
-_SPECIFICATIONS: Mapping[str, Json] = {
-    "ReplicationController": {"selector": SELECTED},
-    "Deployment": {"selector": {"matchLabels": SELECTED}},
-    "ReplicaSet": {"selector": {"matchLabels": SELECTED}},
-    "StatefulSet": {"selector": {"matchLabels": SELECTED}, "serviceName": "tried"},
-    "DaemonSet": {"selector": {"matchLabels": SELECTED}},
-    "CronJob": {"schedule": "0 0 1 1 *"},
-}
-"""What kinds demand besides a pod template."""
-
-
-class Trial(NamedTuple):
-    """
-    A create, or an update of what another trial created.
-
-    Attributes:
-        labels: Of the pods.
-        constraints: The list as a client sends it.
-        image: Of the only container; the other one is a change that is not about spreading.
-        mark: A label of the object itself.
-    """
-
-    kind: GroupKind
-    labels: Mapping[str, str]
-    constraints: Any
-    image: str = "one"
-    mark: str = "one"
-
-    @property
-    def object(self) -> Json:
-        """The object as a client sends it."""
-        never = {"restartPolicy": "Never"} if self.kind.group == "batch" else {}
-        pod = {
-            "containers": [{"name": "main", "image": self.image}],
-            "topologySpreadConstraints": self.constraints,
-            **never,
-        }
-        inner: Json = {"metadata": {"labels": {**self.labels, **SELECTED}}, "spec": pod}
-        for member in reversed(BUILT_IN[self.kind]):
-            inner = {member: inner}
-        if "spec" in inner and self.kind != POD:
-            inner["spec"] |= _SPECIFICATIONS.get(self.kind.kind, {})
-        metadata = inner.get("metadata", {})
-        named = {"name": NAME, "namespace": "default"}
-        labels = {**metadata.get("labels", {}), "mark": self.mark}
-        version = f"{self.kind.group}/v1" if self.kind.group else "v1"
-        identified = {"apiVersion": version, "kind": self.kind.kind}
-        return {**inner, **identified, "metadata": {**metadata, **named, "labels": labels}}
+from webhook.policy.workloads import BUILT_IN
 
 
 class Server(NamedTuple):

@@ -1,22 +1,18 @@
 """
 Whatever is created or updated, ``apiserver.answer`` says what a real kube-apiserver does.
 
-As many creates and as many updates for each API server as half of the examples that the Hypothesis
-profile has; with HYPOTHESIS_PROFILE=search for every version and all its gates.
+In the long form for every version, with all gates that it has, on and off.
 """
 
 import json
-import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests import strategies
 from tests.conformance import comparison, validation
 from tests.conformance.case import Case
 from tests.controlplane.api import Json
@@ -25,16 +21,14 @@ from tests.controlplane.assets import Assets
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.processes import ProcessError
-from tests.e2e.recording import Server, Trial
+from tests.e2e.objects import LONG, rounds
+from tests.e2e.recording import Server
+from tests.e2e.trials import Trial, changes, tame_lists, trials
 from webhook.errors import GateError
-from webhook.policy import render
 from webhook.policy.gates import Gate, resolve
 from webhook.policy.versions import parse_version
-from webhook.policy.workloads import BUILT_IN
 
-EXAMPLES = settings().max_examples // 2
-FEW = settings(max_examples=EXAMPLES)
-SEARCHING = EXAMPLES > 50
+TRIED = settings(max_examples=rounds(50, 500), derandomize=not LONG)
 
 KEYS, MERGE = str(Gate.MATCH_LABEL_KEYS), str(Gate.SELECTOR_MERGE)
 POLICIES = str(Gate.NODE_INCLUSION_POLICY)
@@ -61,7 +55,7 @@ NEW = {
     )
 }
 ALL = OLD | NEW
-CHOSEN = ALL if SEARCHING else {name: ALL[name] for name in ("1.33", "1.35 without keys", "1.36")}
+CHOSEN = ALL if LONG else {name: ALL[name] for name in ("1.33", "1.35 without keys", "1.36")}
 
 
 @pytest.fixture(scope="module")
@@ -103,75 +97,19 @@ def stored(plane: ControlPlane, trial: Trial) -> Iterator[Json | None]:
         plane.api.delete(obj)
 
 
-def listed(constraints: Any) -> list[Json]:
-    """
-    As a client sends them, without characters that are not assigned in the Unicode of Python 3.11.
-
-    Go has a newer one, and so quotes some of them otherwise.
-    """
-    text = json.dumps([render.constraint(each) for each in constraints], ensure_ascii=False)
-    known = ("?" if unicodedata.category(each) == "Cn" else each for each in text)
-    decoded: list[Json] = json.loads("".join(known))
-    return decoded
-
-
-selectors = st.fixed_dictionaries(
-    {},
-    optional={
-        "matchLabels": st.dictionaries(strategies.keys, strategies.values, max_size=1),
-        "matchExpressions": st.lists(
-            st.builds(
-                lambda key, operator: {"key": key, "operator": operator},
-                strategies.keys,
-                st.sampled_from(["Exists", "DoesNotExist"]),
-            ),
-            max_size=2,
-        ),
-    },
-)
-tame_constraints = st.fixed_dictionaries(
-    {
-        "maxSkew": st.integers(1, 2),
-        "topologyKey": strategies.topology_keys,
-        "whenUnsatisfiable": st.just("DoNotSchedule"),
-        "labelSelector": selectors,
-    },
-    optional={
-        "minDomains": st.integers(1, 2),
-        "nodeAffinityPolicy": st.sampled_from(["Honor", "Ignore"]),
-        "nodeTaintsPolicy": st.sampled_from(["Honor", "Ignore"]),
-        "matchLabelKeys": st.lists(strategies.keys, max_size=2),
-    },
-)
-tame_lists = st.lists(tame_constraints, max_size=2, unique_by=lambda each: each["topologyKey"])
-lists = tame_lists | strategies.json_lists | strategies.any_lists.map(listed)
-trials = st.builds(
-    Trial,
-    st.sampled_from(sorted(BUILT_IN)),
-    st.dictionaries(strategies.keys, strategies.values, max_size=3),
-    lists,
-    st.just("one"),
-    st.just("one"),
-)
-changes = st.fixed_dictionaries(
-    {},
-    optional={"constraints": lists | tame_lists, "image": st.just("two"), "mark": st.just("two")},
-)
-
-
 def check(case: Case) -> None:
     given = validation.answer(case)
     if comparison.differs(case, given):
         pytest.fail(json.dumps({"case": case, "ours": given}, indent=1), pytrace=False)
 
 
-@FEW
+@TRIED
 @given(trial=trials)
 def test_a_create_is_answered_as_by_the_real_one(server: Server, trial: Trial) -> None:
     check(server.create(trial))
 
 
-@FEW
+@TRIED
 @given(trial=trials, tame=tame_lists, changed=changes)
 def test_an_update_is_answered_as_by_the_real_one(
     plane: ControlPlane, server: Server, trial: Trial, tame: list[Json], changed: Json
