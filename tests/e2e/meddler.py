@@ -1,4 +1,4 @@
-"""Another mutating webhook, which adds labels to pods after ours was called."""
+"""Another mutating webhook, which changes labels of pods after ours was called."""
 
 import base64
 import json
@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import trustme
 
@@ -19,7 +18,7 @@ WANTS = "evenspread.test/meddled"
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Replaces the label ``app``, and adds a constraint of its own if it is asked to."""
+    """Replaces the label ``app``."""
 
     protocol_version = "HTTP/1.1"
 
@@ -47,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def meddling(folder: Path) -> Iterator[Json]:
+def meddling() -> Iterator[Json]:
     """Give the configuration of such a webhook, which is called after ours: they go by name."""
     authority = trustme.CA()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -1,7 +1,6 @@
 """Called again after another webhook changed the labels, it mends its own work and no other."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +11,7 @@ from tests.e2e.meddler import WANTS, meddling
 from tests.e2e.objects import constraints, service, workload
 from tests.e2e.replica import Registered, Replica
 
+ANNOTATION = "evenspread.io/defaults"
 OWN = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"}
 
 
@@ -29,8 +29,8 @@ def services(control_plane: ControlPlane, replica: Replica, hooked: str) -> str:
 
 
 @pytest.fixture
-def meddler(control_plane: ControlPlane, tmp_path: Path) -> Iterator[None]:
-    with meddling(tmp_path) as configuration, Registered(control_plane, [configuration]):
+def meddler(control_plane: ControlPlane) -> Iterator[None]:
+    with meddling() as configuration, Registered(control_plane, [configuration]):
         yield
 
 
@@ -85,6 +85,3 @@ def test_nothing_changes_if_the_labels_do_not(
     )
 
     assert selectors(stored) == [{"matchLabels": {"app": "first"}}] * 2
-
-
-ANNOTATION = "evenspread.io/defaults"
