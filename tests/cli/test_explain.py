@@ -175,16 +175,10 @@ def test_a_pod_does_not_count_itself(shop: Path, run: Run) -> None:
 
 
 def test_the_next_pod_is_of_the_current_revision(shop: Path, run: Run) -> None:
-    with (shop / "shop.yaml").open("a") as file:
-        file.write(REVISION.replace("app: web}}\n---", "app: web}}"))
-    (shop / "shop.yaml").write_text(
-        (shop / "shop.yaml")
-        .read_text()
-        .replace(
-            "labelSelector: {matchLabels: {app: web}}",
-            "labelSelector: {matchLabels: {app: web}}\n        matchLabelKeys: [pod-template-hash]",
-        )
-    )
+    selector = "        labelSelector: {matchLabels: {app: web}}\n"
+    keys = "        matchLabelKeys: [pod-template-hash]\n"
+    text = f"{NODES}{WEB}{REVISION}{PODS}".replace(selector, selector + keys)
+    (shop / "shop.yaml").write_text(text)
 
     constraint = asked(run, "deploy/web")["explanation"]["constraints"][0]
 
