@@ -11,6 +11,7 @@ from certs.inject import KINDS
 from certs.issue import service_hosts
 from tests.deploy.manifests import CHART, Helm, Json, by_name
 from webhook import __version__
+from webhook.__main__ import main
 from webhook.cluster.lookup import Cluster
 from webhook.cluster.resources import resources
 from webhook.config import load
@@ -232,3 +233,10 @@ def test_the_pod_is_restricted(pod: Json, container: Json) -> None:
 def test_the_probes_are_pages_of_the_health_listener(container: Json) -> None:
     assert container["livenessProbe"]["httpGet"] == {"path": "/livez", "port": "health"}
     assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "health"}
+
+
+def test_our_own_constraints_have_nothing_wrong(objects: dict[str, Json], tmp_path: Path) -> None:
+    deployment = tmp_path / "deployment.yaml"
+    deployment.write_text(yaml.safe_dump(objects["Deployment/evenspread"]))
+
+    assert main(["validate", "-f", str(deployment)]) == 0

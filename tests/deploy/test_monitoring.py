@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.deploy.manifests import CHART, MONITORING, Helm, Json, by_name
+from tests.deploy.manifests import CHART, DEPLOY, MONITORING, Helm, Json, by_name
 from tests.deploy.tools import ToolError, locate_promtool
 from webhook.measures import METRICS, Type
 
@@ -68,6 +68,14 @@ def test_every_query_asks_for_a_metric_that_exists() -> None:
     assert asked - served() == ELSEWHERE
 
 
+def test_every_reason_that_is_asked_for_is_in_the_reference() -> None:
+    reference = (DEPLOY.parent / "docs" / "reference.md").read_text()
+
+    for query in queries():
+        for reasons in re.findall(r'reason=~"([^"]*)"', query):
+            assert all(f"\n| `{reason}` |" in reference for reason in reasons.split("|"))
+
+
 def test_every_label_that_is_summed_by_exists() -> None:
     of_targets = {"namespace", "pod", "job", "name", "le"}
     known = {label for row in METRICS for label in row.labels} | of_targets
@@ -81,7 +89,9 @@ def test_there_is_an_alert_for_each_fault_with_its_runbook() -> None:
     assert [alert["alert"] for alert in alerts()] == [f"Evenspread{name}" for name in NAMED]
     for alert in alerts():
         assert alert["annotations"].keys() == {"summary", "description", "runbook_url"}
-        assert alert["annotations"]["runbook_url"].endswith(f"#{alert['alert'].lower()}")
+        page, _, anchor = alert["annotations"]["runbook_url"].partition("#")
+        assert anchor == alert["alert"].lower()
+        assert f"\n## {alert['alert']}\n" in (DEPLOY.parent / page).read_text()
         assert alert["labels"]["severity"] in ("warning", "critical")
 
 
