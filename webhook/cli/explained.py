@@ -63,10 +63,9 @@ def _show_constraint(part: ConstraintPart, defaulted: bool, terminal: Terminal) 
     for said in _remarks(part):
         terminal.line(f"  {said}")
     headings = ("domain", "nodes", "pods", "", "skew", "")
-    is_hard = part.when_unsatisfiable == HARD
     most = max((row.pods for row in part.domains), default=0)
     shown = _of_interest(part.domains)
-    rows = [_domain(row, most, part.max_skew if is_hard else None) for row in shown]
+    rows = [_domain(row, most, part.max_skew) for row in shown]
     if rows:
         terminal.table(headings, rows)
     if len(shown) < len(part.domains):
@@ -92,10 +91,10 @@ def _of_interest(rows: Sequence[DomainRow]) -> list[DomainRow]:
     return sorted(kept, key=lambda row: row.value)
 
 
-def _domain(row: DomainRow, most: int, max_skew: int | None) -> tuple[str, ...]:
+def _domain(row: DomainRow, most: int, max_skew: int) -> tuple[str, ...]:
     left_out = f" (+{row.left_out})" if row.left_out else ""
     skew = verdict = ""
-    if max_skew is not None:
+    if row.skew is not None:
         skew = f"{row.skew}"
         verdict = "fits" if row.fits else f"over {max_skew}"
         verdict = verdict if row.nodes else "no domain"

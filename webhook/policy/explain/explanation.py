@@ -10,7 +10,7 @@ from webhook.policy.explain.sentences import headline, reason_of, why_minimum, w
 from webhook.policy.explain.situation import NOT_MODELLED, Situation
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.place import Placement
-from webhook.policy.placement.spreads import HONOR, IGNORE
+from webhook.policy.placement.spreads import HARD, HONOR, IGNORE, Spread
 from webhook.policy.placement.tallies import Domain, Tally
 from webhook.policy.selectors import render
 
@@ -41,7 +41,7 @@ class DomainRow(msgspec.Struct, frozen=True, rename="camel"):
         nodes: Eligible nodes; 0 if it is no domain.
         left_out: Nodes with it that are not eligible.
         pods: Counted pods on the eligible nodes.
-        skew: What it would be if the pod went there; absent for a soft constraint.
+        skew: What it would be if the pod went there; None for a soft constraint.
         fits: Whether the constraint takes that; a soft one always does.
     """
 
@@ -49,7 +49,7 @@ class DomainRow(msgspec.Struct, frozen=True, rename="camel"):
     nodes: int
     left_out: int
     pods: int
-    skew: int
+    skew: int | None
     fits: bool
 
 
@@ -198,7 +198,7 @@ def _constraint(tally: Tally, situation: Situation) -> ConstraintPart:
         minimum_because=why_minimum(tally),
         pods=sum(tally.pods.values()),
         unevenness=unevenness(tally),
-        domains=tuple(_row(row) for row in tally.table(situation.topology)),
+        domains=tuple(_row(row, spread) for row in tally.table(situation.topology)),
         left_out=_grouped(
             (node, written(obstacle)) for node, obstacle in tally.domains.left_out.items()
         ),
@@ -209,8 +209,11 @@ def _selector(selector: LabelSelector | None) -> str:
     return "<none>" if selector is None else render(selector)
 
 
-def _row(row: Domain) -> DomainRow:
-    return DomainRow(row.value, row.nodes, len(row.left_out), row.pods, row.skew, row.fits)
+def _row(row: Domain, spread: Spread) -> DomainRow:
+    left_out = len(row.left_out)
+    if spread.constraint.when_unsatisfiable != HARD:
+        return DomainRow(row.value, row.nodes, left_out, row.pods, None, fits=True)
+    return DomainRow(row.value, row.nodes, left_out, row.pods, row.skew, row.fits)
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> tuple[Group, ...]:

@@ -1,7 +1,6 @@
 """The question: a pod that is to be placed, and the cluster that it is to be placed in."""
 
 import msgspec
-from msgspec.structs import replace
 
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.place import Placement, measure, place, refusals
@@ -36,9 +35,3 @@ class Situation(msgspec.Struct, frozen=True):
             self.topology,
             refusals(self.topology, self.pod.demands),
         )
-
-    def with_one_more(self, node: str) -> "Situation":
-        """Let the pod run on a node, so that the next one like it is asked about; O(pods)."""
-        census = self.census.copy()
-        census.add(self.pod.namespace, self.pod.labels, node)
-        return replace(self, census=census)
