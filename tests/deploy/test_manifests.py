@@ -13,7 +13,8 @@ OVERLAYS: dict[str, dict[str, Any]] = {
     "kustomize/overlays/enforce": {"failurePolicy": {"validating": "Fail"}},
 }
 
-RELEASES = [f"1.{minor}" for minor in range(28, 38)]
+RELEASES = [f"1.{minor}" for minor in range(28, 38, 3)]
+"""The oldest that the chart takes, the newest, and some between them; each takes 0.1 s."""
 
 EVERYTHING: dict[str, Any] = {
     "image": {
