@@ -1,0 +1,42 @@
+"""The page on explain names every member that its JSON has, and no other edit than there are."""
+
+import re
+from typing import Any
+
+import msgspec
+
+from tests.docs.markdown import ROOT
+from webhook.cli.explain import Answer
+from webhook.policy.explain import edits, nodeedits
+from webhook.policy.explain.edits import Edit
+
+PAGE = (ROOT / "docs/explain.md").read_text().partition("## For programs")[2]
+NAMED = {part for code in re.findall(r"`([^`]+)`", PAGE) for part in re.split(r"[.\[\]]+", code)}
+
+EDITS = [
+    each
+    for module in (edits, nodeedits)
+    for each in vars(module).values()
+    if isinstance(each, type) and issubclass(each, Edit) and each is not Edit
+]
+
+
+def members(schema: Any) -> set[str]:
+    """The names of all members in a JSON schema."""
+    if isinstance(schema, list):
+        return set().union(*map(members, schema))
+    if not isinstance(schema, dict):
+        return set()
+    return set(schema.get("properties", ())).union(*map(members, schema.values()))
+
+
+def test_every_member_is_explained() -> None:
+    _, components = msgspec.json.schema_components([Answer, *EDITS])
+
+    assert members(components) - NAMED == set()
+
+
+def test_every_edit_is_explained() -> None:
+    tags = {str(each.__struct_config__.tag) for each in EDITS}
+
+    assert tags - NAMED == set()
