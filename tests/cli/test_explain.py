@@ -115,6 +115,82 @@ def test_a_pod_that_cannot_be_placed(shop: Path, run: Run) -> None:
     assert run("explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml") == (1, BLOCKED, "")
 
 
+WISH = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: wish, namespace: shop, labels: {app: api}}
+spec:
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    nodeAffinityPolicy: Ignore
+    nodeTaintsPolicy: Honor
+    labelSelector: {matchLabels: {app: web}}
+"""
+
+
+def test_a_long_table_is_cut_off(shop: Path, run: Run) -> None:
+    more = "".join(NODE % (f"m{i:02}", f"m{i:02}", "us-1d", "false") for i in range(30))
+    (shop / "shop.yaml").write_text(f"{NODES}{more}{WEB}{PODS}")
+    (shop / "wish.yaml").write_text(WISH)
+
+    ran = run("explain", "-f", "wish.yaml", "--cluster", "shop.yaml")
+
+    lines = ran.out.splitlines()
+    assert ran.code == 0
+    assert lines[2:8] == [
+        "constraint 0: hostname, maxSkew 1, ScheduleAnyway, pods app=web",
+        "  the pod itself is not among the pods that count",
+        "  nodeAffinityPolicy Ignore",
+        "  nodeTaintsPolicy Honor",
+        "  domain  nodes  pods                        skew",
+        "  m00     1      0",
+    ]
+    assert "  n1      1      1     ████████████████████" in lines
+    assert "  ... and 13 more domains" in lines
+    assert "  ... and 12 more nodes" in lines
+    assert max(map(len, lines[2:])) <= 80
+
+
+def test_a_pod_without_constraints(shop: Path, run: Run) -> None:
+    (shop / "plain.yaml").write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: x, namespace: shop}, spec: {}}"
+    )
+
+    ran = run("explain", "-f", "plain.yaml", "--cluster", "shop.yaml")
+
+    assert ran.out.splitlines()[1:] == [
+        "  no constraints: spreading allows every node and prefers none",
+        "",
+        "2 of 3 nodes can take it",
+        "  node  score  raw",
+        "  n1    -      -    best",
+        "  n2    -      -    best",
+        "  cannot: 1 node(s) were unschedulable: n3",
+        "not looked at: resources, ports, volumes, pod affinity",
+    ]
+
+
+# what is wrong with a Deployment, what is said of it
+WRONG = {
+    "no template": ("spec: {replicas: 1}", "has nothing at spec.template: write a pod template"),
+    "a type": ("spec: {template: {spec: []}}", "spec.template.spec: expected an object, got a"),
+}
+
+
+@pytest.mark.parametrize(("spec", "said"), WRONG.values(), ids=WRONG.keys())
+def test_workloads_that_cannot_be_read(shop: Path, run: Run, spec: str, said: str) -> None:
+    (shop / "wrong.yaml").write_text(
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, namespace: shop}}\n{spec}\n"
+    )
+
+    ran = run("explain", "-f", "wrong.yaml", "--cluster", "shop.yaml")
+
+    assert (ran.code, ran.out) == (3, "")
+    assert f"error: Deployment shop/web: {said}" in ran.err
+
+
 def test_what_if(shop: Path, run: Run) -> None:
     ran = run(
         "explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml", "--without", "zone=us-1c"

@@ -75,6 +75,18 @@ CHANGES: dict[str, tuple[Situation, list[str]]] = {
             "make constraint 1 (rack) ScheduleAnyway",
         ],
     ),
+    "two nodes have to be told apart": (
+        situation(
+            [node("n1"), node("n2")], spread_over(min_domains=2), pods={"n1": 1, "n2": 1}
+        ),
+        [
+            (
+                "label node n1 with zone=new-zone-1, and label node n2 with zone=new-zone-2"
+            ),
+            "add 1 node with zone=new-zone-1",
+            "make constraint 0 (zone) ScheduleAnyway",
+        ],
+    ),
     "there is no node": (situation((), spread_over()), ["add 1 node with zone=new-zone-1"]),
 }  # fmt: skip
 

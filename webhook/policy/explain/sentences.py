@@ -8,7 +8,7 @@ from webhook.policy.placement.nodes import Obstacle, Reason
 from webhook.policy.placement.place import Placement
 from webhook.policy.placement.tallies import Floor, Tally
 
-_ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
+_ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
 
 
 def headline(situation: Situation, placement: Placement, runs_on: str) -> str:
@@ -98,13 +98,10 @@ def _closed(tally: Tally) -> str:
     name, found = short_key(tally.spread.topology_key), tuple(sorted(tally.domains.sizes))
     if not found:
         return f"no node counts for {name}: {_obstacles(list(tally.domains.left_out.values()))}"
-    wanted = len(found) + 1
-    ordinal = _ORDINALS.get(wanted, f"{wanted}th")
-    article = "an" if wanted == 8 else "a"  # noqa: PLR2004 - an eighth
-    return (
-        f"{name} needs {article} {ordinal} domain "
-        f"(minDomains {tally.spread.min_domains}, found {len(found)}: {listed(found, most=6)})"
-    )
+    ordinal = _ORDINALS.get(len(found) + 1)
+    wanted = f"a {ordinal} domain" if ordinal else "one more domain"
+    there = f"{len(found)}: {listed(found, most=6)}"
+    return f"{name} needs {wanted} (minDomains {tally.spread.min_domains}, found {there})"
 
 
 def _allows(tally: Tally) -> str:

@@ -1,0 +1,103 @@
+import pytest
+from msgspec.structs import replace
+
+from tests.explain.situations import situation
+from tests.policy.placement.clusters import GPU, node, spread_over
+from webhook.policy.explain.sentences import headline, why_minimum
+from webhook.policy.explain.situation import Situation
+from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.spreads import SOFT
+from webhook.policy.profiles import HOSTNAME
+
+TWO = (node("n1", "us-1a"), node("n2", "us-1b"))
+CORDONED = replace(node("n3", "us-1c"), unschedulable=True)
+
+# situation, where the pod runs, what is said
+HEADLINES: dict[str, tuple[Situation, str, str]] = {
+    "every node is as good": (situation(TWO, spread_over()), "", "can be placed on 2 of 2 nodes"),
+    "some nodes are better": (
+        situation(TWO, spread_over(when_unsatisfiable=SOFT), pods={"n1": 1}), "",
+        "can be placed on 2 of 2 nodes; spreading prefers n2",
+    ),
+    "a pod that runs well": (
+        situation(TWO, spread_over()), "n1",
+        "runs on n1; it can be placed anew on 2 of 2 nodes",
+    ),
+    "a pod that would go elsewhere": (
+        situation(TWO, spread_over(), pods={"n1": 1}), "n1",
+        "runs on n1; it can be placed anew on 1 of 2 nodes, but not on n1 again",
+    ),
+    "a pod that runs where none could go": (
+        situation((), spread_over()), "n1", "runs on n1; it cannot be placed anew: there is no node"
+    ),
+    "there is no node": (situation(()), "", "cannot be placed: there is no node"),
+    "other filters take all nodes": (
+        situation([CORDONED, node("n4", "us-1d", taints=[GPU])]), "",
+        ("cannot be placed: no node takes it: 1 node(s) were unschedulable, "
+        "1 node(s) had untolerated taint gpu:NoSchedule"),
+    ),
+    "a third domain is asked for": (
+        situation(TWO, spread_over(min_domains=3), pods={"n1": 1, "n2": 1}), "",
+        "cannot be placed: zone needs a third domain (minDomains 3, found 2: us-1a, us-1b)",
+    ),
+    "many more domains are asked for": (
+        situation(
+            [node(f"n{i}", f"z{i}") for i in range(7)],
+            spread_over(min_domains=9),
+            pods={f"n{i}": 1 for i in range(7)},
+        ),
+        "",
+        ("cannot be placed: zone needs one more domain "
+        "(minDomains 9, found 7: z0, z1, z2, z3, z4, z5 and 1 more)"),
+    ),
+    "no node has the key": (
+        situation([node("n1"), node("n2")], spread_over()), "",
+        ("cannot be placed: no node counts for zone: "
+        "2 node(s) lack a topology key topology.kubernetes.io/zone"),
+    ),
+    "the only zone left is closed": (
+        situation([*TWO, CORDONED], spread_over(), pods={"n1": 1, "n2": 1}), "",
+        ("cannot be placed: zone (maxSkew 1) allows only us-1c, where no node takes it: "
+        "1 node(s) were unschedulable"),
+    ),
+    "two constraints contradict each other": (
+        situation(
+            [node("n1", "a", rack="r"), node("n2", "b", rack="s"), node("n3", "b", rack="r")],
+            spread_over(), spread_over("rack"), pods={"n1": 1, "n2": 1, "n3": 1},
+        ),
+        "",
+        ("cannot be placed: zone (maxSkew 1) allows only a; rack (maxSkew 1) allows only s; "
+        "no node meets all of that"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "runs_on", "said"), HEADLINES.values(), ids=HEADLINES.keys())
+def test_headline(asked: Situation, runs_on: str, said: str) -> None:
+    assert headline(asked, asked.placement(), runs_on) == said
+
+
+# situation, what makes its minimum
+MINIMA: dict[str, tuple[Situation, str]] = {
+    "no domain": (situation([node("n1")], spread_over()), "no node counts for zone"),
+    "too few": (situation(TWO, spread_over(min_domains=4)), "minDomains 4, found 2"),
+    "an empty one": (situation(TWO, spread_over(), pods={"n2": 1}), "no pod in us-1a"),
+    "pods everywhere": (
+        situation(TWO, spread_over(HOSTNAME), pods={"n1": 2, "n2": 1}), "fewest pods in n2"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "said"), MINIMA.values(), ids=MINIMA.keys())
+def test_why_minimum(asked: Situation, said: str) -> None:
+    (tally,) = asked.placement().measure.hard
+
+    assert why_minimum(tally) == said
+
+
+def test_demands_of_a_pod_are_told_as_obstacles() -> None:
+    asked = situation(TWO, demands=Demands(pairs=(("disk", "ssd"),)))
+
+    assert headline(asked, asked.placement(), "") == (
+        "cannot be placed: no node takes it: 2 node(s) didn't match Pod's node affinity/selector"
+    )
