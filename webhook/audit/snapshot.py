@@ -163,10 +163,10 @@ def load(file: str) -> Snapshot:
     """
     try:
         snapshot = _decode(_read(file))
+    except (gzip.BadGzipFile, EOFError, zlib.error, msgspec.MsgspecError) as error:
+        raise SourceError(file, f"is no snapshot: {error}; {_HOW}") from error
     except OSError as error:
         raise SourceError(file, f"cannot be read: {error.strerror or error}") from error
-    except (EOFError, zlib.error, msgspec.MsgspecError) as error:
-        raise SourceError(file, f"is no snapshot: {error}; {_HOW}") from error
     if (snapshot.api_version, snapshot.kind) != (API_VERSION, KIND):
         said = f"{snapshot.api_version}, {snapshot.kind}"
         raise SourceError(file, f"is no snapshot that can be read, but {said}; {_HOW}")

@@ -1,29 +1,24 @@
 """``evenspread audit``: what is wrong with the workloads of a cluster, of files, of a snapshot."""
 
-import asyncio
-import sys
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-from rich.console import Console
-from rich.progress import Progress, TaskID
 
 from webhook.audit import baseline
-from webhook.audit.gathering import Gathering
 from webhook.audit.inventory import Audited, Inventory
 from webhook.audit.renderers import FORMATS, render
 from webhook.audit.renderers.table import Meaning, lines
 from webhook.audit.report import Report, Weight
 from webhook.audit.rulebook import RULEBOOK
 from webhook.audit.scan import Question, scan
-from webhook.audit.snapshot import Snapshot, load, save
+from webhook.audit.snapshot import Snapshot, save
 from webhook.cli import options
 from webhook.cli.asked import asked_policy
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
+from webhook.cli.gathered import Reach, gather, progress
 from webhook.cli.inputs import Inputs
 from webhook.cli.terminal import Style, Terminal
 from webhook.config import Configuration
@@ -47,14 +42,6 @@ class Output(NamedTuple):
 
     format: str
     file: str
-
-
-class Reach(NamedTuple):
-    """Which API server to ask, and about what; empty texts were not given."""
-
-    kubeconfig: str
-    context: str
-    namespace: str
 
 
 def audit(
@@ -82,7 +69,7 @@ def audit(
     known = baseline.load(since_baseline) if since_baseline else None
     inputs = Inputs(filename, strict=strict)
     reach = Reach(kubeconfig, context, namespace)
-    gathered = _gather(inputs, cluster, snapshot, configuration, reach)
+    gathered = gather(inputs, cluster, snapshot, configuration, reach)
     if save_snapshot:
         save(gathered, save_snapshot)
     question = Question(
@@ -102,69 +89,14 @@ def audit(
     return outcome(findings=report.exceeds(threshold), unfinished=bool(inputs.problems))
 
 
-def _gather(
-    inputs: Inputs, cluster: str, snapshot: str, configuration: Configuration, reach: Reach
-) -> Snapshot:
-    if snapshot:
-        if inputs.paths or cluster:
-            raise ConfigError(
-                "holds files and cluster: give it without -f and --cluster", "--snapshot"
-            )
-        return load(snapshot)
-    if not inputs.paths:
-        if cluster:
-            raise ConfigError("is for -f: say which manifests to audit", "--cluster")
-        return _list(inputs, configuration, reach)
-    gathering = Gathering(configuration.pod_templates, configuration.owner_selectors)
-    surroundings = Inputs([cluster] if cluster else [])
-    for document in surroundings.objects():
-        gathering.add(document, asked=False)
-    for document in inputs.objects():
-        gathering.add(document)
-    inputs.problems += surroundings.problems + gathering.problems
-    inputs.skipped += surroundings.skipped
-    return gathering.snapshot
-
-
-def _list(inputs: Inputs, configuration: Configuration, reach: Reach) -> Snapshot:
-    """Ask an API server; importing what that takes is slow, so nobody else does."""
-    from webhook.audit.listing import Listing  # noqa: PLC0415
-    from webhook.cluster.api import Access, Api  # noqa: PLC0415
-
-    async def read() -> Listing:
-        access = Access(kubeconfig=reach.kubeconfig, context=reach.context)
-        async with Api(access, time.monotonic) as api:
-            listing = Listing(api, configuration.pod_templates, configuration.owner_selectors)
-            with _progress() as progress:
-                tasks: dict[str, TaskID] = {}
-
-                def told(kind: str, number: int) -> None:
-                    if kind not in tasks:
-                        tasks[kind] = progress.add_task(f"{kind}s", total=None)
-                    progress.update(tasks[kind], completed=number)
-
-                await listing.read(reach.namespace, told)
-        return listing
-
-    listing = asyncio.run(read())
-    inputs.problems += listing.problems
-    return listing.snapshot
-
-
 def _scan(gathered: Snapshot, question: Question, configuration: Configuration) -> Report:
     inventory = Inventory(gathered, configuration.owner_selectors)
-    with _progress() as progress:
+    with progress() as bar:
 
         def shown(items: Sequence[Audited]) -> Iterable[Audited]:
-            return progress.track(items, description="auditing")
+            return bar.track(items, description="auditing")
 
         return scan(inventory, gathered.unreadable, question, shown)
-
-
-def _progress() -> Progress:
-    """A bar on stderr, gone when it is full; nothing if that is no terminal."""
-    console = Console(file=sys.stderr)
-    return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
 def _write(report: Report, output: Output, threshold: Weight | None) -> None:

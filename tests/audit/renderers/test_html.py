@@ -1,0 +1,136 @@
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from playwright.sync_api import Page, sync_playwright
+
+from tests.audit.world import EVERYTHING, audit, finding, report
+from webhook.audit.renderers import render
+from webhook.audit.report import Report, Weight
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FOUND = next(filter(None, map(shutil.which, BROWSERS)), None)
+
+needs_browser = pytest.mark.skipif(FOUND is None, reason="no Chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=FOUND, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class Opened:
+    """A page, and all that it asked for and said."""
+
+    def __init__(self, browser: Any, folder: Path, made: Report) -> None:
+        (folder / "report.html").write_text(render(made, "html"), encoding="utf-8")
+        self.page: Page = browser.new_page()
+        self.noise: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.noise.append(message.text))
+        self.page.on("pageerror", lambda error: self.noise.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto((folder / "report.html").as_uri())
+
+    def column(self, number: int) -> list[str]:
+        cells = self.page.locator(f"#list tbody tr:visible td:nth-child({number})")
+        return [text.split("\n")[0] for text in cells.all_inner_texts()]
+
+
+def many(number: int) -> Report:
+    weights = list(Weight)
+    findings = (
+        finding(weight=weights[i % 3], rule=f"TSC10{i % 5 + 1}", problem=f"problem {i}")
+        for i in range(number)
+    )
+    return report(*findings)
+
+
+@needs_browser
+def test_the_picture_is_there_and_nothing_is_loaded(browser: Any, tmp_path: Path) -> None:
+    opened = Opened(browser, tmp_path, audit(EVERYTHING))
+
+    cells = opened.page.locator(".picture").first.locator(".cell").all()
+    assert [each.inner_text().split() for each in cells] == [
+        ["3", "zone-a"],
+        ["1", "zone-b"],
+        ["0", "zone-c"],
+    ]
+    assert ["over" in (each.get_attribute("class") or "") for each in cells] == [True, False, False]
+    assert opened.noise == []
+    assert len(opened.asked) == 1
+
+
+@needs_browser
+def test_findings_are_sorted_both_ways(browser: Any, tmp_path: Path) -> None:
+    opened = Opened(browser, tmp_path, many(6))
+    heading = opened.page.locator("#list th button").nth(1)
+
+    heading.click()
+    up = opened.column(2)
+    heading.click()
+    down = opened.column(2)
+
+    assert up == sorted(up)
+    assert down == sorted(down, reverse=True)
+
+
+@needs_browser
+def test_findings_are_filtered_by_words_weight_and_rule(browser: Any, tmp_path: Path) -> None:
+    opened = Opened(browser, tmp_path, many(30))
+
+    opened.page.select_option("#weight", "warn")
+    assert set(opened.column(1)) == {"warn"}
+    opened.page.select_option("#rule", "TSC102")
+    assert set(opened.column(2)) == {"TSC102"}
+    opened.page.fill("#text", "no such words")
+    opened.page.wait_for_selector("#none", state="visible")
+    assert opened.page.inner_text("#shown") == "0 of 30"
+
+
+@needs_browser
+def test_of_ten_thousand_findings_a_part_is_laid_out_and_all_are_printed(
+    browser: Any, tmp_path: Path
+) -> None:
+    opened = Opened(browser, tmp_path, many(10_000))
+    rows = opened.page.locator("#list tbody tr")
+
+    assert rows.filter(visible=True).count() == 200
+    opened.page.click("#more")
+    assert rows.filter(visible=True).count() == 400
+    opened.page.emulate_media(media="print")
+    assert rows.filter(visible=True).count() == 10_000
+    assert not opened.page.locator("form").is_visible()
+
+
+@needs_browser
+def test_dark_mode_is_dark_and_paper_is_not(browser: Any, tmp_path: Path) -> None:
+    opened = Opened(browser, tmp_path, many(3))
+    colour = "getComputedStyle(document.body).backgroundColor"
+
+    opened.page.emulate_media(color_scheme="dark")
+    assert opened.page.evaluate(colour) == "rgb(18, 22, 28)"
+    opened.page.emulate_media(color_scheme="dark", media="print")
+    assert opened.page.evaluate(colour) == "rgb(251, 251, 253)"
+
+
+def test_texts_of_manifests_are_no_markup() -> None:
+    text = render(report(finding(problem="<img src=x onerror=alert(1)>"), name="<b>"), "html")
+
+    assert "<img" not in text
+    assert "shop/<b>" not in text
+
+
+def test_a_report_of_nothing_says_so() -> None:
+    made = report()
+
+    text = render(replace(made, workloads=()), "html")
+
+    assert "Nothing is wrong." in text
+    assert "No workload has two running pods." in text

@@ -1,0 +1,64 @@
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from junitparser import JUnitXml
+
+from tests.audit.world import EVERYTHING, audit, finding, report
+from webhook.audit.renderers import render
+from webhook.audit.report import Report, Weight
+
+
+def read(made: Report, threshold: Weight | None = Weight.DENY) -> Any:
+    return JUnitXml.fromstring(render(made, "junit", threshold).encode())
+
+
+def cases(suites: Any) -> Iterable[Any]:
+    return [case for suite in suites for case in suite]
+
+
+def test_a_suite_a_namespace_and_a_case_a_finding() -> None:
+    suites = read(audit(EVERYTHING))
+
+    assert [suite.name for suite in suites] == ["ops", "shop"]
+    assert (suites.tests, suites.failures, suites.errors, suites.skipped) == (3, 1, 0, 0)
+    assert [(case.classname, case.name.split()[0]) for case in cases(suites)] == [
+        ("Pod ops/lone", "TSC001"),
+        ("Deployment shop/web", "TSC114"),
+        ("StatefulSet shop/db", "TSC110"),
+    ]
+
+
+THRESHOLDS = {
+    "only what is denied": (Weight.DENY, 0),
+    "warnings too": (Weight.WARN, 1),
+    "everything": (Weight.AUDIT, 2),
+    "nothing": (None, 0),
+}
+
+
+@pytest.mark.parametrize(("threshold", "failures"), THRESHOLDS.values(), ids=THRESHOLDS.keys())
+def test_the_threshold_tells_what_is_a_failure(threshold: Weight | None, failures: int) -> None:
+    made = report(finding(), finding(weight=Weight.AUDIT))
+
+    assert read(made, threshold).failures == failures
+
+
+def test_a_failure_says_where_what_and_what_instead() -> None:
+    (case,) = cases(read(report(finding(), source="web.yaml"), Weight.WARN))
+    (failure,) = case.result
+
+    assert failure.message == "it does not match"
+    assert "web.yaml:7: spec.topologySpreadConstraints[0].labelSelector" in failure.text
+    assert "instead:\nlabelSelector: {matchLabels: {app: web}}" in failure.text
+
+
+def test_exempted_findings_are_skipped_and_workloads_in_order_pass() -> None:
+    assert read(report(exempted=(finding(reason="by contract"),))).skipped == 1
+    assert read(report()).tests == 1
+
+
+def test_control_characters_of_manifests_do_not_break_it() -> None:
+    made = report(finding(problem="a\x01b"), name="web\x02", namespace="\x03")
+
+    assert read(made, Weight.WARN).failures == 1

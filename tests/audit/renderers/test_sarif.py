@@ -1,0 +1,64 @@
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from tests.audit.world import EVERYTHING, audit, finding, report
+from webhook.audit.renderers import render
+from webhook.audit.report import Report, Weight
+from webhook.audit.rulebook import RULEBOOK
+
+SCHEMA = msgspec.json.decode(
+    (Path(__file__).parents[1] / "data" / "sarif-2.1.0.json").read_bytes(), type=dict[str, Any]
+)
+
+REPORTS = {
+    "of manifests": audit(EVERYTHING),
+    "of a cluster, without files": report(finding(line=0)),
+    "with an exemption": report(exempted=(finding(reason="by contract"),)),
+    "of nothing": report(),
+}
+
+
+def run_of(made: Report) -> Any:
+    return msgspec.json.decode(render(made, "sarif"))["runs"][0]
+
+
+@pytest.mark.parametrize("made", REPORTS.values(), ids=REPORTS.keys())
+def test_it_is_valid_by_the_schema_of_sarif(made: Report) -> None:
+    jsonschema.validate(msgspec.json.decode(render(made, "sarif")), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("weight", "level"),
+    [(Weight.DENY, "error"), (Weight.WARN, "warning"), (Weight.AUDIT, "note")],
+)
+def test_weights_are_levels(weight: Weight, level: str) -> None:
+    (result,) = run_of(report(finding(weight=weight)))["results"]
+
+    assert result["level"] == level
+
+
+def test_findings_point_to_file_and_line() -> None:
+    (result,) = run_of(report(finding(), source="a dir/web.yaml", line=1))["results"]
+
+    assert result["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "a%20dir/web.yaml"},
+        "region": {"startLine": 7},
+    }
+
+
+def test_exempted_findings_are_suppressed_with_their_reason() -> None:
+    (result,) = run_of(report(exempted=(finding(reason="by contract"),)))["results"]
+
+    assert result["suppressions"] == [{"kind": "inSource", "justification": "by contract"}]
+
+
+def test_every_result_names_a_rule_of_the_list() -> None:
+    run = run_of(audit(EVERYTHING))
+    rules = [each["id"] for each in run["tool"]["driver"]["rules"]]
+
+    assert rules == list(RULEBOOK)
+    assert all(rules[each["ruleIndex"]] == each["ruleId"] for each in run["results"])

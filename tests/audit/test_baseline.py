@@ -1,0 +1,46 @@
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.audit.world import EVERYTHING, audit, finding, report
+from webhook.audit.baseline import load, without_known
+from webhook.audit.renderers import render
+from webhook.errors import SourceError
+
+
+def test_what_an_earlier_report_found_is_only_counted(tmp_path: Path) -> None:
+    made = audit(EVERYTHING)
+    (tmp_path / "old.json").write_text(render(made, "json"))
+
+    left = without_known(made, load(str(tmp_path / "old.json")))
+
+    assert list(left.findings()) == []
+    assert (left.summary.known, left.summary.deny, left.summary.nodes) == (3, 0, 3)
+
+
+def test_a_known_finding_stands_for_one_only() -> None:
+    left = without_known(report(finding(), finding()), Counter([finding().fingerprint]))
+
+    assert (len(list(left.findings())), left.summary.known) == (1, 1)
+
+
+def test_findings_are_known_by_rule_object_and_field_not_by_their_numbers() -> None:
+    less = EVERYTHING.replace('"nodeName":"node-b"', '"nodeName":"node-a"')
+    (before, after) = (
+        {each.fingerprint: each.problem for _, each in audit(text).findings()}
+        for text in (EVERYTHING, less)
+    )
+
+    assert before.keys() == after.keys()
+    assert before != after
+
+
+@pytest.mark.parametrize("text", ["nothing", '{"kind": "Pod"}'])
+def test_what_is_no_report(text: str, tmp_path: Path) -> None:
+    (tmp_path / "old.json").write_text(text)
+
+    with pytest.raises(SourceError, match="is no report"):
+        load(str(tmp_path / "old.json"))
+    with pytest.raises(SourceError, match="cannot be read"):
+        load(str(tmp_path / "none.json"))

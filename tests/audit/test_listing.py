@@ -1,0 +1,126 @@
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from tests.audit import world
+from tests.audit.world import LIVE, gather, report_on
+from webhook.audit.listing import BUILT_IN, TRIES, Listing
+from webhook.cluster.source import NO_QUERY, Query, Reason
+from webhook.errors import ApiError, ExpiredError
+
+PAGE = 2  # objects, so that there are several pages
+GROUPS = {
+    "groups": [{"name": "argoproj.io", "preferredVersion": {"groupVersion": "argoproj.io/v1"}}]
+}
+KINDS = {"resources": [{"name": "rollouts", "kind": "Rollout"}]}
+
+
+class Server:
+    """An API server that has some objects, and forgets or refuses what it is told to."""
+
+    name = "https://api"
+
+    def __init__(self, text: str, failures: Mapping[str, list[Exception]] | None = None) -> None:
+        self._objects: list[Any] = [each for each in yaml.safe_load_all(text) if each]
+        self._failures = failures or {}
+        self.asked: list[str] = []
+
+    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
+        self.asked.append(path)
+        if self._failures.get(path):
+            raise self._failures[path].pop(0)
+        if path == "/apis":
+            return msgspec.json.encode(GROUPS)
+        if path == "/apis/argoproj.io/v1":
+            return msgspec.json.encode(KINDS)
+        items = [
+            each for each in self._objects if f"{each['kind'].lower()}s" == path.rpartition("/")[2]
+        ]
+        start = int(query.get("continue", "0"))
+        end = start + PAGE
+        token = {"continue": str(end)} if end < len(items) else {}
+        return msgspec.json.encode({"metadata": token, "items": items[start:end]})
+
+    def stream(self, path: str, query: Query) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        raise AssertionError("nothing is watched")
+
+
+async def listed(server: Server, namespace: str = "") -> Listing:
+    configuration = world.CONFIGURATION
+    listing = Listing(server, configuration.pod_templates, configuration.owner_selectors)
+    await listing.read(namespace)
+    return listing
+
+
+async def test_a_cluster_gives_the_report_of_its_manifests_but_for_their_places() -> None:
+    found = report_on((await listed(Server(LIVE))).snapshot)
+    written = report_on(gather(LIVE).snapshot)
+
+    assert found.summary == written.summary
+    assert [each.problem for _, each in found.findings()] == [
+        each.problem for _, each in written.findings()
+    ]
+    assert {each.source for each in found.workloads} == {""}
+
+
+async def test_custom_kinds_are_found_and_listed() -> None:
+    rollout = world.DEPLOYMENT.replace("apps/v1", "argoproj.io/v1").replace("Deployment", "Rollout")
+
+    listing = await listed(Server(rollout))
+
+    (workload,) = listing.snapshot.workloads
+    assert str(workload.subject.kind) == "Rollout.argoproj.io"
+    assert listing.snapshot.owners[0].kind == "Rollout"
+
+
+async def test_one_namespace() -> None:
+    server = Server(LIVE)
+
+    await listed(server, "shop")
+
+    assert "/api/v1/namespaces/shop/pods" in server.asked
+    assert "/api/v1/nodes" in server.asked
+    assert "/api/v1/pods" not in server.asked
+
+
+async def test_a_list_that_expires_is_begun_anew_and_no_object_is_there_twice() -> None:
+    server = Server(LIVE, {"/api/v1/pods": [ExpiredError("api", "gone")]})
+
+    assert len((await listed(server)).snapshot.pods) == 4
+
+
+PROBLEMS = {
+    "a kind that may not be listed": ApiError("api", "no", Reason.FORBIDDEN, 403),
+    "a list that expires again and again": ExpiredError("api", "gone"),
+}
+
+
+@pytest.mark.parametrize("error", PROBLEMS.values(), ids=PROBLEMS.keys())
+async def test_what_cannot_be_listed_is_told_and_the_rest_is_read(error: ApiError) -> None:
+    listing = await listed(Server(LIVE, {"/api/v1/nodes": [error] * TRIES}))
+
+    assert listing.problems == [error]
+    assert len(listing.snapshot.pods) == 4
+
+
+async def test_a_server_that_cannot_be_reached_is_asked_once() -> None:
+    server = Server(LIVE, {"/api/v1/nodes": [ApiError("api", "down", Reason.UNREACHABLE)]})
+
+    with pytest.raises(ApiError, match="down"):
+        await listed(server)
+
+    assert server.asked == ["/api/v1/nodes"]
+
+
+async def test_objects_that_cannot_be_read_are_problems() -> None:
+    listing = await listed(Server(world.DEPLOYMENT.replace("maxSkew: 1", "maxSkew: '1'")))
+
+    assert [each.source for each in listing.problems] == ["/apis/apps/v1/deployments"]
+
+
+def test_pods_are_listed_last() -> None:
+    assert BUILT_IN[-1].kind == "Pod"

@@ -1,0 +1,73 @@
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.audit import world
+from tests.audit.world import EVERYTHING, gather, report_on
+from webhook.audit.snapshot import load, save
+from webhook.errors import SourceError
+
+MISTYPED = world.BARE.replace("replicas: 3", "replicas: 3\n  template: []").replace(
+    "name: db", "name: broken"
+)
+
+
+def test_a_snapshot_gives_the_same_report_as_its_files(tmp_path: Path) -> None:
+    gathered = gather(EVERYTHING + MISTYPED, neighbours=world.pod("far", "node-c", "Fleet/sea"))
+    file = str(tmp_path / "all.json.gz")
+
+    save(gathered.snapshot, file)
+
+    assert report_on(load(file)) == report_on(gathered.snapshot)
+
+
+def test_snapshots_are_the_same_bytes_again_also_when_saved_once_more(tmp_path: Path) -> None:
+    first, second, third = (tmp_path / name for name in "abc")
+
+    save(gather(EVERYTHING).snapshot, str(first))
+    save(gather(EVERYTHING).snapshot, str(second))
+    save(load(str(first)), str(third))
+
+    assert first.read_bytes() == second.read_bytes() == third.read_bytes()
+
+
+def test_a_snapshot_holds_nothing_that_no_rule_reads(tmp_path: Path) -> None:
+    save(gather(EVERYTHING).snapshot, str(tmp_path / "all"))
+
+    text = gzip.decompress((tmp_path / "all").read_bytes())
+
+    assert b"secret" not in text
+    assert b"nginx" not in text
+
+
+def test_a_snapshot_may_be_unpacked(tmp_path: Path) -> None:
+    save(gather(EVERYTHING).snapshot, str(tmp_path / "packed"))
+    (tmp_path / "plain").write_bytes(gzip.decompress((tmp_path / "packed").read_bytes()))
+
+    assert len(load(str(tmp_path / "plain")).pods) == 5
+
+
+BROKEN = {
+    "no JSON": (b"nothing", "is no snapshot: JSON is malformed"),
+    "cut short": (gzip.compress(b"{}" * 100)[:-9], "is no snapshot: "),
+    "not packed as it says": (b"\x1f\x8bxxxxxxxx", "is no snapshot: Unknown"),
+    "another kind": (b'{"kind":"Pod","apiVersion":"v1"}', "is no snapshot that can be read, but"),
+}
+
+
+@pytest.mark.parametrize(("data", "problem"), BROKEN.values(), ids=BROKEN.keys())
+def test_what_is_no_snapshot(data: bytes, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "bad").write_bytes(data)
+
+    with pytest.raises(SourceError) as raised:
+        load(str(tmp_path / "bad"))
+
+    assert raised.value.problem.startswith(problem)
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="cannot be read: No such file"):
+        load(str(tmp_path / "none"))
+    with pytest.raises(SourceError, match="cannot be written: Is a directory"):
+        save(gather("").snapshot, str(tmp_path))

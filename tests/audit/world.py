@@ -1,0 +1,196 @@
+"""Clusters in YAML, and the reports on them."""
+
+from typing import Any
+
+import msgspec
+
+from webhook.audit.gathering import Gathering
+from webhook.audit.inventory import Inventory
+from webhook.audit.report import Finding, Report, Weight, WorkloadReport
+from webhook.audit.scan import Question, scan, summarise
+from webhook.audit.snapshot import Snapshot
+from webhook.config import Configuration, gates_in_force
+from webhook.config import policy as make_policy
+from webhook.documents import Document, expand, parse
+from webhook.policy.versions import NEWEST
+
+CONFIGURATION = Configuration()
+
+NODES = "".join(
+    f"""\
+---
+apiVersion: v1
+kind: Node
+metadata:
+  name: node-{zone}
+  labels: {{topology.kubernetes.io/zone: zone-{zone}, kubernetes.io/hostname: node-{zone}}}
+"""
+    for zone in "abc"
+)
+
+DEPLOYMENT = """\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 4
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: nginx, env: [{name: PASSWORD, value: secret}]}]
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+        matchLabelKeys: [pod-template-hash]
+"""
+
+REPLICA_SET = """\
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  name: web-1
+  namespace: shop
+  ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, controller: true}]
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: web, pod-template-hash: h1}}
+  template:
+    metadata: {labels: {app: web, pod-template-hash: h1}}
+"""
+
+BARE = """\
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: db
+  namespace: shop
+  annotations: {kubectl.kubernetes.io/last-applied-configuration: secret}
+spec:
+  replicas: 3
+  template:
+    metadata: {labels: {app: db}}
+    spec: {containers: []}
+"""
+
+REFUSED = """\
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: lone, namespace: ops}
+spec:
+  topologySpreadConstraints:
+  - maxSkew: 0
+    topologyKey: zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: lone}}
+"""
+
+
+def pod(name: str, node: str, owner: str = "ReplicaSet/web-1", **status: str) -> str:
+    """Write a pod of the application web."""
+    kind, _, owner_name = owner.partition("/")
+    value: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "shop",
+            "labels": {"app": "web", "pod-template-hash": "h1"},
+            "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": kind, "name": owner_name, "controller": True}
+            ],
+        },
+        "spec": {
+            "nodeName": node,
+            "topologySpreadConstraints": [
+                {
+                    "maxSkew": 1,
+                    "topologyKey": "topology.kubernetes.io/zone",
+                    "whenUnsatisfiable": "DoNotSchedule",
+                    "labelSelector": {"matchLabels": {"app": "web"}},
+                    "matchLabelKeys": ["pod-template-hash"],
+                }
+            ],
+        },
+        "status": status,
+    }
+    return f"---\n{msgspec.json.encode(value).decode()}\n"
+
+
+RUNNING = "".join(pod(f"web-1-{i}", f"node-{zone}") for i, zone in enumerate("aaab"))
+"""Three pods in the first zone, one in the second, none in the third."""
+
+LIVE = NODES + DEPLOYMENT + REPLICA_SET + RUNNING + BARE
+EVERYTHING = LIVE + REFUSED
+
+
+def gather(text: str, *, neighbours: str = "") -> Gathering:
+    """Gather manifests, and others that only stand around them."""
+    gathering = Gathering(CONFIGURATION.pod_templates, CONFIGURATION.owner_selectors)
+    for source, asked in ((text, True), (neighbours, False)):
+        for document in parse(source, "all.yaml"):
+            assert isinstance(document, Document)
+            for each in expand(document):
+                gathering.add(each, asked=asked)
+    return gathering
+
+
+def inventory(snapshot: Snapshot) -> Inventory:
+    """Sort what a snapshot holds."""
+    return Inventory(snapshot, CONFIGURATION.owner_selectors)
+
+
+def question(configuration: Configuration = CONFIGURATION, **asked: Any) -> Question:
+    """Ask by a configuration."""
+    gates = gates_in_force(configuration, NEWEST, "", allow_locked=False)
+    return Question(
+        make_policy(configuration, gates),
+        configuration.actions,
+        configuration.not_exemptible,
+        **asked,
+    )
+
+
+def report_on(snapshot: Snapshot, asked: Question | None = None) -> Report:
+    """Audit a snapshot."""
+    return scan(inventory(snapshot), snapshot.unreadable, asked or question())
+
+
+def audit(text: str, *, neighbours: str = "", asked: Question | None = None) -> Report:
+    """Audit manifests."""
+    return report_on(gather(text, neighbours=neighbours).snapshot, asked)
+
+
+def rules(report: Report) -> list[tuple[str, str]]:
+    """Name every finding by its workload and its rule."""
+    return [(workload.title, finding.rule) for workload, finding in report.findings()]
+
+
+def finding(**changes: Any) -> Finding:
+    """Make a finding."""
+    made: dict[str, Any] = {
+        "rule": "TSC101",
+        "weight": Weight.WARN,
+        "field": "spec.topologySpreadConstraints[0].labelSelector",
+        "line": 7,
+        "problem": "it does not match",
+        "instead": "labelSelector: {matchLabels: {app: web}}",
+        "read_on": "evenspread validate --explain TSC101",
+        "fingerprint": "0123456789abcdef",
+    }
+    return Finding(**{**made, **changes})
+
+
+def report(*findings: Finding, exempted: tuple[Finding, ...] = (), **changes: Any) -> Report:
+    """Make a report on one workload."""
+    made: dict[str, Any] = {"api_version": "apps/v1", "kind": "Deployment", "name": "web"}
+    workload = WorkloadReport(
+        **{**made, "namespace": "shop", **changes}, findings=findings, exempted=exempted
+    )
+    summary = summarise([workload], nodes=0)
+    return Report(kubernetes="1.37", summary=summary, workloads=(workload,))

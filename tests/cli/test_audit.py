@@ -1,0 +1,128 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.audit import world
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def manifests(folder: Path) -> Path:
+    (folder / "all.yaml").write_text(world.EVERYTHING)
+    return folder
+
+
+FAIL_ON = {
+    "deny": ("deny", world.LIVE, 0),
+    "deny, and something is": ("deny", world.EVERYTHING, 1),
+    "warn": ("warn", world.LIVE, 0),
+    "audit": ("audit", world.LIVE, 1),
+    "never": ("never", world.EVERYTHING, 0),
+}
+
+
+@pytest.mark.parametrize(("fail_on", "text", "code"), FAIL_ON.values(), ids=FAIL_ON.keys())
+def test_findings_make_the_exit_code(
+    fail_on: str, text: str, code: int, folder: Path, run: Run
+) -> None:
+    (folder / "all.yaml").write_text(text)
+
+    assert run("audit", "-f", "all.yaml", "--fail-on", fail_on).code == code
+
+
+def test_what_cannot_be_read_is_told_and_wins_over_findings(manifests: Path, run: Run) -> None:
+    (manifests / "broken.yaml").write_text("{")
+
+    ran = run("audit", "-f", ".")
+
+    assert ran.code == 3
+    assert ran.err.startswith("error: broken.yaml:1: ")
+    assert "Deployment shop/web" in ran.out
+
+
+def test_several_outputs_in_one_run(manifests: Path, run: Run) -> None:
+    ran = run("audit", "-f", "all.yaml", "-o", "table", "-o", "sarif=a.sarif", "-o", "html=a.html")
+
+    assert ran.out.startswith("Pod ops/lone")
+    assert msgspec.json.decode((manifests / "a.sarif").read_bytes())["version"] == "2.1.0"
+    assert (manifests / "a.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_snapshot_gives_the_same_bytes_as_the_files(manifests: Path, run: Run) -> None:
+    files = run("audit", "-f", "all.yaml", "--save-snapshot", "all.gz", "-o", "json")
+    again = run("audit", "-f", "all.yaml", "--save-snapshot", "again.gz", "-o", "json")
+    snapshot = run("audit", "--snapshot", "all.gz", "-o", "json")
+
+    assert files == again == snapshot
+    assert (manifests / "all.gz").read_bytes() == (manifests / "again.gz").read_bytes()
+
+
+def test_only_what_is_new_since_a_baseline(manifests: Path, run: Run) -> None:
+    run("audit", "-f", "all.yaml", "-o", "json=old.json")
+    (manifests / "new.yaml").write_text(world.BARE.replace("name: db", "name: cache"))
+
+    ran = run("audit", "-f", ".", "--since-baseline", "old.json", "--fail-on", "audit")
+
+    assert ran.code == 1
+    assert "StatefulSet shop/cache" in ran.out
+    assert "StatefulSet shop/db" not in ran.out
+    assert "1 audit, 3 known from the baseline" in ran.out
+
+
+def test_rules_and_namespace_narrow_the_audit(manifests: Path, run: Run) -> None:
+    ran = run("audit", "-f", "all.yaml", "--rules", "tsc001, TSC110".upper(), "-n", "shop")
+
+    assert (ran.code, "TSC110" in ran.out, "TSC001" in ran.out) == (0, True, False)
+
+
+def test_a_cluster_beside_the_manifests(folder: Path, run: Run) -> None:
+    (folder / "web.yaml").write_text(world.DEPLOYMENT)
+    (folder / "cluster.yaml").write_text(
+        world.NODES + world.REPLICA_SET + world.RUNNING + world.BARE
+    )
+
+    ran = run("audit", "-f", "web.yaml", "--cluster", "cluster.yaml")
+
+    assert "TSC114" in ran.out
+    assert "StatefulSet" not in ran.out
+
+
+def test_manifests_from_the_standard_input(run: Run) -> None:
+    assert run("audit", "-f", "-", stdin=world.REFUSED.encode()).code == 1
+
+
+WRONG = {
+    "two outputs to stdout": (["-f", ".", "-o", "json", "-o", "html"], "only one format fits"),
+    "no such format": (["-f", ".", "-o", "pdf"], "'pdf' is no format: write one of table, json"),
+    "no such rule": (["-f", ".", "--rules", "TSC999"], "'TSC999' is no rule: write some of"),
+    "snapshot and files": (["-f", ".", "--snapshot", "x"], "--snapshot: holds files and cluster"),
+    "one namespace and all": (["-f", ".", "-n", "a", "-A"], "say -n or -A, not both"),
+    "a cluster of files, and nothing to audit": (["--cluster", "."], "--cluster: is for -f"),
+}
+
+
+@pytest.mark.parametrize(("args", "said"), WRONG.values(), ids=WRONG.keys())
+def test_wrong_usage(args: list[str], said: str, manifests: Path, run: Run) -> None:
+    ran = run("audit", *args)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+
+
+MISSING = {
+    "a snapshot": ["--snapshot", "none"],
+    "a baseline": ["-f", ".", "--since-baseline", "none"],
+    "a folder to write to": ["-f", ".", "-o", "html=none/a.html"],
+    "a kubeconfig": ["--kubeconfig", "none"],
+}
+
+
+@pytest.mark.parametrize("args", MISSING.values(), ids=MISSING.keys())
+def test_what_is_missing_leaves_the_work_unfinished(
+    args: list[str], manifests: Path, run: Run
+) -> None:
+    ran = run("audit", *args)
+
+    assert ran.code == 3
+    assert ran.err.startswith("error: ")
