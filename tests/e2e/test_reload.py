@@ -136,6 +136,39 @@ def test_a_bad_version_is_told_in_log_metric_and_event(
     until(lambda: follower.metric("config_valid") == 1, "the configuration to be valid again")
 
 
+HELD_BACK = f"""{CONFIG}
+featureGates:
+  MatchLabelKeysInPodTopologySpread: false
+  MatchLabelKeysInPodTopologySpreadSelectorMerge: false
+"""
+
+
+def test_a_field_is_held_back_and_given_back_without_a_restart(
+    control_plane: ControlPlane, follower: Replica, namespace: str
+) -> None:
+    pod = workload("Pod", "web", namespace, {"app": "web"})
+    pod["spec"]["topologySpreadConstraints"] = [
+        {
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "web"}},
+            "matchLabelKeys": ["pod-template-hash"],
+        }
+    ]
+
+    def keeps_the_field() -> bool:
+        return "matchLabelKeys" in constraints(tried(control_plane, pod).body)[0]
+
+    assert keeps_the_field()
+
+    follower.configure(HELD_BACK)
+    until(lambda: not keeps_the_field(), "the field to be held back")
+
+    follower.configure(CONFIG)
+    until(keeps_the_field, "the field to be given back")
+
+
 def test_a_custom_kind_that_is_added_is_followed(
     control_plane: ControlPlane, follower: Replica, namespace: str
 ) -> None:
