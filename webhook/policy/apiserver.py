@@ -26,6 +26,8 @@ Constraints: TypeAlias = tuple[Constraint, ...]
 
 STATEFUL_SET = GroupKind("apps", "StatefulSet")
 REPLICATION_CONTROLLER = GroupKind("", "ReplicationController")
+MERGED, APART = Form(merged=True), Form(merged=False)
+
 JUDGES_STATEFUL_SETS = Version(1, 30)  # 1.29 was seen not to, 1.33 to do so
 
 
@@ -107,7 +109,7 @@ def form(old: Constraints | None, gates: Gates) -> Form:
     """
     merged = Gate.SELECTOR_MERGE in gates
     if not old:
-        return Form(merged=merged)
+        return MERGED if merged else APART
     selectors = not _violates("TSC009", old, Form(merged=merged))
     if Gate.MATCH_LABEL_KEYS in gates and _violates("TSC008", old, Form(merged=merged)):
         merged = not merged
