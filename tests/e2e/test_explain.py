@@ -274,3 +274,57 @@ def test_explain_says_what_the_scheduler_does(
             break
     assert min(fates["bound"], fates["pending"]) >= PODS
     assert made.total() >= PODS // MADE
+
+
+def test_the_next_pod_of_a_deployment(
+    control_plane: ControlPlane, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its ReplicaSet is found, and with it the label that tells revisions apart."""
+    namespace = control_plane.create_namespace()
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "matchLabelKeys": ["pod-template-hash"],
+    }
+    containers = [{"name": "main", "image": "none"}]
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": containers, "topologySpreadConstraints": [constraint]},
+    }
+    deployment: Json = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": namespace},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }
+    control_plane.api.create(deployment)
+    (made,) = until(
+        lambda: control_plane.api.items("apps/v1", "ReplicaSet", namespace), "its ReplicaSet"
+    )
+    subject = ("deploy/web", "-n", namespace)
+    kubeconfig = ("--kubeconfig", str(control_plane.apiserver.kubeconfig))
+
+    code = main(["explain", *subject, *kubeconfig, "-o", "json"])
+
+    out, err = capsys.readouterr()
+    explanation = json.loads(out)["explanation"]
+    revision = made["metadata"]["labels"]["pod-template-hash"]
+    assert err == ""
+    assert code == (not explanation["placeable"])
+    assert explanation["subject"] == f"the next pod of Deployment {namespace}/web"
+    assert explanation["constraints"][0]["selector"] == f"app=web,pod-template-hash={revision}"
+
+
+def test_a_pod_that_is_not_there(
+    control_plane: ControlPlane, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kubeconfig = str(control_plane.apiserver.kubeconfig)
+
+    code = main(["explain", "pod/nobody", "--kubeconfig", kubeconfig])
+
+    assert (code, capsys.readouterr().err) == (
+        3,
+        "error: Pod default/nobody: there is none: look at the namespace\n",
+    )
