@@ -1,0 +1,29 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.audit.world import finding, report
+from webhook.audit.renderers.jsonreport import schema
+from webhook.audit.report import Weight
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "audit.schema.json"
+
+
+def test_the_schema_in_the_docs_is_that_of_the_report() -> None:
+    assert msgspec.json.decode(SCHEMA.read_bytes()) == msgspec.json.decode(
+        msgspec.json.encode(schema())
+    )
+
+
+EXCEEDS = {
+    "a warning is no denial": (Weight.DENY, False),
+    "a warning is one": (Weight.WARN, True),
+    "a warning is more than a remark": (Weight.AUDIT, True),
+    "nothing is asked for": (None, False),
+}
+
+
+@pytest.mark.parametrize(("weight", "expected"), EXCEEDS.values(), ids=EXCEEDS.keys())
+def test_a_report_exceeds_a_weight(weight: Weight | None, expected: bool) -> None:
+    assert report(finding(weight=Weight.WARN)).exceeds(weight) is expected
