@@ -81,6 +81,10 @@ class Gathering:
         self._put_owner(document, kind)
 
     def _put(self, document: Document, kind: type[T], into: list[T]) -> None:
+        if not document.name:
+            problem = f"{document.kind}: metadata.name: missing, write one"
+            self.problems.append(document.error(problem, ("metadata",)))
+            return
         try:
             into.append(msgspec.convert(_in_namespace(document), kind))
         except msgspec.ValidationError as error:

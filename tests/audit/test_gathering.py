@@ -1,0 +1,49 @@
+import pytest
+
+from tests.audit import world
+from tests.audit.world import gather
+
+FACTS = {
+    "a Service whose selector is a list": (
+        "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {selector: []}}",
+        "Service/a: spec.selector: expected an object, got a list",
+    ),
+    "a Node without a name": (
+        "{apiVersion: v1, kind: Node, metadata: {}}",
+        "Node: metadata.name: missing, write one",
+    ),
+    "an owner whose selector is a list": (
+        "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a}, spec: {selector: []}}",
+        "StatefulSet/a: spec.selector: Expected `object | null`, got `array`",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "problem"), FACTS.values(), ids=FACTS.keys())
+def test_facts_that_cannot_be_read_are_problems(text: str, problem: str) -> None:
+    assert [each.problem for each in gather(text).problems] == [problem]
+
+
+def test_workloads_around_that_cannot_be_read_are_problems_and_not_findings() -> None:
+    gathered = gather("", neighbours=world.DEPLOYMENT.replace("maxSkew: 1", "maxSkew: '1'"))
+
+    assert len(gathered.problems) == 1
+    assert gathered.snapshot.unreadable == []
+
+
+def test_objects_that_name_no_namespace_are_in_the_default_one() -> None:
+    text = "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {selector: {app: a}}}"
+
+    assert gather(text).snapshot.services[0].namespace == "default"
+
+
+def test_namespaces_carry_their_name_as_a_label() -> None:
+    (namespace,) = gather(
+        "{apiVersion: v1, kind: Namespace, metadata: {name: a}}"
+    ).snapshot.namespaces
+
+    assert namespace.labels == {"kubernetes.io/metadata.name": "a"}
+
+
+def test_other_kinds_are_passed_over() -> None:
+    assert gather("{apiVersion: v1, kind: Secret, metadata: {name: a}}").snapshot.workloads == []
