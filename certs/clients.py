@@ -48,10 +48,16 @@ class Clients:
         Args:
             certificate: DER, of a finished handshake, whose signature and dates OpenSSL has
                 checked; what ``getpeercert(binary_form=True)`` returns. None is nobody.
+
+        Returns:
+            False also for names that cannot be read: OpenSSL lets pass what X.509 forbids.
         """
         if not certificate:
             return False
-        return not self.names or not self.names.isdisjoint(_names(certificate))
+        try:
+            return not self.names or not self.names.isdisjoint(_names(certificate))
+        except (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType):
+            return False
 
 
 def _names(der: bytes) -> set[str]:

@@ -100,7 +100,7 @@ class Server:
             CertError: There is no certificate to serve.
         """
         settings, log = self._world.settings, self._world.log
-        live = LiveContext()
+        live = LiveContext(certificate.admitted_clients(settings))
         self.certificate = self._certificate(live)
         asked = Asked(
             settings.config,
@@ -120,7 +120,9 @@ class Server:
         self.readiness.add(self.knowledge.check)
         observers = Observers(self.metrics, log, self._world.verdicts)
         grounds = Grounds(policy, self.knowledge.facts, self.knowledge.fetch)
-        self.admission = Admission(grounds, self._world.limits, observers, live.context)
+        self.admission = Admission(
+            grounds, self._world.limits, observers, live.context, live.clients
+        )
         self.metrics.config_valid.set(1)
         self._enforce(self._configuration, policy)
         for sentence in self._configuration.notices:

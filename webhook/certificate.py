@@ -1,7 +1,7 @@
 """
 Which certificate the server serves, of the three ways that ``certs`` knows, and how it is shown.
 
-The settings decide. All three look the same from here on.
+The settings decide. All three look the same from here on. They also decide who may call (mTLS).
 """
 
 import math
@@ -12,6 +12,7 @@ from typing import NamedTuple
 from cryptography.x509 import Certificate
 
 from certs.api import Client
+from certs.clients import Clients
 from certs.files import file_source
 from certs.inject import Hooks
 from certs.issue import service_hosts
@@ -23,6 +24,7 @@ from certs.serving import LiveContext
 from certs.situation import Lifetimes
 from certs.source import CertificateSource, Outside
 from certs.standalone import standalone_source
+from webhook.config.files import read_text
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.health import Condition, Conditions
@@ -87,6 +89,30 @@ def certificate_source(
                 lifetimes=Lifetimes(overlap=around.overlap),
                 probe=listener_probe(*around.listener),
             )
+
+
+def admitted_clients(settings: Settings) -> Clients | None:
+    """
+    Read who may call; None: whoever can connect. A new file counts from the next start on.
+
+    Raises:
+        ConfigError: The settings do not fit together, or the file cannot be read.
+        PairError: It holds no certificate.
+    """
+    file, written = settings.client_ca, settings.client_names
+    names = frozenset(each.strip() for each in written.split(",")) - {""}
+    if written and not file:
+        problem = "no certificate is asked for without --client-ca: name the file of the CA"
+        raise ConfigError(problem, "--client-names")
+    if written and not names:  # they would stand for any name
+        raise ConfigError("names nobody: write a name, or leave it out", "--client-names")
+    if not file:
+        return None
+    try:
+        pem = read_text(file).encode()
+    except ConfigError as error:
+        raise ConfigError(error.problem, "--client-ca") from error
+    return Clients.parse(pem, names, where=file)
 
 
 def authority_file(settings: Settings) -> Path | None:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from certs.clients import Clients
 from webhook import review
 from webhook.bodies import Bodies
 from webhook.budget import read_target
@@ -31,6 +32,7 @@ from webhook.verdictlog import VerdictLog
 HOOKS: Final = {"/mutate": Hook.MUTATE, "/validate": Hook.VALIDATE}
 
 REASONS = {
+    403: "client",
     404: "path",
     405: "method",
     408: "slow-body",
@@ -93,9 +95,21 @@ class Admission(Endpoint):
         limits: Limits,
         observers: Observers,
         tls: ssl.SSLContext | None = None,
+        clients: Clients | None = None,
     ) -> None:
-        """Start without a connection; inside a running event loop."""
+        """
+        Start without a connection; inside a running event loop.
+
+        Args:
+            grounds: What verdicts rest on.
+            limits: Its bounds.
+            observers: Whoever is told what happens.
+            tls: None speaks plain HTTP.
+            clients: Who may call, with a certificate that ``tls`` asks for; None: anybody.
+        """
         super().__init__(limits, limits.connections, tls)
+        self._clients = clients
+        self._known: set[web.RequestHandler] = set()
         self.grounds = grounds
         self.in_flight = 0
         self.last_call = self.clock()
@@ -106,6 +120,21 @@ class Admission(Endpoint):
         metrics.in_flight.set_function(lambda: self.in_flight)
         metrics.connections.set_function(lambda: len(self.callers))
         metrics.body_bytes.set_function(lambda: self._bodies.held)
+
+    def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
+        """Look at the client's certificate, once for all that it will ask."""
+        super().connection_made(handler, transport)
+        if self._clients is not None:
+            session: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+            if session is not None and self._clients.admit(session.getpeercert(binary_form=True)):
+                self._known.add(handler)
+
+    def connection_lost(
+        self, handler: web.RequestHandler, exc: BaseException | None = None
+    ) -> None:
+        """Forget a connection."""
+        super().connection_lost(handler, exc)
+        self._known.discard(handler)
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -147,7 +176,9 @@ class Admission(Endpoint):
             tell_bug(self._log, error)
 
     def _admit(self, request: web.BaseRequest) -> tuple[Hook, float]:
-        """Look at everything but the body."""
+        """Look at everything but the body; the first thing is who asks."""
+        if self._clients is not None and request.protocol not in self._known:
+            raise ReviewError("the certificate of this client has none of the names asked for", 403)
         target = read_target(request.raw_path)
         hook = HOOKS.get(target.path)
         if hook is None:
@@ -183,7 +214,7 @@ class Admission(Endpoint):
         match error:
             case ReviewError():
                 self._turn_away(REASONS.get(error.status, "malformed"), status=error.status)
-                return sentence(error.status, str(error), HEADERS.get(error.status))
+                return self._refusal(error)
             case OverloadError():
                 self._turn_away(error.bound)
                 return sentence(503, str(error), {"Retry-After": str(self.limits.retry_after)})
@@ -197,6 +228,12 @@ class Admission(Endpoint):
                 self._turn_away("bug")
                 tell_bug(self._log, error, uid=uid)
                 return sentence(500, f"a bug in evenspread; its log tells more of request {uid}")
+
+    def _refusal(self, error: ReviewError) -> web.StreamResponse:
+        response = sentence(error.status, str(error), HEADERS.get(error.status))
+        if error.status == web.HTTPForbidden.status_code:
+            response.force_close()  # whoever comes next on it is the same
+        return response
 
     def _turn_away(self, reason: str, **about: object) -> None:
         self._metrics.rejected.labels(reason).inc()

@@ -14,6 +14,7 @@ CASES = {
     "nobody, and any name would do": (None, set(), False),
     "nobody, and a name is asked for": (None, {"evenspread"}, False),
     "an empty certificate": (b"", set(), False),
+    "what is no certificate": (b"0", {"evenspread"}, False),
     "anybody of the CA": (DER, set(), True),
     "the right common name": (DER, {"evenspread"}, True),
     "the right DNS name": (DER, {"kube-apiserver.internal"}, True),

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import trustme
 
+from certs.serving import LiveContext
 from webhook.endpoint import bind, listening
 from webhook.limits import Limits
 from webhook.logs import Format, Lines, make_log
@@ -213,6 +214,7 @@ async def serving(
     policy: Policy = POLICY,
     facts: Facts | None = None,
     fetch: Fetch = nothing_to_fetch,
+    live: LiveContext | None = None,
 ) -> AsyncGenerator[Running]:
     """Run an admission server; afterwards nothing of it may be left."""
     log, metrics = io.BytesIO(), Metrics()
@@ -221,7 +223,8 @@ async def serving(
     observers = Observers(metrics, told, VerdictLog(Format.JSON, lines, lambda: NEW_YEAR))
     grounds = Grounds(policy, facts or NoFacts(), fetch)
     before = len(open_sockets())
-    admission = Admission(grounds, limits or Limits(), observers, server_tls())
+    tls, clients = (live.context, live.clients) if live else (server_tls(), None)
+    admission = Admission(grounds, limits or Limits(), observers, tls, clients)
     sockets = bind("127.0.0.1", 0)
     running = Running(admission, sockets[0].getsockname()[1], log, metrics)
     async with listening(admission, sockets):

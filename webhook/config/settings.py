@@ -80,6 +80,16 @@ class Settings(BaseSettings):
         "self, an authority in a Secret",
     )
     cert_dir: str = Field("", description="folder of tls.crt and tls.key, for --tls files")
+    client_ca: str = Field(
+        "",
+        description="file of the CA whose certificates callers must show; else whoever can connect "
+        "may call",
+    )
+    client_names: str = Field(
+        "",
+        description="names that callers may have, as A,B: the common name or a DNS name of their "
+        "certificate; else any of --client-ca",
+    )
     state: str = Field(".evenspread", description="folder of the standalone CA and certificate")
     namespace: str = Field(
         "", description="namespace that it runs in; else that of the service account"
