@@ -77,8 +77,7 @@ def _amount(value: float, unit: str) -> str:
 def measures() -> str:
     """Every metric."""
     rows = (
-        (code(row.name), row.type, ", ".join(map(code, row.labels)), row.help)
-        for row in METRICS
+        (code(row.name), row.type, ", ".join(map(code, row.labels)), row.help) for row in METRICS
     )
     return table(("metric", "type", "labels", "what it says"), rows)
 
