@@ -94,7 +94,10 @@ def flags() -> set[str]:
     leaves = [
         leaf
         for command in commands
-        for leaf in (command.commands.values() if isinstance(command, click.Group) else [command])
+        for leaf in (
+            command,
+            *(command.commands.values() if isinstance(command, click.Group) else ()),
+        )
     ]
     options = {option for leaf in leaves for each in leaf.params for option in each.opts}
     return options | {"--help", "--version"}

@@ -57,6 +57,11 @@ COMMANDS = {
         "Check configuration, and show what is in force.",
         "evenspread config check --config config.yaml",
     ),
+    "certs": CommandRow(
+        "webhook.cli.certs",
+        "Show which certificates are served and trusted, and ask for new ones.",
+        "evenspread certs --state .evenspread",
+    ),
     "completion": CommandRow(
         "webhook.cli.completion",
         "Print the completion script of a shell.",
