@@ -123,7 +123,7 @@ def test_interrupted_program_says_nothing(folder: Path) -> None:
     with spawn(folder, "validate", "-f", "pods.yaml") as process:
         with pipe.open("wb"):  # returns as soon as the program reads
             process.send_signal(signal.SIGINT)
-            process.wait()
+            process.wait(timeout=60)
         out, err = process.communicate()
 
     assert (process.returncode, out, err.strip()) == (130, b"", b"")
