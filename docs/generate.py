@@ -15,11 +15,11 @@ import click
 import msgspec
 import yaml
 
-from webhook import limits
 from webhook.cli.catalogue import CATALOGUE
 from webhook.cli.diffs import REASONS
 from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
 from webhook.config.settings import setting_table
+from webhook.listener import limits
 from webhook.measures import METRICS
 from webhook.policy import apiwarnings, rules
 from webhook.policy.actions import DEFAULT_ACTIONS

@@ -22,7 +22,7 @@ from webhook.config.settings import Settings
 from webhook.events import Events, Place
 from webhook.health import Condition, Conditions, Health, Phase, Readiness
 from webhook.knowledge import Files, Knowledge, Live
-from webhook.limits import Limits
+from webhook.listener.limits import Limits
 from webhook.logs import Log
 from webhook.metrics import Metrics
 from webhook.policy.profiles import Policy

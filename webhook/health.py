@@ -11,10 +11,10 @@ from typing import NamedTuple, TypeAlias
 
 from aiohttp import hdrs, web
 
-from webhook.endpoint import Endpoint
-from webhook.limits import Limits
+from webhook.listener.endpoint import Endpoint
+from webhook.listener.limits import Limits
+from webhook.listener.replies import reply, sentence
 from webhook.metrics import EXPOSITION, Metrics
-from webhook.replies import reply, sentence
 
 
 class Condition(NamedTuple):

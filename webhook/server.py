@@ -15,18 +15,18 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from certs.clients import Clients
 from webhook import review
-from webhook.bodies import Bodies
-from webhook.budget import read_target
-from webhook.endpoint import Endpoint
 from webhook.errors import OverloadError, ReviewError
-from webhook.limits import Limits
+from webhook.listener.bodies import Bodies
+from webhook.listener.budget import read_target
+from webhook.listener.endpoint import Endpoint
+from webhook.listener.limits import Limits
+from webhook.listener.replies import JSON, Answer, reply, sentence
 from webhook.logs import Log, Throttle, tell_bug
 from webhook.metrics import Metrics
 from webhook.policy.facts import Facts
 from webhook.policy.profiles import Policy
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import judge
-from webhook.replies import JSON, Answer, reply, sentence
 from webhook.verdictlog import VerdictLog
 
 HOOKS: Final = {"/mutate": Hook.MUTATE, "/validate": Hook.VALIDATE}

@@ -34,11 +34,11 @@ from webhook.apiserver import reach
 from webhook.assembly import Server, World
 from webhook.certificate import authority_file
 from webhook.config.settings import Settings
-from webhook.drain import Stop, drain
-from webhook.endpoint import bind, listening, require_c_parser
 from webhook.errors import EvenspreadError
 from webhook.health import Phase
-from webhook.limits import Limits
+from webhook.listener.drain import Stop, drain
+from webhook.listener.endpoint import bind, listening, require_c_parser
+from webhook.listener.limits import Limits
 from webhook.logs import Format, Lines, Log, libraries_heard, make_log
 from webhook.verdictlog import VerdictLog
 

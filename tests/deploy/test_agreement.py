@@ -18,7 +18,7 @@ from webhook.config import load
 from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
 from webhook.config.settings import Settings, read_settings
 from webhook.config.spread import SpreadConfiguration
-from webhook.limits import MIB, Limits
+from webhook.listener.limits import MIB, Limits
 from webhook.policy.workloads import BUILT_IN
 from webhook.server import HOOKS
 

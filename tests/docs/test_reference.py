@@ -15,7 +15,7 @@ from webhook.cli.catalogue import CATALOGUE
 from webhook.cli.exits import DEBUG_VARIABLE, ExitCode
 from webhook.cli.program import COMMANDS
 from webhook.config.settings import setting_table
-from webhook.limits import table
+from webhook.listener.limits import table
 from webhook.measures import METRICS, Type
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.rows import ROWS

@@ -44,7 +44,7 @@ profiles:
 PROGRAM = """
 import json, sys, uvloop
 from webhook.config.settings import read_settings
-from webhook.limits import Limits
+from webhook.listener.limits import Limits
 from webhook.service import serve
 limits = Limits(config_poll=float(sys.argv[2]), drain_least=0, drain_quiet=0, drain_most=0)
 uvloop.run(serve(read_settings(json.loads(sys.argv[1])), print, limits=limits))

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Self
 import trustme
 
 from certs.serving import LiveContext
-from webhook.endpoint import bind, listening
-from webhook.limits import Limits
+from webhook.listener.endpoint import bind, listening
+from webhook.listener.limits import Limits
 from webhook.logs import Format, Lines, make_log
 from webhook.metrics import Metrics
 from webhook.policy.facts import Facts, NoFacts

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.webhook.serving import Reply, Wire, head
-from webhook.endpoint import bind, listening
 from webhook.health import Condition, Conditions, Health, Phase, Readiness
-from webhook.limits import Limits
+from webhook.listener.endpoint import bind, listening
+from webhook.listener.limits import Limits
 from webhook.metrics import Metrics
 
 READY: Conditions = {"server": Condition(ok=True), "cache": Condition(True, "3 kinds")}

@@ -20,9 +20,9 @@ import pytest
 from certs.errors import PairError, StateError
 from tests.webhook.serving import PATIENCE, Wire, broken_review, call, head, review, settled
 from webhook.config.settings import Settings
-from webhook.drain import Stop
 from webhook.errors import ApiError, ConfigError, SourceError
-from webhook.limits import Limits
+from webhook.listener.drain import Stop
+from webhook.listener.limits import Limits
 from webhook.service import Greet, Ready, serve, welcome
 
 QUICK = Limits(drain_least=0, drain_quiet=0, drain_most=0)

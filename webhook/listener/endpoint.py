@@ -16,10 +16,10 @@ from contextlib import asynccontextmanager
 from aiohttp import http_parser, web
 from aiohttp.abc import AbstractAccessLogger
 
-from webhook.connections import Connections
 from webhook.errors import ConfigError, EvenspreadError
-from webhook.limits import Limits
-from webhook.replies import sentence
+from webhook.listener.connections import Connections
+from webhook.listener.limits import Limits
+from webhook.listener.replies import sentence
 
 BACKLOG = 1024  # connections that the kernel keeps until we accept them; a restart brings many
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.budget import Target, read_target
+from webhook.listener.budget import Target, read_target
 
 TARGETS = {
     "seconds, as kube-apiserver writes them": ("/mutate?timeout=10s", Target("/mutate", 10.0)),

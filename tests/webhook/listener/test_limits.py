@@ -17,7 +17,7 @@ from tests.webhook.serving import (
     serving,
     settled,
 )
-from webhook.limits import MIB, Limits, table
+from webhook.listener.limits import MIB, Limits, table
 from webhook.policy.facts import Facts, NoFacts
 
 SPECIFIED = {

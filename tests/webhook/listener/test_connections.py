@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.connections import Connections
+from webhook.listener.connections import Connections
 
 Act = Callable[[Connections[str]], object]
 

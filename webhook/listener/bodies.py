@@ -5,7 +5,7 @@ import asyncio
 from aiohttp import StreamReader, web
 
 from webhook.errors import OverloadError, ReviewError
-from webhook.limits import MIB, Limits
+from webhook.listener.limits import MIB, Limits
 
 
 class Bodies:

@@ -9,10 +9,10 @@ from typing import ClassVar
 import pytest
 
 from tests.webhook.serving import PATIENCE, call, review, serving, settled
-from webhook.endpoint import ParserError, bind, listening, require_c_parser
 from webhook.errors import ConfigError
 from webhook.health import Health
-from webhook.limits import Limits
+from webhook.listener.endpoint import ParserError, bind, listening, require_c_parser
+from webhook.listener.limits import Limits
 from webhook.metrics import Metrics
 from webhook.policy.facts import Facts, NoFacts
 
@@ -22,7 +22,7 @@ def test_the_c_parser_is_there() -> None:
 
 
 def test_a_server_without_the_c_parser_does_not_start() -> None:
-    code = "from webhook.endpoint import require_c_parser; require_c_parser()"
+    code = "from webhook.listener.endpoint import require_c_parser; require_c_parser()"
     ended = subprocess.run(
         [sys.executable, "-c", code],
         env={"AIOHTTP_NO_EXTENSIONS": "1"},

@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
-from webhook.drain import Stop, drain, time_to_wait
-from webhook.limits import Limits
+from webhook.listener.drain import Stop, drain, time_to_wait
+from webhook.listener.limits import Limits
 
 LIMITS = Limits(drain_least=10, drain_quiet=5, drain_most=45)
 

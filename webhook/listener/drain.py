@@ -10,7 +10,7 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable
 
-from webhook.limits import Limits
+from webhook.listener.limits import Limits
 
 SIGNALED = 128
 """Added to the number of a signal for the exit code of what it ended, as shells do."""
