@@ -68,10 +68,10 @@ def certificate_source(
         case "standalone":
             return standalone_source(Path(settings.state), settings.address, live, outside)
         case "files":
-            if not settings.cert_dir:
-                raise ConfigError("is needed with --tls files: name the folder", "--cert-dir")
+            if not settings.tls_dir:
+                raise ConfigError("is needed with --tls files: name the folder", "--tls-dir")
             trusts = Hooks(client, settings.name).trust if client else nobody_asked
-            return file_source(Path(settings.cert_dir), live, outside, trusts=trusts)
+            return file_source(Path(settings.tls_dir), live, outside, trusts=trusts)
         case "self":
             if client is None:
                 raise ConfigError(
@@ -121,7 +121,7 @@ def authority_file(settings: Settings) -> Path | None:
         case "standalone":
             return Path(settings.state) / CA_FILE
         case "files":
-            file = Path(settings.cert_dir) / CA_FILE
+            file = Path(settings.tls_dir) / CA_FILE
             return file if file.exists() else None
         case "self":
             return None

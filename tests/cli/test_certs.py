@@ -51,7 +51,7 @@ def background(context: Any) -> Iterator[Any]:
         loop.close()
 
 
-@pytest.mark.parametrize("flag", ["--state", "--cert-dir"])
+@pytest.mark.parametrize("flag", ["--state", "--tls-dir"])
 def test_a_folder_is_shown(flag: str, run: Run, kept: Path) -> None:
     ran = run("certs", flag, ".", "-o", "json")
 
@@ -77,7 +77,7 @@ def test_a_leaf_of_somebody_else_is_a_finding(run: Run, kept: Path) -> None:
 def test_a_folder_without_an_authority_says_so(run: Run, kept: Path) -> None:
     (kept / "ca.crt").unlink()
 
-    ran = run("certs", "--cert-dir", ".")
+    ran = run("certs", "--tls-dir", ".")
 
     assert (ran.code, ran.out.splitlines()[-1]) == (0, "ca.crt: is not there")
 

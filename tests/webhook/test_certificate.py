@@ -52,7 +52,7 @@ async def test_standalone_keeps_its_own(tmp_path: Path) -> None:
 async def test_files_are_served_from_their_folder(tmp_path: Path, around: Surroundings) -> None:
     standalone = Settings(standalone=True, state=str(tmp_path))
     await source(standalone).start()
-    settings = Settings(tls="files", cert_dir=str(tmp_path))
+    settings = Settings(tls="files", tls_dir=str(tmp_path))
     made = source(settings, around)
 
     await made.start()
@@ -62,7 +62,7 @@ async def test_files_are_served_from_their_folder(tmp_path: Path, around: Surrou
 
 
 async def test_files_without_an_authority_beside_them_name_none(tmp_path: Path) -> None:
-    settings = Settings(tls="files", cert_dir=str(tmp_path))
+    settings = Settings(tls="files", tls_dir=str(tmp_path))
 
     assert authority_file(settings) is None
     with pytest.raises(PairError):

@@ -248,9 +248,9 @@ FAULTS: dict[str, tuple[Callable[[Path], dict[str, Any]], type[Exception], str]]
         ConfigError,
         "--namespace: is needed",
     ),
-    "files that nobody names": (lambda _: {"tls": "files"}, ConfigError, "--cert-dir: is needed"),
+    "files that nobody names": (lambda _: {"tls": "files"}, ConfigError, "--tls-dir: is needed"),
     "files that are not there": (
-        lambda folder: {"tls": "files", "cert_dir": str(folder)},
+        lambda folder: {"tls": "files", "tls_dir": str(folder)},
         PairError,
         "tls.crt",
     ),

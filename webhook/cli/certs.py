@@ -36,7 +36,7 @@ Found = TypeVar("Found")
 def certs(
     *,
     state: str,
-    cert_dir: str,
+    tls_dir: str,
     address: str,
     kubeconfig: str,
     context: str,
@@ -48,11 +48,11 @@ def certs(
     if click.get_current_context().invoked_subcommand:
         return ExitCode.FINE
     survey = Survey()
-    for folder in filter(None, (state, cert_dir)):
+    for folder in filter(None, (state, tls_dir)):
         _look_into(Path(folder), survey)
     if address:
         survey.served.append(_met(address))
-    if kubeconfig or context or namespace or not (state or cert_dir or address):
+    if kubeconfig or context or namespace or not (state or tls_dir or address):
         _ask(kubeconfig, context, lambda client: _look_up(client, namespace, name, survey))
     chains, now = survey.chains, _now()
     if output is Format.TABLE:
@@ -185,7 +185,7 @@ command = Group(
     invoke_without_command=True,
     params=[
         _text(["--state"], "FOLDER", "A folder of --tls standalone."),
-        _text(["--cert-dir"], "FOLDER", "A folder of --tls files."),
+        _text(["--tls-dir"], "FOLDER", "A folder of --tls files."),
         _text(["--address"], "HOST:PORT", "A listener to ask what it serves."),
         *_cluster(),
         options.output(),

@@ -79,7 +79,7 @@ class Settings(BaseSettings):
         description="where the certificate comes from; auto: standalone with --standalone, else "
         "self, an authority in a Secret",
     )
-    cert_dir: str = Field("", description="folder of tls.crt and tls.key, for --tls files")
+    tls_dir: str = Field("", description="folder of tls.crt and tls.key, for --tls files")
     client_ca: str = Field(
         "",
         description="file of the CA whose certificates callers must show; else whoever can connect "
