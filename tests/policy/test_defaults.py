@@ -36,6 +36,7 @@ from webhook.policy.derivation import derive
 from webhook.policy.facts import Service
 from webhook.policy.model import Constraint, LabelSelector, Node, PodTemplate
 from webhook.policy.profiles import HOSTNAME, SYSTEM_CONSTRAINTS, ZONE, Merge, Policy, Profile
+from webhook.policy.rules import MOST_CONSTRAINTS
 from webhook.policy.versions import Version
 
 WEB = facts(app="web")
@@ -253,6 +254,13 @@ def test_nothing_is_left_of_system_without_zones() -> None:
 
     assert injection.skip is Skip.NOTHING_TO_ADD
     assert injection.zone_left_out
+
+
+@pytest.mark.parametrize(("room", "added"), [(2, (ZONE, HOSTNAME)), (1, ())])
+def test_a_list_does_not_become_longer_than_may_be(room: int, added: tuple[str, ...]) -> None:
+    own = [spread(topologyKey=f"rack-{i}") for i in range(MOST_CONSTRAINTS - room)]
+
+    assert inject(template(pod(*own)), NAMESPACE, ADDING, WEB).keys == added
 
 
 def test_a_profile_of_ours_spreads_over_zones_that_some_nodes_lack() -> None:

@@ -18,6 +18,7 @@ from webhook.policy.gates import Gate
 from webhook.policy.model import Constraint, ObjectMeta, PodSpec, PodTemplate
 from webhook.policy.profiles import ZONE, Merge, Policy, Profile
 from webhook.policy.provenance import Provenance
+from webhook.policy.rules import MOST_CONSTRAINTS
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # core/v1 annotation_key_constants.go
 SKIP_LABEL = "evenspread.io/skip"
@@ -204,7 +205,9 @@ def _wanted(profile: Profile, others: Constraints) -> Constraints:
     if profile.merge is Merge.IF_EMPTY:
         return ()
     mentioned = {constraint.topology_key for constraint in others}
-    return tuple(each for each in profile.constraints if each.topology_key not in mentioned)
+    wanted = tuple(each for each in profile.constraints if each.topology_key not in mentioned)
+    # A longer list would be denied by our own validating hook, though its author did no wrong.
+    return wanted if len(others) + len(wanted) <= MOST_CONSTRAINTS else ()
 
 
 @lru_cache(INJECTIONS)
