@@ -68,10 +68,15 @@ async def ask_version(api: "Api", log: Log) -> Version:
                 log.warning("version", says=told)
             await backoff.pause()
         else:
-            if version > NEWEST:
-                said = f"the API server is of {version}: it is judged as {NEWEST}, the newest known"
-                log.warning("version", says=said)
+            tell_if_unknown(version, log)
             return version
+
+
+def tell_if_unknown(version: Version, log: Log) -> None:
+    """Say so if a version came after this program."""
+    if version > NEWEST:
+        said = f"Kubernetes {version} is newer than what is known: it is judged as {NEWEST}"
+        log.warning("version", says=said)
 
 
 async def follow_version(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from certs.serving import LiveContext
 from certs.source import CertificateSource, Notice, Outside
 from webhook import __version__, certificate
-from webhook.apiserver import ask_version, follow_version, means_of
+from webhook.apiserver import ask_version, follow_version, means_of, tell_if_unknown
 from webhook.config import Configuration, advise, load
 from webhook.config.settings import Settings
 from webhook.events import Events, Place
@@ -186,7 +186,8 @@ class Server:
         """Find the version to judge by."""
         text = self._world.settings.kube_version
         if text:
-            return parse_version(text)
+            tell_if_unknown(version := parse_version(text), self._world.log)
+            return version
         if self._world.api is None:
             return NEWEST
         return await ask_version(self._world.api, self._world.log)

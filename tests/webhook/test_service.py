@@ -23,6 +23,7 @@ from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, SourceError
 from webhook.listener.drain import Stop
 from webhook.listener.limits import Limits
+from webhook.policy.versions import NEWEST
 from webhook.service import Greet, Ready, serve, welcome
 
 QUICK = Limits(drain_least=0, drain_quiet=0, drain_most=0)
@@ -127,6 +128,16 @@ async def test_a_review_is_answered_with_facts_from_files(
     events = {line["event"]: line for line in logged(capsysbinary)}
     assert "services.yaml:9" in events["unreadable"]["says"]
     assert events["injected"]["keys"] == ["kubernetes.io/hostname"]
+
+
+async def test_a_version_that_came_later_is_told(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    async with started(settings_in(tmp_path, kube_version="1.99")):
+        pass
+
+    [told] = [line["says"] for line in logged(capsysbinary) if line["event"] == "version"]
+    assert told == f"Kubernetes 1.99 is newer than what is known: it is judged as {NEWEST}"
 
 
 async def test_it_says_where_it_serves_and_how_to_try_it(tmp_path: Path) -> None:
