@@ -10,11 +10,11 @@ from webhook.cli.effects import Effects, Example
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs import Inputs
 from webhook.cli.output import Format, write
-from webhook.cli.reviewing import ask, decoded, unpack
 from webhook.cli.terminal import Terminal
 from webhook.config import example
 from webhook.documents import Document
 from webhook.errors import ConfigError, ReviewError
+from webhook.offline.reviewing import ask, decoded, unpack
 from webhook.policy.facts import Facts
 from webhook.policy.workloads import POD
 

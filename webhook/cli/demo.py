@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from webhook.cli.diffs import show_diff
 from webhook.cli.findings import name_of
-from webhook.cli.patching import patched
 from webhook.cli.terminal import Style, Terminal
 from webhook.documents import is_object
 from webhook.errors import ConfigError, SourceError
+from webhook.offline.patching import patched
 
 TIMEOUT_S = 10.0  # what kube-apiserver waits by default, admissionregistration/v1 timeoutSeconds
 MUTATE = "/mutate"

@@ -4,10 +4,10 @@ from difflib import unified_diff
 from typing import Any
 
 from webhook.cli.findings import name_of, show_causes
-from webhook.cli.output import as_yaml
 from webhook.cli.reports import causes
-from webhook.cli.reviewing import Answered, Asked
 from webhook.cli.terminal import Style, Terminal
+from webhook.documents import as_yaml
+from webhook.offline.reviewing import Answered, Asked
 from webhook.policy.defaults import Skip
 from webhook.policy.request import Hook
 from webhook.policy.verdict import Verdict

@@ -8,9 +8,9 @@ import msgspec
 
 from webhook.cli.asked import AskedPolicy
 from webhook.cli.diffs import REASONS
-from webhook.cli.output import as_yaml
 from webhook.cli.terminal import Style, Terminal
 from webhook.config import advise, gate_table, profile_table
+from webhook.documents import as_yaml
 from webhook.policy.defaults import Injection
 from webhook.policy.facts import Facts
 

@@ -6,9 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 import click
-import yaml
 
-from webhook.documents import Skipped
+from webhook.documents import Skipped, as_yaml
 from webhook.errors import SourceError
 from webhook.policy.fields import quote
 
@@ -29,19 +28,6 @@ def write(document: dict[str, Any], output: Format) -> None:
         click.echo(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
     else:
         click.echo(f"---\n{as_yaml(document)}", nl=False)
-
-
-def as_yaml(value: Any) -> str:
-    """Write a value as people write YAML: members in their order, nothing abbreviated."""
-    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
-    return text
-
-
-class _Dumper(yaml.CSafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write in full what occurs twice."""
-        del data
-        return True
 
 
 def printable(text: str) -> str:

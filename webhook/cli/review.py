@@ -14,10 +14,10 @@ from webhook.cli.findings import show
 from webhook.cli.inputs import Inputs
 from webhook.cli.output import Format, write
 from webhook.cli.reports import Report, report_on
-from webhook.cli.reviewing import Answered, Asked, answer, ask, then_validate, unpack
 from webhook.cli.terminal import Terminal
 from webhook.config import policy as make_policy
 from webhook.errors import ReviewError
+from webhook.offline.reviewing import Answered, Asked, answer, ask, then_validate, unpack
 from webhook.policy.facts import Facts
 from webhook.policy.profiles import Policy
 from webhook.policy.request import Hook

@@ -1,6 +1,7 @@
 """Documents of YAML and JSON, read from files as kubectl reads them, each with its place."""
 
 from webhook.documents.document import Document, expand, parse
+from webhook.documents.dump import as_yaml
 from webhook.documents.files import Skipped, Unpack, read_documents, read_file
 from webhook.documents.lines import Path, render_path
 from webhook.documents.mistypes import Mistype, mistype
@@ -12,6 +13,7 @@ __all__ = [
     "Path",
     "Skipped",
     "Unpack",
+    "as_yaml",
     "expand",
     "is_object",
     "mistype",

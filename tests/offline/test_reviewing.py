@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from tests import build
-from webhook.cli.reviewing import ask
 from webhook.documents import Document, parse
+from webhook.offline.reviewing import ask
 from webhook.policy.model import GroupKind
 from webhook.policy.workloads import BUILT_IN
 

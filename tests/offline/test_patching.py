@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.cli.patching import patched
+from webhook.offline.patching import patched
 from webhook.policy.patch import pointer
 
 coins: st.SearchStrategy[Any] = st.booleans()

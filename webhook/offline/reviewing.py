@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook import review
-from webhook.cli.patching import patched
 from webhook.documents import Document, Path, expand, is_object
+from webhook.offline.patching import patched
 from webhook.policy.facts import Facts
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.profiles import Policy

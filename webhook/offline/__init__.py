@@ -1,0 +1,1 @@
+"""What the server would answer, without one."""
