@@ -2,7 +2,7 @@
 
 from webhook.documents.document import Document, expand, parse
 from webhook.documents.dump import as_yaml
-from webhook.documents.files import Skipped, Unpack, read_documents, read_file
+from webhook.documents.files import Skipped, Unpack, read_documents, read_file, read_text, walk
 from webhook.documents.lines import Path, render_path
 from webhook.documents.mistypes import Mistype, mistype
 from webhook.documents.yaml import is_object
@@ -20,5 +20,7 @@ __all__ = [
     "parse",
     "read_documents",
     "read_file",
+    "read_text",
     "render_path",
+    "walk",
 ]

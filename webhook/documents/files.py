@@ -99,7 +99,7 @@ def read_file(
         SourceError: The file cannot be read; ``ManifestError`` if a document in it cannot be.
     """
     documents: list[Document] = []
-    for item in parse(_read(path, stdin), _source(path), unique_keys=unique_keys):
+    for item in parse(read_text(path, stdin), _source(path), unique_keys=unique_keys):
         if isinstance(item, ManifestError):
             raise item
         documents.append(item)
@@ -109,12 +109,12 @@ def read_file(
 def _read_path(
     path: str, stdin: BinaryIO | None, unpack: Unpack, *, unique_keys: bool
 ) -> Iterator[Document | Skipped | SourceError]:
-    for found in (STDIN,) if path == STDIN else _walk(Path(path)):
+    for found in (STDIN,) if path == STDIN else walk(Path(path)):
         if not isinstance(found, str):
             yield found
             continue
         try:
-            text = _read(found, stdin)
+            text = read_text(found, stdin)
         except SourceError as error:
             yield error
         else:
@@ -142,8 +142,16 @@ def _objects(
         yield document.error("no object: give it apiVersion and kind, or take it out")
 
 
-def _walk(root: Path) -> Iterator[str | Skipped | SourceError]:
-    """Find the files to read, in the order of names."""
+def walk(root: Path) -> Iterator[str | Skipped | SourceError]:
+    """
+    Find the files to read.
+
+    Args:
+        root: A folder; or a file, which is read whatever its name.
+
+    Yields:
+        Paths, in the order of names; what is not to be read, and folders that cannot be.
+    """
     seen: set[tuple[int, int]] = set()
     pending = [(root, _is_template(root))]
     found = False
@@ -206,7 +214,17 @@ def _source(path: str) -> str:
     return "stdin" if path == STDIN else path
 
 
-def _read(path: str, stdin: BinaryIO | None) -> str:
+def read_text(path: str, stdin: BinaryIO | None = None) -> str:
+    """
+    Read a file as a text.
+
+    Args:
+        path: ``-`` is the standard input.
+        stdin: Instead of the process's own.
+
+    Raises:
+        SourceError: It cannot be read, is too large, or is no text.
+    """
     try:
         if path == STDIN:
             return _decode(_read_bounded(stdin or sys.stdin.buffer, "stdin"), "stdin")
