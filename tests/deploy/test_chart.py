@@ -56,6 +56,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"podTemplates": [{"group": "example.com", "kind": "Fleet", "path": "spec"}]},
         "resource",
     ),
+    "callers of two authorities": (
+        {"certificate": {"clientCA": {"configMapName": "a", "secretName": "b"}}},
+        "name one of them, not both",
+    ),
+    "names of callers without an authority": (
+        {"certificate": {"clientNames": ["kube-apiserver"]}},
+        "needs certificate.clientCA",
+    ),
+    "two callers in one name": (
+        {"certificate": {"clientCA": {"secretName": "a"}, "clientNames": ["a,b"]}},
+        "clientNames",
+    ),
     "a quota for no class": ({"criticalQuota": True, "priorityClassName": ""}, "criticalQuota"),
 }
 
@@ -133,6 +145,34 @@ def test_a_certificate_of_somebody_else_needs_no_right_to_secrets(helm: Helm) ->
     pod = objects["Deployment/evenspread"]["spec"]["template"]["spec"]
     assert {"name": "certificate", "secret": {"secretName": "serving"}} in pod["volumes"]
     assert "--tls=files" in pod["containers"][0]["args"]
+
+
+CLIENTS: dict[str, tuple[str, Json]] = {
+    "a ConfigMap": ("configMapName", {"configMap": {"name": "callers"}}),
+    "a Secret": ("secretName", {"secret": {"secretName": "callers"}}),
+}
+
+
+@pytest.mark.parametrize(("member", "source"), CLIENTS.values(), ids=CLIENTS)
+def test_the_authority_of_callers_is_taken_from(helm: Helm, member: str, source: Json) -> None:
+    certificate = {
+        "clientCA": {member: "callers", "key": "clients.pem"},
+        "clientNames": ["kube-apiserver", "spare"],
+    }
+
+    objects = by_name(helm.objects({"certificate": certificate}))
+    pod = objects["Deployment/evenspread"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    flags = [flag for flag in container["args"] if flag.startswith("--client-")]
+    assert flags == [
+        "--client-ca=/etc/evenspread-clients/ca.crt",
+        "--client-names=kube-apiserver,spare",
+    ]
+    mount = {"name": "clients", "mountPath": "/etc/evenspread-clients", "readOnly": True}
+    assert mount in container["volumeMounts"]
+    ((kind, named),) = source.items()
+    items = [{"key": "clients.pem", "path": "ca.crt"}]
+    assert {"name": "clients", kind: {**named, "items": items}} in pod["volumes"]
 
 
 IMAGES: dict[str, tuple[dict[str, str], str]] = {

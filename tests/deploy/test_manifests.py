@@ -38,7 +38,12 @@ EVERYTHING: dict[str, Any] = {
     "skipInSelector": True,
     "failurePolicy": {"mutating": "Fail", "validating": "Fail"},
     "webhookAnnotations": {"cert-manager.io/inject-ca-from": "evenspread/serving"},
-    "certificate": {"mode": "files", "secretName": "serving"},
+    "certificate": {
+        "mode": "files",
+        "secretName": "serving",
+        "clientCA": {"configMapName": "callers"},
+        "clientNames": ["kube-apiserver"],
+    },
     "ports": {"admission": 9443, "health": 9090},
     "hostNetwork": True,
     "criticalQuota": True,

@@ -19,6 +19,22 @@ app.kubernetes.io/instance: {{ .Values.name }}
 {{ concat (list "kube-system") .Values.exemptNamespaces | uniq | toJson }}
 {{- end }}
 
+{{/* The volume with the CA of callers; nothing where none is asked for. */}}
+{{- define "evenspread.clientCA" -}}
+{{- with .Values.certificate -}}
+{{- $items := list (dict "key" .clientCA.key "path" "ca.crt") -}}
+{{- if and .clientCA.configMapName .clientCA.secretName -}}
+{{- fail "certificate.clientCA is in a ConfigMap or in a Secret: name one of them, not both" -}}
+{{- else if .clientCA.configMapName -}}
+{{ dict "configMap" (dict "name" .clientCA.configMapName "items" $items) | toYaml }}
+{{- else if .clientCA.secretName -}}
+{{ dict "secret" (dict "secretName" .clientCA.secretName "items" $items) | toYaml }}
+{{- else if .clientNames -}}
+{{- fail "certificate.clientNames needs certificate.clientCA: name the ConfigMap or Secret of the CA" -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* The SpreadConfiguration: what the values say, in the form of the server. */}}
 {{- define "evenspread.configuration" -}}
 {{- $profiles := .Values.config.profiles -}}
