@@ -1,32 +1,23 @@
 """
-AdmissionReviews on the wire, and the requests and verdicts that they carry.
+From the bytes of an AdmissionReview to the request that it carries.
 
 The body is decoded once, into structs that name only the fields that are read. The type of a
 built-in kind fits them all, so that this needs no look at the kind first. Only what such a type
 cannot hold (a custom kind, a subresource, a wrong type) is looked at again, member by member.
-
-Source: k8s.io/api admission/v1; apiserver pkg/admission/plugin/webhook/request.
 """
 
 import re
-from binascii import b2a_base64
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.errors import ReviewError
-from webhook.policy.defaults import INJECTIONS
 from webhook.policy.model import GroupKind, ObjectMeta, PodTemplate, Text
-from webhook.policy.patch import Operation
 from webhook.policy.request import AdmissionRequest
-from webhook.policy.verdict import BAD_REQUEST, Verdict
 from webhook.policy.workloads import BUILT_IN, TemplatePath, Workload, is_built_in_path
-
-API_VERSION = "admission.k8s.io/v1"
-KIND = "AdmissionReview"
+from webhook.review.version import API_VERSION, KIND
 
 _uid_matches = re.compile(r"[-A-Za-z0-9._:]{1,128}").fullmatch
 """API servers send UUIDs; what is logged and repeated must be harmless and short."""
@@ -81,41 +72,8 @@ class _Metadata(msgspec.Struct, frozen=True, gc=False):
     metadata: ObjectMeta | None = None
 
 
-class _Cause(msgspec.Struct, frozen=True, gc=False):
-    reason: str
-    message: str
-    field: str
-
-
-class _Details(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    name: str = ""
-    group: str = ""
-    kind: str = ""
-    causes: list[_Cause] = []
-
-
-class _Status(msgspec.Struct, frozen=True, gc=False):
-    code: int
-    reason: str
-    message: str
-    details: _Details
-    status: str = "Failure"
-
-
-class _Response(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    allowed: bool
-    status: _Status | msgspec.UnsetType = msgspec.UNSET
-    patch: str | msgspec.UnsetType = msgspec.UNSET
-    patch_type: str | msgspec.UnsetType = msgspec.UNSET
-    audit_annotations: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
-    warnings: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-
-
 _decode = msgspec.json.Decoder(_Review).decode
 _decode_raw = msgspec.json.Decoder(_RawReview).decode
-_encode = msgspec.json.Encoder().encode
-
-_HEAD = f'{{"apiVersion":"{API_VERSION}","kind":"{KIND}","response":'.encode()
 
 
 def decode(
@@ -160,49 +118,6 @@ def decode(
         old=old,
         body=body,
     )
-
-
-def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:
-    """Write the review that answers a request."""
-    rest = _rest_of_consent(verdict) if verdict.allowed else _rest_of_denial(request, verdict)
-    return b'%b{"uid":"%b",%b}' % (_HEAD, request.uid.encode(), rest)
-
-
-@lru_cache(INJECTIONS)
-def _rest_of_consent(verdict: Verdict) -> bytes:
-    """Write all but the uid; remembered, since a ReplicaSet's pods get one and the same verdict."""
-    response = _Response(
-        allowed=True,
-        patch=_base64(verdict.patch) if verdict.patch else msgspec.UNSET,
-        patch_type="JSONPatch" if verdict.patch else msgspec.UNSET,
-        audit_annotations=audit_annotations(verdict) or msgspec.UNSET,
-        warnings=verdict.warnings or msgspec.UNSET,
-    )
-    return _encode(response)[1:]
-
-
-def _rest_of_denial(request: AdmissionRequest, verdict: Verdict) -> bytes:
-    response = _Response(
-        allowed=False,
-        status=_status(request, verdict),
-        audit_annotations=audit_annotations(verdict) or msgspec.UNSET,
-        warnings=verdict.warnings or msgspec.UNSET,
-    )
-    return _encode(response)[1:]
-
-
-def audit_annotations(verdict: Verdict) -> dict[str, str]:
-    """What the API server's audit log keeps of a verdict; the same for the same verdict."""
-    annotations: dict[str, str] = {}
-    injection = verdict.injection
-    if injection is not None and injection.entries:
-        annotations["profile"] = injection.profile
-        annotations["injected"] = ",".join(injection.keys)
-    if verdict.drops:
-        annotations["dropped"] = ",".join(dict.fromkeys(drop.gate for drop in verdict.drops))
-    if verdict.findings and (not verdict.allowed or verdict.held):
-        annotations["denied"] = ",".join(dict.fromkeys(each.rule for each in verdict.findings))
-    return annotations
 
 
 def _checked(review: _Review | _RawReview, asked: Asked | None) -> Asked:
@@ -315,16 +230,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeError):
         return "not valid UTF-8"
     return str(error).replace("`", "").replace(" | null", "")
-
-
-def _status(request: AdmissionRequest, verdict: Verdict) -> _Status:
-    causes = [
-        _Cause(each.error.reason, each.error.message, each.error.field) for each in verdict.findings
-    ]
-    details = _Details(request.shown_name, request.kind.group, request.kind.kind, causes)
-    reason = "BadRequest" if verdict.code == BAD_REQUEST else "Invalid"
-    return _Status(verdict.code, reason, verdict.message, details)
-
-
-def _base64(patch: tuple[Operation, ...]) -> str:
-    return b2a_base64(_encode(patch), newline=False).decode()

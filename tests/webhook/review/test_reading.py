@@ -1,4 +1,3 @@
-import base64
 import json
 from contextlib import suppress
 from pathlib import Path
@@ -16,10 +15,8 @@ from tests.build import (
     Json,
     deployment,
     facts,
-    gates,
     pod,
     policy,
-    profile,
     request,
     review_body,
     spread,
@@ -28,13 +25,12 @@ from tests.build import (
 )
 from webhook.errors import ReviewError
 from webhook.policy.model import GroupKind, PodTemplate
-from webhook.policy.profiles import HOSTNAME, ZONE, Mode, Policy
 from webhook.policy.request import AdmissionRequest, Hook
-from webhook.policy.verdict import UNTOUCHED, Verdict, judge
+from webhook.policy.verdict import UNTOUCHED, judge
 from webhook.policy.workloads import BUILT_IN, POD
-from webhook.review import audit_annotations, decode, encode, template_in
+from webhook.review import decode, template_in
 
-RECORDED = sorted(Path(__file__).parent.with_name("recorded").glob("*.json"))
+RECORDED = sorted((Path(__file__).parents[2] / "recorded").glob("*.json"))
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
 CLONE_SET = GroupKind("apps.kruise.io", "Sidecar")
@@ -283,113 +279,3 @@ def test_both_ways_of_reading_read_the_same(obj: Json) -> None:
     assert decode(review_body(held, kind=CLONE_SET), TEMPLATES).template == msgspec.convert(
         obj, PodTemplate
     )
-
-
-def answered(asked: AdmissionRequest, verdict: Verdict) -> Json:
-    body: Json = json.loads(encode(asked, verdict))
-    assert (body.pop("apiVersion"), body.pop("kind")) == ("admission.k8s.io/v1", "AdmissionReview")
-    response: Json = body.pop("response")
-    assert body == {}
-    assert response.pop("uid") == UID
-    return response
-
-
-def given_by(obj: Json, obeyed: Policy) -> tuple[AdmissionRequest, Verdict]:
-    asked = request(obj)
-    return asked, judge(asked, Hook.MUTATE, obeyed, facts(app="web"))
-
-
-@pytest.mark.parametrize("verdict", [UNTOUCHED, Verdict()], ids=["untouched", "equal to it"])
-def test_a_plain_answer_allows_and_says_nothing(verdict: Verdict) -> None:
-    assert answered(request(pod()), verdict) == {"allowed": True}
-
-
-def test_a_patch_is_written_as_base64_of_json() -> None:
-    response = answered(*given_by(pod(), policy(profile())))
-
-    steps = json.loads(base64.b64decode(response.pop("patch"), validate=True))
-    assert [step["op"] for step in steps] == ["add", "add"]
-    assert response == {
-        "allowed": True,
-        "patchType": "JSONPatch",
-        "auditAnnotations": {"profile": "cluster", "injected": f"{ZONE},{HOSTNAME}"},
-    }
-
-
-def test_a_denial_has_a_status_with_causes() -> None:
-    response = answered(*given_by(deployment(spread(maxSkew=0)), policy()))
-
-    at = "spec.template.spec.topologySpreadConstraints[0].maxSkew"
-    said = "Invalid value: 0: must be greater than zero"
-    read_on = "(TSC001; to read more: evenspread validate --explain TSC001)"
-    assert response == {
-        "allowed": False,
-        "auditAnnotations": {"denied": "TSC001"},
-        "status": {
-            "status": "Failure",
-            "code": 422,
-            "reason": "Invalid",
-            "message": f'Deployment.apps "web" is invalid: {at}: {said} {read_on}',
-            "details": {
-                "name": "web",
-                "group": "apps",
-                "kind": "Deployment",
-                "causes": [{"reason": "FieldValueInvalid", "message": said, "field": at}],
-            },
-        },
-    }
-
-
-def test_an_unreadable_object_is_a_bad_request_without_causes() -> None:
-    asked = decode(review_body(nested(BAD_SPEC), kind=CLONE_SET, name="web"), TEMPLATES)
-
-    response = answered(asked, judge(asked, Hook.VALIDATE, policy(), facts()))
-
-    assert response["status"] == {
-        "status": "Failure",
-        "code": 400,
-        "reason": "BadRequest",
-        "message": f'Sidecar.apps.kruise.io "web" cannot be read: {PROBLEM}',
-        "details": {"name": "web", "group": "apps.kruise.io", "kind": "Sidecar"},
-    }
-
-
-def test_a_dropped_field_is_a_warning_and_a_note() -> None:
-    obeyed = policy(gates=gates(MinDomainsInPodTopologySpread=False))
-
-    response = answered(*given_by(pod(spread(minDomains=1)), obeyed))
-
-    assert len(response["warnings"]) == 1
-    assert response["auditAnnotations"] == {"dropped": "MinDomainsInPodTopologySpread"}
-
-
-NOTED: dict[str, tuple[Json, Policy, dict[str, str]]] = {
-    "nothing of an ordinary pod": (pod(spread()), policy(profile()), {}),
-    "what would be denied": (
-        pod(spread(maxSkew=0, topologyKey="")),
-        policy(mode=Mode.RECOMMEND),
-        {"denied": "TSC001,TSC002"},
-    ),
-    "what would be injected": (
-        pod(),
-        policy(profile(), mode=Mode.RECOMMEND),
-        {"profile": "cluster", "injected": f"{ZONE},{HOSTNAME}"},
-    ),
-}
-
-
-@pytest.mark.parametrize(("obj", "obeyed", "notes"), NOTED.values(), ids=NOTED.keys())
-def test_the_audit_log_notes(obj: Json, obeyed: Policy, notes: dict[str, str]) -> None:
-    _, verdict = given_by(obj, obeyed)
-
-    assert audit_annotations(verdict) == notes
-
-
-def test_the_audit_log_does_not_note_what_an_update_left_as_it_was() -> None:
-    bad = deployment(spread(maxSkew=0))
-    asked = decode(review_body(bad, old=bad, kind=ROLLOUT), TEMPLATES)
-
-    verdict = judge(asked, Hook.VALIDATE, policy(), facts())
-
-    assert verdict.findings
-    assert audit_annotations(verdict) == {}
