@@ -1,11 +1,8 @@
 """
-The API server: bytes of JSON for a path, with credentials that are followed as they change.
+The client of an API server: bytes of JSON for a path, with credentials that are followed.
 
-The only module of the package that imports kubernetes_asyncio. That costs 0.6 s and 38 MiB, so
-import this module where there is a cluster to be reached, and nowhere else.
-
-Of the library come kubeconfig, plugins, service accounts and the REST client; of its answers only
-the raw response. What its users trip over is answered here:
+Of kubernetes_asyncio comes the REST client; of its answers only the raw response. What its users
+trip over is answered here:
 
 * Its watch has no timeouts, no back-off, takes any text for an event and lists never again after
   410: it is not used; ``reflector`` is. Its models take thirty times as long as JSON: not used.
@@ -14,68 +11,29 @@ the raw response. What its users trip over is answered here:
 * It reads CA, client certificate and a kubeconfig's token once, and fails in the middle of a
   request when a token file is empty: here the files are read again once a minute, a kubeconfig
   itself after a 401 or a failed handshake; what cannot be read or used leaves the old in force.
-* Its session obeys HTTPS_PROXY: here only a ``proxy-url`` of the kubeconfig counts.
 * It lets the server compress, which would have to be undone in one go: here that is declined.
 """
 
 import asyncio
-import hashlib
 import math
-import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
-from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import aiohttp
 import msgspec
-from kubernetes_asyncio import config
-from kubernetes_asyncio.client import ApiClient, Configuration
-from kubernetes_asyncio.config.incluster_config import (
-    SERVICE_CERT_FILENAME,
-    SERVICE_HOST_ENV_NAME,
-    SERVICE_TOKEN_FILENAME,
-)
 
+from webhook.cluster.api.credentials import Access, Load, identity_of, loader, new_client
 from webhook.cluster.source import NO_QUERY, Query, Reason, refusal
 from webhook.errors import ApiError
 
 RELOAD_S = 60.0  # seconds; a projected token is renewed when a fifth of its hour is left
 LONGEST_BODY = 64 * 1024 * 1024  # bytes; thirty times the page that is aimed at
-READ_AHEAD = 128 * 1024  # bytes; twice as much is held of a watch whose events wait for their turn
 LONGEST_TOLD = 256  # characters of another's error
 
-_untyped: Any = config
 _AUTHENTICATED = {"auth_settings": ["BearerToken"]}
-
-Load: TypeAlias = Callable[[], Awaitable[Any]]
-"""Reads a ``Configuration``, whose stubs leave types open."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """
-    How to reach a cluster.
-
-    Attributes:
-        kubeconfig: File, or several as in ``KUBECONFIG``; empty: the service account if this is a
-            pod, else ``KUBECONFIG`` or ``~/.kube/config``.
-        context: Of the kubeconfig; empty: its current one.
-        strict: Whether certificates have to be as RFC 5280 wants them, which Python asks for since
-            3.13; the CAs of some old clusters are not.
-        token_file: Of the service account.
-        ca_file: Of the service account.
-        environ: Where Kubernetes tells a pod of its API server.
-    """
-
-    kubeconfig: str = ""
-    context: str = ""
-    strict: bool = True
-    token_file: str = SERVICE_TOKEN_FILENAME
-    ca_file: str = SERVICE_CERT_FILENAME
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,17 +207,17 @@ class Api:
                 return self._client  # and try again with the next request
 
     async def _renew(self) -> Any:
-        self._load = self._load or _loader(self._access)
+        self._load = self._load or loader(self._access)
         configuration = await self._load()
         if token := configuration.api_key.get("BearerToken"):
             configuration.api_key["BearerToken"] = token.strip()  # a header has no line breaks
         configuration.disable_strict_ssl_verification = not self._access.strict
-        identity = _identity(configuration)
+        identity = identity_of(configuration)
         old = self._client
         if old is not None and identity == self._identity:
             old.configuration.api_key = configuration.api_key
         else:
-            self._client = _new_client(configuration)
+            self._client = new_client(configuration)
             self._identity = identity
             if old is not None:
                 await old.close()  # watches go on with the new one
@@ -295,73 +253,6 @@ class _Version(msgspec.Struct, rename="camel"):
 
 
 _decode_version = msgspec.json.Decoder(_Version).decode
-
-
-def _loader(access: Access) -> Load:
-    asked = access.kubeconfig or access.context
-    in_pod = SERVICE_HOST_ENV_NAME in access.environ and Path(access.token_file).exists()
-    return _of_kubeconfig(access) if asked or not in_pod else _of_pod(access)
-
-
-def _of_pod(access: Access) -> Load:
-    async def load() -> Configuration:
-        configuration = Configuration()
-        _untyped.load_incluster_config(
-            configuration,
-            try_refresh_token=False,  # it would fail in the middle of a request
-            token_filename=access.token_file,
-            cert_filename=access.ca_file,
-            environ=access.environ,
-        )
-        return configuration
-
-    return load
-
-
-def _of_kubeconfig(access: Access) -> Load:
-    kept: Any = None
-
-    async def load() -> Configuration:
-        nonlocal kept
-        configuration = Configuration()
-        if kept is None:
-            kept = await _untyped.load_kube_config(
-                access.kubeconfig or None,
-                access.context or None,
-                configuration,
-                persist_config=False,  # the file is its owner's
-            )
-        else:  # runs a plugin only if what it gave has expired
-            await kept.load_and_set(configuration)
-        return configuration
-
-    return load
-
-
-def _new_client(configuration: Configuration) -> ApiClient:
-    client = ApiClient(configuration)
-    client.user_agent = "evenspread"
-    made = client.rest_client.pool_manager
-    client.rest_client.pool_manager = aiohttp.ClientSession(
-        connector=made.connector, read_bufsize=READ_AHEAD
-    )
-    made.detach()
-    return client
-
-
-def _identity(configuration: Configuration) -> bytes:
-    """Digest all that makes a connection another one."""
-    digest = hashlib.sha256()
-    for value in (
-        configuration.host,
-        configuration.verify_ssl,
-        configuration.tls_server_name,
-        configuration.proxy,
-    ):
-        digest.update(f"{value}\n".encode())
-    for file in (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file):
-        digest.update(hashlib.sha256(Path(file).read_bytes() if file else b"").digest())
-    return digest.digest()
 
 
 def _short(error: Exception) -> str:
