@@ -100,6 +100,11 @@ bench: $(SETUP)  ## measure CPU per call against the bare aiohttp floor
 docs-reference: $(SETUP)  ## write the tables of the docs anew from those of the program
 	@$(BIN)/python docs/generate.py
 
+# The variable silences a notice about a next version of mkdocs; it stops nothing.
+.PHONY: docs
+docs: $(SETUP)  ## build the site of docs/ into site/; stops at a link that leads nowhere
+	@$(call quietly,NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --site-dir site)
+
 .PHONY: fmt
 fmt: $(SETUP)  ## format, and fix what can be fixed by machine
 	@$(BIN)/ruff check --quiet --fix-only

@@ -1,28 +1,21 @@
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from tests.audit.world import EVERYTHING, audit, finding, report
+from tests.chromium import launched, needs_browser
 from webhook.audit.renderers import render
 from webhook.audit.report import Report, Weight
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FOUND = next(filter(None, map(shutil.which, BROWSERS)), None)
-
-needs_browser = pytest.mark.skipif(FOUND is None, reason="no Chromium on this machine")
-
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=FOUND, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+def browser() -> Iterator[Browser]:
+    with launched() as browser:
+        yield browser
 
 
 class Opened:
