@@ -17,19 +17,10 @@ from webhook.cli.reports import Report, report_on
 from webhook.cli.terminal import Terminal
 from webhook.config import policy as make_policy
 from webhook.errors import ReviewError
-from webhook.offline.reviewing import Answered, Asked, answer, ask, then_validate, unpack
+from webhook.offline.reviewing import HOOKS, Answered, Asked, answer, ask, then_validate, unpack
 from webhook.policy.facts import Facts
 from webhook.policy.profiles import Policy
 from webhook.policy.request import Hook
-
-BOTH = "both"
-
-HOOKS = {
-    str(Hook.MUTATE): (Hook.MUTATE,),
-    str(Hook.VALIDATE): (Hook.VALIDATE,),
-    BOTH: (Hook.MUTATE, Hook.VALIDATE),
-}
-"""What ``--hook`` takes -> the webhooks that are called, in this order."""
 
 
 class Desk:

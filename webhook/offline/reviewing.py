@@ -19,13 +19,24 @@ from webhook.offline.patching import patched
 from webhook.policy.facts import Facts
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.profiles import Policy
-from webhook.policy.request import CREATE, AdmissionRequest, Hook
+from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict, judge
 from webhook.policy.workloads import TemplatePath
+from webhook.review.version import API_VERSION, KIND
 
 NAMESPACE = "default"  # of a manifest that names none, as for kubectl
 USER = {"username": "evenspread", "groups": ["system:authenticated"]}
 RECORDED = "review"  # the member of a recording that holds the review
+
+BOTH = "both"
+
+HOOKS = {
+    str(Hook.MUTATE): (Hook.MUTATE,),
+    str(Hook.VALIDATE): (Hook.VALIDATE,),
+    BOTH: (Hook.MUTATE, Hook.VALIDATE),
+}
+"""What people write -> the webhooks that are called, in this order."""
+
 _CALL = "http"  # the member that tells how it was sent
 _VALIDATING = "validat"  # in the path of a call to a validating webhook, ours or another
 
@@ -81,7 +92,7 @@ def ask(
 ) -> Iterator[Asked]:
     """Make reviews of recorded ones, and of objects that hold a pod template; pass over others."""
     for number, document in enumerate(documents, start=1):
-        if document.kind == review.KIND:
+        if document.kind == KIND:
             yield _recorded(document)
         elif GroupKind(group_of(document.api_version), document.kind) in templates:
             yield Asked(document, _create(document, f"review-{number}"))
@@ -136,6 +147,17 @@ def then_validate(asked: Asked, mutated: Answered) -> Asked:
     return replace(asked, body={**asked.body, "request": request})
 
 
+def as_update(asked: Asked, old: Document) -> Asked:
+    """Make of the review of a creation that of an update from an older object."""
+    request = asked.body["request"]
+    changed = {
+        "operation": UPDATE,
+        "oldObject": _in_namespace(old.value, request["namespace"]),
+        "options": {**request["options"], "kind": "UpdateOptions"},
+    }
+    return replace(asked, body={**asked.body, "request": {**request, **changed}})
+
+
 def _create(document: Document, uid: str) -> dict[str, Any]:
     """
     Make the review that kube-apiserver would send when a manifest is created.
@@ -161,7 +183,7 @@ def _create(document: Document, uid: str) -> dict[str, Any]:
         "dryRun": False,
         "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
     }
-    return {"apiVersion": review.API_VERSION, "kind": review.KIND, "request": request}
+    return {"apiVersion": API_VERSION, "kind": KIND, "request": request}
 
 
 def _resource(kind: str) -> str:
