@@ -61,7 +61,6 @@ class SelfSource:
     probe: Probe = nowhere
     _status: Status = field(default_factory=Status, init=False)
     _leaf: Leaf | None = field(default=None, init=False)
-    _absent: tuple[str, ...] = field(default=(), init=False)
     _failures: int = field(default=0, init=False)
     _conflicts: int = field(default=0, init=False)
     _restraint: Restraint = field(default_factory=Restraint, init=False)
@@ -202,10 +201,10 @@ class SelfSource:
         )
         if stored.problem:
             self._complain(Subject.CA, stored.problem)
-        for title in sorted(set(published.absent) - set(self._absent)):
+        for title in sorted(set(published.absent) - set(self._status.absent)):
             text = f"{title} does not exist, so nobody calls us for it; it is not made again"
             self.outside.report(Notice(subject=Subject.CA_BUNDLE, ok=False, text=text))
-        self._absent = published.absent
+        self._status = replace(self._status, absent=published.absent)
 
     def _tell(self, step: Step, trust: Trust) -> None:
         names = [describe(trust.certificates[name]) for name in sorted(step.names)]

@@ -11,6 +11,12 @@ from datetime import datetime, timedelta
 RENEW_AFTER = 2 / 3
 """Part of a life after which a successor is made; the rest is time to mend what prevents it."""
 
+LOOKS = 10
+"""Least looks of a replica during the life of a leaf: at least three are left once it is due."""
+
+OVERLAPS = 3
+"""An authority lives longer than that many overlaps: its last third has to hold one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifetimes:
@@ -18,8 +24,8 @@ class Lifetimes:
     How long things last.
 
     Attributes:
-        ca: Life of an authority; more than three overlaps.
-        leaf: Life of what a replica serves.
+        ca: Life of an authority; more than ``OVERLAPS`` overlaps.
+        leaf: Life of what a replica serves; at least ``LOOKS`` polls.
         overlap: How long everybody may take to notice a change.
     """
 
@@ -36,6 +42,17 @@ class Lifetimes:
     def poll(self) -> timedelta:
         """How often a replica looks: an emptied bundle is to be filled again within 5 s."""
         return min(timedelta(seconds=3), self.overlap / 10)
+
+    @property
+    def problem(self) -> str:
+        """Why they do not go together, a sentence without its full stop; empty if they do."""
+        if self.leaf < LOOKS * self.poll:
+            least = LOOKS * self.poll.total_seconds()
+            return f"leaves would end before replicas look again: let them live {least:g}s or more"
+        if self.ca <= OVERLAPS * self.overlap:
+            least = OVERLAPS * self.overlap.total_seconds()
+            return f"a CA would end before its successor signs: let it live longer than {least:g}s"
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,7 @@ class Status:
         authorities: What clients have to trust, oldest first; empty if unknown.
         in_sync: Whether the webhook configurations that exist trust the leaf; None: not known, or
             nobody's business here.
+        absent: Titles of webhook configurations that do not exist, so that nobody calls for them.
         problem: Why the newest certificate is not the one that is served, or not trusted;
             empty if all is well.
         ready: Whether callers may be sent here.
@@ -75,6 +76,7 @@ class Status:
     leaf: x509.Certificate | None = None
     authorities: tuple[x509.Certificate, ...] = ()
     in_sync: bool | None = None
+    absent: tuple[str, ...] = ()
     problem: str = ""
     ready: bool = False
 

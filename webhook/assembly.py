@@ -85,7 +85,10 @@ class Server:
             ConfigError: What is wrong with it, all of it.
         """
         self._world = world
-        self._configuration = load(world.settings.config, world.settings.scheduler_config)
+        settings = world.settings
+        self._configuration = load(
+            settings.config, settings.scheduler_config, least_overlap=settings.least_overlap
+        )
         self.metrics = Metrics()
         self.readiness = Readiness()
         self.health = Health(self.readiness.check, self.metrics, world.limits)
@@ -108,6 +111,7 @@ class Server:
             settings.feature_gates,
             await self._version(),
             settings.allow_locked_gates,
+            settings.least_overlap,
         )
         self._configuration, policy = read_policy(asked)
         self.events = self._events()
@@ -213,6 +217,7 @@ class Server:
                 own_namespace(settings),
                 self._configuration.ca_overlap,
                 self._world.listener,
+                self._world.limits.certificate_poll,
             ),
         )
         certificate.show(source, settings, metrics)

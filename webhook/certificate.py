@@ -25,6 +25,7 @@ from certs.situation import Lifetimes
 from certs.source import CertificateSource, Outside
 from certs.standalone import standalone_source
 from webhook.config.files import read_text
+from webhook.config.lives import parse_lives
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.health import Condition, Conditions
@@ -32,6 +33,7 @@ from webhook.metrics import Metrics
 
 CA_FILE = "ca.crt"
 UNTRUSTED = "the webhook configurations do not trust it yet"
+ABSENT = "{} does not exist"
 
 
 class Surroundings(NamedTuple):
@@ -43,12 +45,14 @@ class Surroundings(NamedTuple):
         namespace: Of the CA's Secret; empty if nobody said.
         overlap: How long an old CA stays trusted beside a new one.
         listener: Host and port where this machine reaches the admission listener.
+        poll: Seconds between two looks at a folder.
     """
 
     client: Client | None
     namespace: str
     overlap: timedelta
     listener: tuple[str, int]
+    poll: float
 
 
 def certificate_source(
@@ -66,12 +70,14 @@ def certificate_source(
     client, namespace = around.client, around.namespace
     match settings.certificate:
         case "standalone":
-            return standalone_source(Path(settings.state), settings.address, live, outside)
+            folder = Path(settings.state)
+            return standalone_source(folder, settings.address, live, outside, interval=around.poll)
         case "files":
             if not settings.tls_dir:
                 raise ConfigError("is needed with --tls files: name the folder", "--tls-dir")
             trusts = Hooks(client, settings.name).trust if client else nobody_asked
-            return file_source(Path(settings.tls_dir), live, outside, trusts=trusts)
+            folder = Path(settings.tls_dir)
+            return file_source(folder, live, outside, interval=around.poll, trusts=trusts)
         case "self":
             if client is None:
                 raise ConfigError(
@@ -86,9 +92,23 @@ def certificate_source(
                 hooks=Hooks(client, settings.name),
                 hosts=service_hosts(settings.name, namespace),
                 outside=outside,
-                lifetimes=Lifetimes(overlap=around.overlap),
+                lifetimes=lifetimes(settings, around.overlap),
                 probe=listener_probe(*around.listener),
             )
+
+
+def lifetimes(settings: Settings, overlap: timedelta) -> Lifetimes:
+    """
+    Tell how long certificates of our own authority live.
+
+    Raises:
+        ConfigError: Lives and overlap do not go together.
+    """
+    asked = Lifetimes(overlap=overlap, **parse_lives(settings.test_lifetimes))
+    if asked.problem:
+        where = "--test-lifetimes" if settings.test_lifetimes else "caOverlap"
+        raise ConfigError(asked.problem, where)
+    return asked
 
 
 def admitted_clients(settings: Settings) -> Clients | None:
@@ -141,7 +161,7 @@ def check(source: CertificateSource) -> Conditions:
     """Tell how a source stands."""
     status = source.status
     if status.ready or status.problem:
-        detail = status.problem
+        detail = "; ".join(filter(None, (status.problem, *map(ABSENT.format, status.absent))))
     else:
         detail = UNTRUSTED if status.leaf else "there is none yet"
     return {"certificate": Condition(status.ready, detail)}

@@ -7,6 +7,7 @@ is no event of the file that was opened.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -19,13 +20,19 @@ Print: TypeAlias = tuple[int, int, int] | None
 
 
 class Asked(NamedTuple):
-    """What flags and variables say of the policy: files, gates, and the version to judge by."""
+    """
+    What flags and variables say of the policy: files, gates, and the version to judge by.
+
+    Attributes:
+        least_overlap: A configuration with a shorter ``caOverlap`` is wrong.
+    """
 
     config: str
     scheduler_config: str
     feature_gates: str
     version: Version
     allow_locked_gates: bool
+    least_overlap: timedelta
 
 
 def read_policy(asked: Asked) -> tuple[Configuration, Policy]:
@@ -35,7 +42,7 @@ def read_policy(asked: Asked) -> tuple[Configuration, Policy]:
     Raises:
         ConfigError: What is wrong, all of it.
     """
-    configuration = load(asked.config, asked.scheduler_config)
+    configuration = load(asked.config, asked.scheduler_config, least_overlap=asked.least_overlap)
     gates = gates_in_force(
         configuration,
         asked.version,

@@ -370,6 +370,7 @@ async def test_a_deleted_configuration_is_reported_and_not_made_again(fleet: Fle
 
     assert VALIDATING not in fleet.cluster.objects
     assert source.status.ready
+    assert source.status.absent == ("ValidatingWebhookConfiguration web",)
     (complaint,) = fleet.world.complaints
     assert complaint.startswith("ValidatingWebhookConfiguration web does not exist")
 

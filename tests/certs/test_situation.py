@@ -8,6 +8,7 @@ from certs.situation import Authority, Lifetimes, Situation, Validity
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 MINUTE = timedelta(minutes=1)
+SECOND = timedelta(seconds=1)
 
 A = Authority(
     name="a", validity=Validity(start=NOW - DAY, end=NOW + DAY), published=NOW, promoted=NOW
@@ -51,6 +52,30 @@ def test_what_follows_from_the_overlap(
     lifetimes: Lifetimes, poll: timedelta, tolerance: timedelta
 ) -> None:
     assert (lifetimes.poll, lifetimes.clock_tolerance) == (poll, tolerance)
+
+
+PROBLEMS = {
+    "as shipped": (Lifetimes(), ""),
+    "leaves of ten seconds": (Lifetimes(leaf=10 * SECOND, overlap=5 * SECOND), ""),
+    "leaves as short as may be": (Lifetimes(leaf=5 * SECOND, overlap=5 * SECOND), ""),
+    "leaves that end between two looks": (
+        Lifetimes(leaf=4 * SECOND, overlap=5 * SECOND),
+        "leaves would end before replicas look again: let them live 5s or more",
+    ),
+    "leaves that end between two looks, which are never rarer than that": (
+        Lifetimes(leaf=29 * SECOND),
+        "leaves would end before replicas look again: let them live 30s or more",
+    ),
+    "an authority whose last third holds no overlap": (
+        Lifetimes(ca=3 * MINUTE, overlap=MINUTE),
+        "a CA would end before its successor signs: let it live longer than 180s",
+    ),
+}
+
+
+@pytest.mark.parametrize(("lifetimes", "problem"), PROBLEMS.values(), ids=PROBLEMS)
+def test_lives_that_do_not_go_together_are_told(lifetimes: Lifetimes, problem: str) -> None:
+    assert lifetimes.problem == problem
 
 
 ROLES: dict[str, tuple[tuple[Authority, ...], list[str], str | None, str | None]] = {

@@ -10,6 +10,7 @@ import pytest
 from tests.cli import files
 from tests.cli.conftest import Run
 from tests.cli.test_program import spawn
+from tests.webhook.configs import HEAD
 from webhook.config.settings import setting_table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -83,6 +84,24 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("--standalone", "--config", "missing.yaml"),
         "error: missing.yaml: ",
     ),
+    "an overlap for tests": (
+        ("--standalone", "--config", "hasty.yaml"),
+        (
+            "error: hasty.yaml:3: caOverlap: is too short for every client to learn of a new CA: "
+            "write 60s or more"
+        ),
+    ),
+    "an overlap too short for tests": (
+        ("--standalone", "--config", "hastier.yaml", "--test-lifetimes", "leaf=10s"),
+        (
+            "error: hastier.yaml:3: caOverlap: is too short for every client to learn of a new CA: "
+            "write 1s or more"
+        ),
+    ),
+    "a life of nobody": (
+        ("--standalone", "--test-lifetimes", "10s"),
+        "error: --test-lifetimes: '10s' has no life: write leaf or ca, as in leaf=10s,ca=1h",
+    ),
     "a cluster that is missing": (
         ("--standalone", "--cluster", "missing"),
         "error: --cluster: there is no file or folder",
@@ -106,6 +125,8 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
 def test_mistake(args: tuple[str, ...], said: str, folder: Path, run: Run) -> None:
     (folder / "pod.yaml").write_text(files.POD)
     (folder / "empty.json").write_text("{}")
+    (folder / "hasty.yaml").write_text(f"{HEAD}caOverlap: 5s\n")
+    (folder / "hastier.yaml").write_text(f"{HEAD}caOverlap: 500ms\n")
 
     ran = run("serve", *args)
 

@@ -10,15 +10,17 @@ from certs.errors import PairError
 from certs.polling import PollingSource
 from certs.rotate import SelfSource
 from certs.serving import LiveContext
+from certs.situation import Lifetimes
 from certs.source import CertificateSource, Status
 from tests.certs.world import World
 from tests.webhook.test_events import Client
 from webhook import certificate
 from webhook.certificate import Surroundings, authority_file, certificate_source
 from webhook.config.settings import Settings
+from webhook.errors import ConfigError
 from webhook.metrics import Metrics
 
-NOBODY = Surroundings(None, "", timedelta(minutes=10), ("127.0.0.1", 8443))
+NOBODY = Surroundings(None, "", timedelta(minutes=10), ("127.0.0.1", 8443), 10.0)
 CLUSTER = NOBODY._replace(client=Client(), namespace="ns")
 
 
@@ -80,11 +82,40 @@ def test_self_is_for_a_cluster() -> None:
     assert authority_file(settings) is None
 
 
+def test_lives_are_those_that_are_asked_for() -> None:
+    asked = Settings(test_lifetimes="leaf=10s,ca=1h")
+    overlap = timedelta(seconds=5)
+
+    assert certificate.lifetimes(asked, overlap) == Lifetimes(
+        leaf=timedelta(seconds=10), ca=timedelta(hours=1), overlap=overlap
+    )
+    assert certificate.lifetimes(Settings(), overlap) == Lifetimes(overlap=overlap)
+
+
+# lives, overlap -> who is told that they do not go together
+DISCORD = {
+    "lives for a test": ("ca=30s", timedelta(seconds=10), "--test-lifetimes: a CA would end"),
+    "an overlap of half a year": ("", timedelta(days=180), "caOverlap: a CA would end"),
+}
+
+
+@pytest.mark.parametrize(("lives", "overlap", "told"), DISCORD.values(), ids=DISCORD)
+def test_lives_that_do_not_go_together_are_refused(
+    lives: str, overlap: timedelta, told: str
+) -> None:
+    with pytest.raises(ConfigError, match=told):
+        certificate.lifetimes(Settings(test_lifetimes=lives), overlap)
+
+
 # what a source says of itself -> what the readiness page says of it
 SHOWN = {
     "served": (Status(ready=True), (True, "")),
     "not there": (Status(), (False, "there is none yet")),
     "with a problem, but served": (Status(ready=True, problem="is old"), (True, "is old")),
+    "without a configuration": (
+        Status(ready=True, absent=("Hook a", "Hook b")),
+        (True, "Hook a does not exist; Hook b does not exist"),
+    ),
     "with a problem": (Status(problem="is broken"), (False, "is broken")),
 }
 

@@ -1,6 +1,7 @@
 """Following the configuration."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from webhook.policy.profiles import Mode, Policy
 from webhook.policy.versions import NEWEST, Version
 from webhook.reload import Asked, Follower, Outcome, read_policy
 
+MINUTE = timedelta(minutes=1)
 HEAD = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
 APPLY, RECOMMEND = f"{HEAD}mode: apply\n", f"{HEAD}mode: recommend\n"
 
@@ -22,7 +24,9 @@ class Followed:
         self.file.write_text(APPLY)
         self.enforced: list[Policy] = []
         self.outcomes: list[Outcome] = []
-        asked = Asked(str(self.file), "", "", NEWEST, allow_locked_gates=False)
+        asked = Asked(
+            str(self.file), "", "", NEWEST, allow_locked_gates=False, least_overlap=MINUTE
+        )
         configuration, _ = read_policy(asked)
         self.follower = Follower(asked, configuration, self.enforce, self.outcomes.append)
 

@@ -43,7 +43,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         actions: What to do about findings of each policy rule, configured or not.
         not_exemptible: Rules from which no annotation exempts.
         asked_gates: By name, ``AllAlpha`` and ``AllBeta`` among them.
-        ca_overlap: How long an old CA stays trusted beside a new one; at least 60 s.
+        ca_overlap: How long an old CA stays trusted beside a new one; at least 60 s, but in tests.
         notices: What is not wrong, but should be known; sentences without their full stops.
     """
 
@@ -63,7 +63,13 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
 
 
-def check(text: str, source: str, read: Read) -> Configuration:
+def check(
+    text: str,
+    source: str,
+    read: Read,
+    *,
+    least_overlap: timedelta = spread.LEAST_CA_OVERLAP,
+) -> Configuration:
     """
     Make a configuration of a ``SpreadConfiguration``.
 
@@ -71,6 +77,7 @@ def check(text: str, source: str, read: Read) -> Configuration:
         text: YAML or JSON.
         source: The file's name, for places.
         read: Reads the scheduler configurations that it names.
+        least_overlap: A shorter ``caOverlap`` is refused.
 
     Raises:
         MistakesError: Everything that is wrong with it, and with them.
@@ -80,7 +87,8 @@ def check(text: str, source: str, read: Read) -> Configuration:
     if kind in (scheduler.KIND, scheduler.ARGS):
         reading.refuse(f"is {kind}: give the file with --scheduler-config", ("kind",))
         reading.finish()
-    written = reading.model(SpreadConfiguration, reading.document.value)
+    context = {spread.LEAST_OVERLAP: least_overlap}
+    written = reading.model(SpreadConfiguration, reading.document.value, context=context)
     maker = ProfileMaker(reading, read)
     profiles = [
         profile

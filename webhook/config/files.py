@@ -1,21 +1,26 @@
 """Reading configuration files; what they mean is decided in ``configuration``."""
 
+from datetime import timedelta
 from pathlib import Path
 
 from webhook.config.configuration import Configuration, check, check_scheduler
+from webhook.config.spread import LEAST_CA_OVERLAP
 from webhook.errors import ConfigError, MistakesError
 
 FILE_BYTES = 2**20
 """Largest file read: a ConfigMap, in which it is usually mounted, cannot be larger."""
 
 
-def load(config: str = "", scheduler_config: str = "") -> Configuration:
+def load(
+    config: str = "", scheduler_config: str = "", *, least_overlap: timedelta = LEAST_CA_OVERLAP
+) -> Configuration:
     """
     Read and check the configuration.
 
     Args:
         config: File of a ``SpreadConfiguration``; empty if there is none.
         scheduler_config: File of kube-scheduler, instead of it; empty if there is none.
+        least_overlap: A shorter ``caOverlap`` is refused.
 
     Returns:
         Without a file: no profiles, and otherwise the defaults.
@@ -36,7 +41,7 @@ def load(config: str = "", scheduler_config: str = "") -> Configuration:
         raise MistakesError([ConfigError(error.problem, file)]) from error
     if scheduler_config:
         return check_scheduler(text, file)
-    return check(text, file, read_text)
+    return check(text, file, read_text, least_overlap=least_overlap)
 
 
 def read_text(file: str) -> str:

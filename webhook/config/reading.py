@@ -6,6 +6,7 @@ are in ``sentences``.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -35,7 +36,14 @@ class Reading:
         self.document = document
         self.errors: list[tuple[int, ConfigError]] = []
 
-    def model(self, model: type[Model], value: Any, path: Path = ()) -> Model | None:
+    def model(
+        self,
+        model: type[Model],
+        value: Any,
+        path: Path = (),
+        *,
+        context: Mapping[str, Any] | None = None,
+    ) -> Model | None:
         """
         Read a part of the document.
 
@@ -43,12 +51,13 @@ class Reading:
             model: What it should be.
             value: The part, without nulls.
             path: Where it stands.
+            context: What validators are told besides.
 
         Returns:
             None if it is not that; then ``errors`` says why.
         """
         try:
-            return model.model_validate_json(json.dumps(value))
+            return model.model_validate_json(json.dumps(value), context=context)
         except ValidationError as error:
             for each in error.errors(include_url=False):
                 self._refuse(model, value, path, each)

@@ -8,6 +8,7 @@ of the package, since commands that start no server need not wait for pydantic-s
 
 import socket
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, field_validator
@@ -15,7 +16,9 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from webhook.config import sentences
+from webhook.config.lives import parse_lives
 from webhook.config.sentences import RefusalError, refusal
+from webhook.config.spread import LEAST_CA_OVERLAP, LEAST_TEST_OVERLAP
 from webhook.errors import ConfigError, MistakesError, VersionError
 from webhook.policy.versions import parse_version
 
@@ -91,6 +94,11 @@ class Settings(BaseSettings):
         "certificate; else any of --client-ca",
     )
     state: str = Field(".evenspread", description="folder of the standalone CA and certificate")
+    test_lifetimes: str = Field(
+        "",
+        description="NOT for production: how long the certificates of --tls self live, as "
+        "leaf=10s,ca=1h, for tests that watch them change; caOverlap may be 1s then",
+    )
     namespace: str = Field(
         "", description="namespace that it runs in; else that of the service account"
     )
@@ -120,6 +128,11 @@ class Settings(BaseSettings):
             return self.tls
         return "standalone" if self.standalone else "self"
 
+    @property
+    def least_overlap(self) -> timedelta:
+        """The shortest ``caOverlap`` that the configuration file may ask for."""
+        return LEAST_TEST_OVERLAP if self.test_lifetimes else LEAST_CA_OVERLAP
+
     @field_validator("port", mode="before")
     @classmethod
     def ignore_service_link(cls, value: Any) -> Any:
@@ -131,6 +144,13 @@ class Settings(BaseSettings):
         """
         linked = isinstance(value, str) and value.startswith(_SERVICE_LINK)
         return cls.model_fields["port"].default if linked else value
+
+    @field_validator("test_lifetimes")
+    @classmethod
+    def check_lifetimes(cls, text: str) -> str:
+        """Refuse what names no lives."""
+        parse_lives(text)
+        return text
 
     @field_validator("kube_version")
     @classmethod

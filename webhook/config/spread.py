@@ -9,7 +9,14 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from webhook.config import kinds
 from webhook.config.constraints import DefaultConstraint, duplicates
@@ -35,6 +42,12 @@ CA_OVERLAP = timedelta(minutes=10)
 
 LEAST_CA_OVERLAP = timedelta(seconds=60)
 """A shorter one would end before some API server has heard of the new CA, and its calls fail."""
+
+LEAST_TEST_OVERLAP = timedelta(seconds=1)
+"""With ``--test-lifetimes``: what X.509 and the clock of an API server's answer know, a second."""
+
+LEAST_OVERLAP = "least_overlap"
+"""Key of the validation context: another least ``caOverlap``, as a timedelta."""
 
 _is_dns_label = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?").fullmatch  # RFC 1123
 
@@ -191,10 +204,12 @@ class SpreadConfiguration(Written):
 
     @field_validator("ca_overlap")
     @classmethod
-    def check_overlap(cls, overlap: timedelta) -> timedelta:
+    def check_overlap(cls, overlap: timedelta, info: ValidationInfo) -> timedelta:
         """Refuse an overlap too short for clients to learn of a new CA."""
-        if overlap < LEAST_CA_OVERLAP:
-            raise refusal("is too short for every client to learn of a new CA: write 60s or more")
+        least: timedelta = (info.context or {}).get(LEAST_OVERLAP, LEAST_CA_OVERLAP)
+        if overlap < least:
+            written = f"write {least.total_seconds():.0f}s or more"
+            raise refusal(f"is too short for every client to learn of a new CA: {written}")
         return overlap
 
 

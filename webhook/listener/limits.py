@@ -97,6 +97,9 @@ class Limits:
     config_poll: float = _limit(
         10.0, "seconds", "between two looks at the configuration; a kubelet takes a minute anyway"
     )
+    certificate_poll: float = _limit(
+        10.0, "seconds", "between two looks at a folder of certificates, as cert-manager does"
+    )
     version_poll: float = _limit(
         300.0, "seconds", "between two looks at the API server's version; upgrades take as long"
     )
