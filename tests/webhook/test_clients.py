@@ -20,7 +20,7 @@ from webhook.errors import ConfigError
 CA, CALLERS, STRANGER = authority(), authority(), authority()
 NAME = "kube-apiserver"
 TLS_1_2, TLS_1_3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
-SWAPS = 20  # handshakes are tried at each; enough to meet one between any two requests
+SWAPS, KNOCKS = 1000, 100  # swaps go on until each caller has tried that often
 
 GOOD = client_pair(CALLERS, NAME)
 MISNAMED = client_pair(CALLERS, "kubelet")
@@ -99,22 +99,42 @@ async def test_the_wrong_name_is_refused_before_the_body_is_there(
         assert server.lines[0]["reason"] == "client"
 
 
-async def test_the_door_stays_shut_while_certificates_are_swapped(tmp_path: Path) -> None:
+async def test_a_thousand_swaps_under_load_never_open_the_door(tmp_path: Path) -> None:
+    callers = {"the API server": GOOD, "the wrong name": MISNAMED, **SHUT_OUT}
     contexts = {}
-    for name, pair in {**SHUT_OUT, "the wrong name": MISNAMED}.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        contexts[name] = client(folder, pair)
-    good = client(tmp_path, GOOD)
-    async with guarding() as (server, live):
-        stays = await server.connect(good)
-        for _ in range(SWAPS):
-            live.swap(leaf(CA, "127.0.0.1"), CA.chain)
-            comes = await server.connect(good)
+    for name, pair in callers.items():
+        (tmp_path / name).mkdir()
+        contexts[name] = client(tmp_path / name, pair)
+    pairs = [leaf(CA, "127.0.0.1") for _ in range(10)]
+    answered: dict[str, list[bool]] = {name: [] for name in (*callers, "who has stayed")}
+    swaps = 0
 
-            assert not any([await is_answered(server, each) for each in contexts.values()])
-            assert (await stays.ask(call(review()))).status == 200
-            assert (await comes.ask(call(review()))).status == 200
+    def is_busy() -> bool:
+        return swaps < SWAPS or min(map(len, answered.values())) < KNOCKS
+
+    async def knock(server: Running, name: str) -> None:
+        while is_busy():
+            answered[name].append(await is_answered(server, contexts[name]))
+
+    async def stay(server: Running) -> None:
+        wire = await server.connect(contexts["the API server"])
+        while is_busy():
+            reply = await wire.ask(call(review()))
+            answered["who has stayed"].append(reply.status == 200)
+
+    async with guarding() as (server, live), asyncio.TaskGroup() as group:
+        group.create_task(stay(server))
+        for name in callers:
+            group.create_task(knock(server, name))
+        while is_busy():
+            live.swap(pairs[swaps % len(pairs)], CA.chain)
+            swaps += 1
+            await asyncio.sleep(0)
+
+    welcome = {"the API server", "who has stayed"}
+    assert {name: set(each) for name, each in answered.items()} == {
+        name: {name in welcome} for name in answered
+    }
 
 
 async def is_answered(server: Running, context: ssl.SSLContext) -> bool:
