@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from webhook.documents import (
     Document,
     Skipped,
+    decode,
+    encode,
     expand,
     files,
     parse,
@@ -634,3 +636,31 @@ PATHS: dict[str, tuple[tuple[str | int, ...], str]] = {
 @pytest.mark.parametrize(("path", "written"), PATHS.values(), ids=PATHS.keys())
 def test_a_path_is_written_as_kubernetes_does(path: tuple[str | int, ...], written: str) -> None:
     assert render_path(path) == written
+
+
+def test_a_document_knows_where_in_its_text_it_starts() -> None:
+    text = "# é\r\na: 1\r\n---\r\n- b\n--- {c: 1}\n---\n"
+    streamed = '  {"a": 1} \n\n{"b": "é"}\n{"c": 3}'
+
+    for each in (text, streamed):
+        for document in parse(each, "x"):
+            assert isinstance(document, Document)
+            lines = document.lines
+            assert each[lines.start :].startswith(lines.text)
+            assert [document.value] == values(lines.text)
+
+
+ENCODED = {
+    "UTF-8": "é: 1\n".encode(),
+    "UTF-8 with a byte order mark": "é: 1\n".encode("utf-8-sig"),
+    "UTF-16, little end first": b"\xff\xfe" + "é: 1\n".encode("utf-16-le"),
+    "UTF-16, big end first": b"\xfe\xff" + "é: 1\n".encode("utf-16-be"),
+}
+
+
+@pytest.mark.parametrize("data", ENCODED.values(), ids=ENCODED.keys())
+def test_a_text_is_written_as_it_was_read(data: bytes) -> None:
+    text = decode(data, "x")
+
+    assert text == "é: 1\n"
+    assert encode(text, data) == data

@@ -7,7 +7,7 @@ A text holds YAML documents between ``---`` lines, or JSON documents one after t
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,14 @@ _content_line = re.compile(r"^(?![%#])[ \t]*\S", re.MULTILINE).search
 _starts_as_json = re.compile(r"\s*(\{\s*[\"}]|\[)").match
 _content = re.compile(r"\S").search
 _scanner = json.JSONDecoder()
+
+
+class _Chunk(NamedTuple):
+    """A part of a text, and the line and the character at which it starts there."""
+
+    text: str
+    first: int
+    start: int
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -87,11 +95,11 @@ def parse(
     Yields:
         Documents of any value, and what is wrong with the others. Empty ones are left out.
     """
-    for chunk, first in _chunks(text):
-        if _starts_as_json(chunk):
-            yield from _json(chunk, source, first, unique_keys=unique_keys)
+    for chunk in _chunks(text):
+        if _starts_as_json(chunk.text):
+            yield from _json(chunk, source, unique_keys=unique_keys)
             continue
-        read = _yaml(chunk, source, first, unique_keys=unique_keys)
+        read = _yaml(chunk, source, unique_keys=unique_keys)
         if isinstance(read, ManifestError) or read.value is not None:
             yield read
 
@@ -131,41 +139,40 @@ def _items(document: Document) -> Iterator[Document]:
         yield Document(document.source, value, document.lines, (*document.path, "items", index))
 
 
-def _chunks(text: str) -> Iterator[tuple[str, int]]:
+def _chunks(text: str) -> Iterator[_Chunk]:
     """Split at ``---``, which starts a line nowhere but between documents, and count lines."""
     start, first = 0, 1
     for found in _separator.finditer(text):
         chunk = text[start : found.start()]
         if _content_line(chunk):  # else there are but comments and directives
-            yield chunk, first
+            yield _Chunk(chunk, first, start)
         first += text.count("\n", start, found.end())
         start = found.end()
-    yield text[start:] if start else text, first
+    yield _Chunk(text[start:] if start else text, first, start)
 
 
-def _yaml(text: str, source: str, first: int, *, unique_keys: bool) -> Document | ManifestError:
+def _yaml(chunk: _Chunk, source: str, *, unique_keys: bool) -> Document | ManifestError:
     try:
-        value = load(text, source, first, unique_keys=unique_keys)
+        value = load(chunk.text, source, chunk.first, unique_keys=unique_keys)
     except ManifestError as error:
         return error
-    return Document(source, value, Lines(text, first))
+    return Document(source, value, Lines(*chunk))
 
 
-def _json(
-    text: str, source: str, first: int, *, unique_keys: bool
-) -> Iterator[Document | ManifestError]:
+def _json(chunk: _Chunk, source: str, *, unique_keys: bool) -> Iterator[Document | ManifestError]:
     try:
-        yield Document(source, _decode(text), Lines(text, first))
+        yield Document(source, _decode(chunk.text), Lines(*chunk))
     except msgspec.DecodeError:
-        read = _yaml(text, source, first, unique_keys=unique_keys)
+        read = _yaml(chunk, source, unique_keys=unique_keys)
         if isinstance(read, Document):
             yield read
         else:
-            yield from _json_stream(text, source, first)
+            yield from _json_stream(chunk, source)
 
 
-def _json_stream(text: str, source: str, first: int) -> Iterator[Document | ManifestError]:
+def _json_stream(chunk: _Chunk, source: str) -> Iterator[Document | ManifestError]:
     """Read one JSON document after the other; after a broken one go on where a line starts one."""
+    text, first, offset = chunk
     end, line, broken = 0, first, 0
     while broken < BROKEN and (found := _content(text, end)):
         start = found.start()
@@ -173,7 +180,7 @@ def _json_stream(text: str, source: str, first: int) -> Iterator[Document | Mani
         try:
             _, end = _scanner.raw_decode(text, start)
             part = text[start:end]
-            yield Document(source, _decode(part), Lines(part, line))
+            yield Document(source, _decode(part), Lines(part, line, offset + start))
         except (json.JSONDecodeError, msgspec.DecodeError, RecursionError) as error:
             broken += 1
             yield _broken(error, source, first, line)

@@ -14,6 +14,7 @@ from typing import BinaryIO, TypeAlias
 import msgspec
 
 from webhook.documents.document import Document, expand, parse
+from webhook.documents.texts import decode
 from webhook.errors import ManifestError, SourceError
 
 FILE_BYTES = 512 * 2**20
@@ -31,11 +32,6 @@ _CHUNK_BYTES = 2**20  # read at a time
 
 _CHART = "Chart.yaml"
 _TEMPLATES = "templates"
-_ENCODINGS = {  # by byte order mark; PowerShell's > writes UTF-16
-    b"\xef\xbb\xbf": "utf-8-sig",
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
-}
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -99,7 +95,7 @@ def read_file(
         SourceError: The file cannot be read; ``ManifestError`` if a document in it cannot be.
     """
     documents: list[Document] = []
-    for item in parse(read_text(path, stdin), _source(path), unique_keys=unique_keys):
+    for item in parse(read_text(path, stdin), source_of(path), unique_keys=unique_keys):
         if isinstance(item, ManifestError):
             raise item
         documents.append(item)
@@ -118,14 +114,24 @@ def _read_path(
         except SourceError as error:
             yield error
         else:
-            source = _source(found)
-            yield from _objects(parse(text, source, unique_keys=unique_keys), source, unpack)
+            source = source_of(found)
+            yield from objects_of(parse(text, source, unique_keys=unique_keys), source, unpack)
 
 
-def _objects(
+def objects_of(
     parsed: Iterable[Document | ManifestError], source: str, unpack: Unpack
 ) -> Iterator[Document | Skipped | SourceError]:
-    """Tell objects from other documents: among objects these are errors, else the file is none."""
+    """
+    Tell the objects of a text from other documents.
+
+    Args:
+        parsed: Its documents, and what is wrong with others.
+        source: For messages.
+        unpack: Takes the objects out of what is no object itself.
+
+    Yields:
+        Objects; other documents are errors among these, else the text is skipped.
+    """
     others: list[Document] = []
     read = False
     for item in parsed:
@@ -210,7 +216,8 @@ def _is_template(path: Path) -> bool:
     )
 
 
-def _source(path: str) -> str:
+def source_of(path: str) -> str:
+    """How messages name a file, or the standard input."""
     return "stdin" if path == STDIN else path
 
 
@@ -225,35 +232,37 @@ def read_text(path: str, stdin: BinaryIO | None = None) -> str:
     Raises:
         SourceError: It cannot be read, is too large, or is no text.
     """
+    return decode(read_data(path, stdin), source_of(path))
+
+
+def read_data(path: str, stdin: BinaryIO | None = None) -> bytes:
+    """
+    Read the bytes of a file.
+
+    Args:
+        path: ``-`` is the standard input.
+        stdin: Instead of the process's own.
+
+    Raises:
+        SourceError: It cannot be read, or is too large.
+    """
     try:
         if path == STDIN:
-            return _decode(_read_bounded(stdin or sys.stdin.buffer, "stdin"), "stdin")
+            return _read_bounded(stdin or sys.stdin.buffer, "stdin")
         with Path(path).open("rb") as stream:
-            return _decode(_read_bounded(stream, path), path)
+            return _read_bounded(stream, path)
     except OSError as error:
-        raise _unreadable(_source(path), error) from error
+        raise _unreadable(source_of(path), error) from error
 
 
 def _unreadable(source: str, error: OSError) -> SourceError:
     return SourceError(source, f"cannot be read: {error.strerror or error}")
 
 
-def _read_bounded(stream: BinaryIO, source: str, most: int = FILE_BYTES) -> bytearray:
+def _read_bounded(stream: BinaryIO, source: str, most: int = FILE_BYTES) -> bytes:
     data = bytearray()
     while chunk := stream.read(_CHUNK_BYTES):
         data += chunk
         if len(data) > most:
             raise SourceError(source, f"larger than {most >> 20} MiB: split it")
-    return data
-
-
-def _decode(data: bytearray, source: str) -> str:
-    encoding = next((name for mark, name in _ENCODINGS.items() if data.startswith(mark)), "utf-8")
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = 1 + data.count(b"\n", 0, error.start)
-        raise ManifestError(source, line, "no text: write it in UTF-8") from error
-    if "\0" in text:
-        raise SourceError(source, "a binary file: manifests are YAML or JSON")
-    return text
+    return bytes(data)

@@ -46,17 +46,23 @@ class Lines:
 
     Making one costs nothing; the first question parses the text once more, and what it finds is
     kept for further ones.
+
+    Attributes:
+        text: One document of YAML, or of JSON that is read as YAML.
+        start: The character at which the text starts in its source, from 0.
     """
 
-    def __init__(self, text: str, first: int) -> None:
+    def __init__(self, text: str, first: int, start: int = 0) -> None:
         """
         Remember the text.
 
         Args:
-            text: One document of YAML, or of JSON that is read as YAML.
+            text: One document.
             first: The line at which the text starts in its source, from 1.
+            start: The character at which it starts there, from 0.
         """
-        self._text = text
+        self.text = text
+        self.start = start
         self._first = first
 
     def line(self, path: Path) -> int:
@@ -70,7 +76,7 @@ class Lines:
 
     @cached_property
     def _root(self) -> _Spot:
-        events = yaml.parse(self._text, Loader=yaml.CBaseLoader)
+        events = yaml.parse(self.text, Loader=yaml.CBaseLoader)
         try:
             while not isinstance(next(events), DocumentStartEvent):
                 pass
