@@ -17,6 +17,7 @@ from certs.serving import LiveContext
 from certs.source import CertificateSource, Notice, Outside
 from webhook import __version__, certificate
 from webhook.apiserver import ask_version, follow_version, means_of, tell_if_unknown
+from webhook.auditing.arrangement import Audits, Surroundings, arrange
 from webhook.config import Configuration, advise, load
 from webhook.config.settings import Settings
 from webhook.events import Events, Place
@@ -25,6 +26,7 @@ from webhook.knowledge import Files, Knowledge, Live
 from webhook.listener.limits import Limits
 from webhook.logs import Log
 from webhook.metrics import Metrics
+from webhook.policy.probe import presence
 from webhook.policy.profiles import Policy
 from webhook.policy.versions import NEWEST, Version, parse_version
 from webhook.reload import Asked, Follower, Outcome, read_policy
@@ -69,6 +71,7 @@ class Server:
         knowledge: Where the facts come from.
         follower: What follows the configuration.
         events: None without a cluster.
+        audits: None if the settings ask for none.
     """
 
     admission: Admission
@@ -76,6 +79,7 @@ class Server:
     knowledge: Knowledge
     follower: Follower
     events: Events | None = None
+    audits: Audits | None = None
 
     def __init__(self, world: World) -> None:
         """
@@ -123,10 +127,12 @@ class Server:
         self.knowledge = self._knowledge(asked.version)
         self.readiness.add(self.knowledge.check)
         observers = Observers(self.metrics, log, self._world.verdicts)
-        grounds = Grounds(policy, self.knowledge.facts, self.knowledge.fetch)
+        present = presence(__version__, replica_name(settings))
+        grounds = Grounds(policy, self.knowledge.facts, self.knowledge.fetch, present)
         self.admission = Admission(
             grounds, self._world.limits, observers, live.context, live.clients
         )
+        self.audits = self._audits()
         self.metrics.config_valid.set(1)
         self._enforce(self._configuration, policy)
         for sentence in self._configuration.notices:
@@ -141,6 +147,8 @@ class Server:
         yield self._cut_stalled()
         if self.events is not None:
             yield self.events.run()
+        if self.audits is not None:
+            yield self.audits.run()
         if self._world.api is not None and not self._world.settings.kube_version:
             yield follow_version(
                 self._world.api, self._world.limits.version_poll, self.follower.judge_by
@@ -154,8 +162,9 @@ class Server:
 
     def _take_facts(self) -> None:
         """Judge by the facts that are there now."""
-        policy = self.admission.grounds.policy
-        self.admission.grounds = Grounds(policy, self.knowledge.facts, self.knowledge.fetch)
+        self.admission.grounds = self.admission.grounds._replace(
+            facts=self.knowledge.facts, fetch=self.knowledge.fetch
+        )
 
     def _advise(self) -> None:
         advice = advise(self.admission.grounds.policy, self.knowledge.facts)
@@ -236,13 +245,32 @@ class Server:
         namespace = own_namespace(settings)
         if api is None or not namespace:
             return None
-        place = Place(namespace, settings.name, socket.gethostname())
+        place = Place(namespace, settings.name, replica_name(settings))
         return Events(api, place, self._world.now, self._world.log)
+
+    def _audits(self) -> Audits | None:
+        settings = self._world.settings
+        around = Surroundings(
+            api=self._world.api,
+            namespace=own_namespace(settings),
+            replica=replica_name(settings),
+            lease_s=self._world.limits.audit_lease,
+            version=lambda: self.admission.grounds.policy.gates.version,
+            wall=self._world.now,
+            metrics=self.metrics,
+            log=self._world.log,
+        )
+        return arrange(settings, around)
 
     async def _cut_stalled(self) -> None:
         while True:
             await asyncio.sleep(self._world.limits.stalled_reply)
             self.admission.cut_stalled()
+
+
+def replica_name(settings: Settings) -> str:
+    """Give the name of this replica; of a pod, its host name is its name."""
+    return settings.replica or socket.gethostname()
 
 
 def own_namespace(settings: Settings) -> str:

@@ -23,10 +23,11 @@ from webhook.listener.limits import Limits
 from webhook.listener.replies import JSON, Answer, reply, sentence
 from webhook.logs import Log, Throttle, tell_bug
 from webhook.metrics import Metrics
+from webhook.policy import probe
 from webhook.policy.facts import Facts
 from webhook.policy.profiles import Policy
 from webhook.policy.request import AdmissionRequest, Hook
-from webhook.policy.verdict import judge
+from webhook.policy.verdict import UNTOUCHED, Verdict, judge
 from webhook.verdictlog import VerdictLog
 
 HOOKS: Final = {"/mutate": Hook.MUTATE, "/validate": Hook.VALIDATE}
@@ -64,11 +65,13 @@ class Grounds(NamedTuple):
         policy: What is judged by.
         facts: The cluster as it is known.
         fetch: Called before each verdict.
+        present: The verdict on probes, as ``webhook.policy.probe.presence`` gives it.
     """
 
     policy: Policy
     facts: Facts
     fetch: Fetch = nothing_to_fetch
+    present: Verdict = UNTOUCHED
 
 
 class Observers(NamedTuple):
@@ -146,14 +149,14 @@ class Admission(Endpoint):
             left = self._time_left(started, timeout)
             self._enter()
             try:
-                policy, facts, fetch = self.grounds
+                policy, facts, fetch, present = self.grounds
                 asked = review.decode(body, policy.pod_templates)
                 uid = asked.uid
                 self.callers.prove(request.protocol, started)
                 if (missing := fetch(asked, policy, timeout)) is not None:
                     async with asyncio.timeout(left):
                         facts = await missing
-                verdict = judge(asked, hook, policy, facts)
+                verdict = probe.answer(asked, hook, present) or judge(asked, hook, policy, facts)
                 response = self._answer(request, review.encode(asked, verdict))
             finally:
                 self.in_flight -= 1

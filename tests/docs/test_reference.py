@@ -17,6 +17,7 @@ from webhook.cli.program import COMMANDS
 from webhook.config.settings import setting_table
 from webhook.listener.limits import table
 from webhook.measures import METRICS, Type
+from webhook.policy import probe
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.rows import ROWS
 from webhook.policy.defaults import MIRROR_ANNOTATION, SKIP_LABEL, Skip
@@ -185,19 +186,21 @@ def test_reasons_of_what_was_turned_away() -> None:
 
 
 def test_annotations_and_labels() -> None:
-    assert column("Annotations and labels") == {ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL}
+    assert column("Annotations and labels") == {
+        ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL, probe.LABEL,
+    }  # fmt: skip
     assert MIRROR_ANNOTATION in REFERENCE
 
 
 def test_names_of_our_domain_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bevenspread\.io/[\w-]+", EVERYTHING))
 
-    ours = {ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL, "evenspread.io/v1alpha1"}
+    ours = {ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL, probe.LABEL, "evenspread.io/v1alpha1"}
     assert named == ours
 
 
 def test_audit_annotations() -> None:
-    tree = ast.parse((ROOT / "webhook" / "review.py").read_text())
+    tree = ast.parse((ROOT / "webhook" / "review" / "writing.py").read_text())
     keys = {
         node.slice.value
         for node in ast.walk(tree)

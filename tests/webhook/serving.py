@@ -20,6 +20,7 @@ from webhook.logs import Format, Lines, make_log
 from webhook.metrics import Metrics
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.gates import resolve
+from webhook.policy.probe import presence
 from webhook.policy.profiles import SYSTEM_CONSTRAINTS, Policy, Profile
 from webhook.policy.versions import NEWEST
 from webhook.server import Admission, Fetch, Grounds, Observers, nothing_to_fetch
@@ -221,7 +222,7 @@ async def serving(
     lines = Lines(log, lambda write: write())
     told = make_log(Format.JSON, lines, lambda: NEW_YEAR)
     observers = Observers(metrics, told, VerdictLog(Format.JSON, lines, lambda: NEW_YEAR))
-    grounds = Grounds(policy, facts or NoFacts(), fetch)
+    grounds = Grounds(policy, facts or NoFacts(), fetch, presence("0.1.0", "replica-1"))
     before = len(open_sockets())
     tls, clients = (live.context, live.clients) if live else (server_tls(), None)
     admission = Admission(grounds, limits or Limits(), observers, tls, clients)

@@ -101,6 +101,26 @@ async def test_reviews_that_are_sent_ahead_are_answered_in_order() -> None:
     assert [reply.response["uid"] for reply in replies] == [f"n{i}" for i in range(100)]
 
 
+async def test_a_probe_is_answered_with_the_name_of_the_replica_alone_and_counted() -> None:
+    pod = json.loads(broken_review())["request"]["object"]
+    pod["metadata"]["labels"] = {"evenspread.io/probe": "true"}
+    async with serving() as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(review(object=pod, dryRun=True)))
+        real = await wire.ask(call(review(object=pod, dryRun=False)))
+
+    assert reply.response == {
+        "uid": UID,
+        "allowed": True,
+        "warnings": ["evenspread 0.1.0 replica-1 answered"],
+    }
+    assert not real.response["allowed"]
+    about = {"hook": "mutate", "kind": "Pod", "operation": "CREATE"}
+    assert server.value("admission_requests_total", **about, verdict="allow") == 1
+    assert server.value("admission_requests_total", **about, verdict="deny") == 1
+
+
 async def test_http_1_0_is_answered_and_closed() -> None:
     async with serving() as server:
         wire = await server.connect()

@@ -6,6 +6,7 @@ default. What only the configuration file says is in ``spread``. This module is 
 of the package, since commands that start no server need not wait for pydantic-settings.
 """
 
+import re
 import socket
 from collections.abc import Mapping
 from datetime import timedelta
@@ -16,6 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from webhook.config import sentences
+from webhook.config.durations import parse_duration
 from webhook.config.lives import parse_lives
 from webhook.config.sentences import RefusalError, refusal
 from webhook.config.spread import LEAST_CA_OVERLAP, LEAST_TEST_OVERLAP
@@ -28,7 +30,12 @@ ANY_ADDRESS = "::"
 ANY_IPV4_ADDRESS = "0.0.0.0"  # noqa: S104  # of a node whose kernel has no IPv6
 LOOPBACK = "127.0.0.1"
 
+LEAST_INTERVAL = timedelta(seconds=1)
+"""Of audits; a pause between two of them is never shorter than they are."""
+
 _SERVICE_LINK = "tcp://"
+_MEBI = "Mi"  # the only suffix of Kubernetes' quantities that is taken here
+_mebibytes = re.compile(rf"[1-9]\d{{0,5}}{_MEBI}", re.ASCII).fullmatch
 
 
 class Settings(BaseSettings):
@@ -106,6 +113,20 @@ class Settings(BaseSettings):
         "evenspread",
         description="of its Service, Deployment and webhook configurations; its Secret is NAME-ca",
     )
+    replica: str = Field(
+        "",
+        description="name of this replica in Events and answers to probes; else that of its host",
+    )
+    audit_interval: str = Field(
+        "", description="between two audits of the cluster, as 10m; none is made if not given"
+    )
+    audit_memory: str = Field(
+        "96Mi",
+        description="data that an audit may hold besides the server; with more it fails",
+    )
+    policy_reports: Literal["none", "wgpolicyk8s.io", "openreports.io"] = Field(
+        "none", description="API group of the reports that audits write, one a namespace"
+    )
     log_format: Literal["json", "console"] = Field(
         "json", description="lines for machines, or for people"
     )
@@ -133,6 +154,16 @@ class Settings(BaseSettings):
         """The shortest ``caOverlap`` that the configuration file may ask for."""
         return LEAST_TEST_OVERLAP if self.test_lifetimes else LEAST_CA_OVERLAP
 
+    @property
+    def audit_pause(self) -> timedelta | None:
+        """From the beginning of one audit to that of the next; None: there are none."""
+        return parse_duration(self.audit_interval)
+
+    @property
+    def audit_bytes(self) -> int:
+        """What an audit may hold."""
+        return int(self.audit_memory.removesuffix(_MEBI)) * 2**20
+
     @field_validator("port", mode="before")
     @classmethod
     def ignore_service_link(cls, value: Any) -> Any:
@@ -150,6 +181,23 @@ class Settings(BaseSettings):
     def check_lifetimes(cls, text: str) -> str:
         """Refuse what names no lives."""
         parse_lives(text)
+        return text
+
+    @field_validator("audit_interval")
+    @classmethod
+    def check_interval(cls, text: str) -> str:
+        """Refuse what is no duration."""
+        pause = parse_duration(text)
+        if text and (pause is None or pause < LEAST_INTERVAL):
+            raise refusal(f"must be a duration of at least 1s, as 10m, not {sentences.shown(text)}")
+        return text
+
+    @field_validator("audit_memory")
+    @classmethod
+    def check_memory(cls, text: str) -> str:
+        """Refuse what is no quantity."""
+        if not _mebibytes(text):
+            raise refusal(f"must be a number of MiB, as 96Mi, not {sentences.shown(text)}")
         return text
 
     @field_validator("kube_version")

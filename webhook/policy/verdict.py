@@ -148,7 +148,7 @@ def _advised(request: AdmissionRequest, policy: Policy, facts: Facts) -> Verdict
 
 def _told(findings: list[Finding]) -> Verdict:
     """Warn of what an update leaves as it was."""
-    told = tuple(_brief(f"{finding.error} [{finding.rule}]") for finding in findings)
+    told = tuple(brief(f"{finding.error} [{finding.rule}]") for finding in findings)
     return Verdict(warnings=told, findings=tuple(findings))
 
 
@@ -156,7 +156,7 @@ def _amended(verdict: Verdict, amended: Amended) -> Verdict:
     return replace(
         verdict,
         patch=amended.operations + verdict.patch,
-        warnings=tuple(map(_brief, amended.warnings)),
+        warnings=tuple(map(brief, amended.warnings)),
         drops=amended.drops,
     )
 
@@ -196,7 +196,7 @@ def _adding(injection: Injection, listed: bool, annotated: bool) -> Verdict:  # 
 def _unreadable(request: AdmissionRequest) -> Verdict:
     """What was stored with a wrong shape must stay scalable and deletable."""
     if request.operation == UPDATE and request.old_unreadable:
-        return Verdict(warnings=(_brief(request.unreadable),))
+        return Verdict(warnings=(brief(request.unreadable),))
     message = f'{request.kind} "{request.shown_name}" cannot be read: {request.unreadable}'
     return Verdict(allowed=False, code=BAD_REQUEST, message=message)
 
@@ -256,10 +256,10 @@ def _recommended(
 ) -> Verdict:
     """Turn what would be done into words."""
     if not verdict.allowed:
-        said = _brief(f"evenspread would deny this: {verdict.message}")
+        said = brief(f"evenspread would deny this: {verdict.message}")
         return replace(verdict, allowed=True, message="", warnings=(said,), held="deny")
     told = [*_would_inject(verdict), *forecast(request, policy, facts)]
-    warnings = verdict.warnings + tuple(map(_brief, told))
+    warnings = verdict.warnings + tuple(map(brief, told))
     return replace(verdict, patch=(), warnings=warnings, held="patch" if verdict.patch else "")
 
 
@@ -270,7 +270,7 @@ def _would_inject(verdict: Verdict) -> Iterator[str]:
         yield f"evenspread would add the defaults of profile {injection.profile}: {keys}"
 
 
-def _brief(text: str) -> str:
-    """A text as kube-apiserver passes it on: it drops warnings with control characters."""
+def brief(text: str) -> str:
+    """A warning as kube-apiserver passes it on: short, and without control characters."""
     line = text if text.isprintable() else fields.quote(text)[1:-1]
     return line if len(line) <= WARNING_CHARACTERS else f"{line[: WARNING_CHARACTERS - 3]}..."
