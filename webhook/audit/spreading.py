@@ -12,8 +12,7 @@ from webhook.policy.advice.grounds import Survey
 from webhook.policy.advice.subject import Running, Subject
 from webhook.policy.gates import Gates
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import resolve
-from webhook.policy.placement.tallies import Incoming, Tally, count
+from webhook.policy.placement.tallies import Incoming, Tally
 from webhook.policy.profiles import ZONE
 
 MOST_CELLS = 40  # of one row: more zones than there are anywhere, more nodes than anybody looks at
@@ -33,11 +32,9 @@ def spreads_of(subject: Subject, survey: Survey, gates: Gates) -> tuple[Spread, 
     constraints = most.pod.constraints or subject.constraints
     if not constraints:
         return tuple(_unasked(subject, survey))
-    asked = resolve(constraints, most.pod.labels, gates)
     pod = Incoming(subject.namespace, most.pod.labels, subject.demands)
-    hard = count(pod, asked.hard, survey.topology, survey.census)
-    soft = count(pod, asked.soft, survey.topology, survey.census)
-    told = sorted((*hard, *soft), key=lambda tally: tally.spread.index)
+    counted = survey.measure(pod, constraints, gates)
+    told = sorted((*counted.hard, *counted.soft), key=lambda tally: tally.spread.index)
     return tuple(map(_row, told))
 
 

@@ -1,9 +1,10 @@
 import pytest
 
-from tests.build import Json, constraint, gates, pod, requirement, selector, spread
+from tests.build import NAMESPACE, Json, constraint, gates, pod, requirement, selector, spread
 from tests.policy.advice.subjects import (
     NO_MATCH_LABEL_KEYS,
     ROLLOUT,
+    admission,
     audit,
     deployed,
     running,
@@ -11,13 +12,14 @@ from tests.policy.advice.subjects import (
     workload,
 )
 from webhook.policy.advice.counting import (
+    asking,
     hard_spreads,
     known_selectors,
     may_add,
     selected_keys,
-    spreads,
     strangers,
 )
+from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 
@@ -95,11 +97,22 @@ def test_keys_that_a_constraint_counts_by() -> None:
     }
 
 
-def test_constraints_are_what_the_scheduler_makes_of_them() -> None:
+@pytest.mark.parametrize("grounds", [admission(), audit()], ids=["at admission", "in an audit"])
+def test_hard_constraints_are_what_the_scheduler_makes_of_them(grounds: Grounds) -> None:
     soft, wrong = spread(whenUnsatisfiable="ScheduleAnyway"), spread(maxSkew=0)
-    judged = deployed(soft, wrong, spread(matchLabelKeys=["rev"]), spread(minDomains=0))
+    judged = deployed(soft, wrong, spread(matchLabelKeys=["tier"]), spread(minDomains=0))
 
-    assert [each.index for each in spreads(judged, gates())] == [0, 2]
-    assert [each.index for each in hard_spreads(judged, gates())] == [2]
-    asked = spreads(judged, gates(), {"rev": "1"})[1].selector
-    assert asked == selector(requirement("rev", "In", "1"), app="web")
+    assert [each.index for each in hard_spreads(judged, grounds)] == [2]
+    assert hard_spreads(deployed(), grounds) == ()
+
+
+def test_without_constraints_nothing_counts() -> None:
+    assert known_selectors(deployed(), gates()) == []
+
+
+def test_the_pod_that_is_asked_about_is_the_next_one_or_one_of_those_that_run() -> None:
+    judged = subject(workload(), running=(running("a1", labels={"rev": "2"}),))
+
+    assert asking(judged).labels == {"rev": "2"}
+    assert asking(judged, {"rev": "1"}).labels == {"rev": "1"}
+    assert asking(judged).namespace == NAMESPACE

@@ -1,11 +1,15 @@
-from tests.build import policy
+from msgspec.structs import replace
+
+from tests.build import NAMESPACE, constraint, gates, policy
 from tests.policy.advice.subjects import GPU, THREE, admission, node, zones
+from tests.policy.placement.clusters import WEB
 from webhook.policy.advice.feasibility import Shape
-from webhook.policy.advice.grounds import Survey, tolerates_cordons
+from webhook.policy.advice.grounds import Survey, tolerates_cordons, understood
 from webhook.policy.model import Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.taints import Toleration
+from webhook.policy.placement.tallies import Incoming
 from webhook.policy.profiles import HOSTNAME, ZONE
 
 ANY = Demands(tolerations=(Toleration(operator="Exists"),))
@@ -49,3 +53,32 @@ def test_there_is_nothing_to_nest_where_the_pod_cannot_go() -> None:
     known = survey(node("a1", "zone-a", GPU))
 
     assert known.nest(ZONE, HOSTNAME, Demands(), EVERYTHING) is None
+
+
+def test_constraints_that_no_api_server_would_take_are_left_out() -> None:
+    wrong, right = constraint(max_skew=0), constraint()
+
+    found = understood((wrong, right, replace(right, min_domains=0)), WEB, gates())
+
+    assert [each.index for each in found.hard] == [1]
+    assert understood((right,), WEB, gates()).hard[0].selector == right.label_selector
+
+
+def test_what_is_measured_is_remembered_until_something_else_is_asked() -> None:
+    known, pod = survey(*THREE), Incoming(NAMESPACE, WEB)
+
+    measured = known.measure(pod, (constraint(),), gates())
+
+    assert known.measure(Incoming(NAMESPACE, dict(WEB)), (constraint(),), gates()) is measured
+    assert known.measure(pod, (constraint(max_skew=2),), gates()).hard[0].spread.max_skew == 2
+
+
+def test_other_pods_on_the_same_nodes_are_measured_anew() -> None:
+    known, pod = survey(*THREE), Incoming(NAMESPACE, WEB)
+    census = Census()
+    census.add(NAMESPACE, WEB, THREE[0].name, 2)
+
+    before = known.measure(pod, (constraint(),), gates())
+    after = known.over(census, census).measure(pod, (constraint(),), gates())
+
+    assert [sum(each.hard[0].pods.values()) for each in (before, after)] == [0, 2]

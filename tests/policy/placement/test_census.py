@@ -97,6 +97,14 @@ def test_a_pod_without_namespace_and_labels_counts_where_it_is() -> None:
     assert Census([pod]).count("", expression("app", "DoesNotExist")) == {"n1": 1}
 
 
+def test_pods_that_are_alike_are_counted_together() -> None:
+    census = census_of(PODS)
+
+    census.add_alike("shop", {"app": "web"}, {"n1": 2, "n9": 1})
+
+    assert census.count("shop", SELECTS_WEB) == {"n1": 4, "n2": 1, "n9": 1}
+
+
 def test_a_copy_grows_on_its_own() -> None:
     census = census_of(PODS)
 

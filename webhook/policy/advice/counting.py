@@ -8,11 +8,12 @@ by the template alone. How many pods there are is the subject of ``placement.tal
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from webhook.policy.advice.grounds import Survey
+from webhook.policy.advice.grounds import Grounds, Survey, understood
 from webhook.policy.advice.subject import DAEMON_SET, DEPLOYMENT, JOBS, STATEFUL_SET, Subject
 from webhook.policy.gates import Gate, Gates
 from webhook.policy.model import Constraint, GroupKind, LabelSelector
-from webhook.policy.placement.spreads import HARD, Spread, resolve
+from webhook.policy.placement.spreads import Spread
+from webhook.policy.placement.tallies import Incoming
 from webhook.policy.selectors import matches, merge_match_label_keys
 from webhook.policy.workloads import POD
 
@@ -64,6 +65,8 @@ def known_selectors(subject: Subject, gates: Gates) -> list[LabelSelector | None
         One for each constraint; None where it counts no pod, does not count its own, or depends
         on the value of a label that the pod's controller will add.
     """
+    if not subject.constraints:
+        return []  # as of most workloads
     labels = subject.next_labels
     joins = Gate.MATCH_LABEL_KEYS in gates
     merged = merge_match_label_keys(subject.constraints, labels) if joins else subject.constraints
@@ -93,23 +96,23 @@ def selected_keys(constraint: Constraint) -> frozenset[str]:
     return frozenset((*selector.match_labels, *asked, *constraint.match_label_keys))
 
 
-def spreads(
-    subject: Subject, gates: Gates, labels: Mapping[str, str] | None = None
-) -> tuple[Spread, ...]:
+def asking(subject: Subject, labels: Mapping[str, str] | None = None) -> Incoming:
     """
-    What kube-scheduler makes of the constraints of a subject, in order.
+    A pod of a subject as its constraints look at it.
 
     Args:
-        subject: Those of its constraints that no API server would take are left out.
-        gates: The gates in force.
+        subject: The workload or pod.
         labels: Of the pod that is asked about; None for those of the next pod.
     """
-    asked = resolve(subject.constraints, subject.next_labels if labels is None else labels, gates)
-    found = sorted((*asked.hard, *asked.soft), key=lambda spread: spread.index)
-    return tuple(each for each in found if each.max_skew > 0 and each.min_domains > 0)
+    own = subject.next_labels if labels is None else labels
+    return Incoming(subject.namespace, own, subject.demands)
 
 
-def hard_spreads(subject: Subject, gates: Gates) -> tuple[Spread, ...]:
-    """Those that kube-scheduler keeps a subject's next pod from nodes by, in order."""
-    found = spreads(subject, gates)
-    return tuple(each for each in found if each.constraint.when_unsatisfiable == HARD)
+def hard_spreads(subject: Subject, grounds: Grounds) -> tuple[Spread, ...]:
+    """What kube-scheduler keeps a subject's next pod from nodes by, in order."""
+    if not subject.constraints:
+        return ()  # as of most workloads
+    if grounds.survey is not None:
+        pod = asking(subject)
+        return grounds.survey.measure(pod, subject.constraints, grounds.gates).spreads.hard
+    return understood(subject.constraints, subject.next_labels, grounds.gates).hard

@@ -7,16 +7,22 @@ An admission knows ``Facts``, questions that cost the same in a cluster of any s
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from copy import copy
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+from msgspec.structs import replace
 
 from webhook.policy.advice.feasibility import Shape
 from webhook.policy.facts import Facts
 from webhook.policy.gates import Gates
-from webhook.policy.model import Node
+from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.place import Measure, measure
+from webhook.policy.placement.spreads import Spread, Spreads, resolve
 from webhook.policy.placement.taints import UNSCHEDULABLE, untolerated
+from webhook.policy.placement.tallies import Incoming
 from webhook.policy.placement.topology import REMEMBERED, Topology
 from webhook.policy.profiles import Policy
 
@@ -34,6 +40,9 @@ class Nesting(NamedTuple):
     outer: int
     inner: int
     shapes: Mapping[Shape, int]
+
+
+_Asked: TypeAlias = tuple[Census, Incoming, tuple[Constraint, ...], Gates]
 
 
 class Survey:
@@ -54,10 +63,34 @@ class Survey:
         self.members = members
         self._schedulable = Topology(node for node in self.topology.nodes if not node.unschedulable)
         self._nested = lru_cache(maxsize=REMEMBERED)(self._nest)
+        self._measured: tuple[_Asked, Measure] | None = None
+
+    def over(self, census: Census, members: Census) -> "Survey":
+        """Look at other pods on the same nodes; what is remembered of these is shared."""
+        twin = copy(self)
+        twin.census, twin.members = census, members
+        return twin
 
     def schedulable(self, demands: Demands) -> Topology:
         """The nodes that are not cordoned; all of them for a pod that tolerates that."""
         return self.topology if tolerates_cordons(demands) else self._schedulable
+
+    def measure(self, pod: Incoming, constraints: tuple[Constraint, ...], gates: Gates) -> Measure:
+        """
+        Count what the constraints of a pod count.
+
+        The last answer is remembered: most rules ask the same about a subject.
+
+        Args:
+            pod: The pod that is asked about.
+            constraints: Its own; those that no API server would take are left out.
+            gates: The gates in force.
+        """
+        asked = (self.census, pod, constraints, gates)
+        if self._measured is None or self._measured[0] != asked:
+            spreads = understood(constraints, pod.labels, gates)
+            self._measured = asked, measure(pod, spreads, self.topology, self.census)
+        return self._measured[1]
 
     def nest(self, outer: str, inner: str, demands: Demands, counting: Demands) -> Nesting | None:
         """
@@ -108,6 +141,21 @@ class Grounds(NamedTuple):
     def gates(self) -> Gates:
         """The gates in force."""
         return self.policy.gates
+
+
+def understood(
+    constraints: tuple[Constraint, ...], labels: Mapping[str, str], gates: Gates
+) -> Spreads:
+    """What kube-scheduler makes of constraints, without those that no API server would take."""
+    spreads = resolve(constraints, labels, gates)
+    if all(map(_is_possible, (*spreads.hard, *spreads.soft))):
+        return spreads
+    hard, soft = (tuple(filter(_is_possible, each)) for each in (spreads.hard, spreads.soft))
+    return replace(spreads, hard=hard, soft=soft)
+
+
+def _is_possible(spread: Spread) -> bool:
+    return spread.max_skew > 0 and spread.min_domains > 0
 
 
 def tolerates_cordons(demands: Demands) -> bool:

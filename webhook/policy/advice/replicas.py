@@ -24,7 +24,7 @@ def skew_can_bind(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     if subject.is_alone or replicas <= 1:
         return
     selectors = known_selectors(subject, grounds.gates)
-    for spread in hard_spreads(subject, grounds.gates):
+    for spread in hard_spreads(subject, grounds):
         if spread.max_skew < replicas:
             continue
         if grounds.survey and strangers(subject, selectors[spread.index], grounds.survey):
@@ -44,7 +44,7 @@ def constraints_agree(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     if survey is None or subject.is_alone or not 1 < replicas <= MOST_REPLICAS:
         return
     selectors = known_selectors(subject, grounds.gates)
-    hard = [each for each in hard_spreads(subject, grounds.gates) if selectors[each.index]]
+    hard = [each for each in hard_spreads(subject, grounds) if selectors[each.index]]
     for outer, inner in permutations(hard, 2):
         nesting = _nesting(outer, inner, subject, survey)
         if nesting is None or _agree(replicas, nesting, outer, inner):

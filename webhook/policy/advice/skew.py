@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from webhook.policy.advice.counting import hard_spreads, spreads
+from webhook.policy.advice.counting import asking
 from webhook.policy.advice.findings import Remark, named, shown
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.grounds import Grounds, Survey
@@ -18,8 +18,8 @@ from webhook.policy.gates import Gates
 from webhook.policy.model import Node
 from webhook.policy.placement.filtering import check_node
 from webhook.policy.placement.nodes import refusal
-from webhook.policy.placement.spreads import HARD, SOFT
-from webhook.policy.placement.tallies import Incoming, Tally, count
+from webhook.policy.placement.spreads import SOFT
+from webhook.policy.placement.tallies import Incoming, Tally
 
 
 def skew_is_kept(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
@@ -55,17 +55,8 @@ def _tallies(subject: Subject, survey: Survey, gates: Gates) -> Iterator[Tally]:
         for group in subject.running
     }
     for labels in told.values():
-        pod = Incoming(subject.namespace, labels, subject.demands)
-        found = spreads(subject, gates, labels)
-        hard, soft = (
-            tuple(each for each in found if each.constraint.when_unsatisfiable == action)
-            for action in (HARD, SOFT)
-        )
-        tallies = (
-            *count(pod, hard, survey.topology, survey.census),
-            *count(pod, soft, survey.topology, survey.census),
-        )
-        yield from sorted(tallies, key=lambda tally: tally.spread.index)
+        found = survey.measure(asking(subject, labels), subject.constraints, gates)
+        yield from sorted((*found.hard, *found.soft), key=lambda tally: tally.spread.index)
 
 
 def next_pod_has_a_node(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
@@ -74,9 +65,8 @@ def next_pod_has_a_node(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     spec = subject.pod.spec
     if survey is None or subject.is_daemon or subject.replicas == 0 or (spec and spec.node_name):
         return
-    hard = hard_spreads(subject, grounds.gates)
-    pod = Incoming(subject.namespace, subject.next_labels, subject.demands)
-    tallies = count(pod, hard, survey.topology, survey.census)
+    pod = asking(subject)
+    tallies = survey.measure(pod, subject.constraints, grounds.gates).hard
     if not tallies or any(_has_place(node, pod, tallies) for node in survey.topology.nodes):
         return
     nodes = [node for node in survey.topology.nodes if refusal(node, pod.demands) is None]

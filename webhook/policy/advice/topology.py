@@ -108,7 +108,7 @@ def min_domains_can_be_met(subject: Subject, grounds: Grounds) -> Iterator[Remar
     """TSC104: with fewer domains than that the minimum is 0, so each takes maxSkew pods at most."""
     if subject.is_daemon:
         return
-    for spread in hard_spreads(subject, grounds.gates):
+    for spread in hard_spreads(subject, grounds):
         key, wanted = spread.topology_key, spread.min_domains
         left = _reachable(key, subject.demands, grounds) if wanted > 1 else None
         if left and left < wanted:
@@ -174,7 +174,7 @@ def domains_are_open(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     """TSC105: a domain of tainted nodes stays empty, and holds the global minimum at 0."""
     if subject.is_daemon:
         return
-    hard = hard_spreads(subject, grounds.gates)
+    hard = hard_spreads(subject, grounds)
     keys = tuple(spread.topology_key for spread in hard)
     for spread in hard:
         shut = None if spread.honors_taints else _shut(spread, keys, subject.demands, grounds)

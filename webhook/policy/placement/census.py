@@ -112,8 +112,8 @@ class Census:
     """
     The pods of a cluster that count, and where they run.
 
-    It grows by ``add``, as pods are seen or, on a ``copy``, as pods are placed to see what would
-    be; it never changes otherwise.
+    It grows by ``add`` and ``add_alike``, as pods are seen or, on a ``copy``, as pods are placed to
+    see what would be; it never changes otherwise.
     """
 
     def __init__(self, pods: Iterable[ObservedPod] = ()) -> None:
@@ -132,8 +132,21 @@ class Census:
             labels: Of each of the pods; kept, so they must not change.
             pods: How many; at least 1.
         """
-        nodes = self._of(namespace).group(labels).nodes
-        nodes[node] = nodes.get(node, 0) + pods
+        self.add_alike(namespace, labels, {node: pods})
+
+    def add_alike(
+        self, namespace: str, labels: Mapping[str, str], nodes: Mapping[str, int]
+    ) -> None:
+        """
+        Count pods with the same labels, wherever they run; O(labels + nodes).
+
+        Args:
+            labels: Of each of the pods; kept, so they must not change.
+            nodes: Node name -> how many run there, at least 1.
+        """
+        counted = self._of(namespace).group(labels).nodes
+        for node, pods in nodes.items():
+            counted[node] = counted.get(node, 0) + pods
 
     def count(self, namespace: str, selector: LabelSelector | None) -> dict[str, int]:
         """
