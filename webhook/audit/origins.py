@@ -31,6 +31,7 @@ class Origin:
 
     Attributes:
         source: The file as it was named.
+        document: The object as it was read; None if it comes from a snapshot.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class Origin:
         """
         self.source = source
         self._lines = lines
-        self._document = document
+        self.document = document
 
     @classmethod
     def of(cls, document: Document) -> Self:
@@ -65,9 +66,9 @@ class Origin:
             field: As findings name it, as ``spec.topologySpreadConstraints[0].maxSkew``; empty for
                 the object itself.
         """
-        path = tuple(_steps(field))
-        if self._document is not None:
-            return self._document.line(path)
+        path = path_of(field)
+        if self.document is not None:
+            return self.document.line(path)
         known = (path[:end] for end in range(len(path), -1, -1))
         return next((self._lines[each] for each in known if each in self._lines), 1)
 
@@ -78,14 +79,18 @@ class Origin:
         Args:
             constraints: Where the object holds its constraints.
         """
-        if self._document is None:
+        if self.document is None:
             return StoredOrigin(self.source, tuple(self._lines.items()))
-        paths = _paths(self._document.value, constraints)
-        return StoredOrigin(self.source, tuple((path, self._document.line(path)) for path in paths))
+        paths = _paths(self.document.value, constraints)
+        return StoredOrigin(self.source, tuple((path, self.document.line(path)) for path in paths))
+
+
+def path_of(field: str) -> Path:
+    """Read a path as far as it can be one: an error about two members names them in braces."""
+    return tuple(_steps(field))
 
 
 def _steps(field: str) -> Iterator[str | int]:
-    """Read a path as far as it can be one: an error about two members names them in braces."""
     position = 0
     while step := _step(field, position):
         yield step[1] if step[2] is None else int(step[2])

@@ -84,7 +84,7 @@ def scan(
         progress: Gives the subjects one after the other, and may show how far that is.
     """
     grounds = Grounds(question.policy, inventory.cluster, inventory.survey)
-    scanner = _Scanner(question, grounds)
+    scanner = Scanner(question, grounds)
     chosen = [each for each in inventory.audited if question.covers(each.subject.namespace)]
     reports = [scanner.report_on(each) for each in progress(chosen)]
     if question.asks(TYPE_INVALID):
@@ -116,18 +116,31 @@ def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) 
     )
 
 
-class _Scanner:
+class Judged(NamedTuple):
+    """What is wrong with a subject, the hardest first, and what it is exempted from."""
+
+    found: tuple[Finding, ...]
+    exempted: tuple[Finding, ...]
+
+
+class Scanner:
     """Asks about one subject after the other."""
 
     def __init__(self, question: Question, grounds: Grounds) -> None:
+        """
+        Ask nothing yet.
+
+        Args:
+            question: What to ask.
+            grounds: With a survey, as an audit has one.
+        """
         self._question = question
         self._grounds = grounds
         self._rows = tuple(row for row in ROWS if question.asks(row.id))
 
-    def report_on(self, audited: Audited) -> WorkloadReport:
-        """Make the report on one subject."""
-        subject, origin = audited.subject, audited.origin
-        words = Words(audited)
+    def judge(self, audited: Audited) -> Judged:
+        """Ask every rule about one subject."""
+        subject, words = audited.subject, Words(audited)
         answer = apiserver.answer(
             apiserver.Request(kind=subject.kind, path=subject.path, template=subject.pod),
             self._grounds.gates,
@@ -143,6 +156,12 @@ class _Scanner:
             found += words.warned(answer.warned, found)
             exempted += words.exempted(advice)
         asked = [each for each in found if self._question.asks(each.rule)]
+        return Judged(tuple(sorted(asked, key=lambda each: RANKS[each.weight])), tuple(exempted))
+
+    def report_on(self, audited: Audited) -> WorkloadReport:
+        """Make the report on one subject."""
+        subject, origin = audited.subject, audited.origin
+        judged = self.judge(audited)
         survey = self._grounds.survey
         assert survey is not None, "an audit has one"
         return WorkloadReport(
@@ -154,8 +173,8 @@ class _Scanner:
             line=origin.line() if origin else 0,
             replicas=subject.replicas,
             pods=sum(group.number for group in subject.running),
-            findings=tuple(sorted(asked, key=lambda each: RANKS[each.weight])),
-            exempted=tuple(exempted),
+            findings=judged.found,
+            exempted=judged.exempted,
             spreads=spreads_of(subject, survey, self._grounds.gates),
             defaults=self._defaults(subject),
         )
