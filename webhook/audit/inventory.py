@@ -1,39 +1,28 @@
 """
 What there is to be judged: subjects with the pods they have, and the cluster that they are in.
 
-A pod belongs to the outermost of its controllers that is known: to the Deployment of its
-ReplicaSet. If its controller is of a kind without a pod template, or is gone, one of its pods
-stands for the template.
+If the controller of a pod is of a kind without a pod template, or is gone, one of its pods stands
+for the template.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
+from webhook.audit.groups import Groups, Key, key_of
 from webhook.audit.origins import Origin
-from webhook.audit.snapshot import Owner, Pod, Snapshot, Workload
+from webhook.audit.snapshot import Owner, Snapshot, Workload
+from webhook.cluster import wire
 from webhook.cluster.lookup import Cluster
-from webhook.cluster.manifests import NAMESPACE
+from webhook.cluster.nodes import NodeStore
 from webhook.config import OwnerSelector
 from webhook.policy.advice.grounds import Survey
 from webhook.policy.advice.subject import Running, Subject, SubjectPod
-from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
+from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.placement.census import Census
-from webhook.policy.workloads import POD
 
 NODE = GroupKind("", "Node")  # controls static pods, which nobody can spread
-
-LONGEST_CHAIN = 8  # controllers of controllers that are followed; real chains have one to three
-
-
-class Key(NamedTuple):
-    """What names an object of a cluster."""
-
-    namespace: str
-    kind: GroupKind
-    name: str
 
 
 class Audited(NamedTuple):
@@ -50,6 +39,22 @@ class Audited(NamedTuple):
     origin: Origin | None
 
 
+class Terrain:
+    """
+    The nodes of a live cluster, which the inventories of its namespaces share.
+
+    Attributes:
+        nodes: All of them.
+        survey: The same, without a pod.
+    """
+
+    def __init__(self, nodes: Iterable[wire.Node]) -> None:
+        """Index the nodes, once for all."""
+        self.nodes = NodeStore()
+        self.nodes.replace(nodes)
+        self.survey = Survey(self.nodes, Census(), Census())
+
+
 class Inventory:
     """
     What there is to be judged.
@@ -61,121 +66,49 @@ class Inventory:
         pods: How many there are of these.
     """
 
-    def __init__(self, snapshot: Snapshot, owners: Iterable[OwnerSelector]) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        owners: Iterable[OwnerSelector],
+        groups: Groups | None = None,
+        terrain: Terrain | None = None,
+    ) -> None:
         """
         Sort what a snapshot holds.
 
         Args:
             snapshot: The objects.
             owners: Custom controllers whose selectors count.
+            groups: Further pods, which were sorted before.
+            terrain: The live cluster that the snapshot is a part of; None: it holds all nodes.
         """
-        self.cluster = _cluster(snapshot, owners)
-        self._known = {_key(each.subject): each for each in snapshot.workloads}
-        groups = _Groups(self._known)
+        groups = groups or Groups(snapshot.workloads)
         groups.add(snapshot.pods)
         own = set(groups.found)
         groups.add(snapshot.neighbours)
         running = {key: tuple(found.values()) for key, found in groups.found.items()}
-        self.audited = sorted(self._audited(snapshot, running, own, groups), key=_order)
-        census, members = _count(snapshot.workloads, running)
-        self.survey = Survey(self.cluster.node_store, census, members)
+        self.cluster = _cluster(snapshot, owners)
+        self.audited = sorted(_audited(snapshot, running, own, groups), key=_order)
+        census, members = _count(snapshot.workloads, running, is_live=terrain is not None)
+        if terrain is None:
+            self.survey = Survey(self.cluster.node_store, census, members)
+        else:
+            self.cluster.node_store = terrain.nodes
+            self.survey = terrain.survey.over(census, members)
         self.pods = sum(group.number for each in self.audited for group in each.subject.running)
 
-    def _audited(
-        self,
-        snapshot: Snapshot,
-        running: dict[Key, tuple[Running, ...]],
-        own: set[Key],
-        groups: "_Groups",
-    ) -> Iterator[Audited]:
-        for each in snapshot.workloads:
-            if each.asked and not groups.is_within(each.subject):
-                pods = running.get(_key(each.subject), ())
-                subject = replace(each.subject, running=pods) if pods else each.subject
-                yield Audited(each.api_version, subject, each.origin)
-        for key in own - self._known.keys():
-            if key.kind != NODE:
-                yield Audited(groups.versions[key], _stand_in(key, running[key]), None)
 
-
-class _Groups:
-    """
-    Pods that are alike, by what they belong to.
-
-    Attributes:
-        found: What pods belong to -> its groups, each under what its pods have in common.
-        versions: API version of controllers that are not known themselves.
-    """
-
-    def __init__(self, known: dict[Key, Workload]) -> None:
-        self.found: dict[Key, dict[bytes, Running]] = {}
-        self.versions: dict[Key, str] = {}
-        self._known = known
-        self._roots: dict[tuple[str, OwnerReference], Key] = {}
-
-    def add(self, pods: Iterable[Pod]) -> None:
-        """Sort pods into groups; O(pods)."""
-        for pod in pods:
-            if pod.is_gone:
-                continue
-            metadata = pod.metadata or _NO_META
-            spec = pod.spec or _NO_SPEC
-            groups = self.found.setdefault(self._owner(metadata), {})
-            like = _encode(
-                (metadata.labels, spec.topology_spread_constraints, metadata.annotations)
-            )
-            group = groups.get(like)
-            if group is None:
-                group = groups[like] = Running(pod, {})
-            nodes = group.nodes
-            assert isinstance(nodes, dict), "made above"
-            nodes[spec.node_name] = nodes.get(spec.node_name, 0) + 1
-
-    def is_within(self, subject: Subject) -> bool:
-        """Whether a subject is made by another one that is known."""
-        return self._root(subject.namespace, subject.metadata) in self._known and (
-            subject.controlled
-        )
-
-    def _owner(self, metadata: ObjectMeta) -> Key:
-        namespace = metadata.namespace or NAMESPACE
-        if metadata.controller is None:
-            return Key(namespace, POD, metadata.name)
-        return self._root(namespace, metadata)
-
-    def _root(self, namespace: str, metadata: ObjectMeta) -> Key:
-        """The outermost controller that is known; else the innermost."""
-        controller = metadata.controller
-        if controller is None:
-            return Key(namespace, POD, metadata.name)
-        root = self._roots.get((namespace, controller))
-        if root is None:
-            root = self._roots[namespace, controller] = self._climb(namespace, controller)
-        return root
-
-    def _climb(self, namespace: str, controller: OwnerReference) -> Key:
-        first = reached = _named(namespace, controller)
-        self.versions.setdefault(first, controller.api_version)
-        for _ in range(LONGEST_CHAIN):
-            workload = self._known.get(reached)
-            above = workload.subject.metadata.controller if workload else None
-            if above is None or (key := _named(namespace, above)) not in self._known:
-                return reached
-            reached = key
-        return first
-
-
-_NO_META = ObjectMeta()
-_NO_SPEC = PodSpec()
-_encode = msgspec.json.Encoder().encode
-
-
-def _named(namespace: str, owner: OwnerReference) -> Key:
-    return Key(namespace, GroupKind(group_of(owner.api_version), owner.kind), owner.name)
-
-
-def _key(subject: Subject) -> Key:
-    return Key(subject.namespace or NAMESPACE, subject.kind, subject.metadata.name)
+def _audited(
+    snapshot: Snapshot, running: dict[Key, tuple[Running, ...]], own: set[Key], groups: Groups
+) -> Iterator[Audited]:
+    for each in snapshot.workloads:
+        if each.asked and not groups.is_within(each.subject):
+            pods = running.get(key_of(each.subject), ())
+            subject = replace(each.subject, running=pods) if pods else each.subject
+            yield Audited(each.api_version, subject, each.origin)
+    for key in own - {key_of(each.subject) for each in snapshot.workloads}:
+        if key.kind != NODE:
+            yield Audited(groups.versions[key], _stand_in(key, running[key]), None)
 
 
 def _order(audited: Audited) -> tuple[str, str, str, str, str, int]:
@@ -217,23 +150,21 @@ def _put_owner(cluster: Cluster, owner: Owner) -> None:
 
 
 def _count(
-    workloads: Iterable[Workload], running: dict[Key, tuple[Running, ...]]
+    workloads: Iterable[Workload], running: dict[Key, tuple[Running, ...]], *, is_live: bool
 ) -> tuple[Census, Census]:
     """
     Count pods by the node they are on, and by what they belong to.
 
-    Without any pod on a node these are manifests, whose pods are yet to be: then each template
-    stands for as many as are asked for.
+    Without any pod on a node these are manifests, whose pods are yet to be, unless it is known that
+    they are not: then each template stands for as many as are asked for.
     """
     census, members = Census(), Census()
-    is_live = False
     for key, groups in running.items():
         for group in groups:
             bound = {node: number for node, number in group.nodes.items() if node}
-            for node, number in bound.items():
-                census.add(key.namespace, group.pod.labels, node, number)
             if bound:
                 is_live = True
+                census.add_alike(key.namespace, group.pod.labels, bound)
                 member = f"{key.kind.kind}/{key.name}"
                 members.add(key.namespace, group.pod.labels, member, sum(bound.values()))
     if not is_live:

@@ -7,7 +7,7 @@ Source: apimachinery pkg/apis/meta/v1 ``APIGroupList`` and ``APIResourceList``.
 import msgspec
 
 from webhook.cluster.resources import Place, Resource
-from webhook.cluster.source import Reason, Source
+from webhook.cluster.source import Reader, Reason
 from webhook.errors import ApiError
 from webhook.policy.model import GroupKind
 
@@ -38,7 +38,7 @@ _decode_groups = msgspec.json.Decoder(_Groups).decode
 _decode_resources = msgspec.json.Decoder(_Resources).decode
 
 
-async def locate(source: Source, resource: Resource) -> Place | None:
+async def locate(source: Reader, resource: Resource) -> Place | None:
     """
     Find where the objects of a kind are.
 
@@ -54,7 +54,7 @@ async def locate(source: Source, resource: Resource) -> Place | None:
     return await locate_custom(source, resource.custom)
 
 
-async def locate_custom(source: Source, custom: GroupKind) -> Place | None:
+async def locate_custom(source: Reader, custom: GroupKind) -> Place | None:
     """
     Find where the objects of a custom kind are, as ``locate`` does.
 
@@ -67,7 +67,7 @@ async def locate_custom(source: Source, custom: GroupKind) -> Place | None:
         raise ApiError(source.name, "answered with no list of kinds", Reason.GARBAGE) from None
 
 
-async def _search(source: Source, custom: GroupKind) -> Place | None:
+async def _search(source: Reader, custom: GroupKind) -> Place | None:
     for group in _decode_groups(await source.read("/apis")).groups:
         if group.name == custom.group:
             root = f"/apis/{group.preferred_version.group_version}"

@@ -42,8 +42,8 @@ _REASONS: Mapping[int, Reason] = {
 }
 
 
-class Source(Protocol):
-    """One API server."""
+class Reader(Protocol):
+    """One API server, asked what it has."""
 
     @property
     def name(self) -> str:
@@ -59,12 +59,34 @@ class Source(Protocol):
         """
         ...
 
+
+class Source(Reader, Protocol):
+    """One API server, asked what it has, and followed."""
+
     def stream(self, path: str, query: Query) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """
         Give the pieces of an answer that goes on and on, as they come.
 
         Raises:
             ApiError: As for ``read``; also from the iterator, when the server is silent or gone.
+        """
+        ...
+
+
+class Sender(Protocol):
+    """One API server, sent any request."""
+
+    async def send(
+        self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
+    ) -> tuple[int, bytes]:
+        """
+        Give the status of the answer, and its body.
+
+        Args:
+            body: JSON; empty for none.
+
+        Raises:
+            ApiError: There was no answer.
         """
         ...
 

@@ -20,6 +20,7 @@ Json: TypeAlias = dict[str, Any]
 Told: TypeAlias = tuple[WorkloadReport, Finding]
 
 NAME = "evenspread"  # of each object, and its source
+MANAGED_BY = "app.kubernetes.io/managed-by"  # label by which our objects are known
 
 MOST_RESULTS = 500  # of one object, 1 KB each; etcd takes objects of 1.5 MiB
 MOST_CHARACTERS = 1024  # of one message or property; usual ones have 300
@@ -71,7 +72,7 @@ def _object(namespace: str, workloads: Sequence[WorkloadReport], dialect: Dialec
     skipped: list[Told] = [(each, finding) for each in workloads for finding in each.exempted]
     told.sort(key=lambda pair: RANKS[pair[1].weight])  # stable: else by kind and name
     results = [_result(*pair) for pair in (*told, *skipped)[:MOST_RESULTS]]
-    labels = {"app.kubernetes.io/managed-by": NAME}
+    labels = {MANAGED_BY: NAME}
     metadata: Json = {"name": NAME, "namespace": namespace, "labels": labels}
     left_out = len(told) + len(skipped) - len(results)
     if left_out:

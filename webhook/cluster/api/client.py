@@ -34,6 +34,8 @@ LONGEST_BODY = 64 * 1024 * 1024  # bytes; thirty times the page that is aimed at
 LONGEST_TOLD = 256  # characters of another's error
 
 _AUTHENTICATED = {"auth_settings": ["BearerToken"]}
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
+_WITH_BODY = {"Content-Type": "application/yaml"}  # JSON is; the library takes bytes of no JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +113,23 @@ class Api:
             raise refusal(self.name, response.status, body)
         return body
 
+    async def send(
+        self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
+    ) -> tuple[int, bytes]:
+        """
+        Send any request; gives the status of the answer, and its body.
+
+        Args:
+            body: JSON; empty for none.
+
+        Raises:
+            ApiError: There was no answer.
+        """
+        with self._told():
+            response = await self._ask(path, query, self._bounded, method, body)
+            async with response:
+                return response.status, await self._body(response)
+
     @asynccontextmanager
     async def stream(self, path: str, query: Query) -> AsyncGenerator[AsyncIterator[bytes]]:
         """
@@ -165,13 +184,19 @@ class Api:
         return response
 
     async def _ask(
-        self, path: str, query: Query, limits: aiohttp.ClientTimeout
+        self,
+        path: str,
+        query: Query,
+        limits: aiohttp.ClientTimeout,
+        method: str = "GET",
+        body: bytes = b"",
     ) -> aiohttp.ClientResponse:
         response: aiohttp.ClientResponse = await self.call_api(
             path,
-            "GET",
+            method,
             query_params=list(query.items()),
-            header_params={"Accept": "application/json", "Accept-Encoding": "identity"},
+            header_params={**_HEADERS, **(_WITH_BODY if body else {})},
+            body=body or None,
             _preload_content=False,
             _request_timeout=limits,
         )
