@@ -170,6 +170,66 @@ CA_BUNDLE_IN_SYNC = Metric(
     (),
     "1 if the webhook configurations trust the served leaf, 0 if not; NaN if that is not known.",
 )
+SKEW = Metric(
+    "evenspread_skew",
+    Type.GAUGE,
+    ("namespace", "workload", "topology_key"),
+    "Pods of a workload's fullest domain above the global minimum, at the last audit.",
+)
+MAX_SKEW = Metric(
+    "evenspread_max_skew",
+    Type.GAUGE,
+    ("namespace", "workload", "topology_key"),
+    "What the workload asks for; absent if it asks for nothing.",
+)
+DOMAINS = Metric(
+    "evenspread_domains",
+    Type.GAUGE,
+    ("namespace", "workload", "topology_key"),
+    "Domains that the pods of the workload may be in.",
+)
+AUDIT_FINDINGS = Metric(
+    "evenspread_findings",
+    Type.GAUGE,
+    ("rule", "action"),
+    "Findings of the last audit, one a workload and field; action is deny, warn, audit or exempt.",
+)
+AUDIT_WORKLOADS = Metric(
+    "evenspread_audit_workloads",
+    Type.GAUGE,
+    (),
+    "Workloads that the last audit looked at.",
+)
+AUDIT_ROWS_LEFT_OUT = Metric(
+    "evenspread_audit_rows_left_out",
+    Type.GAUGE,
+    (),
+    "Pairs of workload and topology key without evenspread_skew: the 2000 most uneven have it.",
+)
+AUDIT_TIME = Metric(
+    "evenspread_audit_timestamp_seconds",
+    Type.GAUGE,
+    (),
+    "When the last audit ended; NaN if this replica has made none.",
+)
+AUDIT_DURATION = Metric(
+    "evenspread_audit_duration_seconds",
+    Type.GAUGE,
+    (),
+    "How long the last audit took; NaN if this replica has made none.",
+)
+AUDITS = Metric(
+    "evenspread_audits_total",
+    Type.COUNTER,
+    ("result",),
+    "Audits begun and ended; result is success or failure.",
+)
+AUDIT_LEADER = Metric(
+    "evenspread_audit_leader",
+    Type.GAUGE,
+    (),
+    "1 if it is this replica that audits, else 0.",
+)
 BUILD_INFO = Metric(
     "evenspread_build_info",
     Type.GAUGE,
@@ -182,6 +242,9 @@ FEATURES = Metric(
     ("name", "stage"),
     "1 if a feature gate is on, 0 if it is off; as the Kubernetes components have it.",
 )
+
+AUDITED = (SKEW, MAX_SKEW, DOMAINS, AUDIT_FINDINGS, AUDIT_WORKLOADS, AUDIT_ROWS_LEFT_OUT)
+"""What an audit itself gives; only the replica that made the last one has samples of these."""
 
 METRICS = (
     REQUESTS,
@@ -206,6 +269,11 @@ METRICS = (
     CERTIFICATE_EXPIRY,
     CERTIFICATE_ROTATIONS,
     CA_BUNDLE_IN_SYNC,
+    *AUDITED,
+    AUDIT_TIME,
+    AUDIT_DURATION,
+    AUDITS,
+    AUDIT_LEADER,
     BUILD_INFO,
     FEATURES,
 )

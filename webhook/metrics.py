@@ -25,8 +25,13 @@ from prometheus_client import (
 from prometheus_client.metrics import MetricWrapperBase
 
 from webhook.calls import Calls
+from webhook.exposition import expose
 from webhook.measures import (
     APPLIED,
+    AUDIT_DURATION,
+    AUDIT_LEADER,
+    AUDIT_TIME,
+    AUDITS,
     BODIES,
     BUCKETS,
     BUILD_INFO,
@@ -89,7 +94,9 @@ class Metrics:
             ``cache_synced`` and ``cache_age`` (by kind), ``config_valid``, ``config_advice``,
             ``expiry`` (by type and source) and ``in_sync``.
         rejected: A counter by reason; ``restarts`` by kind and reason; ``lookups`` and ``reloads``
-            by result; ``rotations`` by type and result.
+            by result; ``rotations`` by type and result; ``audits`` by result.
+        audited: The metrics of the last audit, as text; that of none if this replica made none.
+        audit_time: A gauge, as are ``audit_duration`` and ``audit_leader``.
     """
 
     def __init__(self) -> None:
@@ -115,6 +122,11 @@ class Metrics:
         self.lookups = self._counter(OWNER_LOOKUPS)
         self.reloads = self._counter(CONFIG_RELOADS)
         self.rotations = self._counter(CERTIFICATE_ROTATIONS)
+        self.audits = self._counter(AUDITS)
+        self.audit_leader = self._gauge(AUDIT_LEADER)
+        self.audit_time = self._gauge(AUDIT_TIME)
+        self.audit_duration = self._gauge(AUDIT_DURATION)
+        self.forget_audit()
         self._build = self._gauge(BUILD_INFO)
         self._features = self._gauge(FEATURES)
         self._zone_left_out = self._counter(ZONE_LEFT_OUT)
@@ -147,7 +159,25 @@ class Metrics:
 
     def exposition(self) -> bytes:
         """Write all metrics in Prometheus' text format, whose media type is ``EXPOSITION``."""
-        return generate_latest(self.registry)
+        return generate_latest(self.registry) + self.audited
+
+    def show_audit(self, exposition: bytes, ended: float, took_s: float) -> None:
+        """
+        Show the metrics of an audit in place of those of the last one.
+
+        Args:
+            exposition: What ``webhook.exposition`` made of it.
+            ended: When, in seconds since 1970.
+        """
+        self.audited = exposition
+        self.audit_time.set(ended)
+        self.audit_duration.set(took_s)
+
+    def forget_audit(self) -> None:
+        """Show no audit: another replica does."""
+        self.audited = expose({})
+        self.audit_time.set(math.nan)
+        self.audit_duration.set(math.nan)
 
     def _count_why(self, verdict: Verdict) -> None:
         injection = verdict.injection

@@ -103,6 +103,9 @@ class Limits:
     version_poll: float = _limit(
         300.0, "seconds", "between two looks at the API server's version; upgrades take as long"
     )
+    audit_lease: float = _limit(
+        60.0, "seconds", "until another replica audits when one is gone; nobody waits for an audit"
+    )
     finish: float = _limit(10.0, "seconds", "for what is in flight once the listener is closed")
 
 

@@ -1,0 +1,96 @@
+"""
+What the server and the process that audits say to each other, through a pipe each way.
+
+The server begins with an ``Order``; then the process asks and the server answers, one at a time,
+until it is ``Done`` or ``Failed``. A message is its length and itself, as MessagePack.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
+
+LENGTH = 4  # bytes before each message, big-endian: its length without them
+LONGEST = 128 * 1024 * 1024
+"""Bytes of a message: twice what is read of an answer of the API server."""
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    An audit that is to be made.
+
+    Attributes:
+        config: As the settings say it, as are the next two and ``allow_locked_gates``.
+        version: Of Kubernetes, to judge by.
+        policy_reports: The API group of the reports to write; empty for none.
+        memory: Bytes of data that the process may have.
+    """
+
+    config: str
+    scheduler_config: str
+    feature_gates: str
+    version: str
+    allow_locked_gates: bool
+    policy_reports: str
+    memory: int
+
+
+class Ask(msgspec.Struct, frozen=True, tag=True):
+    """A request to the API server; ``body`` is JSON, empty if there is none."""
+
+    method: str
+    path: str
+    query: dict[str, str] = {}
+    body: bytes = b""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """
+    What came of a request.
+
+    Attributes:
+        status: Of HTTP; 0 if there was no answer.
+        body: Of the answer; of one that is no success only what it says of that.
+        reason: Why there was no answer, or none that helps.
+    """
+
+    status: int
+    body: bytes = b""
+    reason: str = ""
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """
+    An audit that was made.
+
+    Attributes:
+        exposition: Its metrics, in Prometheus' text format.
+        workloads: How many were audited; so are the next two.
+        problems: What could not be read or written, in sentences.
+    """
+
+    exposition: bytes
+    workloads: int
+    pods: int
+    findings: int
+    problems: tuple[str, ...] = ()
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """An audit that could not be made, and why, as a sentence without its full stop."""
+
+    says: str
+
+
+Said: TypeAlias = Ask | Done | Failed
+"""What the process may say."""
+
+encode = msgspec.msgpack.Encoder().encode
+decode_order = msgspec.msgpack.Decoder(Order).decode
+decode_answer = msgspec.msgpack.Decoder(Answer).decode
+decode_said: Callable[[bytes], Said] = msgspec.msgpack.Decoder(Said).decode
+
+
+def framed(message: bytes) -> bytes:
+    """Put its length before a message."""
+    return len(message).to_bytes(LENGTH, "big") + message
