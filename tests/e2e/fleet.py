@@ -25,15 +25,28 @@ _CHUNK = 65536  # bytes
 
 
 class Balancer:
-    """Forwards each connection to one of several ports, in turn; a context manager."""
+    """
+    Forwards each connection to one of several ports, in turn; a context manager.
+
+    Attributes:
+        ports: Where new connections go.
+        links: The port that each connection goes to, of those that there are.
+        accepted: How many connections there were.
+    """
 
     def __init__(self) -> None:
         self.ports: list[int] = []
-        self._turn = 0
+        self.links: list[int] = []
+        self.accepted = 0
+
+    @property
+    def port(self) -> int:
+        port: int = self._listener.getsockname()[1]
+        return port
 
     @property
     def url(self) -> str:
-        return f"https://127.0.0.1:{self._listener.getsockname()[1]}"
+        return f"https://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -49,17 +62,18 @@ class Balancer:
         with suppress(OSError):
             while True:
                 caller, _ = self._listener.accept()
-                self._turn += 1
-                port = self.ports[self._turn % len(self.ports)]
-                threading.Thread(target=_forward, args=(caller, port), daemon=True).start()
+                self.accepted += 1
+                port = self.ports[self.accepted % len(self.ports)]
+                threading.Thread(target=self._forward, args=(caller, port), daemon=True).start()
 
-
-def _forward(caller: socket.socket, port: int) -> None:
-    with suppress(OSError), caller, socket.create_connection(("127.0.0.1", port)) as server:
-        back = threading.Thread(target=_pump, args=(server, caller), daemon=True)
-        back.start()
-        _pump(caller, server)
-        back.join()
+    def _forward(self, caller: socket.socket, port: int) -> None:
+        self.links.append(port)
+        with suppress(OSError), caller, socket.create_connection(("127.0.0.1", port)) as server:
+            back = threading.Thread(target=_pump, args=(server, caller), daemon=True)
+            back.start()
+            _pump(caller, server)
+            back.join()
+        self.links.remove(port)
 
 
 def _pump(source: socket.socket, sink: socket.socket) -> None:

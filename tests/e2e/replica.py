@@ -46,7 +46,10 @@ import json, sys, uvloop
 from webhook.config.settings import read_settings
 from webhook.listener.limits import Limits
 from webhook.service import serve
-limits = Limits(config_poll=float(sys.argv[2]), drain_least=0, drain_quiet=0, drain_most=0)
+poll = float(sys.argv[2])
+limits = Limits(
+    config_poll=poll, certificate_poll=poll, drain_least=0, drain_quiet=0, drain_most=0
+)
 uvloop.run(serve(read_settings(json.loads(sys.argv[1])), print, limits=limits))
 """
 
@@ -64,6 +67,7 @@ class Replica:
 
     Attributes:
         config: The configuration file that it follows.
+        settings: What it is told besides, by the names of flags with underscores.
         log: What it wrote.
         port: Of the admission listener.
     """
@@ -74,7 +78,7 @@ class Replica:
         self.configure(config)
         self.port, self._health = free_port(), free_port()
         self.log = folder / "evenspread.log"
-        flags = {
+        self.settings = {
             "kubeconfig": str(kubeconfig),
             "config": str(self.config),
             "tls": "standalone",
@@ -84,7 +88,7 @@ class Replica:
             "health_port": self._health,
             **settings,
         }
-        command = [sys.executable, "-c", PROGRAM, json.dumps(flags), str(POLL_S)]
+        command = [sys.executable, "-c", PROGRAM, json.dumps(self.settings), str(POLL_S)]
         self.process = Process("evenspread", command, log=self.log)
 
     def __enter__(self) -> Self:

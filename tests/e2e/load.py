@@ -1,0 +1,96 @@
+"""Pods that are created at a steady rate, whatever becomes of them."""
+
+import itertools
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Self
+
+from tests.controlplane.api import Api, ApiError
+from tests.e2e.objects import workload
+
+WORKERS = 8
+"""Creations at once: 20 ms for each, on a machine that does other things, are 400 a second."""
+
+
+class Load:
+    """
+    A context manager: in it pods are created, at least as many as were asked for.
+
+    Those that a busy machine has delayed are made up for, so the rate holds on the whole.
+
+    Args:
+        rate: Creations a second.
+        least: How many there are before the context ends; they go on until then.
+
+    Attributes:
+        failures: What came of those that failed.
+        created: How many did not.
+        seconds: How long it took, once it is over.
+    """
+
+    def __init__(self, api: Api, namespace: str, *, rate: float, least: int) -> None:
+        self.failures: list[Exception] = []
+        self.created = 0
+        self.seconds = 0.0
+        self._api, self._namespace, self._rate, self._least = api, namespace, rate, least
+        self._numbers = itertools.count()
+        self._changed = threading.Condition()
+        self._in_flight = 0
+        self._held = self._over = False
+        self._workers = [threading.Thread(target=self._work) for _ in range(WORKERS)]
+
+    def __enter__(self) -> Self:
+        self._start = time.monotonic()
+        for worker in self._workers:
+            worker.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._over = True
+        for worker in self._workers:
+            worker.join()
+        self.seconds = time.monotonic() - self._start
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Let those in flight come to their end, and none begin as long as the context lasts."""
+        with self._changed:
+            self._held = True
+            self._changed.wait_for(lambda: not self._in_flight)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._held = False
+                self._changed.notify_all()
+
+    def _work(self) -> None:
+        for number in self._numbers:
+            due = self._start + number / self._rate
+            time.sleep(max(0.0, due - time.monotonic()))
+            if self._over and number >= self._least:
+                return
+            self._enter()
+            try:
+                self._api.create(workload("Pod", f"load-{number}", self._namespace, {"app": "it"}))
+            except (ApiError, OSError) as error:
+                self._leave(error)
+            else:
+                self._leave(None)
+
+    def _enter(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._held)
+            self._in_flight += 1
+
+    def _leave(self, error: Exception | None) -> None:
+        with self._changed:
+            self._in_flight -= 1
+            if error is None:
+                self.created += 1
+            else:
+                self.failures.append(error)
+            self._changed.notify_all()

@@ -1,0 +1,237 @@
+"""Certificates of our own authority, on a real API server: how they are shown, kept and mended."""
+
+import base64
+import json
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certs.pem import issued_by, write_certificates
+from tests.certs.world import authority
+from tests.controlplane.api import ApiError, Json
+from tests.controlplane.plane import ControlPlane
+from tests.controlplane.waiting import until
+from tests.e2e.certified import ROTATION_S, Certified
+from tests.e2e.disks import files_with_keys, open_files, open_files_with_keys
+from tests.e2e.objects import workload
+from tests.e2e.replica import Registered, Replica, configurations
+
+MARK = {"evenspread.test/upkeep": "yes"}
+NAME = "upkeep"
+VALIDATING = f"ValidatingWebhookConfiguration {NAME}"
+
+
+@pytest.fixture(scope="module")
+def certified(
+    control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Certified]:
+    folder = tmp_path_factory.mktemp("upkeep")
+    with Certified(control_plane, folder, NAME, MARK, count=2, leaf_s=6, overlap_s=2) as started:
+        yield started
+
+
+def at(replica: Replica) -> tuple[str, str]:
+    return ("--address", f"127.0.0.1:{replica.port}")
+
+
+def test_what_is_served_leads_to_what_is_published(certified: Certified) -> None:
+    first, second = certified.replicas
+    for replica in (first, second):
+        shown = certified.run(*at(replica), "-o", "json")
+
+        assert shown.returncode == 0, shown.stderr
+        document = json.loads(shown.stdout)
+        assert document["notes"] == []
+        assert [(each["bundle"].split()[0], each["trusted"]) for each in document["chains"]] == [
+            ("MutatingWebhookConfiguration", True),
+            ("ValidatingWebhookConfiguration", True),
+        ]
+        what = {each["what"]: each for each in document["certificates"]}
+        assert set(what) == {"leaf", "authority", "bundle"}
+        assert what["leaf"]["daysLeft"] == 0
+        assert what["authority"]["daysLeft"] == 364
+        assert what["authority"]["where"] == f"Secret {certified.namespace}/{NAME}-ca"
+        assert what["authority"]["serial"] == what["bundle"]["serial"]
+
+
+def test_people_read_the_same(certified: Certified) -> None:
+    shown = certified.run(*at(certified.replicas[0]))
+
+    assert shown.returncode == 0
+    assert shown.stdout.count(" leads to ") == 2
+    assert "DAYS LEFT" in shown.stdout
+
+
+def test_a_bundle_of_somebody_else_is_a_finding(certified: Certified) -> None:
+    bundle = base64.b64encode(authority().certificate_pem()).decode()
+    made = configurations("foreign", {"evenspread.test/nowhere": "yes"})
+    for each in made:
+        each["webhooks"][0]["clientConfig"]["caBundle"] = bundle
+    with Registered(certified.plane, made):
+        shown = certified.run(*at(certified.replicas[0]), name="foreign")
+
+    assert shown.returncode == 1
+    assert shown.stdout.count(" does NOT lead to ") == 2
+
+
+def create(certified: Certified) -> None:
+    """Let the API server call both webhooks, in a namespace of its own."""
+    namespace = certified.plane.create_namespace(MARK)
+    certified.plane.api.create(workload("Pod", "it", namespace, {"app": "it"}), dryRun="All")
+
+
+def change(certified: Certified, **client_config: Any) -> None:
+    """Change how both configurations call."""
+    for hook in certified.hooks:
+        for webhook in hook["webhooks"]:
+            webhook["clientConfig"].update(client_config)
+        certified.plane.api.replace(hook)
+
+
+def in_sync(certified: Certified) -> bool:
+    return all(each.metric("ca_bundle_in_sync") == 1 for each in certified.replicas)
+
+
+def test_an_emptied_bundle_is_filled_again(certified: Certified) -> None:
+    before = certified.published
+    written = sum(
+        each.metric("certificate_rotations_total", type="ca_bundle", result="success")
+        for each in certified.replicas
+    )
+
+    change(certified, caBundle=None)
+    until(lambda: certified.published == before, "the bundles to be filled", patience_s=5)
+
+    until(lambda: in_sync(certified), "replicas to know")
+    assert written < sum(
+        each.metric("certificate_rotations_total", type="ca_bundle", result="success")
+        for each in certified.replicas
+    )
+    create(certified)
+
+
+def absent(replica: Replica) -> bool:
+    return f"[+]certificate ok: {VALIDATING} does not exist" in replica.page("/readyz?verbose")
+
+
+def test_a_deleted_configuration_is_told_and_not_made_again(certified: Certified) -> None:
+    api = certified.plane.api
+    (_, deleted) = certified.hooks
+    first, second = certified.replicas
+    api.delete(deleted)
+    for replica in (first, second):
+        until(partial(absent, replica), "a replica to tell")
+        said = [line["says"] for line in replica.lines if line.get("event") == "certificate"]
+        assert f"{VALIDATING} does not exist, so nobody calls us for it; it is not made again" in (
+            said
+        )
+        assert replica.metric("certificate_rotations_total", type="ca_bundle", result="failure")
+
+    second.process.kill()
+    second.process.start()
+    second.wait()
+
+    assert absent(second)
+    shown = certified.run(*at(second))
+    assert (shown.returncode, shown.stdout.splitlines()[-1]) == (0, f"{VALIDATING}: does not exist")
+    with pytest.raises(ApiError, match="not found"):
+        api.read(deleted)
+    create(certified)
+
+    again: Json = {**deleted, "metadata": {"name": NAME}}
+    del again["webhooks"][0]["clientConfig"]["caBundle"]
+    api.create(again)
+    until(lambda: not absent(first), "the configuration to be seen")
+    until(lambda: certified.published[0] == certified.published[1], "its bundle to be filled")
+
+
+def test_metrics_tell_what_is_served(certified: Certified) -> None:
+    (bundle, _) = certified.published
+    replica = certified.replicas[0]
+
+    def told(what: str) -> float:
+        return replica.metric("certificate_expiry_timestamp_seconds", type=what, source="self")
+
+    def leaf_is_told() -> bool:
+        served = certified.meet(replica, bundle)
+        return told("leaf") == served.not_valid_after_utc.timestamp()
+
+    until(leaf_is_told, "the metric to follow the leaf")
+    assert told("ca") == bundle[-1].not_valid_after_utc.timestamp()
+    assert replica.metric("ca_bundle_in_sync") == 1
+
+    def renewals() -> float:
+        return replica.metric("certificate_rotations_total", type="leaf", result="success")
+
+    before, first = renewals(), certified.meet(replica, bundle)
+    until(lambda: certified.meet(replica, bundle) != first, "the leaf to be renewed")
+    until(lambda: renewals() > before, "the renewal to be counted")
+
+
+def test_openssl_is_satisfied_strictly(certified: Certified, tmp_path: Path) -> None:
+    (bundle, _) = certified.published
+    (tmp_path / "ca.pem").write_bytes(write_certificates(bundle))
+    replica = certified.replicas[0]
+
+    met = subprocess.run(
+        [
+            *("openssl", "s_client", "-connect", f"127.0.0.1:{replica.port}"),
+            *("-CAfile", str(tmp_path / "ca.pem"), "-x509_strict", "-purpose", "sslserver"),
+            *("-verify_return_error", "-verify_hostname", certified.host, "-brief"),
+        ],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=False,
+    )
+
+    assert met.returncode == 0, met.stderr
+    assert "Verification: OK" in met.stderr
+
+
+def test_a_search_for_keys_finds_one(replica: Replica) -> None:
+    """A standalone server keeps its key in a file: else the next test could not fail."""
+    assert files_with_keys(replica.folder) == [replica.folder / "state/tls.key"]
+
+
+def test_rotations_leave_no_key_behind(certified: Certified) -> None:
+    replica = certified.replicas[0]
+    ((old,), _) = certified.published
+
+    certified.rotate("--ca")
+    until(lambda: old not in certified.published[0], "a new authority", patience_s=ROTATION_S)
+    ((new,), _) = certified.published
+    first = certified.meet(replica, (new,))
+    assert issued_by(first, new)
+    certified.rotate()
+    until(lambda: certified.meet(replica, (new,)) != first, "a new leaf")
+
+    pid = replica.process.pid
+    working = Path(f"/proc/{pid}/cwd").resolve()
+    opened = [where for where, _ in open_files(pid)]
+    assert working == replica.folder
+    assert (working / "tmp").is_dir()
+    assert files_with_keys(working) == []
+    assert not (working / "state").exists()
+    assert str(replica.log) in opened
+    assert open_files_with_keys(pid) == []
+    assert not [each for each in opened if "memfd" in each]
+    assert "PRIVATE KEY" not in replica.log.read_text()
+
+
+def test_no_secret_is_told(certified: Certified) -> None:
+    """Neither the command nor a replica repeats what the Secret holds."""
+    secret = certified.plane.api.read(certified.secret)
+    state = json.loads(base64.b64decode(secret["data"]["authorities.json"]))
+    key = state["authorities"][-1]["key"].splitlines()[1]
+    shown = certified.run(*at(certified.replicas[0]), "-o", "json")
+
+    logs = [each.log.read_text() for each in certified.replicas]
+    for text in (shown.stdout, shown.stderr, *logs):
+        assert key not in text
+        assert secret["data"]["authorities.json"][:40] not in text
