@@ -9,6 +9,10 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 BIN := $(VENV)/bin
+DIST := dist
+
+# What is released carries the time of its commit: the same commit makes the same bytes.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 
 # Stamps, touched last, so that a half-made environment is made again:
 # the pinned packages of requirements/dev.txt, and on top of them this project.
@@ -104,6 +108,27 @@ docs-reference: $(SETUP)  ## write the tables of the docs anew from those of the
 .PHONY: docs
 docs: $(SETUP)  ## build the site of docs/ into site/; stops at a link that leads nowhere
 	@$(call quietly,NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --site-dir site)
+
+.PHONY: dist
+dist: $(SETUP)  ## build and check wheel, sdist and SBOM of this version into dist/
+	@rm -rf $(DIST)
+	@$(call quietly,$(BIN)/python -m build --no-isolation --outdir $(DIST))
+	@$(call quietly,$(BIN)/twine check --strict $(DIST)/*)
+	@$(call quietly,$(BIN)/check-wheel-contents $(DIST)/*.whl)
+	@$(BIN)/python deploy/release/sbom.py $(DIST)/*.whl $(DIST)/evenspread.cdx.json
+
+.PHONY: plugin
+plugin: $(SETUP)  ## add archives and krew manifest of the kubectl plugin to dist/; ADDRESS=URL of dist/
+	@$(BIN)/python deploy/release/plugin.py archive $(DIST)/*.whl $(DIST) $(PLATFORMS)
+	@$(BIN)/python deploy/release/plugin.py manifest $(DIST) $(ADDRESS)
+
+# Of 0.1.0 it is what stands below `## [0.1.0] - DAY`.
+.PHONY: notes
+notes:  ## show the section of the changelog for VERSION=X.Y.Z
+	@awk -v wanted="$(VERSION)" '/^## /{at = ($$2 == wanted || $$2 == "[" wanted "]"); next} \
+		at && (found || NF) {print; found = 1} \
+		END {if (!found) {print "make notes: no section for " wanted > "/dev/stderr"; exit 1}}' \
+		CHANGELOG.md
 
 .PHONY: fmt
 fmt: $(SETUP)  ## format, and fix what can be fixed by machine

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import yaml
 
-from tests.deploy.tools import ToolError, locate_helm
+from tests.deploy.tools import HELM, ToolError, locate
 
 Json = dict[str, Any]
 
@@ -51,7 +51,7 @@ class Helm:
     @classmethod
     def located(cls) -> Self:
         """Use what ``make tools`` built; raises ToolError."""
-        return cls(locate_helm())
+        return cls(locate(HELM))
 
     def at(self, kubeconfig: Path) -> "Helm":
         """Give a helm that works on the cluster of a kubeconfig."""

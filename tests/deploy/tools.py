@@ -1,9 +1,9 @@
 """
-The programs that the tests of deploy/ run: ``python -m tests.deploy.tools`` builds Helm, once.
+The programs that the tests of deploy/ run: ``python -m tests.deploy.tools`` builds them, once.
 
-About 70 s on 2 cores when nothing is cached. It is compiled from its Go module, since a Go module
-can be checked against the checksum database. promtool is not built: Debian has it in the package
-``prometheus``. Standard library only.
+About 80 s on 2 cores when nothing is cached. They are compiled from their Go modules, since a Go
+module can be checked against the checksum database. promtool is not built: Debian has it in the
+package ``prometheus``. Standard library only.
 """
 
 import os
@@ -11,14 +11,29 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.controlplane.build import BuildError, alone, go_program, run
 
-HELM_VERSION = "3.22.0"
-HELM_MODULE = "helm.sh/helm/v3/cmd/helm"
-HELM_NEEDS_GO = (1, 26, 0)
-
 CACHE = Path("~/.cache/evenspread/tools")  # expanded late: a test may have another HOME
+NEEDS_GO = (1, 26, 0)  # of all below; asks Helm 3.22
+
+
+class Program(NamedTuple):
+    """A program that is compiled from a Go module."""
+
+    name: str
+    version: str
+    module: str
+
+    @property
+    def file(self) -> Path:
+        """Where it is once it has been built."""
+        return CACHE.expanduser() / f"{self.name}-{self.version}"
+
+
+HELM = Program("helm", "3.22.0", "helm.sh/helm/v3/cmd/helm")
+ACTIONLINT = Program("actionlint", "1.7.12", "github.com/rhysd/actionlint/cmd/actionlint")
 
 
 class ToolError(Exception):
@@ -28,24 +43,24 @@ class ToolError(Exception):
 def main() -> int:
     """Build what is missing; returns the exit code."""
     try:
-        ensure_helm()
+        for program in (HELM, ACTIONLINT):
+            ensure(program)
     except BuildError as error:
         print(f"make tools: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def locate_helm() -> Path:
+def locate(program: Program) -> Path:
     """
     Give what ``make tools`` built.
 
     Raises:
         ToolError: It has not been built.
     """
-    helm = _helm()
-    if not os.access(helm, os.X_OK):
-        raise ToolError(f"no Helm {HELM_VERSION} to render the chart with: run `make tools`")
-    return helm
+    if not os.access(program.file, os.X_OK):
+        raise ToolError(f"there is no {program.name} {program.version}: run `make tools`")
+    return program.file
 
 
 def locate_promtool() -> Path:
@@ -61,24 +76,24 @@ def locate_promtool() -> Path:
     return Path(found)
 
 
-def ensure_helm() -> None:
+def ensure(program: Program) -> None:
     """
-    Build Helm unless it is there; it gets its name last, so that nobody sees half of it.
+    Build a program unless it is there; it gets its name last, so that nobody sees half of it.
 
     Raises:
         BuildError: It cannot be built.
     """
-    helm = _helm()
-    if helm.is_file():
+    file = program.file
+    if file.is_file():
         return
-    helm.parent.mkdir(parents=True, exist_ok=True)
-    with alone(helm.parent):
-        if helm.is_file():  # another builder was faster
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with alone(file.parent):
+        if file.is_file():  # another builder was faster
             return
-        print(f"Building Helm {HELM_VERSION}: a minute, once", flush=True)
-        go = go_program(needed=HELM_NEEDS_GO, cache=helm.parent)
-        with tempfile.TemporaryDirectory(prefix="building-", dir=helm.parent) as aside:
-            module = f"{HELM_MODULE}@v{HELM_VERSION}"
+        print(f"Building {file.name}: a minute, once", flush=True)
+        go = go_program(needed=NEEDS_GO, cache=file.parent)
+        with tempfile.TemporaryDirectory(prefix="building-", dir=file.parent) as aside:
+            module = f"{program.module}@v{program.version}"
             run(
                 ["nice", str(go), "install", "-trimpath", "-ldflags=-s -w", module],
                 environment={
@@ -88,11 +103,7 @@ def ensure_helm() -> None:
                     "GOWORK": "off",
                 },
             )
-            Path(aside, "helm").rename(helm)
-
-
-def _helm() -> Path:
-    return CACHE.expanduser() / f"helm-{HELM_VERSION}"
+            Path(aside, program.name).rename(file)
 
 
 if __name__ == "__main__":

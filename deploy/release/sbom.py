@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""
+Write what a release is made of, as CycloneDX: ``python deploy/release/sbom.py WHEEL FILE``.
+
+The wheel is installed with exactly the dependencies of requirements/runtime.txt into an environment
+that is thrown away, and that is described: what is told is what an image or a user has.
+"""
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from subprocess import run
+
+import msgspec
+from cyclonedx.schema import OutputFormat, SchemaVersion
+from cyclonedx.validation import make_schemabased_validator
+from packaging.utils import parse_wheel_filename
+
+ROOT = Path(__file__).parents[2]
+RUNTIME = ROOT / "requirements" / "runtime.txt"
+SPEC = SchemaVersion.V1_6  # what scanners read today; 1.7 adds nothing that is told here
+
+
+def install(wheel: Path, environment: Path) -> Path:
+    """Make an environment of a wheel and its pinned dependencies; gives its Python."""
+    python = environment / "bin" / "python"
+    uv = (sys.executable, "-m", "uv", "--quiet")
+    into = (*uv, "pip", "install", "--no-deps", "--python", str(python))
+    run([*uv, "venv", "--no-project", "--python", sys.executable, environment], check=True)
+    run([*into, "--require-hashes", "--requirement", RUNTIME], check=True)
+    run([*into, wheel], check=True)
+    return python
+
+
+def describe(python: Path) -> dict[str, object]:
+    """List what is installed beside the project, whose version is not in pyproject.toml."""
+    made = run(
+        [
+            *(sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible"),
+            *("--pyproject", ROOT / "pyproject.toml", "--spec-version", SPEC.to_version(), python),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    described: dict[str, object] = msgspec.json.decode(made.stdout)
+    return described
+
+
+def name_version(described: dict[str, object], wheel: Path) -> bytes:
+    """
+    Say which version it is about.
+
+    Raises:
+        ValueError: The result is not CycloneDX.
+    """
+    name, version, _, _ = parse_wheel_filename(wheel.name)
+    metadata = described["metadata"]
+    assert isinstance(metadata, dict)
+    metadata["component"] |= {"version": str(version), "purl": f"pkg:pypi/{name}@{version}"}
+    text = msgspec.json.format(msgspec.json.encode(described, order="sorted"))
+    problem = make_schemabased_validator(OutputFormat.JSON, SPEC).validate_str(text.decode())
+    if problem is not None:
+        raise ValueError(f"what was made is no CycloneDX: {problem}")
+    return text + b"\n"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the SBOM of a wheel; returns the exit code."""
+    wheel, file = map(Path, arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        described = describe(install(wheel, Path(folder)))
+    file.write_bytes(name_version(described, wheel))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

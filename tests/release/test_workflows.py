@@ -1,0 +1,89 @@
+"""The workflows of GitHub: valid, and nothing but what everybody can run at home."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.tools import ACTIONLINT, ToolError, locate
+from tests.release.conftest import ROOT, run
+
+FOLDER = ROOT / ".github" / "workflows"
+FILES = sorted(FOLDER.glob("*.yml"))
+PINNED = re.compile(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
+
+
+def steps(file: Path) -> list[Any]:
+    jobs = yaml.safe_load(file.read_text())["jobs"]
+    return [step for job in jobs.values() for step in job["steps"]]
+
+
+def test_there_are_workflows() -> None:
+    assert [each.name for each in FILES] == ["ci.yml", "release.yml"]
+
+
+def test_they_fit_the_schema() -> None:
+    schema = ("--builtin-schema", "vendor.github-workflows")
+
+    assert "ok" in run(sys.executable, "-m", "check_jsonschema", *schema, *FILES)
+
+
+@pytest.fixture
+def actionlint() -> Path:
+    try:
+        return locate(ACTIONLINT)
+    except ToolError as error:
+        if os.environ.get("EVENSPREAD_REQUIRE_TOOLS") == "1":
+            pytest.fail(str(error), pytrace=False)
+        pytest.skip(str(error))
+
+
+def test_actionlint_finds_nothing(actionlint: Path) -> None:
+    done = subprocess.run(
+        [actionlint, "-no-color", "-shellcheck=", "-pyflakes=", *FILES],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+
+    assert done.stdout == ""
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_actions_of_others_are_pinned_by_commit(file: Path) -> None:
+    lines = [line.strip(" -") for line in file.read_text().splitlines() if "uses: " in line]
+
+    assert lines
+    assert [line for line in lines if not PINNED.fullmatch(line)] == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_only_rights_that_are_named_are_held(file: Path) -> None:
+    workflow = yaml.safe_load(file.read_text())
+
+    assert workflow["permissions"] in ({}, {"contents": "read"})
+    assert all("permissions" in job or workflow["permissions"] for job in workflow["jobs"].values())
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_targets_that_are_made_exist(file: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    made = {
+        target
+        for step in steps(file)
+        for target in re.findall(r"\bmake ([a-z-]+)", step.get("run", ""))
+    }
+
+    assert made <= targets
+
+
+def test_what_is_checked_is_what_is_checked_at_home() -> None:
+    assert [step["run"] for step in steps(FOLDER / "ci.yml") if "run" in step] == [".ci/run"]
+    assert ".ci/run" in [step.get("run") for step in steps(FOLDER / "release.yml")]
