@@ -68,6 +68,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"certificate": {"clientCA": {"secretName": "a"}, "clientNames": ["a,b"]}},
         "clientNames",
     ),
+    "reports that nothing writes": (
+        {"audit": {"policyReports": "wgpolicyk8s.io"}},
+        "audit.policyReports needs audit.interval",
+    ),
+    "an interval that is no duration": ({"audit": {"interval": "often"}}, "interval"),
     "a quota for no class": ({"criticalQuota": True, "priorityClassName": ""}, "criticalQuota"),
 }
 

@@ -1,0 +1,73 @@
+"""What the chart brings for audits: off unless asked for, and then no right more than is used."""
+
+import pytest
+
+from tests.deploy.manifests import Helm, Json, by_name
+from webhook.audit.kinds import BUILT_IN, PODS
+from webhook.auditing.reports import DIALECTS
+from webhook.config.kinds import SHIPPED_TEMPLATES
+from webhook.config.settings import read_settings
+
+FOLLOWED = {"services", "replicationcontrollers", "replicasets", "statefulsets", "rollouts"}
+"""What the server may list without audits, as test_agreement has it."""
+
+LEASE = "evenspread-audit"
+
+
+def audited(helm: Helm, reports: str = "none") -> dict[str, Json]:
+    return by_name(helm.objects({"audit": {"interval": "10m", "policyReports": reports}}))
+
+
+def granted(objects: dict[str, Json], role: str) -> dict[tuple[str, str], list[str]]:
+    return {
+        (group, resource): rule["verbs"]
+        for rule in objects[f"{role}/{LEASE}"]["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+
+
+def test_they_are_off_unless_asked_for(helm: Helm) -> None:
+    assert not [name for name in by_name(helm.objects({})) if name.endswith("-audit")]
+
+
+def test_the_server_takes_the_flags(helm: Helm) -> None:
+    container = audited(helm, "openreports.io")["Deployment/evenspread"]["spec"]["template"][
+        "spec"
+    ]["containers"][0]
+    _, *flags = container["args"]
+    given = (flag.removeprefix("--").split("=", 1) for flag in flags)
+    settings = read_settings({name.replace("-", "_"): value for name, value in given})
+
+    assert settings.audit_pause is not None
+    assert settings.policy_reports == "openreports.io"
+    assert f"Lease/{settings.name}-audit" in audited(helm)
+
+
+def test_the_lease_is_empty_and_the_only_one_that_may_be_written(helm: Helm) -> None:
+    objects = audited(helm)
+    (rule,) = objects[f"Role/{LEASE}"]["rules"]
+
+    assert "spec" not in objects[f"Lease/{LEASE}"]
+    assert (rule["resourceNames"], rule["verbs"]) == ([LEASE], ["get", "update"])
+
+
+def test_all_that_is_audited_may_be_listed_and_nothing_else(helm: Helm) -> None:
+    rights = granted(audited(helm), "ClusterRole")
+    custom = {(kind.group, f"{kind.kind.lower()}s") for kind in SHIPPED_TEMPLATES}
+    listed = {(each.group_kind.group, each.plural) for each in (*BUILT_IN, PODS)} | custom
+
+    assert rights.keys() == {
+        each for each in listed if each[1] not in FOLLOWED or each[0] == "apps.kruise.io"
+    }
+    assert all(verbs == ["list"] for verbs in rights.values())
+
+
+@pytest.mark.parametrize("group", DIALECTS)
+def test_reports_of_one_group_may_be_written(helm: Helm, group: str) -> None:
+    rights = granted(audited(helm, group), "ClusterRole")
+    without = granted(audited(helm), "ClusterRole")
+
+    assert {name: verbs for name, verbs in rights.items() if name not in without} == {
+        (group, DIALECTS[group][1]): ["list", "create", "update", "delete"]
+    }
