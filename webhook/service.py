@@ -51,11 +51,13 @@ class Ready(NamedTuple):
         url: Scheme, host and port of the admission listener.
         ca: The file that clients on this machine have to trust; None if there is none.
         health: Scheme, host and port of the health listener.
+        client_ca: The file of whose CA callers have to show a certificate; empty: anybody may call.
     """
 
     url: str
     ca: Path | None
     health: str
+    client_ca: str = ""
 
 
 Console: TypeAlias = Callable[[str], object]
@@ -67,8 +69,10 @@ def welcome(ready: Ready) -> list[str]:
     """Say where a server is, and how to try it."""
     lines = [f"evenspread {__version__} serves on {ready.url}, its health on {ready.health}"]
     if ready.ca is not None:
-        trust = f"--cacert {ready.ca} -H 'Content-Type: application/json'"
-        lines.append(f"try it: curl {trust} --data-binary @review.json {ready.url}/mutate")
+        whose = f", with a certificate of {ready.client_ca}" if ready.client_ca else ""
+        shown = " --cert client.crt --key client.key" if ready.client_ca else ""
+        flags = f"--cacert {ready.ca}{shown} -H 'Content-Type: application/json'"
+        lines.append(f"try it{whose}: curl {flags} --data-binary @review.json {ready.url}/mutate")
     return lines
 
 
@@ -115,6 +119,7 @@ async def serve(
                         f"https://{_place(callers[0])}",
                         authority_file(settings),
                         f"http://{_place(probes[0])}",
+                        settings.client_ca,
                     )
                     greeting = _welcome(server, partial(_greet, ready, console, greet, log))
                     async with (

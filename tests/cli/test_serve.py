@@ -68,12 +68,16 @@ def test_port_that_is_taken(folder: Path, run: Run) -> None:
 MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "outside of a pod": ((), "error: --namespace: is needed outside of a pod; or try it without"),
     "a cluster in files beside a real one": (
-        ("--namespace", "a", "--cluster", "pod.yaml", *ANY_PORTS),
+        ("--namespace", "a", "--cluster", "pod.yaml"),
         "error: --cluster: stands for a cluster that is not there: add --standalone",
     ),
     "a demo whose certificate nobody trusts": (
         ("--namespace", "a", "--demo", str(REVIEW)),
         "error: --demo: trusts the standalone CA",
+    ),
+    "a demo that would not be let in": (
+        ("--standalone", "--client-ca", "ca.crt", "--demo", str(REVIEW)),
+        "error: --demo: has no certificate to show: leave out --client-ca",
     ),
     "a port that is none": (("--standalone", "--port", "high"), "error: --port: must be a port"),
     "an unknown format of the log": (
@@ -128,7 +132,7 @@ def test_mistake(args: tuple[str, ...], said: str, folder: Path, run: Run) -> No
     (folder / "hasty.yaml").write_text(f"{HEAD}caOverlap: 5s\n")
     (folder / "hastier.yaml").write_text(f"{HEAD}caOverlap: 500ms\n")
 
-    ran = run("serve", *args)
+    ran = run("serve", *ANY_PORTS, *args)
 
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines()[-1].startswith(said)

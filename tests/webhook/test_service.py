@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import signal
 import ssl
 import subprocess
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from certs.errors import PairError, StateError
+from tests.certs.world import authority, client_pair
 from tests.webhook.serving import PATIENCE, Wire, broken_review, call, head, review, settled
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, SourceError
@@ -148,6 +150,26 @@ async def test_it_says_where_it_serves_and_how_to_try_it(tmp_path: Path) -> None
     assert re.search(r"serves on https://127\.0\.0\.1:\d+, its health on http://", server.lines[0])
     assert f"curl --cacert {tmp_path}/state/ca.crt" in server.lines[1]
     assert server.lines[1].endswith("/mutate")
+
+
+async def test_it_says_how_to_try_it_with_a_certificate(tmp_path: Path) -> None:
+    callers = authority()
+    pair = client_pair(callers, "me")
+    (tmp_path / "callers.crt").write_bytes(callers.certificate_pem())
+    (tmp_path / "client.crt").write_bytes(pair.certificate_pem())
+    (tmp_path / "client.key").write_bytes(pair.key_pem())
+    (tmp_path / "review.json").write_bytes(review())
+    callers_file = tmp_path / "callers.crt"
+
+    async with started(settings_in(tmp_path, client_ca=str(callers_file))) as server:
+        said, _, line = server.lines[1].partition(": ")
+        curl = await asyncio.create_subprocess_exec(
+            *shlex.split(line), "--silent", cwd=tmp_path, stdout=asyncio.subprocess.PIPE
+        )
+        answer, _ = await curl.communicate()
+
+    assert said == f"try it, with a certificate of {callers_file}"
+    assert json.loads(answer)["response"]["allowed"] is True
 
 
 async def test_it_is_ready_once_everything_is_there(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ def serve(context: click.Context, /, **flags: str | bool | None) -> None:
     if isinstance(file, str):
         if settings.certificate != "standalone":
             raise ConfigError("trusts the standalone CA: add --tls standalone", f"--{DEMO}")
+        if settings.client_ca:
+            raise ConfigError("has no certificate to show: leave out --client-ca", f"--{DEMO}")
         run(settings, _keep_quiet, _greeting(file))
     else:
         run(settings, say)
