@@ -68,9 +68,10 @@ envtest: $(SETUP)  ## build the real control plane of the tests: minutes, once
 	@$(BIN)/python -m tests.controlplane.build
 
 .PHONY: tools
-tools: $(SETUP)  ## build Helm and take a schema, for the tests: a minute, once
+tools: $(SETUP)  ## build Helm, take schemas, for the tests: a minute, once
 	@$(BIN)/python -m tests.deploy.tools
 	@$(BIN)/python -m tests.audit.sarifschema
+	@$(BIN)/python -m tests.auditing.crds
 
 .PHONY: manifests
 manifests: $(SETUP)  ## write the manifests for kustomize anew from the chart

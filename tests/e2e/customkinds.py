@@ -27,9 +27,9 @@ def definition(group: str, kind: str, plural: str) -> Json:
     }
 
 
-def define(plane: ControlPlane, made: Json) -> None:
+def define(plane: ControlPlane, made: Json, version: str = "v1alpha1") -> None:
     """Create a custom kind, and wait until it is served."""
     plane.api.create(made)
     names = made["spec"]["names"]
-    path = f"/apis/{made['spec']['group']}/v1alpha1/{names['plural']}"
+    path = f"/apis/{made['spec']['group']}/{version}/{names['plural']}"
     until(lambda: plane.api.request("GET", path).status == 200, f"{names['kind']} to be served")

@@ -48,7 +48,8 @@ from webhook.listener.limits import Limits
 from webhook.service import serve
 poll = float(sys.argv[2])
 limits = Limits(
-    config_poll=poll, certificate_poll=poll, drain_least=0, drain_quiet=0, drain_most=0
+    config_poll=poll, certificate_poll=poll, drain_least=0, drain_quiet=0, drain_most=0,
+    audit_lease=6,
 )
 uvloop.run(serve(read_settings(json.loads(sys.argv[1])), print, limits=limits))
 """
