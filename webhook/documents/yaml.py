@@ -141,7 +141,7 @@ class _Builder:
         values: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         while not isinstance(event := next(self._events), MappingEndEvent):
-            if _is_merge(event):
+            if is_merge(event):
                 merged |= self._merged(next(self._events), depth)
                 continue
             key = self._key(event, depth)
@@ -189,7 +189,8 @@ class _Builder:
         return ManifestError(self._source, self._first + _line(event), problem)
 
 
-def _is_merge(event: Event) -> bool:
+def is_merge(event: Event) -> bool:
+    """Whether an event is the key of a merge: ``<<``."""
     return isinstance(event, ScalarEvent) and event.value == _MERGE and event.implicit[0]
 
 

@@ -1,0 +1,158 @@
+"""``evenspread fix``: writes into manifests what the messages say."""
+
+import sys
+from typing import Any
+
+import click
+import msgspec
+
+from webhook.audit.report import Weight
+from webhook.audit.rulebook import RULEBOOK
+from webhook.cli import fixes, options
+from webhook.cli.asked import asked_policy
+from webhook.cli.command import Command
+from webhook.cli.exits import ExitCode, outcome
+from webhook.cli.inputs import Inputs
+from webhook.cli.opened import STDIN_SOURCE, Opened
+from webhook.cli.output import Format, tell_problems, tell_skipped
+from webhook.cli.terminal import Terminal
+from webhook.errors import ConfigError, SourceError
+from webhook.fix.judging import Law
+from webhook.fix.mending import Outcome, mend
+from webhook.fix.report import Report
+from webhook.fix.storing import replace
+
+NEVER = "never"
+
+
+def fix(
+    *,
+    filename: tuple[str, ...],
+    strict: bool,
+    diff: bool,
+    cluster: str,
+    output: Format,
+    fail_on: str,
+    rules: frozenset[str],
+    **asked: Any,
+) -> ExitCode:
+    """Mend what is named, write it or show the difference, and tell what was done."""
+    judged = asked_policy(**asked)
+    surroundings = Inputs([cluster] if cluster else [])
+    around = list(surroundings.objects())
+    opened = Opened(filename, strict=strict)
+    law = Law(judged.configuration, judged.policy, rules)
+    mended = mend(opened.texts, around, law, as_read=diff)
+    problems = [*opened.problems, *surroundings.problems, *mended.problems]
+    changed = [source for source, text in mended.texts.items() if text != opened.texts[source]]
+    if diff:
+        for source in changed:
+            before, after = opened.texts[source], mended.texts[source]
+            fixes.show_difference(fixes.difference(source, before, after))
+    else:
+        failed = _write(opened, mended, changed)
+        problems += failed.values()
+        changed = [source for source in changed if source not in failed]
+    report = Report(
+        written=not diff,
+        changed=tuple(changed),
+        fixed=tuple(each for each in mended.fixed if each.source in changed),
+        left=mended.left,
+    )
+    _tell(report, output, apart=diff or opened.piped is not None)
+    tell_problems(problems)
+    tell_skipped([*opened.skipped, *surroundings.skipped])
+    threshold = None if fail_on == NEVER else Weight(fail_on)
+    found = report.exceeds(threshold) or (diff and bool(changed))
+    return outcome(findings=found, unfinished=bool(problems))
+
+
+def _write(opened: Opened, mended: Outcome, changed: list[str]) -> dict[str, SourceError]:
+    """Write what was changed, each file whole or not at all; gives what could not be written."""
+    failed: dict[str, SourceError] = {}
+    for source in changed:
+        if source != STDIN_SOURCE:
+            try:
+                replace(opened.original(source), opened.encoded(source, mended.texts[source]))
+            except SourceError as error:
+                failed[source] = error
+    if opened.piped is not None:
+        data = opened.piped
+        if STDIN_SOURCE in changed:
+            data = opened.encoded(STDIN_SOURCE, mended.texts[STDIN_SOURCE])
+        sys.stdout.buffer.write(data)
+    return failed
+
+
+def _tell(report: Report, output: Format, *, apart: bool) -> None:
+    """Write the report; to stderr if stdout is for something that a program reads."""
+    if output is Format.JSON:
+        click.echo(msgspec.json.encode(report).decode(), err=apart)
+    else:
+        fixes.show(report, Terminal(sys.stderr if apart else None))
+
+
+def _format(_ctx: click.Context, _option: click.Parameter, chosen: str) -> Format:
+    return Format(chosen)
+
+
+def _rules(_ctx: click.Context, _option: click.Parameter, written: str) -> frozenset[str]:
+    ids = {each.strip() for each in written.split(",")} - {""}
+    unknown = sorted(ids - RULEBOOK.keys())
+    if unknown:
+        known = ", ".join(RULEBOOK)
+        raise ConfigError(f"{unknown[0]!r} is no rule: write some of {known}", "--rules")
+    return frozenset(ids)
+
+
+command = Command(
+    "fix",
+    callback=fix,
+    params=[
+        options.filename("Manifests to mend"),
+        options.strict(),
+        click.Option(
+            ["--diff"],
+            is_flag=True,
+            help="Show what would be changed, and write nothing; exit with 1 if there is anything.",
+        ),
+        options.cluster(),
+        options.config(),
+        options.scheduler_config(),
+        *options.gates(),
+        click.Option(
+            ["--rules"],
+            metavar="ID,...",
+            default="",
+            callback=_rules,
+            help="Mend findings of these rules only, as TSC001,TSC107.",
+        ),
+        click.Option(
+            ["-o", "--output"],
+            type=click.Choice([str(Format.TABLE), str(Format.JSON)]),
+            callback=_format,
+            default=str(Format.TABLE),
+            show_default=True,
+            help="How to tell what was done.",
+        ),
+        click.Option(
+            ["--fail-on"],
+            type=click.Choice([*map(str, Weight), NEVER]),
+            default=str(Weight.DENY),
+            show_default=True,
+            help="The least finding that makes the exit code 1 if it is left.",
+        ),
+    ],
+    help=(
+        "Write into manifests what the messages of audit and validate say, where a machine can "
+        "decide it, and tell what is left. Everything else stays as it is to the byte: comments, "
+        "order, quotes, indentation. What comes from the standard input goes to the standard "
+        "output."
+    ),
+    examples=(
+        "evenspread fix -f manifests/ --diff",
+        "evenspread fix -f manifests/ --cluster cluster/ --config config.yaml",
+        "evenspread fix -f web.yaml --rules TSC001,TSC107",
+        "kubectl get deployment web -o yaml | evenspread fix -f - | kubectl apply -f -",
+    ),
+)

@@ -1,0 +1,136 @@
+"""What was mended and what was left, as a value that people are told of and programs can read."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from webhook.audit.inventory import Audited
+from webhook.audit.report import RANKS, Finding, Weight
+from webhook.documents import Path, render_path
+from webhook.fix.cases import NOTHING, Case
+from webhook.fix.changes import Change, Put
+from webhook.policy.advice import flow
+from webhook.policy.advice.findings import clip
+
+API_VERSION = "evenspread.io/v1alpha1"
+KIND = "FixReport"
+
+TOLD_CHARACTERS = 300  # of what was written; a list of two constraints has as many
+
+
+class Mended(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    A finding that is none any more.
+
+    Attributes:
+        rule: Its id.
+        source: The file.
+        line: Where it was, in the file as it was read; from 1.
+        object: As ``Deployment shop/web``.
+        field: Its path in the object.
+        problem: What was wrong.
+        wrote: What was done about it.
+    """
+
+    rule: str
+    weight: Weight
+    source: str
+    line: int
+    object: str
+    field: str
+    problem: str
+    wrote: str
+
+
+class Left(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    A finding that stays.
+
+    Attributes:
+        line: Where it is, in the file as it is now; from 1.
+        instead: What the finding says to write.
+        reason: Why that was not done.
+    """
+
+    rule: str
+    weight: Weight
+    source: str
+    line: int
+    object: str
+    field: str
+    problem: str
+    instead: str
+    reason: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """
+    What became of the findings.
+
+    Attributes:
+        changed: Files that were written, or would be, in the order in which they were read.
+        written: Whether they were.
+    """
+
+    api_version: str = API_VERSION
+    kind: str = KIND
+    written: bool
+    changed: tuple[str, ...]
+    fixed: tuple[Mended, ...]
+    left: tuple[Left, ...]
+
+    def exceeds(self, weight: Weight | None) -> bool:
+        """Whether a finding is left that is at least this hard; None asks for none."""
+        return weight is not None and any(RANKS[each.weight] <= RANKS[weight] for each in self.left)
+
+
+def name_of(audited: Audited) -> str:
+    """Name an object as ``Deployment shop/web``."""
+    subject = audited.subject
+    name = subject.metadata.name or subject.metadata.generate_name
+    return f"{subject.kind.kind} {subject.namespace}/{name}"
+
+
+def left(finding: Finding, source: str, name: str, reason: str) -> Left:
+    """Tell of a finding that stays."""
+    return Left(
+        rule=finding.rule,
+        weight=finding.weight,
+        source=source,
+        line=finding.line,
+        object=name,
+        field=finding.field,
+        problem=finding.problem,
+        instead=finding.instead,
+        reason=reason,
+    )
+
+
+def told(changes: Iterable[Change], case: Case) -> str:
+    """Say in words what changes do."""
+    said = (_told(change, case.written(change.path)) for change in changes)
+    return clip("; ".join(said), TOLD_CHARACTERS)
+
+
+def _told(change: Change, before: Any) -> str:
+    name = change.path[-1]
+    if isinstance(change, Put):
+        written = _member(change.path, change.value)
+        return f"added {written}" if before is NOTHING else f"wrote {written}, not {_value(before)}"
+    if isinstance(name, int):
+        within = render_path(change.path[:-1]).rpartition(".")[2]
+        shown = f" ({before})" if isinstance(before, str) else ""
+        return f"removed entry {name} of {within}{shown}"
+    return f"removed {flow.member(name, before)}"
+
+
+def _member(path: Path, value: Any) -> str:
+    name = path[-1]
+    if isinstance(name, str):
+        return flow.member(name, value)
+    return f"{flow.flow(value)} in {render_path(path[:-1]).rpartition('.')[2]}"
+
+
+def _value(value: Any) -> str:
+    return flow.flow(value) if value != "" else '""'
