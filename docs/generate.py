@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 import msgspec
 import yaml
+from pydantic import BaseModel
 
 from webhook.cli.catalogue import CATALOGUE
 from webhook.cli.diffs import REASONS
@@ -30,6 +31,7 @@ from webhook.policy.model import Constraint, GroupKind
 from webhook.policy.rules import RULES, Form
 from webhook.policy.versions import FIRST, NEWEST, Version
 from webhook.policy.workloads import BUILT_IN, TemplatePath
+from webhook.suite.form import Case, Expectation, SpreadTest
 
 NEXT = "\n\n"
 DOCS = Path(__file__).parent
@@ -216,6 +218,33 @@ def newest() -> str:
     return f"Versions {FIRST} to {NEWEST} are known; a newer one is judged as {NEWEST}."
 
 
+def suite() -> str:
+    """What a suite is made of."""
+    return _form(SpreadTest)
+
+
+def case() -> str:
+    """What a case of a suite is made of."""
+    return _form(Case)
+
+
+def expectation() -> str:
+    """What can be expected of an answer."""
+    return _form(Expectation)
+
+
+def _form(model: type[BaseModel]) -> str:
+    rows = (
+        (code(field.alias), "yes" if field.is_required() else "", _one_line(field.description))
+        for field in model.model_fields.values()
+    )
+    return table(("key", "required", "what it is"), rows)
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
 SECTIONS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "limits": bounds,
@@ -231,6 +260,9 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "gates": gates,
     "gate history": gate_history,
     "versions": newest,
+    "suite": suite,
+    "case": case,
+    "expectation": expectation,
 }
 """What may stand between the marks of a name."""
 

@@ -94,3 +94,15 @@ spec:
     metadata: {labels: {app: web}}
     spec: {containers: [{name: main, image: web}]}
 """
+
+SUITE = """\
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadTest
+name: defaults
+config: ../config.yaml
+cluster: [../cluster]
+cases:
+- name: a pod behind a Service gets the defaults
+  object: ../pod.yaml
+  expect: {verdict: patch}
+"""

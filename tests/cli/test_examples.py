@@ -54,7 +54,7 @@ def examples() -> list[str]:
 @pytest.fixture
 def named(folder: Path) -> Path:
     """A folder with everything that the examples name."""
-    for name in ("manifests", "cluster"):
+    for name in ("manifests", "cluster", "tests"):
         (folder / name).mkdir()
     (folder / "pod.yaml").write_text(files.POD)
     (folder / "manifests/pod.yaml").write_text(files.POD + files.VALID)
@@ -62,6 +62,7 @@ def named(folder: Path) -> Path:
     (folder / "cluster/node.yaml").write_text(files.NODE)
     (folder / "config.yaml").write_text(files.CONFIG)
     (folder / "kube-scheduler.yaml").write_text(files.SCHEDULER)
+    (folder / "tests/suite.yaml").write_text(files.SUITE)
     (folder / "review.json").write_text(
         (Path(__file__).parents[2] / "examples/reviews/web-pod.json").read_text()
     )

@@ -1,8 +1,7 @@
 """``evenspread audit``: what is wrong with the workloads of a cluster, of files, of a snapshot."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -14,18 +13,18 @@ from webhook.audit.report import Report, Weight
 from webhook.audit.rulebook import RULEBOOK
 from webhook.audit.scan import Question, scan
 from webhook.audit.snapshot import Snapshot, save
-from webhook.cli import options
+from webhook.cli import options, outputs
 from webhook.cli.asked import asked_policy
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.gathered import Reach, gather, progress
 from webhook.cli.inputs import Inputs
+from webhook.cli.outputs import Output
 from webhook.cli.terminal import Style, Terminal
 from webhook.config import Configuration
-from webhook.errors import ConfigError, SourceError
+from webhook.errors import ConfigError
 
 NEVER = "never"
-TABLE = "table"
 
 _STYLES = {
     Meaning.PLAIN: Style.PLAIN,
@@ -35,13 +34,6 @@ _STYLES = {
     Meaning.GOOD: Style.GOOD,
     Meaning.HINT: Style.HINT,
 }
-
-
-class Output(NamedTuple):
-    """One of the things to write; without a file it goes to the standard output."""
-
-    format: str
-    file: str
 
 
 def audit(
@@ -100,35 +92,12 @@ def _scan(gathered: Snapshot, question: Question, configuration: Configuration) 
 
 
 def _write(report: Report, output: Output, threshold: Weight | None) -> None:
-    if not output.file and output.format == TABLE:
+    if not output.file and output.format == outputs.TABLE:
         terminal = Terminal()
         for line in lines(report):
             terminal.line(*((text, _STYLES[meaning]) for text, meaning in line))
         return
-    text = render(report, output.format, threshold)
-    if not output.file:
-        click.echo(text, nl=False)
-        return
-    try:
-        Path(output.file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SourceError(output.file, f"cannot be written: {error.strerror or error}") from error
-
-
-def _outputs(
-    _ctx: click.Context, _option: click.Parameter, written: tuple[str, ...]
-) -> tuple[Output, ...]:
-    outputs: list[Output] = []
-    for each in written or (TABLE,):
-        chosen, _, file = each.partition("=")
-        if chosen not in FORMATS:
-            raise ConfigError(f"{chosen!r} is no format: write one of {', '.join(FORMATS)}", "-o")
-        outputs.append(Output(chosen, file))
-    if sum(not each.file for each in outputs) > 1:
-        raise ConfigError(
-            f"only one format fits stdout: write the others as {written[-1]}=FILE", "-o"
-        )
-    return tuple(outputs)
+    outputs.save(render(report, output.format, threshold), output)
 
 
 def _rules(_ctx: click.Context, _option: click.Parameter, written: str) -> frozenset[str]:
@@ -182,13 +151,7 @@ command = Command(
             "FILE",
             "Tell only what is new since a report that -o json=FILE wrote.",
         ),
-        click.Option(
-            ["-o", "--output"],
-            multiple=True,
-            metavar="FORMAT[=FILE]",
-            callback=_outputs,
-            help=f"{', '.join(FORMATS)}; table if not given. May be repeated.",
-        ),
+        outputs.outputs(FORMATS),
         click.Option(
             ["--fail-on"],
             type=click.Choice([*map(str, Weight), NEVER]),

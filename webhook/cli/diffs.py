@@ -50,7 +50,7 @@ def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None
         return
     old, new = as_yaml(before).splitlines(), as_yaml(after).splitlines()
     for line in unified_diff(old, new, f"{subject} as sent", f"{subject} as patched", lineterm=""):
-        terminal.line((line, _style(line)))
+        terminal.line((line, style_of(line)))
 
 
 def _outcome(verdict: Verdict, hook: Hook) -> tuple[str, Style]:
@@ -65,5 +65,6 @@ def _outcome(verdict: Verdict, hook: Hook) -> tuple[str, Style]:
     return "allowed as it is", Style.PLAIN
 
 
-def _style(line: str) -> Style:
+def style_of(line: str) -> Style:
+    """The colour of a line of a diff."""
     return Style.PLACE if line.startswith(_HEADINGS) else _STYLES.get(line[:1], Style.PLAIN)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from typing import TextIO
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -24,11 +25,17 @@ class Style(StrEnum):
 
 
 class Terminal:
-    """Stdout, as people read it."""
+    """Stdout, as people read it; or a text that is written as if it were."""
 
-    def __init__(self) -> None:
-        """Look whether stdout is a terminal, and how wide."""
-        self._console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    def __init__(self, stream: TextIO | None = None) -> None:
+        """
+        Look whether it is a terminal, and how wide.
+
+        Args:
+            stream: Instead of stdout.
+        """
+        stream = stream or sys.stdout
+        self._console = Console(file=stream, highlight=False, markup=False, emoji=False)
 
     @contextmanager
     def together(self) -> Generator[None]:

@@ -18,6 +18,7 @@ from webhook.config.profiles import ProfileMaker, Read, read_defaults
 from webhook.config.reading import Reading, read_document
 from webhook.config.scheduler import Defaults
 from webhook.config.spread import SpreadConfiguration
+from webhook.documents import Document
 from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.gates import Gate, Gates
 from webhook.policy.model import GroupKind
@@ -82,8 +83,25 @@ def check(
     Raises:
         MistakesError: Everything that is wrong with it, and with them.
     """
-    reading = Reading(read_document(text, source))
-    kind = reading.document.kind
+    return check_document(read_document(text, source), read, least_overlap=least_overlap)
+
+
+def check_document(
+    document: Document, read: Read, *, least_overlap: timedelta = spread.LEAST_CA_OVERLAP
+) -> Configuration:
+    """
+    Make a configuration of a ``SpreadConfiguration``, wherever it stands.
+
+    Args:
+        document: Without nulls; its source is the file that the ones it names stand beside.
+        read: Reads the scheduler configurations that it names.
+        least_overlap: A shorter ``caOverlap`` is refused.
+
+    Raises:
+        MistakesError: Everything that is wrong with it, and with them.
+    """
+    reading = Reading(document)
+    kind = document.kind
     if kind in (scheduler.KIND, scheduler.ARGS):
         reading.refuse(f"is {kind}: give the file with --scheduler-config", ("kind",))
         reading.finish()
@@ -99,7 +117,7 @@ def check(
     assert written is not None, "otherwise something was wrong"
     return replace(
         _configuration(written, reading),
-        files=(source, *maker.files),
+        files=(document.source, *maker.files),
         profiles=tuple(profiles),
         notices=_notices(maker.files.values()),
     )
