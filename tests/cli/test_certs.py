@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -149,7 +150,7 @@ def test_a_cluster_is_shown(run: Run, kept: Path) -> None:
 def test_a_rotation_is_asked_for(
     flags: tuple[str, ...], subject: Subject, run: Run, folder: Path
 ) -> None:
-    cluster = Cluster(real_clock)
+    cluster = Cluster(real_clock, ahead=timedelta(hours=1))
     path = "/api/v1/namespaces/ns/secrets/web-ca"
     cluster.put(path, {"metadata": {"name": "web-ca"}, "type": "Opaque"})
     with reached(cluster, folder) as kubeconfig:
@@ -157,5 +158,7 @@ def test_a_rotation_is_asked_for(
 
     assert ran.code == 0, ran.err
     assert ran.out == f"Secret ns/web-ca: a new {subject} is asked for\n"
-    (annotation,) = cluster.objects[path]["metadata"]["annotations"]
+    ((annotation, wish),) = cluster.objects[path]["metadata"]["annotations"].items()
     assert annotation == f"evenspread.io/rotate-{subject}"
+    by_the_server = datetime.fromisoformat(wish) - cluster.ahead
+    assert abs(by_the_server - real_clock()) < timedelta(minutes=1)

@@ -51,7 +51,7 @@ def certs(
     for folder in filter(None, (state, tls_dir)):
         _look_into(Path(folder), survey)
     if address:
-        survey.served.append(_met(address))
+        survey.served.append(met(address))
     if kubeconfig or context or namespace or not (state or tls_dir or address):
         _ask(kubeconfig, context, lambda client: _look_up(client, namespace, name, survey))
     chains, now = survey.chains, _now()
@@ -70,7 +70,9 @@ def rotate(*, kubeconfig: str, context: str, namespace: str, name: str, ca: bool
 
     async def ask(client: Client) -> str:
         secret = SecretStore(client, namespace, f"{name}-ca")
-        await secret.ask(subject, _now())
+        stored = await secret.load()
+        # Replicas compare it with the lives of certificates; the clock of this machine may be off.
+        await secret.ask(subject, stored.server_now or _now())
         return secret.title
 
     title = _ask(kubeconfig, context, ask)
@@ -90,7 +92,7 @@ def _look_into(folder: Path, survey: Survey) -> None:
         survey.notes.append(f"{authority}: is not there")
 
 
-def _met(address: str) -> Served:
+def met(address: str) -> Served:
     """Shake hands with a listener: once to see its leaf, once more for whatever may be trusted."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
