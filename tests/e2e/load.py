@@ -47,9 +47,11 @@ class Load:
             worker.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         with self._changed:
             self._over = True
+            if kind is not None:  # the test has failed already
+                self._least = 0
         for worker in self._workers:
             worker.join()
         self.seconds = time.monotonic() - self._start

@@ -66,6 +66,13 @@ def test_people_read_the_same(certified: Certified) -> None:
     assert "DAYS LEFT" in shown.stdout
 
 
+def test_a_rotation_is_asked_of_a_secret_that_is_there(certified: Certified) -> None:
+    asked = certified.run("rotate", "--ca", name="nobody")
+
+    title = f"Secret {certified.namespace}/nobody-ca"
+    assert (asked.returncode, asked.stderr) == (3, f"error: {title}: does not exist\n")
+
+
 def test_a_bundle_of_somebody_else_is_a_finding(certified: Certified) -> None:
     bundle = base64.b64encode(authority().certificate_pem()).decode()
     made = configurations("foreign", {"evenspread.test/nowhere": "yes"})

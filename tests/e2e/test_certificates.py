@@ -12,6 +12,7 @@ it break then, and it must find that out.
 """
 
 import threading
+import time
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -23,7 +24,7 @@ from certs.pem import issued_by
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
-from tests.e2e.certified import ROTATION_S, Certified
+from tests.e2e.certified import ROTATION_S, Certificates, Certified
 from tests.e2e.load import Load
 from tests.e2e.objects import rounds
 from tests.e2e.replica import Replica
@@ -32,6 +33,9 @@ REPLICAS = 3
 CREATIONS_A_SECOND = 50
 CREATIONS = CREATIONS_A_SECOND * rounds(20, 120)
 ROTATIONS = rounds(1, 5)
+
+LAG_S = 2.0
+"""How late an API server may learn of a caBundle: less than half an overlap, as is promised."""
 
 MARK = {"evenspread.test/certified": "yes"}
 
@@ -45,6 +49,8 @@ class Prober:
     """
     Verifies every replica again and again, trusting what is published alone; a context manager.
 
+    Also what was published LAG_S ago is trusted, alone, as by an API server that learns late.
+
     Attributes:
         failures: Of replicas that were endpoints all the while.
         verified: How many handshakes came to a good end.
@@ -56,6 +62,7 @@ class Prober:
         self.verified = 0
         self.met: set[x509.Certificate] = set()
         self._certified = certified
+        self._history: list[tuple[float, Certificates]] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run)
 
@@ -69,11 +76,14 @@ class Prober:
 
     def _run(self) -> None:
         while not self._over.is_set():
-            for bundle in set(self._certified.published):
+            now = time.monotonic()
+            self._history += [(now, bundle) for bundle in self._certified.published]
+            self._history = [each for each in self._history if each[0] >= now - LAG_S]
+            for bundle in {bundle for _, bundle in self._history}:
                 for replica in self._certified.replicas:
                     self._probe(replica, bundle)
 
-    def _probe(self, replica: Replica, bundle: tuple[x509.Certificate, ...]) -> None:
+    def _probe(self, replica: Replica, bundle: Certificates) -> None:
         ports = self._certified.balancer.ports
         if replica.port not in ports:
             return
