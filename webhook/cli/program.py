@@ -52,6 +52,11 @@ COMMANDS = {
         "Find what is wrong with the workloads of a cluster or of manifests.",
         "evenspread audit -f manifests/ --config config.yaml",
     ),
+    "fix": CommandRow(
+        "webhook.cli.fix",
+        "Write into manifests what the messages say.",
+        "evenspread fix -f manifests/ --diff",
+    ),
     "test": CommandRow(
         "webhook.cli.test",
         "Run suites of manifests with expected answers.",
@@ -66,6 +71,11 @@ COMMANDS = {
         "webhook.cli.certs",
         "Show which certificates are served and trusted, and ask for new ones.",
         "evenspread certs --state .evenspread",
+    ),
+    "doctor": CommandRow(
+        "webhook.cli.doctor",
+        "Look at an installation as an on-call would, and say what to do.",
+        "evenspread doctor -n evenspread",
     ),
     "completion": CommandRow(
         "webhook.cli.completion",
