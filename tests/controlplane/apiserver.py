@@ -92,7 +92,8 @@ class ApiServer:
             sample.value
             for family in text_string_to_metric_families(text)
             for sample in family.samples
-            if sample.name == name and labels.items() <= sample.labels.items()
+            # The parser adds the suffix to counters that lack it.
+            if sample.name in (name, f"{name}_total") and labels.items() <= sample.labels.items()
         )
 
     def _flags(self, options: Options) -> tuple[str, ...]:
