@@ -5,7 +5,7 @@ import signal
 
 from hypothesis import settings
 
-pytest_plugins = ["tests.controlplane.fixtures"]
+pytest_plugins = ["tests.controlplane.fixtures", "tests.deploy.fixtures"]
 
 # A run repeats itself, and no test is timed; HYPOTHESIS_PROFILE=search looks further.
 settings.register_profile("repeat", max_examples=100, deadline=None, derandomize=True)

@@ -58,6 +58,11 @@ class Process:
         return self._child is not None and self._child.poll() is None
 
     @property
+    def exit_code(self) -> int | None:
+        """Of the last one that ended by itself, negative for a signal; None: it runs."""
+        return None if self._child is None else self._child.poll()
+
+    @property
     def pid(self) -> int:
         """
         Process id, also its process group.

@@ -5,7 +5,7 @@ from typing import Any
 import kubernetes_validate  # type: ignore[import-untyped]  # has no types
 import pytest
 
-from tests.deploy.conftest import Kustomize
+from tests.deploy.fixtures import Kustomize
 from tests.deploy.manifests import MONITORING, Helm, Json, by_name, made
 
 OVERLAYS: dict[str, dict[str, Any]] = {

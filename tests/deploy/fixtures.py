@@ -1,4 +1,8 @@
-"""The programs that render the manifests; without Helm its tests are skipped, in CI they fail."""
+"""
+The pytest side of what renders the manifests: a plugin, named in tests/conftest.py.
+
+Without Helm the tests that use it are skipped; in CI they fail.
+"""
 
 import os
 import subprocess
