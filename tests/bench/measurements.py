@@ -15,7 +15,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple, Self, TypeAlias
 
-from tests.bench import cpu, peer, reviews, servers
+from tests.bench import cpu, fleet, peer, reviews, servers
+from tests.bench.audits import LargeCluster, Used
 from tests.bench.load import Load, LoadError, ask
 from tests.bench.reviews import Request
 from tests.bench.rounds import QUIET, Meter, Subject, seconds_of
@@ -41,6 +42,9 @@ TAIL = Must(5)  # p99 as a multiple of p50
 MEMORY = Must(64, "MiB")
 READY = Must(0.8, "s")  # from nothing: the certificate is made, too
 HELP = Must(0.25, "s")
+AUDIT = Must(3)  # CPU of an audit, as a multiple of that of decoding its snapshot
+AUDIT_MEMORY = Must(1_536, "MiB")
+PLACEMENT = Must(100, "ms")  # KEP-3022 grants the plugin as much at the 90th percentile
 
 HALF = 0.5  # of capacity; more is no way to run a server that others wait for
 PYTHON_ALONE = (sys.executable, "-c", "pass")
@@ -99,6 +103,11 @@ class Bench:
         return self._kept(self.start_product(servers.cluster(self.options.services)))
 
     @cached_property
+    def large_cluster(self) -> LargeCluster:
+        """The snapshot of a cluster of 5 000 nodes, 10 000 workloads and 150 000 pods."""
+        return LargeCluster(self.folder(), self.options.program, fleet.Size())
+
+    @cached_property
     def peer(self) -> Server:
         """The peer in Go, with one Service."""
         program = peer.ensure_built()
@@ -137,6 +146,9 @@ def steps(*, with_peer: bool) -> dict[str, Step]:
         "memory, before all that load": memory,
         "start to ready": start_to_ready,
         "evenspread --help": help_shown,
+        "audit of 150,000 pods": audit,
+        "placing one of 150,000 pods": placement,
+        "memory of that audit": audit_memory,
     }
     return cpu_rows | {what: partial(step, what) for what, step in others.items()}
 
@@ -220,6 +232,34 @@ def help_shown(what: str, bench: Bench) -> Row:
     """How long the help takes, which imports no more than it needs."""
     command = (str(bench.options.program), "--help")
     return _timed(what, bench, partial(seconds_of, command), HELP)
+
+
+def audit(what: str, bench: Bench) -> Row:
+    """CPU of a whole audit, compared with reading and decoding its snapshot."""
+    decoded, audited = _audits(bench)
+    base, measured = [each.cpu for each in decoded], [each.cpu for each in audited]
+    shown = f"decoding {median(base):.2f} s"
+    return Row(what, shown, f"{median(measured):.2f} s", ratios(measured, base), AUDIT)
+
+
+def audit_memory(what: str, bench: Bench) -> Row:
+    """What an audit holds at most; decoding its snapshot alone takes most of it."""
+    decoded, audited = _audits(bench)
+    base = f"decoding {median(each.largest for each in decoded):.0f} MiB"
+    return Row(what, base, "", [each.largest for each in audited], AUDIT_MEMORY)
+
+
+def placement(what: str, bench: Bench) -> Row:
+    """CPU of placing one pod with nothing remembered."""
+    took = bench.large_cluster.placements(bench.options.rounds)
+    return Row(what, "", "", [each * 1e3 for each in took], PLACEMENT)
+
+
+def _audits(bench: Bench) -> tuple[list[Used], list[Used]]:
+    """Decode and audit in turn; each as often as there are rounds."""
+    cluster = bench.large_cluster
+    pairs = [(cluster.decode(), cluster.audit()) for _ in range(bench.options.rounds)]
+    return [decoded for decoded, _ in pairs], [audited for _, audited in pairs]
 
 
 def _timed(what: str, bench: Bench, measure: Callable[[], float], must: Must) -> Row:

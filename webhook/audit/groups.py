@@ -69,8 +69,8 @@ class Groups:
 
     def is_within(self, subject: Subject) -> bool:
         """Whether a subject is made by another one that is known."""
-        return self._root(subject.namespace, subject.metadata) in self.known and (
-            subject.controlled
+        return subject.controlled and (
+            self._root(subject.namespace, subject.metadata) in self.known
         )
 
     def _owner(self, metadata: ObjectMeta) -> Key:

@@ -5,7 +5,7 @@ If the controller of a pod is of a kind without a pod template, or is gone, one 
 for the template.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -149,6 +149,13 @@ def _put_owner(cluster: Cluster, owner: Owner) -> None:
         store.put(owner)
 
 
+def _bound(nodes: Mapping[str, int]) -> Mapping[str, int]:
+    """The pods that are on a node; mostly all are."""
+    if "" not in nodes:
+        return nodes
+    return {node: number for node, number in nodes.items() if node}
+
+
 def _count(
     workloads: Iterable[Workload], running: dict[Key, tuple[Running, ...]], *, is_live: bool
 ) -> tuple[Census, Census]:
@@ -161,7 +168,7 @@ def _count(
     census, members = Census(), Census()
     for key, groups in running.items():
         for group in groups:
-            bound = {node: number for node, number in group.nodes.items() if node}
+            bound = _bound(group.nodes)
             if bound:
                 is_live = True
                 census.add_alike(key.namespace, group.pod.labels, bound)

@@ -17,6 +17,7 @@ from webhook.cli import options, outputs
 from webhook.cli.asked import asked_policy
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
+from webhook.cli.garbage import uncollected
 from webhook.cli.gathered import Reach, gather, progress
 from webhook.cli.inputs import Inputs
 from webhook.cli.outputs import Output
@@ -36,6 +37,7 @@ _STYLES = {
 }
 
 
+@uncollected()
 def audit(
     *,
     filename: tuple[str, ...],
@@ -93,9 +95,9 @@ def _scan(gathered: Snapshot, question: Question, configuration: Configuration) 
 
 def _write(report: Report, output: Output, threshold: Weight | None) -> None:
     if not output.file and output.format == outputs.TABLE:
-        terminal = Terminal()
-        for line in lines(report):
-            terminal.line(*((text, _STYLES[meaning]) for text, meaning in line))
+        Terminal().lines(
+            [(text, _STYLES[meaning]) for text, meaning in line] for line in lines(report)
+        )
         return
     outputs.save(render(report, output.format, threshold), output)
 

@@ -75,7 +75,9 @@ class NodeStore(Store[wire.Node]):
         self._taints.count(node, change)
         for key, value in node.labels.items():
             self._carriers[key] += change
-            values = self._values.setdefault(key, Counter())
+            values = self._values.get(key)
+            if values is None:
+                values = self._values[key] = Counter()
             values[value] += change
             if not values[value]:
                 del values[value]

@@ -34,7 +34,9 @@ class TaintIndex:
         way = tuple(taint for taint in node.taints if taint.effect in EXCLUDING)
         for key, value in node.labels.items():
             values = self._ways.setdefault(key, {})
-            ways = values.setdefault(value, Counter())
+            ways = values.get(value)
+            if ways is None:
+                ways = values[value] = Counter()
             before = frozenset(ways)
             ways[way] += change
             if not ways[way]:

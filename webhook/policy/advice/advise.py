@@ -120,7 +120,8 @@ def _findings(
             continue
         if grounds.survey is not None or row.where is Where.EVERYWHERE:
             judged = subject if row.as_written else in_force
-            yield from (found(row.id, remark) for remark in row.check(judged, grounds))
+            for remark in row.check(judged, grounds):
+                yield found(row.id, remark)
 
 
 def _without_gated(subject: Subject, gates: Gates) -> Subject:
