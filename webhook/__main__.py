@@ -26,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = program.main(args=argv, prog_name=_name(), standalone_mode=False)
         sys.stdout.flush()
+    except SystemExit as end:  # click's, in any mode, once a shell has its completions
+        code = end.code
     except BaseException as error:  # noqa: BLE001 - the last place where anything can be told
         code = report(error)
         if code is ExitCode.UNREAD:
