@@ -1,0 +1,71 @@
+"""The rights that are asked for are those that the manifests grant, no more and no less."""
+
+from typing import Any
+
+import pytest
+
+from tests.deploy.manifests import Helm, Json, by_name
+from tests.doctor.patient import BASE
+from webhook.doctor.rights import ROLLOUTS, Custom, Right, needed, review
+
+FLEET: Json = {
+    "group": "example.com",
+    "kind": "Fleet",
+    "resource": "fleets",
+    "selectorPath": "spec.selector",
+}
+
+INSTALLATIONS: dict[str, tuple[Json, tuple[Any, ...]]] = {
+    "by default": ({}, ("evenspread", "self")),
+    "with certificates of somebody else": (
+        {"certificate": {"mode": "files", "secretName": "serving"}},
+        ("evenspread", "files"),
+    ),
+    "with a controller of somebody else": (
+        {"ownerSelectors": [FLEET]},
+        ("evenspread", "self", (ROLLOUTS, Custom("example.com", "fleets"))),
+    ),
+    "of another name": ({"name": "spreader"}, ("spreader", "self")),
+}
+
+
+def granted(objects: dict[str, Json], name: str) -> set[Right]:
+    return {
+        Right(verb, group, resource, of, namespaced=kind == "Role")
+        for kind in ("ClusterRole", "Role")
+        for rule in objects[f"{kind}/{name}"]["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for of in rule.get("resourceNames", [""])
+        for verb in rule["verbs"]
+    }
+
+
+@pytest.mark.parametrize(("values", "args"), INSTALLATIONS.values(), ids=INSTALLATIONS)
+def test_what_is_needed_is_what_the_chart_grants(
+    helm: Helm, values: Json, args: tuple[Any, ...]
+) -> None:
+    assert set(needed(*args)) == granted(by_name(helm.objects(values)), args[0])
+
+
+def test_what_is_needed_is_what_the_manifests_for_kustomize_grant() -> None:
+    assert set(needed("evenspread", "self")) == granted(BASE, "evenspread")
+
+
+def test_a_review_names_the_account_as_its_token_does() -> None:
+    asked = review(Right("get", "", "secrets", "evenspread-ca", namespaced=True), "ns", "account")
+
+    assert asked["spec"] == {
+        "user": "system:serviceaccount:ns:account",
+        "groups": [
+            "system:serviceaccounts",
+            "system:serviceaccounts:ns",
+            "system:authenticated",
+        ],
+        "resourceAttributes": {
+            "verb": "get",
+            "resource": "secrets",
+            "name": "evenspread-ca",
+            "namespace": "ns",
+        },
+    }

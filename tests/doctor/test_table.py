@@ -1,0 +1,500 @@
+"""Installations put to all checks: which ones tell, and what they advise."""
+
+from typing import Any
+
+import pytest
+
+from tests.certs.world import authority, leaf
+from tests.deploy.manifests import Json
+from tests.doctor.patient import (
+    CA,
+    METRICS,
+    OWN,
+    READY,
+    after,
+    answered,
+    budget,
+    configuration,
+    deployment,
+    hooks,
+    patient,
+    pod,
+    replica,
+    secret,
+    slices,
+    told,
+)
+from webhook.doctor import objects
+from webhook.doctor.findings import State
+from webhook.doctor.installation import Replica, Rival, Seen, Tried
+from webhook.doctor.probing import Probed
+from webhook.doctor.rights import needed
+from webhook.doctor.table import CHECKS, examine
+from webhook.policy.model import Constraint
+from webhook.policy.request import Hook
+
+STRANGER = authority()
+PAIR = leaf(CA, "evenspread.evenspread.svc")
+KEYS = "MatchLabelKeysInPodTopologySpread"
+MERGE = f"{KEYS}SelectorMerge"
+RACK = Constraint(topology_key="rack")
+
+
+def serving_with(*flags: str) -> Json:
+    """A Deployment whose server has these flags alone."""
+    return {"spec": {"template": {"spec": {"containers": [{"args": ["serve", *flags]}]}}}}
+
+
+def failed(message: str) -> dict[Hook, Probed]:
+    """The validating webhook is Fail, and could not be called."""
+    calling = f'failed calling webhook "validate.evenspread.io": failed to call webhook: {message}'
+    return {hook: Probed(refusal=f"Internal error occurred: {calling}") for hook in Hook}
+
+
+def rule(**changes: Any) -> Json:
+    every = {"apiGroups": ["*"], "resources": ["*"], "operations": ["*"], "scope": "Namespaced"}
+    return {"rules": [{**every, **changes}]}
+
+
+TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "nothing is registered": (
+        {"configurations": {hook: Seen() for hook in Hook}},
+        {"registered": "apply the manifests again"},
+    ),
+    "a configuration without our webhook": (
+        {"configurations": {**hooks(), Hook.VALIDATE: Seen(objects.WebhookConfiguration())}},
+        {"registered": "has no webhook validate.evenspread.io"},
+    ),
+    "a webhook that is called by URL": (
+        {"configurations": hooks({"clientConfig": {"service": None, "url": "https://a/"}})},
+        {"called-service": "called by URL"},
+    ),
+    "a webhook that calls another Service": (
+        {"configurations": hooks({"clientConfig": {"service": {"name": "web"}}})},
+        {"called-service": "evenspread/web/mutate, not evenspread/evenspread/mutate"},
+    ),
+    "a webhook that is not called on updates": (
+        {"configurations": hooks(rule(operations=["CREATE"]), Hook.VALIDATE)},
+        {"rules": "not called for UPDATE cronjobs"},
+    ),
+    "a webhook that is called for deletions": (
+        {"configurations": hooks(rule(resources=["*"]), Hook.MUTATE)},
+        {"rules": "every resource, DELETE, CONNECT"},
+    ),
+    "a webhook that is called for the whole cluster": (
+        {"configurations": hooks(rule(scope="*"))},
+        {"rules": "objects outside of namespaces"},
+    ),
+    "a custom kind that no rule names": (
+        {
+            "configuration": configuration(
+                "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+                "podTemplates: [{group: example.com, kind: Fleet, path: spec.template}]\n"
+            )
+        },
+        {"rules": "not called for Fleet.example.com"},
+    ),
+    "another matchPolicy": (
+        {"configurations": hooks({"matchPolicy": "Exact"}, Hook.VALIDATE)},
+        {"fixed-members": "matchPolicy: Exact, not Equivalent"},
+    ),
+    "no reinvocation": (
+        {"configurations": hooks({"reinvocationPolicy": "Never"})},
+        {"fixed-members": "mutate.evenspread.io has reinvocationPolicy: Never"},
+    ),
+    "another version of reviews": (
+        {"configurations": hooks({"admissionReviewVersions": ["v1beta1"]})},
+        {"fixed-members": "no v1 in admissionReviewVersions"},
+    ),
+    "a long timeout": (
+        {"configurations": hooks({"timeoutSeconds": 11}, Hook.MUTATE)},
+        {"timeouts": '"path":"/webhooks/0/timeoutSeconds","value":3'},
+    ),
+    "Fail before one replica": (
+        {
+            "configurations": hooks({"failurePolicy": "Fail"}, Hook.VALIDATE),
+            "deployment": deployment({"spec": {"replicas": 1}}),
+        },
+        {"failure-policy": "scale deployment evenspread --replicas=2"},
+    ),
+    "a mutating webhook of Fail": (
+        {"configurations": hooks({"failurePolicy": "Fail"}, Hook.MUTATE)},
+        {"failure-policy": '"path":"/webhooks/0/failurePolicy","value":"Ignore"'},
+    ),
+    "no namespace left out": (
+        {"configurations": hooks({"namespaceSelector": None})},
+        {"exemptions": "called for namespace kube-system"},
+    ),
+    "a condition of the short form": (
+        {
+            "configurations": hooks(
+                {
+                    "matchConditions": [
+                        {"name": "a", "expression": "!('b' in object.metadata.annotations)"}
+                    ]
+                }
+            )
+        },
+        {"match-conditions": "!has(object.metadata.annotations)"},
+    ),
+    "no Service": ({"service": Seen()}, {"service": "does not exist"}),
+    "a Service without that port": (
+        {"configurations": hooks({"clientConfig": {"service": {"port": 9443}}}, Hook.MUTATE)},
+        {"service": "calls port 9443 of the Service, which has 443, 8080"},
+    ),
+    "no endpoint": ({"slices": slices()}, {"endpoints": "no ready endpoint"}),
+    "no ready endpoint": ({"slices": slices(False)}, {"endpoints": "get pods,endpointslices"}),
+    "no Deployment": ({"deployment": Seen()}, {"replicas": "does not exist"}),
+    "an image that cannot be pulled": (
+        {
+            "deployment": deployment(available=1),
+            "pods": Seen(
+                (
+                    pod("evenspread-1"),
+                    pod(
+                        "evenspread-2",
+                        ready=False,
+                        containerStatuses=[
+                            {"state": {"waiting": {"reason": "ErrImagePull", "message": "denied"}}}
+                        ],
+                    ),
+                )
+            ),
+        },
+        {"replicas": "1 of 2 replicas are available; evenspread-2: ErrImagePull: denied"},
+    ),
+    "a pod that no node takes": (
+        {
+            "deployment": deployment(available=0),
+            "pods": Seen(
+                (
+                    pod(
+                        "evenspread-1",
+                        ready=False,
+                        conditions=[{"type": "PodScheduled", "status": "False", "message": "full"}],
+                    ),
+                    pod("evenspread-2", ready=False, phase="Pending"),
+                )
+            ),
+        },
+        {"replicas": "0 of 2 replicas are available; evenspread-1: full; evenspread-2: Pending"},
+    ),
+    "a priority class that is not let in": (
+        {
+            "deployment": deployment(
+                {
+                    "status": {
+                        "availableReplicas": None,
+                        "conditions": [
+                            {
+                                "type": "ReplicaFailure",
+                                "message": "forbidden: insufficient quota to match these scopes",
+                            }
+                        ],
+                    }
+                }
+            )
+        },
+        {"replicas": "helm upgrade --set criticalQuota=true"},
+    ),
+    "pods that are refused": (
+        {
+            "deployment": deployment(
+                {"status": {"conditions": [{"type": "ReplicaFailure", "message": "restricted"}]}}, 0
+            )
+        },
+        {"replicas": "0 of 2 replicas are available: restricted"},
+    ),
+    "no replica is wanted": (
+        {"deployment": deployment({"spec": {"replicas": 0}}, 0)},
+        {"replicas": "--replicas=2"},
+    ),
+    "no budget": ({"budgets": Seen(())}, {"disruption-budget": "all of them at once"}),
+    "a budget that lets nobody go": (
+        {"budgets": budget(disruptionsAllowed=0)},
+        {"disruption-budget": "let it have maxUnavailable: 1"},
+    ),
+    "silence": (
+        {"probed": {hook: Probed() for hook in Hook}},
+        {"reached": "failurePolicy Ignore hides why"},
+    ),
+    "silence under Fail": (
+        {
+            "probed": {hook: Probed() for hook in Hook},
+            "configurations": hooks({"failurePolicy": "Fail"}, Hook.VALIDATE),
+        },
+        {"reached": "no replica answered for validate.evenspread.io\n"},
+    ),
+    "a refusal of somebody else": (
+        {"probed": {hook: Probed(refusal="no such tenant") for hook in Hook}},
+        {"reached": "--probe-namespace"},
+    ),
+    "a failure that nobody knows": (
+        {"probed": failed("odd")},
+        {"reached": "kubectl -n evenspread logs deployment/evenspread"},
+    ),
+    "two versions": (
+        {"probed": answered("0.1.0", "0.2.0")},
+        {"versions": "0.1.0 (evenspread-1), 0.2.0 (evenspread-2)"},
+    ),
+    "another version in a pod": (
+        {"pods": Seen((pod("evenspread-1"), pod("evenspread-2", "0.0.9")))},
+        {"versions": "rollout undo"},
+    ),
+    "another version in a page": (
+        {"replicas": (replica(metrics=METRICS.replace('"0.1.0"', '"0.3.0"')),)},
+        {"versions": "0.3.0 (evenspread-1)"},
+    ),
+    "a doctor of another version": ({"version": "0.2.0"}, {"versions": "-- evenspread doctor"}),
+    "a replica that is not ready": (
+        {"replicas": (replica(READY.replace("[+]certificate ok", "[-]certificate failed: old")),)},
+        {"well": "evenspread-1: certificate: old"},
+    ),
+    "an old cache": (
+        {"replicas": (replica(metrics=METRICS.replace("12.5", "121")),)},
+        {"well": "of Node it last heard 121 s ago"},
+    ),
+    "an empty cache": (
+        {"replicas": (replica(metrics=METRICS.replace("12.5", "+Inf")),)},
+        {"well": "of Node it last heard never"},
+    ),
+    "a configuration that came too late": (
+        {"replicas": (replica(metrics=METRICS.replace("valid 1.0", "valid 0.0")),)},
+        {"well": "a newer configuration cannot be used"},
+    ),
+    "a certificate that is not trusted": (
+        {"replicas": (replica(metrics=METRICS.replace("sync 1.0", "sync 0.0")),)},
+        {"well": "do not trust what it serves"},
+    ),
+    "an empty caBundle": (
+        {"configurations": hooks({"clientConfig": {"caBundle": ""}}, Hook.VALIDATE)},
+        {"ca-bundle": "the caBundle of validate.evenspread.io is empty"},
+    ),
+    "a caBundle that is no PEM": (
+        {"configurations": hooks({"clientConfig": {"caBundle": "!"}}, Hook.MUTATE)},
+        {"ca-bundle": "a replica writes it within seconds"},
+    ),
+    "a caBundle of another authority": (
+        {"authority": secret("ca.crt", STRANGER)},
+        {"ca-bundle": "in Secret evenspread/evenspread-ca"},
+    ),
+    "a served leaf of another authority": (
+        {"served": leaf(STRANGER).leaf},
+        {"ca-bundle": "does not lead to the served certificate"},
+    ),
+    "an empty caBundle in mode files": (
+        {
+            "configurations": hooks({"clientConfig": {"caBundle": None}}),
+            "deployment": deployment(serving_with("--tls=files")),
+        },
+        {"ca-bundle": "cert-manager.io/inject-ca-from"},
+    ),
+    "no Secret": ({"authority": Seen()}, {"certificates": "does not exist"}),
+    "an authority that has expired": (
+        {"now": after(366)},
+        {"certificates": "evenspread certs rotate --ca -n evenspread --name evenspread"},
+    ),
+    "an authority that should have been renewed": (
+        {"now": after(275)},
+        {"certificates": "should have been renewed"},
+    ),
+    "a clock that is behind": ({"now": after(-1)}, {"certificates": "compare the clocks"}),
+    "a mounted certificate that has expired": (
+        {"serving": secret("tls.crt", PAIR), "now": after(8)},
+        {"certificates": "have whoever issues it renew it"},
+    ),
+    "a served certificate that is overdue": (
+        {"served": PAIR.leaf, "now": after(5.5)},
+        {"certificates": "the served certificate expires at"},
+    ),
+    "rights that are not granted": (
+        {
+            "rights": {
+                each: Seen(each.resource != "secrets") for each in needed("evenspread", "self")
+            }
+        },
+        {"rights": "may not get on secrets evenspread-ca, patch on secrets evenspread-ca"},
+    ),
+    "no ConfigMap": ({"configuration": Seen()}, {"configuration": "does not exist"}),
+    "an entry that is missing": (
+        {"configuration": Seen(objects.ConfigMap(data={"other.yaml": ""}))},
+        {"configuration": "'config.yaml' is not in the ConfigMap, which has other.yaml"},
+    ),
+    "a configuration with mistakes": (
+        {"configuration": configuration("apiVersion: evenspread.io/v1alpha1\nkind: Odd\n")},
+        {"configuration": "evenspread config check"},
+    ),
+    "an old Kubernetes": ({"kubernetes": "v1.27.4"}, {"kubernetes": "upgrade to 1.28 or later"}),
+    "no version that can be read": ({"kubernetes": "odd"}, {"kubernetes": "matchConditions"}),
+    "a new Kubernetes": ({"kubernetes": "v1.99.0"}, {"kubernetes": "newer than 1.37"}),
+    "a gate that is off in the API server alone": (
+        {"features": Seen({"MatchLabelKeysInPodTopologySpread": False})},
+        {"gates": "featureGates: {MatchLabelKeysInPodTopologySpread: false}"},
+    ),
+    "a gate that is off here alone": (
+        {
+            "deployment": deployment(serving_with(f"--feature-gates={KEYS}=false,{MERGE}=false")),
+            "features": Seen({"MatchLabelKeysInPodTopologySpread": True}),
+        },
+        {"gates": "what it guards is held back"},
+    ),
+    "a policy of somebody else": (
+        {"rivals": Seen((Rival("Assign", "spread"),))},
+        {"other-writers": "Assign spread writes topologySpreadConstraints too"},
+    ),
+    "constraints of somebody else": (
+        {
+            "tried": Seen((Tried(None, (RACK,), ()),)),
+            "others": Seen(
+                (
+                    hooks()[Hook.MUTATE].value,
+                    objects.WebhookConfiguration(
+                        metadata=objects.Metadata(name="meddler"),
+                        webhooks=(
+                            objects.Webhook(
+                                name="a.b.c",
+                                client_config=objects.ClientConfig(),
+                                rules=(objects.Rule(resources=("pods",), operations=("CREATE",)),),
+                            ),
+                        ),
+                    ),
+                    objects.WebhookConfiguration(metadata=objects.Metadata(name="idle")),
+                )
+            ),
+        },
+        {"other-writers": "other webhooks that are called for them: meddler\n"},
+    ),
+    "a constraint that is gone": (
+        {"tried": Seen((Tried(None, (), (OWN,)),))},
+        {"other-writers": "none that can be seen"},
+    ),
+}
+
+NOTES = {
+    "a mutating webhook of Fail",
+    "no budget",
+    "a doctor of another version",
+    "a new Kubernetes",
+    "a gate that is off here alone",
+}
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_what_is_wrong_is_told_by_one_check_with_what_to_do(case: str) -> None:
+    changes, expected = TOLD[case]
+
+    found = told(patient(**changes))
+
+    assert found.keys() == expected.keys()
+    for name, words in expected.items():
+        said = "\n".join(f"{each.says}\n{each.advice}" for each in found[name].findings)
+        assert words in said
+    state = State.NOTE if case in NOTES else State.PROBLEM
+    assert {each.state for each in found.values()} == {state}
+
+
+def test_every_check_has_a_case() -> None:
+    tellers = {name for _, expected in TOLD.values() for name in expected}
+
+    assert tellers == {row.id for row in CHECKS}
+
+
+FAILURES = {
+    'service "evenspread" not found': "the Service does not exist",
+    'no endpoints available for service "evenspread"': "the Service has no ready endpoint",
+    "no service port 443 found for service": "the Service has no such port",
+    "dial tcp 10.0.0.1:443: connect: connection refused": "nothing listens",
+    'Post "https://a/?timeout=3s": EOF': "the connection is cut",
+    "tls: failed to verify certificate: x509: certificate signed by unknown authority": (
+        "the caBundle is not of the authority"
+    ),
+    "x509: certificate has expired or is not yet valid: now": "has expired, or a clock",
+    "x509: certificate is valid for a, not b": "is for another name",
+    "remote error: tls: certificate required": "wants a certificate of its caller",
+    "unable to load root certificates: unable to parse bytes as PEM block": "can be read",
+    'Post "https://a/?timeout=3s": context deadline exceeded': "nobody answered in time",
+    "dial tcp 10.0.0.1:443: i/o timeout": "nobody answered in time",
+}
+
+
+@pytest.mark.parametrize(("message", "means"), FAILURES.items(), ids=FAILURES)
+def test_what_an_api_server_says_is_interpreted(message: str, means: str) -> None:
+    configurations = hooks({"failurePolicy": "Fail"}, Hook.VALIDATE)
+
+    found = told(patient(probed=failed(message), configurations=configurations))
+
+    silent, failing = found["reached"].findings
+    assert "no replica answered for mutate.evenspread.io" in silent.says
+    assert means in failing.says
+    assert "{" not in failing.advice
+
+
+def test_a_healthy_installation_has_nothing() -> None:
+    assert told(patient()) == {}
+    assert [each.state for each in examine(patient())] == [State.OK] * len(CHECKS)
+
+
+LACKS = "needs a right"
+UNSEEN: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "the webhook configurations": (
+        {"configurations": {hook: Seen(lacks=LACKS) for hook in Hook}},
+        {
+            "registered",
+            "called-service",
+            "rules",
+            "fixed-members",
+            "timeouts",
+            "failure-policy",
+            "exemptions",
+            "match-conditions",
+            "service",
+            "reached",
+            "ca-bundle",
+        },
+    ),
+    "the Deployment": (
+        {"deployment": Seen(lacks=LACKS)},
+        {"replicas", "disruption-budget"},
+    ),
+    "the Secret": ({"authority": Seen(lacks=LACKS)}, {"ca-bundle", "certificates"}),
+    "the pods": ({"pods": Seen(lacks=LACKS), "replicas": ()}, {"well"}),
+    "the pages of a replica": (
+        {"replicas": (Replica("a", Seen(lacks=LACKS), Seen(lacks=LACKS)),)},
+        {"well"},
+    ),
+    "what the API server says of itself": ({"features": Seen(lacks=LACKS)}, {"gates"}),
+    "the rights": (
+        {"rights": {each: Seen[bool](lacks=LACKS) for each in needed("evenspread", "self")}},
+        {"rights"},
+    ),
+    "tries": (
+        {
+            "probed": {hook: Probed(lacks=LACKS) for hook in Hook},
+            "tried": Seen(lacks=LACKS),
+        },
+        {"reached", "other-writers"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "checks"), UNSEEN.values(), ids=UNSEEN)
+def test_what_nobody_may_look_at_is_said(changes: dict[str, Any], checks: set[str]) -> None:
+    found = told(patient(**changes))
+
+    assert found.keys() == checks - (
+        {"disruption-budget"} if "configurations" in changes else set()
+    )
+    assert {each.unseen for each in found.values()} == {(LACKS,)}
+    assert {each.state for each in found.values()} == {State.UNKNOWN}
+
+
+def test_what_is_found_counts_though_more_could_not_be_looked_at() -> None:
+    configurations = {**hooks({"timeoutSeconds": 30}), Hook.VALIDATE: Seen(lacks=LACKS)}
+
+    found = told(patient(configurations=configurations))["timeouts"]
+
+    assert (len(found.findings), found.unseen, found.state) == (1, (LACKS,), State.PROBLEM)
+
+
+def test_ids_are_told_once() -> None:
+    assert len({row.id for row in CHECKS}) == len(CHECKS)

@@ -1,0 +1,75 @@
+"""What the checks of an installation found, for people and for programs."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from webhook.cli.terminal import Style, Terminal
+from webhook.doctor.findings import Result, State
+from webhook.doctor.installation import Installation
+
+STYLES = {
+    State.OK: Style.GOOD,
+    State.NOTE: Style.HINT,
+    State.PROBLEM: Style.BAD,
+    State.UNKNOWN: Style.DOUBTFUL,
+}
+
+_COLUMNS = {"state": 9, "id": 19}  # characters: the longest word, and a gap
+_INDENT = " " * _COLUMNS["state"]
+
+
+def as_document(installation: Installation, results: Sequence[Result]) -> dict[str, Any]:
+    """Write it for programs."""
+    return {
+        "name": installation.name,
+        "namespace": installation.namespace,
+        "version": installation.version,
+        "kubernetes": installation.kubernetes,
+        "checks": [
+            {
+                "id": each.id,
+                "title": each.title,
+                "state": each.state.value,
+                "findings": [
+                    {
+                        "severity": finding.severity.value,
+                        "says": finding.says,
+                        "advice": finding.advice,
+                    }
+                    for finding in each.findings
+                ],
+                "notLookedAt": list(each.unseen),
+            }
+            for each in results
+        ],
+    }
+
+
+def show(installation: Installation, results: Sequence[Result], terminal: Terminal) -> None:
+    """Write it for people: a line for each check, and below what to do."""
+    where = f"{installation.namespace}/{installation.name}"
+    terminal.line(
+        "evenspread in ", (where, Style.PLACE), ", on Kubernetes ", installation.kubernetes
+    )
+    for result in results:
+        state = result.state
+        terminal.line(
+            (f"{state:<{_COLUMNS['state']}}", STYLES[state]),
+            f"{result.id:<{_COLUMNS['id']}}",
+            result.title,
+        )
+        for finding in result.findings:
+            terminal.line(_INDENT, (finding.says, Style.PLACE))
+            terminal.line(f"{_INDENT}-> ", (finding.advice, Style.HINT))
+        for lacks in result.unseen:
+            terminal.line(f"{_INDENT}not looked at: {lacks}")
+    terminal.line(f"{len(results)} checks: {', '.join(_counted(results))}")
+
+
+def _counted(results: Sequence[Result]) -> Iterator[str]:
+    counts = Counter(each.state for each in results)
+    for state in (State.PROBLEM, State.UNKNOWN, State.NOTE, State.OK):
+        if counts[state]:
+            several = "s" if counts[state] > 1 and state in (State.PROBLEM, State.NOTE) else ""
+            yield f"{counts[state]} {state}{several}"

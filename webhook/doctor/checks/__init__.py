@@ -1,0 +1,1 @@
+"""The checks, by subject: pure functions from an installation to findings."""

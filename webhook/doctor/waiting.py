@@ -1,0 +1,125 @@
+"""
+Waiting until an installation serves, and switching ``failurePolicy`` then.
+
+``Fail`` that is registered before a replica serves stops a cluster from creating pods. So the
+manifests ship ``Ignore``, and this sets what is wanted afterwards.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+
+from webhook.doctor.asking import JSON_PATCH, Answer, Asker
+from webhook.doctor.installation import REGISTRATIONS
+from webhook.doctor.objects import WebhookConfiguration
+from webhook.doctor.probing import Answerer, answerers, interpret, probe
+from webhook.doctor.trying import may_not_create, try_out
+from webhook.errors import ApiError, SourceError
+from webhook.policy.request import Hook
+
+PAUSE_S = 1.0  # between two looks: a replica takes seconds to start
+
+KIND = "PodTemplate"
+"""
+What is tried meanwhile: a hook may do it that has no right to create pods.
+
+The webhooks are called for PodTemplates too, and nothing ever comes of one.
+"""
+
+POLICIES = ("Fail", "Ignore")
+
+
+async def wait_answered(
+    asker: Asker,
+    namespace: str,
+    clock: Callable[[], float],
+    sleep: Callable[[float], Awaitable[object]],
+    patience_s: float,
+) -> list[Answerer]:
+    """
+    Wait until both webhooks are answered for.
+
+    Args:
+        namespace: One that the webhooks are called for.
+        clock: Seconds; never goes back.
+        patience_s: Bound of the wait; both are asked at least once.
+
+    Returns:
+        Who answered, the mutating webhook's first.
+
+    Raises:
+        SourceError: Nobody did in time; says what came instead.
+        ApiError: The API server gives no answer at all, or does not let us ask.
+    """
+    deadline = clock() + patience_s
+    while True:
+        by: list[Answerer] = []
+        missing: list[str] = []
+        for hook in Hook:
+            answer = await try_out(asker, namespace, probe(hook, kind=KIND))
+            _raise_if_hopeless(asker, answer)
+            found = answerers(answer.warnings)
+            by += found
+            if not found:
+                missing.append(f"{hook}.evenspread.io{_because(answer)}")
+        if not missing:
+            return by
+        if clock() >= deadline:
+            told = "; ".join(missing)
+            raise SourceError(
+                "evenspread", f"no replica answered within {patience_s:g} s for {told}"
+            )
+        await sleep(PAUSE_S)
+
+
+def _raise_if_hopeless(asker: Asker, answer: Answer) -> None:
+    """End a wait that only rights can end."""
+    if may_not_create(answer):
+        raise ApiError(asker.reach.name, answer.message, "forbidden", answer.status)
+
+
+def _because(answer: Answer) -> str:
+    if answer.status == HTTPStatus.CREATED:
+        return ""
+    return f": {interpret(answer.message).means or answer.message}"
+
+
+async def set_failure_policies(asker: Asker, name: str, wanted: Mapping[Hook, str]) -> list[str]:
+    """
+    Set ``failurePolicy`` of our webhooks, where it is another one.
+
+    Args:
+        name: Of the webhook configurations.
+        wanted: Fail or Ignore, by hook.
+
+    Returns:
+        What was changed, a sentence each; nothing if all is as it is wanted.
+
+    Raises:
+        SourceError: It could not be changed, or somebody else changed it meanwhile.
+    """
+    return [
+        f"{hook}.evenspread.io: failurePolicy is {policy} now"
+        for hook, policy in wanted.items()
+        if await _set(asker, name, hook, policy)
+    ]
+
+
+async def _set(asker: Asker, name: str, hook: Hook, policy: str) -> bool:
+    place, webhook = REGISTRATIONS[hook], f"{hook}.evenspread.io"
+    seen = await asker.look_at(place, WebhookConfiguration, name)
+    configuration = seen.value
+    names = [each.name for each in configuration.webhooks] if configuration else []
+    if configuration is None or webhook not in names:
+        raise SourceError(f"{place.plural} {name}", f"has no webhook {webhook} to be {policy}")
+    at = names.index(webhook)
+    if configuration.webhooks[at].failure_policy == policy:
+        return False
+    patch = [
+        {"op": "test", "path": f"/webhooks/{at}/name", "value": webhook},
+        {"op": "replace", "path": f"/webhooks/{at}/failurePolicy", "value": policy},
+    ]
+    answer = await asker.ask("PATCH", place.item("", name), patch, content_type=JSON_PATCH)
+    if answer.status != HTTPStatus.OK:
+        problem = f"failurePolicy could not be set: {answer.message}"
+        raise SourceError(f"{place.plural} {name}", problem)
+    return True
