@@ -1,55 +1,12 @@
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import Any
-
-import msgspec
 import pytest
-import yaml
 
 from tests.audit import world
+from tests.audit.server import Server
 from tests.audit.world import LIVE, gather, report_on
 from webhook.audit.listing import Listing
 from webhook.audit.pages import TRIES
-from webhook.cluster.source import NO_QUERY, Query, Reason
+from webhook.cluster.source import Reason
 from webhook.errors import ApiError, ExpiredError
-
-PAGE = 2  # objects, so that there are several pages
-GROUPS = {
-    "groups": [{"name": "argoproj.io", "preferredVersion": {"groupVersion": "argoproj.io/v1"}}]
-}
-KINDS = {"resources": [{"name": "rollouts", "kind": "Rollout"}]}
-
-
-class Server:
-    """An API server that has some objects, and forgets or refuses what it is told to."""
-
-    name = "https://api"
-
-    def __init__(self, text: str, failures: Mapping[str, list[Exception]] | None = None) -> None:
-        self._objects: list[Any] = [each for each in yaml.safe_load_all(text) if each]
-        self._failures = failures or {}
-        self.asked: list[str] = []
-
-    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
-        self.asked.append(path)
-        if self._failures.get(path):
-            raise self._failures[path].pop(0)
-        if path == "/apis":
-            return msgspec.json.encode(GROUPS)
-        if path == "/apis/argoproj.io/v1":
-            return msgspec.json.encode(KINDS)
-        items = [
-            each for each in self._objects if f"{each['kind'].lower()}s" == path.rpartition("/")[2]
-        ]
-        start = int(query.get("continue", "0"))
-        end = start + PAGE
-        metadata = {"resourceVersion": "1"}
-        if end < len(items):
-            metadata["continue"] = str(end)
-        return msgspec.json.encode({"metadata": metadata, "items": items[start:end]})
-
-    def stream(self, path: str, query: Query) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        raise AssertionError("nothing is watched")
 
 
 async def listed(server: Server, namespace: str = "") -> Listing:
@@ -90,8 +47,9 @@ async def test_one_namespace() -> None:
     assert "/api/v1/pods" not in server.asked
 
 
-async def test_a_list_that_expires_is_begun_anew_and_no_object_is_there_twice() -> None:
-    server = Server(LIVE, {"/api/v1/pods": [ExpiredError("api", "gone")]})
+@pytest.mark.parametrize("pages", range(2))
+async def test_a_list_that_expires_is_begun_anew_and_no_object_is_there_twice(pages: int) -> None:
+    server = Server(LIVE, {"/api/v1/pods": [*[None] * pages, ExpiredError("api", "gone")]})
 
     assert len((await listed(server)).snapshot.pods) == 4
 

@@ -62,7 +62,7 @@ async def running(
     """Serve; on a free port, unless the server has had one before."""
     server = server or ApiServer()
     app = web.Application()
-    app.router.add_get("/{path:.*}", server.answer)
+    app.router.add_route("*", "/{path:.*}", server.answer)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", server.port, ssl_context=tls)

@@ -84,6 +84,24 @@ async def test_every_other_status_is_an_error(server: ApiServer, api: Api, statu
             pass
 
 
+async def test_what_is_sent_arrives_as_it_is_and_each_status_is_an_answer(
+    server: ApiServer, api: Api
+) -> None:
+    heard: list[tuple[str, str, bytes]] = []
+
+    async def hear(request: web.Request) -> web.StreamResponse:
+        heard.append((request.method, request.content_type, await request.read()))
+        return web.Response(status=409, body=b"why")
+
+    server.script("/x", hear, hear)
+
+    assert await api.send("PUT", "/x", {"dryRun": "All"}, b'{"a": 1}') == (409, b"why")
+    assert await api.send("GET", "/x") == (409, b"why")
+    assert server.requests == [("/x", {"dryRun": "All"}), ("/x", {})]
+    assert heard[0] == ("PUT", "application/yaml", b'{"a": 1}')
+    assert heard[1][::2] == ("GET", b"")
+
+
 async def test_a_stream_gives_pieces_as_they_come(server: ApiServer, api: Api) -> None:
     server.script("/x", watches(b"a\n", b"b\n", hang=True))
 

@@ -1,3 +1,4 @@
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -41,6 +42,12 @@ def test_the_variable_of_a_kubelet_is_no_port(monkeypatch: pytest.MonkeyPatch) -
     assert read_settings({}).port == 8443
 
 
+def test_audits_are_off_unless_there_is_an_interval() -> None:
+    assert read_settings({}).audit_pause is None
+    assert read_settings({"audit_interval": "10m"}).audit_pause == timedelta(minutes=10)
+    assert read_settings({"audit_memory": "64Mi"}).audit_bytes == 64 * 2**20
+
+
 def test_a_version_is_kept_as_its_minor() -> None:
     assert read_settings({"kube_version": "v1.33.5-eks-113cf36"}).kube_version == "1.33"
 
@@ -65,6 +72,22 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "no version": (
         {"kube_version": "latest"},
         "--kube-version: 'latest' is no Kubernetes version: write 1.16 or later, as in 1.33",
+    ),
+    "an interval without a unit": (
+        {"audit_interval": "600"},
+        "--audit-interval: must be a duration of at least 1s, as 10m, not '600'",
+    ),
+    "an interval of nothing": (
+        {"audit_interval": "0s"},
+        "--audit-interval: must be a duration of at least 1s, as 10m, not '0s'",
+    ),
+    "memory of another unit": (
+        {"audit_memory": "1Gi"},
+        "--audit-memory: must be a number of MiB, as 96Mi, not '1Gi'",
+    ),
+    "reports of nobody": (
+        {"policy_reports": "kyverno.io"},
+        "--policy-reports: cannot be 'kyverno.io': write none, wgpolicyk8s.io or openreports.io",
     ),
     "a life of nobody": (
         {"test_lifetimes": "leave=10s"},

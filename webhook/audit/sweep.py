@@ -154,8 +154,8 @@ class Sweep:
         """Begin to read all lists; the pods come last."""
         problems: list[SourceError] = []
         customs = await find_customs(self._source, self._intake.kinds, problems)
-        for problem in problems:
-            raise problem
+        if problems:
+            raise problems[0]
         return [Cursor(self._source, each) for each in (*BUILT_IN, *customs, PODS)]
 
     async def _gather(

@@ -1,0 +1,175 @@
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.audit import world
+from tests.audit.server import Server
+from tests.audit.world import BARE, DEPLOYMENT, EVERYTHING, NODES, REPLICA_SET, RUNNING, question
+from webhook.audit.inventory import Inventory
+from webhook.audit.kinds import BUILT_IN, PODS, Listed
+from webhook.audit.listing import Listing
+from webhook.audit.report import WorkloadReport
+from webhook.audit.scan import scan
+from webhook.audit.sweep import Cursor, Sweep
+from webhook.cluster.source import Reason
+from webhook.errors import ApiError, ExpiredError
+
+
+async def swept(server: Server) -> list[WorkloadReport]:
+    sweep = Sweep(server, world.CONFIGURATION, question())
+    assert sweep.problems == []
+    return [each async for report in sweep.reports() for each in report.workloads]
+
+
+async def at_once(server: Server) -> list[WorkloadReport]:
+    configuration = world.CONFIGURATION
+    listing = Listing(server, configuration.pod_templates, configuration.owner_selectors)
+    await listing.read()
+    found = Inventory(listing.snapshot, configuration.owner_selectors)
+    return list(scan(found, (), question()).workloads)
+
+
+def moved(text: str, namespace: str) -> str:
+    return text.replace("namespace: shop", f"namespace: {namespace}").replace(
+        '"namespace":"shop"', f'"namespace":"{namespace}"'
+    )
+
+
+APPLICATION = DEPLOYMENT + REPLICA_SET + RUNNING + BARE
+
+CLUSTERS = {
+    "one namespace": NODES + APPLICATION,
+    "a pod that nobody controls, and one that no API server would take": EVERYTHING,
+    "several namespaces": NODES + "".join(moved(APPLICATION, each) for each in ("a", "a-b", "b")),
+    "a namespace without pods beside one that has some": NODES
+    + APPLICATION
+    + moved(DEPLOYMENT + BARE, "empty"),
+    "a custom kind": NODES
+    + RUNNING
+    + moved(DEPLOYMENT, "zoo")
+    .replace("apps/v1", "argoproj.io/v1")
+    .replace("Depl", "Roll")
+    .replace("Rolloyment", "Rollout"),
+    "a controller that is not known": NODES + world.pod("p", "node-a", "Fleet/sea"),
+}
+
+
+@pytest.mark.parametrize("text", CLUSTERS.values(), ids=CLUSTERS)
+async def test_reports_on_namespaces_are_the_parts_of_the_report_on_all(text: str) -> None:
+    assert sorted(await swept(Server(text)), key=title) == await at_once(Server(text))
+
+
+def title(workload: WorkloadReport) -> tuple[str, str, str]:
+    return workload.namespace, workload.kind, workload.name
+
+
+NAMES = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "a-b", "a.b", "a0", "ab", "b"]),
+        st.text("ab-0", min_size=1, max_size=3),
+        st.sampled_from(["Deployment", "Service", "Job"]),
+    ),
+    unique=True,
+)
+
+
+@given(NAMES)
+def test_each_object_is_taken_once_and_with_its_namespace(
+    names: list[tuple[str, str, str]],
+) -> None:
+    made = [
+        {"kind": kind, "metadata": {"namespace": namespace, "name": name}}
+        for namespace, name, kind in names
+    ]
+
+    assert sorted(run(walk(Server(made)))) == sorted(names)
+
+
+async def walk(server: Server) -> list[tuple[str, str, str]]:
+    kinds = [each for each in BUILT_IN if each.kind in ("Deployment", "Service", "Job")]
+    cursors = [Cursor(server, each) for each in kinds]
+    taken: list[tuple[str, str, str]] = []
+    while True:
+        ahead = [await each.next_namespace() for each in cursors]
+        namespace = min(filter(None, ahead), key=lambda name: f"{name}/", default=None)
+        if namespace is None:
+            return taken
+        for cursor in cursors:
+            async for item in cursor.take(namespace):
+                metadata = msgspec.json.decode(item)["metadata"]
+                assert metadata["namespace"] == namespace
+                taken.append((namespace, metadata["name"], cursor.listed.kind))
+
+
+def run(walking: Any) -> Any:
+    """Run what waits for nothing."""
+    try:
+        walking.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("it waits")
+
+
+def pods(*names: str) -> list[Any]:
+    return [{"kind": "Pod", "metadata": {"namespace": "shop", "name": each}} for each in names]
+
+
+async def names_of(server: Server) -> list[str]:
+    cursor = Cursor(server, PODS)
+    return [msgspec.json.decode(each)["metadata"]["name"] async for each in cursor.take("shop")]
+
+
+@pytest.mark.parametrize("at", range(3))
+async def test_a_list_whose_rest_was_forgotten_is_begun_anew_and_nothing_is_taken_twice(
+    at: int,
+) -> None:
+    server = Server(pods(*"abcde"), {PODS.path(""): [*[None] * at, ExpiredError("api", "gone")]})
+
+    assert await names_of(server) == list("abcde")
+
+
+async def test_a_list_in_no_order_is_not_believed() -> None:
+    server = Server(pods(*"abc"))
+    server.objects.reverse()
+
+    with pytest.raises(ApiError, match="in no order"):
+        await names_of(server)
+
+
+FORBIDDEN = ApiError("api", "answered 403", Reason.FORBIDDEN, 403)
+
+EVERY_KIND = (*BUILT_IN, PODS)
+
+
+@pytest.mark.parametrize("listed", EVERY_KIND, ids=lambda listed: listed.kind)
+async def test_a_kind_that_may_not_be_listed_is_known_before_the_first_report(
+    listed: Listed,
+) -> None:
+    sweep = Sweep(
+        Server(EVERYTHING, {listed.path(""): [FORBIDDEN]}),
+        world.CONFIGURATION,
+        question(),
+    )
+
+    with pytest.raises(ApiError, match="403"):
+        await anext(sweep.reports())
+
+
+async def test_custom_kinds_that_cannot_be_looked_for_are_told() -> None:
+    sweep = Sweep(Server(EVERYTHING, {"/apis": [FORBIDDEN]}), world.CONFIGURATION, question())
+
+    with pytest.raises(ApiError, match="403"):
+        await anext(sweep.reports())
+
+
+async def test_objects_that_cannot_be_read_are_told_and_the_rest_is_audited() -> None:
+    broken = BARE.replace("containers: []", "tolerations: 5")
+    sweep = Sweep(Server(DEPLOYMENT + broken), world.CONFIGURATION, question())
+
+    reports = [report async for report in sweep.reports()]
+
+    assert [each.name for report in reports for each in report.workloads] == ["web"]
+    assert [each.source for each in sweep.problems] == ["/apis/apps/v1/statefulsets"]

@@ -1,0 +1,213 @@
+"""The process that audits, as it is: what it is told and asks, and how it ends."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.audit.server import Server
+from tests.audit.world import EVERYTHING, NODES
+from tests.webhook.serving import settled
+from webhook.auditing.messages import Done, Failed, Order
+from webhook.auditing.process import COMMAND, Audit
+from webhook.auditing.worker import LOWEST
+from webhook.cluster.source import NO_QUERY, Query, Reason
+from webhook.errors import ApiError
+from webhook.policy.versions import NEWEST
+
+MIB = 2**20
+
+ORDER = Order(
+    config="",
+    scheduler_config="",
+    feature_gates="",
+    version=str(NEWEST),
+    allow_locked_gates=False,
+    policy_reports="",
+    memory=256 * MIB,
+)
+
+
+class Api:
+    """
+    The server's client.
+
+    Attributes:
+        written: Method, path and body of what was written.
+        priorities: Of the process, at each request.
+    """
+
+    def __init__(
+        self,
+        objects: str | Sequence[Any],
+        failures: Mapping[str, Sequence[Exception]] | None = None,
+        refused: Mapping[str, int] | None = None,
+    ) -> None:
+        self._server = Server(objects, failures)
+        self._refused = refused or {}
+        self.written: list[tuple[str, str, Any]] = []
+        self.priorities: set[int] = set()
+
+    async def send(
+        self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
+    ) -> tuple[int, bytes]:
+        self.priorities.update(os.getpriority(os.PRIO_PROCESS, each) for each in children())
+        if path in self._refused:
+            status = {"kind": "Status", "message": f"{path} is forbidden"}
+            return self._refused[path], json.dumps(status).encode()
+        if method != "GET":
+            self.written.append((method, path, json.loads(body)))
+            return 201, b"{}"
+        return 200, await self._server.read(path, query)
+
+
+def children() -> list[int]:
+    """The processes that this thread has started."""
+    me = os.getpid()
+    return [int(each) for each in Path(f"/proc/{me}/task/{me}/children").read_text().split()]
+
+
+async def done(api: Api, order: Order = ORDER) -> Done:
+    outcome = await Audit(api).run(order)
+    assert isinstance(outcome, Done), outcome
+    return outcome
+
+
+async def failed(api: Api, order: Order = ORDER, command: Sequence[str] = COMMAND) -> str:
+    outcome = await Audit(api, command).run(order)
+    assert isinstance(outcome, Failed), outcome
+    return outcome.says
+
+
+async def test_an_order_is_carried_out_at_the_lowest_priority() -> None:
+    api = Api(EVERYTHING)
+
+    outcome = await done(api)
+
+    assert (outcome.workloads, outcome.pods, outcome.findings) == (3, 5, 3)
+    assert b"evenspread_skew{" in outcome.exposition
+    assert outcome.problems == ()
+    assert api.written == []
+    assert api.priorities == {LOWEST}
+    assert children() == []
+
+
+async def test_reports_are_written_if_they_are_ordered() -> None:
+    api = Api(EVERYTHING)
+
+    await done(api, msgspec.structs.replace(ORDER, policy_reports="openreports.io"))
+
+    assert [(method, path) for method, path, _ in api.written] == [
+        ("POST", f"/apis/openreports.io/v1alpha1/namespaces/{namespace}/reports")
+        for namespace in ("ops", "shop")
+    ]
+    assert {content["kind"] for _, _, content in api.written} == {"Report"}
+
+
+async def test_the_configuration_of_the_order_counts(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    head = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+    config.write_text(f"{head}rules: {{TSC110: off, TSC114: off}}\n")
+
+    outcome = await done(Api(EVERYTHING), msgspec.structs.replace(ORDER, config=str(config)))
+
+    assert outcome.findings == 1
+
+
+async def test_what_could_not_be_read_is_told() -> None:
+    broken = EVERYTHING.replace("containers: []", "tolerations: 5")
+
+    outcome = await done(Api(broken))
+
+    (problem,) = outcome.problems
+    assert problem.startswith("/apis/apps/v1/statefulsets: ")
+
+
+async def test_a_kind_that_may_not_be_listed_fails_it() -> None:
+    path = "/api/v1/pods"
+
+    assert await failed(Api(EVERYTHING, refused={path: 403})) == (
+        f"the API server: {path}: answered 403: {path} is forbidden"
+    )
+
+
+async def test_an_api_server_that_gives_no_answer_fails_it() -> None:
+    silent = ApiError("https://api", "gave no answer in time", Reason.SILENT)
+
+    assert await failed(Api(EVERYTHING, {"/api/v1/nodes": [silent]})) == (
+        "the API server: gave no answer in time"
+    )
+
+
+async def test_a_configuration_that_is_wrong_fails_it(tmp_path: Path) -> None:
+    order = msgspec.structs.replace(ORDER, config=str(tmp_path / "none.yaml"))
+
+    assert "none.yaml" in await failed(Api(EVERYTHING), order)
+
+
+async def test_a_cluster_that_needs_too_much_memory_fails_it() -> None:
+    pods = [
+        {
+            "kind": "Pod",
+            "metadata": {"namespace": "shop", "name": f"pod-{i:05}", "labels": {"app": f"a-{i}"}},
+            "spec": {"nodeName": "node-a", "nodeSelector": {"x": "y" * 100_000}},
+        }
+        for i in range(300)
+    ]
+    order = msgspec.structs.replace(ORDER, memory=48 * MIB)
+
+    assert await failed(Api(pods), order) == (
+        "a namespace of the cluster needs more than 48 MiB: allow more by --audit-memory"
+    )
+
+
+async def test_a_process_that_dies_is_told_with_its_last_words() -> None:
+    command = (sys.executable, "-c", "import sys; sys.exit('one\\ntwo')")
+
+    said = await failed(Api(NODES), command=command)
+
+    assert said == "the process that audits ended with 1: two"
+
+
+WAITING = """
+import os, sys
+from webhook.auditing.messages import Ask, encode, framed
+sys.stdout.buffer.write(framed(encode(Ask("GET", str(os.getpid())))))
+sys.stdout.flush()
+sys.stdin.buffer.read()
+"""
+
+
+async def test_an_audit_that_is_given_up_ends_its_process() -> None:
+    asked: list[str] = []
+
+    class Silent:
+        async def send(
+            self, _method: str, path: str, _query: Query = NO_QUERY, _body: bytes = b""
+        ) -> tuple[int, bytes]:
+            asked.append(path)
+            await asyncio.Event().wait()
+            raise AssertionError(path)
+
+    task = asyncio.create_task(Audit(Silent(), (sys.executable, "-c", WAITING)).run(ORDER))
+    await settled(lambda: bool(asked))
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(asked[0]), 0)
+
+
+def test_a_process_whose_server_has_gone_ends() -> None:
+    ended = subprocess.run(COMMAND, input=b"", capture_output=True, timeout=60, check=False)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, b"", b"")
