@@ -28,7 +28,7 @@ WEB = {"matchLabels": {"app": "web"}}
 NODES = "kubernetes.io/hostname"
 
 
-def apart(required: bool = True, **term: Any) -> Subject:
+def apart(required: bool = True, labels: Json | None = None, **term: Any) -> Subject:
     """Make a Deployment whose pods have one anti-affinity."""
     told = {"topologyKey": NODES, "labelSelector": WEB, **term}
     against = (
@@ -40,7 +40,7 @@ def apart(required: bool = True, **term: Any) -> Subject:
             ]
         }
     )
-    return deployed(template_spec={"affinity": {"podAntiAffinity": against}})
+    return deployed(labels=labels, template_spec={"affinity": {"podAntiAffinity": against}})
 
 
 BARE: dict[str, tuple[Subject, Policy, bool]] = {
@@ -66,6 +66,12 @@ BARE: dict[str, tuple[Subject, Policy, bool]] = {
     "a profile that gives it defaults": (deployed(), GIVING, False),
     "pods that somebody else spreads": (
         replace(deployed(), running=(running("a1", constraints=(spread(),)),)), NONE, False
+    ),
+    "a part, whose labels and constraints stand elsewhere": (deployed(labels={}), NONE, False),
+    "a part that has an anti-affinity": (apart(labels={}), NONE, False),
+    "a Job without labels, which is whole": (
+        subject(workload(kind=GroupKind("batch", "Job"), replicas=None, parallelism=4, labels={})),
+        NONE, True
     ),
     "one replica": (deployed(replicas=1), NONE, False),
     "replicas that are left to an autoscaler": (deployed(replicas=None), NONE, False),

@@ -50,6 +50,7 @@ ITSELF: dict[str, tuple[Subject, str | None]] = {
         f"asks for {HASH}, but the pod has no label {HASH}",
     ),
     "its own labels": (deployed(selecting(app="web")), None),
+    "a part, whose labels stand elsewhere": (deployed(selecting(app="web"), labels={}), None),
     "no selector": (deployed(spread(labelSelector=None)), None),
     "an empty selector": (deployed(spread(labelSelector={})), None),
     "a hash that the controller will add": (

@@ -32,7 +32,9 @@ def something_spreads(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     replicas = subject.replicas or 0
     if subject.is_alone or replicas <= 1 or Gate.EVEN_PODS_SPREAD not in grounds.gates:
         return
-    if _is_spread(subject) or any(_counts_itself(term, subject) for term in subject.anti_affinity):
+    if subject.is_partial or _is_spread(subject):
+        return
+    if any(_counts_itself(term, subject) for term in subject.anti_affinity):
         return
     if grounds.policy.mode is Mode.APPLY and _foreseen(subject, grounds).entries:
         return

@@ -31,6 +31,8 @@ def selector_matches_itself(subject: Subject, _grounds: Grounds) -> Iterator[Rem
     The selector is asked as it is written: what matchLabelKeys join to it are the pod's own
     values, which the pod always matches.
     """
+    if subject.is_partial:
+        return
     for i, constraint in enumerate(subject.constraints):
         selector = constraint.label_selector
         missed = selector and next(_missed(selector, subject), None)

@@ -21,6 +21,13 @@ DEPLOYMENT = GroupKind("apps", "Deployment")
 DAEMON_SET = GroupKind("apps", "DaemonSet")
 STATEFUL_SET = GroupKind("apps", "StatefulSet")
 JOBS = frozenset({GroupKind("batch", "Job"), GroupKind("batch", "CronJob")})
+SELECTING = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET, GroupKind("apps", "ReplicaSet")})
+"""
+Kinds that are refused without a selector that matches labels of their template.
+
+Source: k8s.io kubernetes pkg/apis/apps/validation ``ValidatePodTemplateSpecForReplicaSet``,
+``ValidateStatefulSetSpec``, ``ValidateDaemonSetSpec``.
+"""
 
 MOST_CONSTRAINTS = 32  # that advice looks at; real pods have one to three
 INT32 = range(2**31)  # what a number of pods may be
@@ -142,6 +149,15 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     def is_alone(self) -> bool:
         """Whether it never has two pods that could be spread."""
         return self.is_daemon or (self.replicas is not None and self.replicas <= 1)
+
+    @property
+    def is_partial(self) -> bool:
+        """
+        Whether it is a part of a workload, as a patch of kustomize: no server takes it as it is.
+
+        The labels of its pods, and maybe their constraints, stand in what it is merged into.
+        """
+        return self.kind in SELECTING and not self.next_labels
 
     @property
     def list_path(self) -> str:
