@@ -110,6 +110,10 @@ docs-reference: $(SETUP)  ## write the tables of the docs anew from those of the
 docs: $(SETUP)  ## build the site of docs/ into site/; stops at a link that leads nowhere
 	@$(call quietly,NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --site-dir site)
 
+.PHONY: pictures
+pictures: $(SETUP)  ## draw the picture of the README anew, in Chromium
+	@$(BIN)/python docs/draw.py
+
 .PHONY: dist
 dist: $(SETUP)  ## build and check wheel, sdist and SBOM of this version into dist/
 	@rm -rf $(DIST)

@@ -2,7 +2,7 @@
 The pages, and what stands in them: code blocks, links, headings.
 
 A block of commands is run by a test, unless a mark before it says what it would need:
-``<!-- needs: a cluster -->``.
+``<!-- needs: kind -->``. What needs CONTROL_PLANE is run as well, where one has been built.
 """
 
 import re
@@ -14,6 +14,18 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
+GUIDES = (
+    *PAGES,
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    ROOT / "deploy" / "README.md",
+    ROOT / "deploy" / "monitoring" / "runbooks.md",
+    ROOT / "examples" / "reviews" / "README.md",
+)
+"""All that people read: the pages, and what stands beside them."""
+
+CONTROL_PLANE = "a control plane"
 
 _BLOCK = re.compile(
     r"^(?:<!-- needs: (?P<needs>[^\n]+) -->\n\n?)?"
@@ -50,6 +62,11 @@ def blocks(page: Path) -> Iterator[Block]:
         indent = found["indent"]
         inside = "".join(row.removeprefix(indent) for row in found["text"].splitlines(True))
         yield Block(found["language"], inside, line, found["needs"] or "")
+
+
+def fences(page: Path) -> int:
+    """How many blocks a page opens, in whatever form."""
+    return len(re.findall(r"^[ >]*(?:```|~~~)", page.read_text(), re.MULTILINE)) // 2
 
 
 def prose(page: Path) -> str:

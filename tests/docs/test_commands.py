@@ -1,22 +1,27 @@
 """Every command of the README and of the pages is run, and prints what stands below it."""
 
+import re
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from tests.docs.markdown import PAGES, Block, blocks, name
+from tests.docs.markdown import GUIDES, Block, blocks, fences, name
 from tests.docs.transcript import Shell, commands, differs
 
 TRANSCRIPT = "console"
-LANGUAGES = {TRANSCRIPT, "yaml", "text", "diff", "json", "mermaid"}
+LANGUAGES = {TRANSCRIPT, "yaml", "text", "diff", "json"}
+
+PROGRAMS = "evenspread|make|kubectl|helm|kind|minikube|docker|podman|curl|git|pip"
+COMMAND = re.compile(rf"^ *(?:\$|(?:sudo )?(?:{PROGRAMS})) ", re.MULTILINE)
+"""A line that somebody would type."""
 
 
 def transcripts(page: Path) -> list[Block]:
     return [each for each in blocks(page) if each.language == TRANSCRIPT]
 
 
-RUN = [page for page in PAGES if any(not each.needs for each in transcripts(page))]
+RUN = [page for page in GUIDES if any(not each.needs for each in transcripts(page))]
 
 
 @pytest.fixture
@@ -44,14 +49,27 @@ def test_commands_print_what_the_page_shows(page: Path, shell: Shell) -> None:
     assert "Traceback" not in shell.log
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", GUIDES, ids=name)
+def test_every_block_is_read_by_these_tests(page: Path) -> None:
+    assert len([*blocks(page)]) == fences(page)
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=name)
+def test_commands_stand_in_transcripts_alone(page: Path) -> None:
+    """Elsewhere nobody would notice when they are wrong."""
+    others = [each for each in blocks(page) if each.language != TRANSCRIPT]
+
+    assert [(each.line, each.text) for each in others if COMMAND.search(each.text)] == []
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=name)
 def test_blocks_are_of_a_kind_that_a_test_looks_at(page: Path) -> None:
     found = {(each.language, each.line) for each in blocks(page) if each.language not in LANGUAGES}
 
     assert not found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", GUIDES, ids=name)
 def test_only_commands_are_marked_as_needing_something(page: Path) -> None:
     marks = page.read_text().count("<!-- needs: ")
 

@@ -17,14 +17,14 @@ from webhook.config.written import Written
 PAGE = ROOT / "docs" / "configuration.md"
 SCHEDULER = ROOT / "examples" / "config" / "kube-scheduler.yaml"
 
-OF_KUBERNETES = {"AdmissionConfiguration", "Config"}
-"""Files that only API servers read."""
+READ_BY_OTHERS = {"AdmissionConfiguration", "Assign", "ClusterPolicy", "Config", "SpreadTest"}
+"""Kinds of examples that are no configuration: of API servers, policy engines, test suites."""
 
 EXAMPLES = [
     pytest.param(block, id=f"{name(page)}:{block.line}")
     for page in PAGES
     for block in blocks(page)
-    if block.language == "yaml" and yaml.safe_load(block.text)["kind"] not in OF_KUBERNETES
+    if block.language == "yaml" and yaml.safe_load(block.text)["kind"] not in READ_BY_OTHERS
 ]
 
 

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.markdown import PAGES, README, ROOT, anchors, links, name
-
-GUIDES = (*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md")
+from tests.docs.markdown import GUIDES, PAGES, README, anchors, links, name
 
 
 def is_broken(page: Path, target: str) -> bool:

@@ -9,6 +9,7 @@ import jsonpatch
 import yaml
 
 from tests.docs.markdown import README, ROOT, blocks
+from webhook.cli.program import COMMANDS
 
 SCREENS = 2.5
 LINES_A_SCREEN = 60
@@ -44,9 +45,19 @@ def test_it_is_about_two_screens() -> None:
     assert README.read_text().count("\n") <= SCREENS * LINES_A_SCREEN
 
 
-def test_it_does_not_ask_for_what_is_not_there() -> None:
-    """What comes later stands in its line on the status, and nowhere else."""
+def test_the_picture_shows_what_the_report_is_now() -> None:
+    done = subprocess.run([sys.executable, "docs/draw.py", "--check"], cwd=ROOT, check=False)
+
+    assert done.returncode == 0, "run make pictures"
+
+
+def test_the_picture_is_small() -> None:
+    assert (ROOT / "docs" / "pictures" / "report.png").stat().st_size < 200_000
+
+
+def test_every_command_is_told_of() -> None:
     text = README.read_text()
 
-    assert "helm install" not in text
-    assert "kubectl apply" not in text
+    assert {command for command in COMMANDS if f"`evenspread {command}" not in text} <= {
+        "completion"
+    }

@@ -83,11 +83,22 @@ def test_variables_that_pages_name_exist() -> None:
     assert named == {row.variable for row in setting_table()} | {DEBUG_VARIABLE}
 
 
+OF_OTHERS = {
+    "curl": {"--cacert", "--data-binary"},
+    "minikube": {"--all", "--nodes"},
+    "helm": {"--no-hooks", "--set", "--set-file"},
+    "kind": {"--name"},
+    "kube-apiserver": {"--admission-control-config-file"},
+    "kubectl": {"--for", "--ignore-not-found", "--replicas", "--show-managed-fields", "--type"},
+    "kubectl krew": {"--archive", "--manifest"},
+}
+"""Flags in commands that are not ours."""
+
+
 def test_flags_that_pages_name_exist() -> None:
     named = set(re.findall(r"(?<![-\w])--[a-z][a-z-]+\b", EVERYTHING))
 
-    of_others = {"--cacert", "--data-binary", "--admission-control-config-file"}
-    assert named - flags() - of_others == set()  # of curl, of kube-apiserver
+    assert named - flags() - {flag for flags in OF_OTHERS.values() for flag in flags} == set()
 
 
 def flags() -> set[str]:
@@ -185,18 +196,23 @@ def test_reasons_of_what_was_turned_away() -> None:
     assert names_in(section) == {*said, *REASONS.values(), "malformed", "not-synced"}
 
 
+ENABLED = "evenspread.io/enabled"
+"""Of a namespace; it is the chart that knows it, as a namespaceSelector of the webhooks."""
+
+
 def test_annotations_and_labels() -> None:
     assert column("Annotations and labels") == {
-        ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL, probe.LABEL,
+        ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL, probe.LABEL, ENABLED,
     }  # fmt: skip
+    assert ENABLED in (ROOT / "deploy" / "chart" / "templates" / "webhooks.yaml").read_text()
     assert MIRROR_ANNOTATION in REFERENCE
 
 
 def test_names_of_our_domain_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bevenspread\.io/[\w-]+", EVERYTHING))
 
-    ours = {ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL, probe.LABEL, "evenspread.io/v1alpha1"}
-    assert named == ours
+    ours = {ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL, probe.LABEL}
+    assert named == {*ours, ENABLED, "evenspread.io/v1alpha1"}
 
 
 def test_audit_annotations() -> None:

@@ -11,7 +11,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from doctest import ELLIPSIS, OutputChecker
 from itertools import groupby
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from tests.docs.markdown import ROOT
 
-SECONDS = 30.0  # for one command; the slowest takes one
+SECONDS = 90.0  # for one command; the slowest waits for a rollout
 
 _SERVES = re.compile(r"make run|evenspread serve(?!.*--help)")
 _PORTS = {
@@ -68,8 +68,17 @@ class Shell:
         log: What servers have written besides what pages show.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Make the copy of links in ``folder``."""
+    def __init__(
+        self, folder: Path, path: str = "", variables: Mapping[str, str] | None = None
+    ) -> None:
+        """
+        Make the copy of links in ``folder``.
+
+        Args:
+            folder: It is made in here.
+            path: A folder of programs that are found first.
+            variables: Of the environment, besides what every shell has.
+        """
         self._folder = folder / "evenspread"
         self._folder.mkdir()
         for each in ROOT.iterdir():
@@ -79,10 +88,11 @@ class Shell:
         self._environment = {
             "HOME": str(folder),
             "LC_ALL": "C.UTF-8",
-            "PATH": f"{sys.prefix}/bin:{os.environ['PATH']}",
+            "PATH": ":".join([*filter(None, [path]), f"{sys.prefix}/bin", os.environ["PATH"]]),
             "EVENSPREAD_PORT": "0",
             "EVENSPREAD_HEALTH_PORT": "0",
             "PIP_DRY_RUN": "1",  # whatever make thinks, nothing is installed out of the copy
+            **(variables or {}),
         }
         self._ports: dict[str, str] = {}
         self._servers: list[subprocess.Popen[str]] = []
