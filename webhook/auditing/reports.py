@@ -150,7 +150,9 @@ class Reports:
             for namespace in sorted(self._stored.keys() - self._seen):
                 await self._see_to(namespace, self._stored[namespace], None)
 
-    async def _see_to(self, namespace: str, stored: Stored | None, content: Any) -> None:
+    async def _see_to(
+        self, namespace: str, stored: Stored | None, content: Mapping[str, Any] | None
+    ) -> None:
         step = next_step(stored, None if content is None else digest(content))
         match step:
             case Step.NOTHING:
@@ -162,6 +164,7 @@ class Reports:
                 ask = Ask("POST", self._path(namespace), body=msgspec.json.encode(content))
             case Step.REPLACE:
                 assert stored is not None, "there is one to replace"
+                assert content is not None, "it is replaced by another"
                 metadata = {**content["metadata"], "resourceVersion": stored.resource_version}
                 body = msgspec.json.encode({**content, "metadata": metadata})
                 ask = Ask("PUT", f"{self._path(namespace)}/{NAME}", body=body)
@@ -192,9 +195,10 @@ class Reports:
 
 def _stored(content: Any) -> Stored:
     metadata = content["metadata"]
+    labels: Mapping[str, str] = metadata.get("labels") or {}
     return Stored(
         uid=metadata["uid"],
         resource_version=metadata["resourceVersion"],
-        ours=(metadata.get("labels") or {}).get(MANAGED_BY) == NAME,
+        ours=labels.get(MANAGED_BY) == NAME,
         digest=digest(content),
     )

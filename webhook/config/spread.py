@@ -5,7 +5,7 @@ What it means for the files it names, and for the gates of a version, is decided
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Literal, Self
 
@@ -206,7 +206,8 @@ class SpreadConfiguration(Written):
     @classmethod
     def check_overlap(cls, overlap: timedelta, info: ValidationInfo) -> timedelta:
         """Refuse an overlap too short for clients to learn of a new CA."""
-        least: timedelta = (info.context or {}).get(LEAST_OVERLAP, LEAST_CA_OVERLAP)
+        context: Mapping[str, timedelta] = info.context or {}
+        least = context.get(LEAST_OVERLAP, LEAST_CA_OVERLAP)
         if overlap < least:
             written = f"write {least.total_seconds():.0f}s or more"
             raise refusal(f"is too short for every client to learn of a new CA: {written}")
