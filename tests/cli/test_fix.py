@@ -1,0 +1,276 @@
+import errno
+import os
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.cli import files
+from tests.cli.conftest import Run
+
+POD = files.POD + files.VALID.replace("maxSkew: 1", "maxSkew: 0  # even")
+FIXED = POD.replace("maxSkew: 0", "maxSkew: 1")
+DIFF = """\
+--- web.yaml
++++ web.yaml
+@@ -8,7 +8,7 @@
+   containers:
+   - {name: web, image: nginx}
+   topologySpreadConstraints:
+-  - maxSkew: 0  # even
++  - maxSkew: 1  # even
+     topologyKey: topology.kubernetes.io/zone
+     whenUnsatisfiable: DoNotSchedule
+     labelSelector: {matchLabels: {app: web}}
+"""
+
+
+@pytest.fixture
+def web(folder: Path) -> Path:
+    path = folder / "web.yaml"
+    path.write_text(POD)
+    return path
+
+
+def test_a_file_is_mended_in_place_and_told_of(web: Path, run: Run) -> None:
+    ran = run("fix", "-f", "web.yaml")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        "web.yaml:11: TSC001 Pod shop/web-1: wrote maxSkew: 1, not 0",
+        "1 finding fixed in 1 file, 0 left",
+    ]
+    assert web.read_text() == FIXED
+    assert run("validate", "-f", "web.yaml").code == 0
+
+
+def test_a_second_run_finds_nothing_and_writes_nothing(web: Path, run: Run) -> None:
+    run("fix", "-f", "web.yaml")
+    before = web.stat()
+
+    ran = run("fix", "-f", "web.yaml")
+
+    assert (ran.code, ran.out) == (0, "0 findings fixed in 0 files, 0 left\n")
+    assert web.stat() == before
+
+
+def test_a_difference_is_shown_and_nothing_is_written(web: Path, run: Run) -> None:
+    ran = run("fix", "-f", "web.yaml", "--diff")
+
+    assert (ran.code, ran.out) == (1, DIFF)
+    assert ran.err.endswith("1 finding would be fixed in 1 file, 0 left\n")
+    assert web.read_text() == POD
+
+
+def test_no_difference_is_fine(folder: Path, run: Run) -> None:
+    (folder / "web.yaml").write_text(files.POD + files.VALID)
+
+    assert run("fix", "-f", "web.yaml", "--diff")[:2] == (0, "")
+
+
+ENDS = {
+    "a last line with an end": POD.encode(),
+    "a last line without one": POD.rstrip().encode(),
+    "lines ended as on Windows": POD.replace("\n", "\r\n").encode(),
+    "the last line changed, without an end": (POD.rstrip() + "\n    minDomains: 0").encode(),
+}
+
+
+@pytest.mark.parametrize("data", ENDS.values(), ids=ENDS.keys())
+def test_git_makes_of_the_difference_what_fix_writes(data: bytes, web: Path, run: Run) -> None:
+    web.write_bytes(data)
+    diff = run("fix", "-f", "web.yaml", "--diff").out
+    run("fix", "-f", "web.yaml")
+    fixed = web.read_bytes()
+    web.write_bytes(data)
+
+    subprocess.run(["git", "apply", "-p0", "-"], input=diff.encode(), check=True, timeout=30)
+
+    assert web.read_bytes() == fixed != data
+
+
+ENCODED = {
+    "UTF-8": "utf-8",
+    "with a byte order mark": "utf-8-sig",
+    "UTF-16": "utf-16",
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODED.values(), ids=ENCODED.keys())
+def test_a_file_keeps_its_encoding(encoding: str, web: Path, run: Run) -> None:
+    web.write_bytes(f"# é\n{POD}".encode(encoding))
+
+    run("fix", "-f", "web.yaml")
+
+    assert web.read_bytes() == f"# é\n{FIXED}".encode(encoding)
+
+
+PIPED = {
+    "mended": (POD, FIXED, 0),
+    "nothing to mend": (files.POD, files.POD, 0),
+    "no object": ("a:   1\n", "a:   1\n", 0),
+    "no YAML": ("{\n", "{\n", 0),
+    "no YAML among objects": (f"{POD}---\n{{\n", f"{POD}---\n{{\n", 3),
+    "JSON": ('{"a":\t1}', '{"a":\t1}', 0),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "code"), PIPED.values(), ids=PIPED.keys())
+def test_a_pipe_is_passed_through(before: str, after: str, code: int, run: Run) -> None:
+    ran = run("fix", "-f", "-", "--fail-on", "never", stdin=before.encode())
+
+    assert ran.out == after
+    assert ran.code in (code, 3)
+    assert "left\n" in ran.err
+
+
+def test_what_was_done_as_json(web: Path, run: Run) -> None:
+    (report,) = run("fix", "-f", "web.yaml", "-o", "json").documents
+
+    assert report == {
+        "apiVersion": "evenspread.io/v1alpha1",
+        "kind": "FixReport",
+        "written": True,
+        "changed": ["web.yaml"],
+        "fixed": [
+            {
+                "rule": "TSC001",
+                "weight": "deny",
+                "source": "web.yaml",
+                "line": 11,
+                "object": "Pod shop/web-1",
+                "field": "spec.topologySpreadConstraints[0].maxSkew",
+                "problem": "Invalid value: 0: must be greater than zero",
+                "wrote": "wrote maxSkew: 1, not 0",
+            }
+        ],
+        "left": [],
+    }
+
+
+def test_what_is_left_has_its_reason_and_makes_the_exit_code(web: Path, run: Run) -> None:
+    web.write_text(files.POD + files.BROKEN)
+
+    ran = run("fix", "-f", "web.yaml")
+
+    assert ran.code == 1
+    assert "web.yaml:13: TSC003 Pod shop/web-1: spec.topologySpreadConstraints[0]." in ran.out
+    assert "    left: which of DoNotSchedule and ScheduleAnyway is meant cannot be known" in ran.out
+    assert run("fix", "-f", "web.yaml", "--fail-on", "never").code == 0
+    (report,) = run("fix", "-f", "web.yaml", "-o", "json").documents
+    assert [each["instead"] for each in report["left"]] == [
+        "write `DoNotSchedule` to hold the pod back, `ScheduleAnyway` to prefer emptier domains"
+    ]
+
+
+FAIL_ON = {"deny": 0, "warn": 0, "audit": 1, "never": 0}
+
+
+@pytest.mark.parametrize(("fail_on", "code"), FAIL_ON.items())
+def test_the_least_finding_that_counts(fail_on: str, code: int, web: Path, run: Run) -> None:
+    skew = files.DEPLOYMENT.replace("maxSkew: -1", "maxSkew: 9").replace(
+        "spec:\n  template", "spec:\n  replicas: 3\n  template"
+    )
+    web.write_text(skew)
+
+    assert run("fix", "-f", "web.yaml", "--fail-on", fail_on).code == code
+
+
+def test_only_some_rules_are_mended(web: Path, run: Run) -> None:
+    web.write_text(files.DEPLOYMENT)
+
+    run("fix", "-f", "web.yaml", "--rules", "TSC001")
+
+    assert web.read_text() == files.DEPLOYMENT.replace("maxSkew: -1", "maxSkew: 1")
+
+
+def test_a_cluster_tells_the_labels_of_nodes(web: Path, run: Run) -> None:
+    web.write_text(files.DEPLOYMENT)
+    (web.parent / "nodes.yaml").write_text(files.NODE)
+
+    run("fix", "-f", "web.yaml", "--cluster", "nodes.yaml")
+
+    assert "topologyKey: topology.kubernetes.io/zone" in web.read_text()
+    assert (web.parent / "nodes.yaml").read_text() == files.NODE
+
+
+def test_a_rule_that_is_off_mends_nothing(web: Path, run: Run) -> None:
+    web.write_text(files.DEPLOYMENT.replace("maxSkew: -1", "maxSkew: 1"))
+    (web.parent / "config.yaml").write_text(
+        "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+        "rules: {TSC102: {action: 'off'}}\n"
+    )
+
+    ran = run("fix", "-f", "web.yaml", "--config", "config.yaml", "--rules", "TSC102")
+
+    assert ran.out == "0 findings fixed in 0 files, 0 left\n"
+
+
+def test_a_file_that_is_named_twice_is_mended_once(web: Path, run: Run) -> None:
+    (web.parent / "link.yaml").symlink_to("web.yaml")
+
+    ran = run("fix", "-f", "web.yaml", "-f", ".", "-f", "link.yaml")
+
+    assert (ran.code, ran.out.count("TSC001")) == (0, 1)
+    assert (web.parent / "link.yaml").is_symlink()
+
+
+def test_what_cannot_be_written_is_told_and_the_rest_written(web: Path, run: Run) -> None:
+    (web.parent / "other.yaml").write_text(POD.replace("web-1", "web-2"))
+    web.chmod(0o444)
+
+    ran = run("fix", "-f", ".")
+
+    assert (ran.code, ran.err) == (3, "error: web.yaml: cannot be written: it is read-only\n")
+    assert "1 finding fixed in 1 file" in ran.out
+    assert "web.yaml:11" not in ran.out
+    assert web.read_text() == POD
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_mended(web: Path, run: Run) -> None:
+    (web.parent / "broken.yaml").write_text("{\n")
+    (web.parent / "latin.yaml").write_bytes(POD.encode() + b"# \xe9\n")
+
+    ran = run("fix", "-f", ".", "-f", "none.yaml")
+
+    assert ran.code == 3
+    assert "error: broken.yaml:" in ran.err
+    assert "error: latin.yaml:15: no text: write it in UTF-8" in ran.err
+    assert f"error: none.yaml: cannot be read: {os.strerror(errno.ENOENT)}" in ran.err
+    assert web.read_text() == FIXED
+
+
+def test_files_without_manifests_are_skipped_or_strictly_errors(web: Path, run: Run) -> None:
+    (web.parent / "values.yaml").write_text("replicas: 3\n")
+
+    assert run("fix", "-f", ".").err.startswith("skipped values.yaml: ")
+    assert run("fix", "-f", ".", "--strict").code == 3
+
+
+WRONG = {
+    "no file": ([], "Missing option '-f'"),
+    "no such rule": (["-f", ".", "--rules", "TSC999"], "'TSC999' is no rule: write some of"),
+    "no such format": (["-f", ".", "-o", "yaml"], "'yaml' is not one of 'table', 'json'"),
+}
+
+
+@pytest.mark.parametrize(("args", "said"), WRONG.values(), ids=WRONG.keys())
+def test_wrong_usage(args: list[str], said: str, web: Path, run: Run) -> None:
+    ran = run("fix", *args)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert web.read_text() == POD
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "json"])
+def test_what_is_said_to_be_mended_is_valid(suffix: str, folder: Path, run: Run) -> None:
+    path = folder / f"web.{suffix}"
+    path.write_text(
+        POD if suffix == "yaml" else msgspec.json.encode(msgspec.yaml.decode(POD)).decode()
+    )
+
+    assert run("validate", "-f", path.name).code == 1
+    assert run("fix", "-f", path.name).code == 0
+    assert run("validate", "-f", path.name).code == 0

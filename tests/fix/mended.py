@@ -1,0 +1,75 @@
+"""Manifests mended as the command mends them, without files."""
+
+from collections.abc import Mapping
+
+from webhook.config import Configuration, gates_in_force, policy
+from webhook.documents import Document, expand, parse
+from webhook.fix.judging import Law
+from webhook.fix.mending import Outcome, mend
+from webhook.fix.report import Left
+from webhook.policy.versions import NEWEST, Version
+
+SOURCE = "web.yaml"
+
+
+def law(*rules: str, version: Version = NEWEST, configuration: Configuration | None = None) -> Law:
+    """Judge by a version, and mend findings of some rules, or of all."""
+    configuration = configuration or Configuration()
+    gates = gates_in_force(configuration, version, "", allow_locked=False)
+    return Law(configuration, policy(configuration, gates), frozenset(rules))
+
+
+def objects(text: str) -> list[Document]:
+    """The objects of a text."""
+    read = [each for each in parse(text, "cluster.yaml") if isinstance(each, Document)]
+    return [each for document in read for each in expand(document)]
+
+
+def mended(texts: str | Mapping[str, str], by: Law | None = None, cluster: str = "") -> Outcome:
+    """Mend one text, or several by their names."""
+    named = {SOURCE: texts} if isinstance(texts, str) else texts
+    return mend(named, objects(cluster), by or law())
+
+
+def reasons(left: tuple[Left, ...]) -> dict[str, str]:
+    """Rule -> why it was left, for findings of different rules."""
+    return {each.rule: each.reason for each in left}
+
+
+NODES = "".join(
+    f"""\
+---
+apiVersion: v1
+kind: Node
+metadata:
+  name: node-{zone}
+  labels: {{topology.kubernetes.io/zone: zone-{zone}, kubernetes.io/hostname: node-{zone}}}
+"""
+    for zone in "abc"
+)
+
+TAINTED = """\
+---
+apiVersion: v1
+kind: Node
+metadata:
+  name: cp
+  labels: {topology.kubernetes.io/zone: zone-a, kubernetes.io/hostname: cp}
+spec: {taints: [{key: control-plane, effect: NoSchedule}]}
+"""
+
+
+def deployment(constraints: str, labels: str = "{app: web}", replicas: int = 6) -> str:
+    """A Deployment whose constraints are lines of YAML, indented by six blanks or so."""
+    return f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web, namespace: shop}}
+spec:
+  replicas: {replicas}
+  template:
+    metadata:
+      labels: {labels}
+    spec:
+      containers: [{{name: web, image: nginx}}]  # one
+{constraints}"""

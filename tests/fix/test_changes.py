@@ -1,0 +1,106 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook.fix.changes import Change, Put, Remove, apply, differences, identity, touch
+
+VALUE: dict[str, Any] = {"a": {"b": 1, "c": [1, 2, 3]}, "d": None}
+
+# changes, result
+APPLIED: dict[str, tuple[list[Change], Any]] = {
+    "nothing": ([], VALUE),
+    "a member is written": ([Put(("a", "b"), 2)], {**VALUE, "a": {"b": 2, "c": [1, 2, 3]}}),
+    "a member is added": ([Put(("e",), {})], {**VALUE, "e": {}}),
+    "a member is removed": ([Remove(("d",))], {"a": VALUE["a"]}),
+    "an item is written": ([Put(("a", "c", 1), 9)], {**VALUE, "a": {"b": 1, "c": [1, 9, 3]}}),
+    "an item is added": ([Put(("a", "c", 3), 9)], {**VALUE, "a": {"b": 1, "c": [1, 2, 3, 9]}}),
+    "indexes are those from before": (
+        [Remove(("a", "c", 0)), Remove(("a", "c", 2)), Put(("a", "c", 1), 9)],
+        {**VALUE, "a": {"b": 1, "c": [9]}},
+    ),
+    "the whole": ([Put((), 1)], 1),
+}
+
+
+@pytest.mark.parametrize(("changes", "expected"), APPLIED.values(), ids=APPLIED.keys())
+def test_changes_are_made(changes: list[Change], expected: Any) -> None:
+    before = repr(VALUE)
+
+    assert apply(changes, VALUE) == expected
+    assert repr(VALUE) == before
+
+
+LOST: dict[str, Change] = {
+    "below a number": Put(("a", "b", "c"), 1),
+    "below nothing": Put(("x", "y"), 1),
+    "a member that is not there": Remove(("x",)),
+    "an item far behind the end": Put(("a", "c", 7), 1),
+}
+
+
+@pytest.mark.parametrize("change", LOST.values(), ids=LOST.keys())
+def test_a_path_has_to_lead_somewhere(change: Change) -> None:
+    with pytest.raises(LookupError):
+        apply([change], VALUE)
+
+
+# before, after, changes
+SMALLEST: dict[str, tuple[Any, Any, list[Change]]] = {
+    "equal": ({"a": [1]}, {"a": [1]}, []),
+    "one member of many": ({"a": 1, "b": 2}, {"a": 1, "b": 3}, [Put(("b",), 3)]),
+    "a member more": ({"a": 1}, {"a": 1, "b": None}, [Put(("b",), None)]),
+    "a member less": ({"a": 1, "b": 2}, {"b": 2}, [Remove(("a",))]),
+    "deep inside": ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, [Put(("a", 0, "b"), 2)]),
+    "an item more": ([1], [1, 2], [Put((1,), 2)]),
+    "an item more in the middle": ([1, 3], [1, 2, 3], [Put((), [1, 2, 3])]),
+    "an item less": ([1, 2, 3], [1, 3], [Remove((1,))]),
+    "emptied": ({"a": 1}, {}, [Put((), {})]),
+    "true is not 1": ({"a": 1}, {"a": True}, [Put(("a",), True)]),
+    "another type": ({"a": 1}, [1], [Put((), [1])]),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "changes"), SMALLEST.values(), ids=SMALLEST.keys())
+def test_differences_are_the_smallest(before: Any, after: Any, changes: list[Change]) -> None:
+    assert list(differences((), before, after)) == changes
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from("ab"),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("abc"), inner),
+    max_leaves=12,
+)
+
+
+@given(json_values, json_values)
+def test_differences_lead_from_one_to_the_other(before: Any, after: Any) -> None:
+    assert apply(differences((), before, after), before) == after
+
+
+# one, other, whether they cannot be made together
+TOUCHING: dict[str, tuple[Change, Change, bool]] = {
+    "equal ones": (Put(("a",), {}), Put(("a",), {}), False),
+    "two values for one member": (Put(("a",), 1), Put(("a",), 2), True),
+    "a part of the other": (Put(("a",), 1), Put(("a", "b"), 2), True),
+    "two members": (Put(("a",), 1), Put(("b",), 2), False),
+    "an item removed by both": (Remove(("a", 0)), Remove(("a", 0)), True),
+    "an item removed beside another one's part": (Remove(("a", 0)), Put(("a", 1, "b"), 1), True),
+    "the same the other way round": (Put(("a", 1, "b"), 1), Remove(("a", 0)), True),
+    "two members removed from one object": (Remove(("a",)), Remove(("b",)), True),
+    "one removed, one written": (Put(("a",), 1), Remove(("b",)), True),
+    "members of two objects": (Remove(("a", "b")), Remove(("c", "b")), False),
+}
+
+
+@pytest.mark.parametrize(("one", "other", "expected"), TOUCHING.values(), ids=TOUCHING.keys())
+def test_some_changes_get_into_each_others_way(one: Change, other: Change, expected: bool) -> None:
+    assert touch(one, other) is expected
+    assert touch(other, one) is expected
+
+
+def test_changes_are_told_apart() -> None:
+    changes: list[Change] = [Put(("a",), 1), Put(("a",), True), Put(("a",), "1"), Remove(("a",))]
+
+    assert len({identity(each) for each in changes}) == len(changes)
