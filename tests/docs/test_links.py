@@ -1,10 +1,11 @@
 """Links of the pages lead to files and headings that are there."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.docs.markdown import GUIDES, PAGES, README, anchors, links, name
+from tests.docs.markdown import GUIDES, PAGES, README, ROOT, anchors, links, name
 
 
 def is_broken(page: Path, target: str) -> bool:
@@ -18,6 +19,13 @@ def is_broken(page: Path, target: str) -> bool:
 @pytest.mark.parametrize("page", GUIDES, ids=name)
 def test_links_lead_somewhere(page: Path) -> None:
     assert [target for target in links(page) if is_broken(page, target)] == []
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=name)
+def test_tests_that_are_named_exist(page: Path) -> None:
+    named = re.findall(r"`(tests/[\w/.]+)`", page.read_text())
+
+    assert [each for each in named if not (ROOT / each).exists()] == []
 
 
 def test_every_page_is_linked_from_the_readme() -> None:
