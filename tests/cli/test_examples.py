@@ -22,6 +22,7 @@ ELSEWHERE = (
     "certs -n",  # asks a cluster, as does the next; test_certs has one
     "certs rotate",
     "audit --context",
+    "doctor",  # asks a cluster: see the test of doctor on a real control plane
     "fix",  # tells on stderr what it did where stdout is for something else: see test_fix
 )
 
