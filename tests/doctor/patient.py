@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 CA = authority()
 READY = "[+]configuration ok\n[+]certificate ok\n[+]server ok: serving\nok\n"
+UNREADY = READY.replace("[+]certificate ok", "[-]certificate failed: old")
 METRICS = """\
 # HELP evenspread_config_valid 1 if the configuration in force is what the files say.
 evenspread_config_valid 1.0
@@ -113,8 +114,8 @@ def secret(entry: str, pair: Bundle) -> Seen[objects.Secret]:
     return Seen(objects.Secret(data={entry: base64.b64encode(pair.certificate_pem()).decode()}))
 
 
-def replica(readiness: str = READY, metrics: str = METRICS) -> Replica:
-    return Replica("evenspread-1", Seen(readiness), Seen(metrics))
+def replica(readiness: str = READY, metrics: str = METRICS, name: str = "evenspread-1") -> Replica:
+    return Replica(name, Seen(readiness), Seen(metrics))
 
 
 def answered(*versions: str) -> dict[Hook, Probed]:

@@ -10,7 +10,7 @@ from tests.doctor.patient import (
     CA,
     METRICS,
     OWN,
-    READY,
+    UNREADY,
     after,
     answered,
     budget,
@@ -247,8 +247,12 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "a doctor of another version": ({"version": "0.2.0"}, {"versions": "-- evenspread doctor"}),
     "a replica that is not ready": (
-        {"replicas": (replica(READY.replace("[+]certificate ok", "[-]certificate failed: old")),)},
-        {"well": "evenspread-1: certificate: old"},
+        {"replicas": (replica(UNREADY),)},
+        {"well": "evenspread-1: certificate: old\nkubectl -n evenspread logs evenspread-1"},
+    ),
+    "a replica that is not ready, and known by its address": (
+        {"replicas": (replica(UNREADY, name="127.0.0.1:8080"),)},
+        {"well": "kubectl -n evenspread logs deployment/evenspread"},
     ),
     "an old cache": (
         {"replicas": (replica(metrics=METRICS.replace("12.5", "121")),)},

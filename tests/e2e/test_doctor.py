@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from tests.controlplane.waiting import until
 from tests.deploy.manifests import NAMESPACE
 from tests.e2e.customkinds import define, definition
 from tests.e2e.spoiler import spoiling
-from tests.e2e.ward import KINDS, NAME, Ward
+from tests.e2e.ward import KINDS, NAME, Report, Ward
 from webhook.__main__ import main
 from webhook.doctor.probing import probe
 from webhook.doctor.table import CHECKS
@@ -359,12 +358,18 @@ def test_a_broken_installation_is_told_with_what_to_do(ward: Ward, case: str) ->
     assert report.code == 1
 
 
-def test_it_is_healthy_again_after_all_that(ward: Ward) -> None:
-    def found() -> Any:
+def recovered(ward: Ward) -> Report:
+    """A report without problems, once replicas have found that what was broken is whole again."""
+
+    def found() -> Report | None:
         report = ward.examine(*ward.health)
         return None if report.problems else report
 
-    assert until(found, "health").code == 0
+    return until(found, "health")
+
+
+def test_it_is_healthy_again_after_all_that(ward: Ward) -> None:
+    assert recovered(ward).code == 0
 
 
 def test_what_may_not_be_looked_at_is_said_and_is_no_problem(ward: Ward) -> None:
@@ -409,6 +414,7 @@ def test_a_listener_is_asked_what_it_serves(ward: Ward) -> None:
 
 
 def test_it_is_told_in_words(ward: Ward, capsys: pytest.CaptureFixture[str]) -> None:
+    recovered(ward)
     with ward.hooks_patched(("replace", "/timeoutSeconds", 30), kinds=("Validating",)):
         code = main(["doctor", "--kubeconfig", str(ward.plane.apiserver.kubeconfig), *ward.health])
 
@@ -417,7 +423,7 @@ def test_it_is_told_in_words(ward: Ward, capsys: pytest.CaptureFixture[str]) -> 
     assert code == 1
     assert lines[at + 1].startswith("         validate.evenspread.io has timeoutSeconds: 30")
     assert lines[at + 2].startswith("         -> set it to 3: kubectl patch validatingwebhookconf")
-    assert lines[-1] == f"{len(CHECKS)} checks: 1 problem, {len(CHECKS) - 1} ok"
+    assert lines[-1] == f"{len(CHECKS)} checks: 1 problem, {len(CHECKS) - 1} ok", "\n".join(lines)
 
 
 def test_nobody_there_is_another_exit_code(

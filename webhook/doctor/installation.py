@@ -77,6 +77,7 @@ class Replica(NamedTuple):
     What one replica says of itself.
 
     Attributes:
+        name: Of its pod; the address, of one that was asked at ``--health``.
         readiness: Lines of ``/readyz?verbose``.
         metrics: Text of ``/metrics``.
     """
@@ -177,3 +178,8 @@ class Installation:
     def place(self) -> str:
         """The flag of kubectl that chooses the namespace."""
         return f"-n {self.namespace}"
+
+    def logs_of(self, replica: Replica) -> str:
+        """The command that shows what a replica has logged."""
+        known = replica.name if ":" not in replica.name else f"deployment/{self.name}"
+        return f"kubectl {self.place} logs {known}"

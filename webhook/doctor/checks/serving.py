@@ -194,10 +194,7 @@ def well(all_: Installation) -> Iterator[Finding]:
         _ = all_.pods.value  # who may not look for them should know
     for replica in all_.replicas:
         for name, detail in pages.failing(replica.readiness.value or ""):
-            yield Finding(
-                f"{replica.name}: {name}: {detail}",
-                f"kubectl {all_.place} logs {replica.name}",
-            )
+            yield Finding(f"{replica.name}: {name}: {detail}", all_.logs_of(replica))
         for sample in pages.samples(replica.metrics.value or ""):
             yield from _measured(all_, replica, sample)
 
@@ -208,8 +205,8 @@ def _measured(all_: Installation, replica: Replica, sample: pages.Sample) -> Ite
             age = "never" if math.isinf(sample.value) else f"{sample.value:.0f} s ago"
             yield Finding(
                 f"{replica.name}: of {sample.labels['kind']} it last heard {age}",
-                "see whether it reaches the API server and may list and watch: kubectl "
-                f"{all_.place} logs {replica.name}",
+                "see whether it reaches the API server and may list and watch: "
+                f"{all_.logs_of(replica)}",
             )
         case "evenspread_config_valid" if sample.value == 0:
             yield Finding(
