@@ -110,7 +110,7 @@ def test_dark_mode_is_dark_and_paper_is_not(browser: Any, tmp_path: Path) -> Non
     opened.page.emulate_media(color_scheme="dark")
     assert opened.page.evaluate(colour) == "rgb(18, 22, 28)"
     opened.page.emulate_media(color_scheme="dark", media="print")
-    assert opened.page.evaluate(colour) == "rgb(251, 251, 253)"
+    assert opened.page.evaluate(colour) == "rgb(255, 255, 255)"
 
 
 def test_texts_of_manifests_are_no_markup() -> None:
