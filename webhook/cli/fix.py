@@ -81,6 +81,7 @@ def _write(opened: Opened, mended: Outcome, changed: list[str]) -> dict[str, Sou
         if STDIN_SOURCE in changed:
             data = opened.encoded(STDIN_SOURCE, mended.texts[STDIN_SOURCE])
         sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()  # before stderr tells what was done
     return failed
 
 

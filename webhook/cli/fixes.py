@@ -57,6 +57,7 @@ def show_difference(text: str) -> None:
         Terminal().lines(_styled(text))
     else:
         sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()  # before stderr tells what was done
 
 
 def _styled(text: str) -> Iterator[list[tuple[str, Style]]]:
