@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from webhook.cli.terminal import Style, Terminal
@@ -59,9 +60,10 @@ def show(installation: Installation, results: Sequence[Result], terminal: Termin
             f"{result.id:<{_COLUMNS['id']}}",
             result.title,
         )
-        for finding in result.findings:
-            terminal.line(_INDENT, (finding.says, Style.PLACE))
-            terminal.line(f"{_INDENT}-> ", (finding.advice, Style.HINT))
+        for advice, findings in groupby(result.findings, lambda finding: finding.advice):
+            for finding in findings:
+                terminal.line(_INDENT, (finding.says, Style.PLACE))
+            terminal.line(f"{_INDENT}-> ", (advice, Style.HINT))
         for lacks in result.unseen:
             terminal.line(f"{_INDENT}not looked at: {lacks}")
     terminal.line(f"{len(results)} checks: {', '.join(_counted(results))}")
