@@ -10,7 +10,10 @@ from tests.deploy.manifests import MONITORING, Helm, Json, by_name, made
 
 OVERLAYS: dict[str, dict[str, Any]] = {
     "kustomize/overlays/dry-run": {"config": {"mode": "recommend"}},
-    "kustomize/overlays/enforce": {"failurePolicy": {"validating": "Fail"}},
+    "kustomize/overlays/enforce": {
+        "failurePolicy": {"validating": "Fail"},
+        "installHook": {"enabled": False},
+    },
 }
 
 RELEASES = [f"1.{minor}" for minor in range(28, 38, 3)]
@@ -37,6 +40,7 @@ EVERYTHING: dict[str, Any] = {
     "scope": "optIn",
     "skipInSelector": True,
     "failurePolicy": {"mutating": "Fail", "validating": "Fail"},
+    "installHook": {"enabled": False, "wait": "90s", "probeNamespace": "probes"},
     "webhookAnnotations": {"cert-manager.io/inject-ca-from": "evenspread/serving"},
     "certificate": {
         "mode": "files",
@@ -100,7 +104,7 @@ def test_the_base_is_the_chart_with_its_defaults(helm: Helm, kustomize: Kustomiz
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_an_overlay_is_the_chart_with_one_value_and_a_namespace(
+def test_an_overlay_is_the_chart_with_a_few_values_and_a_namespace(
     helm: Helm, kustomize: Kustomize, overlay: str
 ) -> None:
     found = by_name(kustomize(overlay))

@@ -38,7 +38,9 @@ GONE_S = 60.0  # patience for a server that leaves: 10 s as a rule, 45 at most
 WEBHOOKS = "mutatingwebhookconfiguration,validatingwebhookconfiguration"
 """Of both kinds, for kubectl."""
 
-ENFORCED = {"failurePolicy": {"validating": "Fail"}}
+FAILING = {"failurePolicy": {"validating": "Fail"}}
+ENFORCED = {**FAILING, "installHook": {"enabled": False}}
+"""At once, since it is for tests of what comes afterwards."""
 
 
 class Cluster:
@@ -101,7 +103,7 @@ class Cluster:
     @property
     def pods(self) -> list[RunningPod]:
         """Those that run now."""
-        return list(self.kubelet.running.values())
+        return [pod for pod in self.kubelet.running.values() if not pod.finished]
 
     def wait(self, replicas: int) -> None:
         """Wait until so many replicas are ready, and called."""

@@ -109,6 +109,8 @@ class RunningPod:
 
     def probe(self) -> None:
         """Ask its readiness probe, and tell what has changed."""
+        if self.finished:
+            return  # and that is all there is to tell of it
         probe = self._container.get("readinessProbe")
         ready = self.process.alive and (probe is None or self._answers(probe["httpGet"]))
         if ready != self.ready:

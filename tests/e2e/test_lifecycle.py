@@ -26,6 +26,7 @@ from tests.deploy.manifests import CHART, NAMESPACE, Helm
 from tests.e2e.containers import REPOSITORY, require_containers
 from tests.e2e.installation import (
     ENFORCED,
+    FAILING,
     GONE_S,
     IMAGE,
     NAME,
@@ -233,7 +234,7 @@ def test_upgrade_rollback_and_removal_lose_nothing(
 ) -> None:
     require_containers()
     previous = before_this_version(tmp_path / "previous")
-    old, new = {"image": {"tag": "previous"}, **ENFORCED}, ENFORCED
+    old, new = {"image": {"tag": "previous"}, **FAILING}, ENFORCED
     images = {f"{NAME}:previous": previous, IMAGE: REPOSITORY}
     with Cluster(control_plane_assets, tmp_path / "pods", images) as cluster:
         create_namespace(cluster.plane)

@@ -39,7 +39,10 @@ from tests.e2e.objects import constraints, controlled_by, service, workload
 from tests.e2e.test_mtls import showing
 from webhook.__main__ import main
 
-FAIL = {"failurePolicy": {"mutating": "Fail", "validating": "Fail"}}
+FAIL = {
+    "failurePolicy": {"mutating": "Fail", "validating": "Fail"},
+    "installHook": {"enabled": False},
+}
 """So that a test does not miss a call that failed."""
 
 FLEET = {"group": "example.com", "kind": "Fleet", "resource": "fleets"}

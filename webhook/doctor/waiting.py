@@ -48,27 +48,32 @@ async def wait_answered(
 
     Raises:
         SourceError: Nobody did in time; says what came instead.
-        ApiError: The API server gives no answer at all, or does not let us ask.
+        ApiError: The API server does not let us ask.
     """
     deadline = clock() + patience_s
     while True:
-        by: list[Answerer] = []
-        missing: list[str] = []
-        for hook in Hook:
-            answer = await try_out(asker, namespace, probe(hook, kind=KIND))
-            _raise_if_hopeless(asker, answer)
-            found = answerers(answer.warnings)
-            by += found
-            if not found:
-                missing.append(f"{hook}.evenspread.io{_because(answer)}")
+        looked = [await _look(asker, namespace, hook) for hook in Hook]
+        missing = [says for by, says in looked if not by]
         if not missing:
-            return by
+            return [each for by, _ in looked for each in by]
         if clock() >= deadline:
             told = "; ".join(missing)
-            raise SourceError(
-                "evenspread", f"no replica answered within {patience_s:g} s for {told}"
-            )
+            problem = f"no replica answered within {patience_s:g} s for {told}"
+            raise SourceError("evenspread", problem)
         await sleep(PAUSE_S)
+
+
+async def _look(asker: Asker, namespace: str, hook: Hook) -> tuple[list[Answerer], str]:
+    """Try one hook: who answered, or what came instead."""
+    name = f"{hook}.evenspread.io"
+    try:
+        answer = await try_out(asker, namespace, probe(hook, kind=KIND))
+    except ApiError as error:
+        if error.status:
+            raise
+        return [], f"{name}: {error}"  # an API server that restarts comes back
+    _raise_if_hopeless(asker, answer)
+    return answerers(answer.warnings), f"{name}{_because(answer)}"
 
 
 def _raise_if_hopeless(asker: Asker, answer: Answer) -> None:
