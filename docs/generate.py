@@ -20,6 +20,9 @@ from webhook.cli.catalogue import CATALOGUE
 from webhook.cli.diffs import REASONS
 from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
 from webhook.config.settings import setting_table
+from webhook.doctor.probing import FAILURES
+from webhook.doctor.table import CHECKS
+from webhook.fix.remedies import REMEDIES
 from webhook.listener import limits
 from webhook.measures import METRICS
 from webhook.policy import apiwarnings, rules
@@ -165,6 +168,31 @@ def message_of(rule: str) -> str:
     return next(each.text for each in apiwarnings.warn(constraints, LIST) if each.rule == rule)
 
 
+def remedies() -> str:
+    """What is written into manifests for each rule."""
+    rows = (
+        (rule, each.writes or "nothing", "yes" if each.on_request else "", each.leaves)
+        for rule, each in REMEDIES.items()
+        if rule.startswith("TSC")
+    )
+    return table(("rule", "is written", "on request", "is left, and why"), rows)
+
+
+def checks() -> str:
+    """Every check of a doctor."""
+    rows = ((code(row.id), row.title, row.looks_at) for row in CHECKS)
+    return table(("check", "all is well if", "it looks at"), rows)
+
+
+def failures() -> str:
+    """What the sentences of an API server about a failed call mean."""
+    rows = (
+        (each.means, each.advice.format(place="-n evenspread", name="evenspread"))
+        for each in FAILURES
+    )
+    return table(("it means", "what to do"), rows)
+
+
 def gates() -> str:
     """Every gate, and what it takes away while it is off."""
     rows = (
@@ -257,6 +285,9 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "deprecated labels": deprecated,
     "our bounds": our_bounds,
     "advice": advice,
+    "remedies": remedies,
+    "checks": checks,
+    "failures": failures,
     "gates": gates,
     "gate history": gate_history,
     "versions": newest,

@@ -89,9 +89,12 @@ OF_OTHERS = {
     "helm": {"--no-hooks", "--set", "--set-file"},
     "kind": {"--name"},
     "kube-apiserver": {"--admission-control-config-file"},
-    "kubectl": {"--for", "--ignore-not-found", "--replicas", "--show-managed-fields", "--type"},
+    "kubectl": {
+        "--dry-run", "--for", "--ignore-not-found", "--image", "--labels", "--replicas",
+        "--show-managed-fields", "--type",
+    },
     "kubectl krew": {"--archive", "--manifest"},
-}
+}  # fmt: skip
 """Flags in commands that are not ours."""
 
 

@@ -1,0 +1,33 @@
+"""The report that the page on doctors shows is one that a doctor makes."""
+
+import pytest
+
+from certs.pem import name_of
+from tests.certs.world import authority
+from tests.docs.markdown import ROOT, blocks
+from tests.doctor.patient import CA, patient, replica, secret
+from webhook.cli.diagnosis import show
+from webhook.cli.terminal import Terminal
+from webhook.doctor.installation import Replica, Seen
+from webhook.doctor.table import examine
+
+PAGE = ROOT / "docs/doctor.md"
+STRANGER = authority()
+NAMES = {
+    name_of(STRANGER.leaf): "CN=evenspread-ca-680e03a8",
+    name_of(CA.leaf): "CN=evenspread-ca-21cf8a47",
+}
+"""Names of authorities are made by chance; those of the page stand for them."""
+
+
+def test_the_report_is_what_a_doctor_says(capsys: pytest.CaptureFixture[str]) -> None:
+    lacks = "needs get on pods/proxy in namespace evenspread"
+    hidden = Replica(replica().name, Seen(lacks=lacks), Seen(lacks=lacks))
+    found = patient(authority=secret("ca.crt", STRANGER), replicas=(hidden,))
+
+    show(found, examine(found), Terminal())
+
+    said = capsys.readouterr().out
+    for made, shown in NAMES.items():
+        said = said.replace(made, shown)
+    assert f"$ evenspread doctor\n{said}" in [each.text for each in blocks(PAGE)]
