@@ -16,8 +16,8 @@ import msgspec
 import yaml
 from pydantic import BaseModel
 
-from webhook.cli.catalogue import CATALOGUE
-from webhook.cli.diffs import REASONS
+from webhook.cli.views.catalogue import CATALOGUE
+from webhook.cli.views.diffs import REASONS
 from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
 from webhook.config.settings import setting_table
 from webhook.doctor.probing import FAILURES

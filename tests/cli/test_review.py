@@ -8,7 +8,7 @@ import yaml
 
 from tests.cli import files
 from tests.cli.conftest import Run
-from webhook.cli.diffs import REASONS
+from webhook.cli.views.diffs import REASONS
 from webhook.policy.defaults import Skip
 
 RECORDED = Path(__file__).parents[1] / "recorded"

@@ -5,7 +5,7 @@ import yaml
 
 from tests.cli import files
 from tests.cli.conftest import Run
-from webhook.cli.catalogue import CATALOGUE
+from webhook.cli.views.catalogue import CATALOGUE
 from webhook.policy.apiwarnings import WARNINGS
 from webhook.policy.rules import RULES
 

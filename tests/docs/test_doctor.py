@@ -6,8 +6,8 @@ from certs.pem import name_of
 from tests.certs.world import authority
 from tests.docs.markdown import ROOT, blocks
 from tests.doctor.patient import CA, patient, replica, secret
-from webhook.cli.diagnosis import show
 from webhook.cli.terminal import Terminal
+from webhook.cli.views.diagnosis import show
 from webhook.doctor.installation import Replica, Seen
 from webhook.doctor.table import examine
 

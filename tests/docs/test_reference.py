@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 
 from tests.docs.markdown import PAGES, ROOT, rows
-from webhook.cli.catalogue import CATALOGUE
 from webhook.cli.exits import DEBUG_VARIABLE, ExitCode
 from webhook.cli.program import COMMANDS
+from webhook.cli.views.catalogue import CATALOGUE
 from webhook.config.settings import setting_table
 from webhook.listener.limits import table
 from webhook.measures import METRICS, Type

@@ -14,12 +14,12 @@ from webhook.audit.rulebook import RULEBOOK
 from webhook.audit.scan import Question, scan
 from webhook.audit.snapshot import Snapshot, save
 from webhook.cli import options, outputs
-from webhook.cli.asked import asked_policy
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.garbage import uncollected
-from webhook.cli.gathered import Reach, gather, progress
-from webhook.cli.inputs import Inputs
+from webhook.cli.inputs.asked import asked_policy
+from webhook.cli.inputs.gathered import Reach, gather, progress
+from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.outputs import Output
 from webhook.cli.terminal import Style, Terminal
 from webhook.config import Configuration

@@ -22,11 +22,19 @@ from certs.secret import SecretStore
 from certs.serving import client_context
 from certs.source import Subject
 from webhook.cli import options
-from webhook.cli.chains import Bundle, Certificates, Served, Survey, as_document, leads_to, show
 from webhook.cli.command import Command, Group
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.output import Format, write
 from webhook.cli.terminal import Terminal
+from webhook.cli.views.chains import (
+    Bundle,
+    Certificates,
+    Served,
+    Survey,
+    as_document,
+    leads_to,
+    show,
+)
 from webhook.config.files import read_text
 from webhook.errors import ApiError, ConfigError, SourceError
 

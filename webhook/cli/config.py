@@ -3,14 +3,14 @@
 from typing import Any
 
 from webhook.cli import options
-from webhook.cli.asked import AskedPolicy, asked_policy
-from webhook.cli.clusters import facts_from
 from webhook.cli.command import Command, Group
-from webhook.cli.effects import Effects, Example
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs import Inputs
+from webhook.cli.inputs.asked import AskedPolicy, asked_policy
+from webhook.cli.inputs.clusters import facts_from
+from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.output import Format, write
 from webhook.cli.terminal import Terminal
+from webhook.cli.views.effects import Effects, Example
 from webhook.config import example
 from webhook.documents import Document
 from webhook.errors import ConfigError, ReviewError

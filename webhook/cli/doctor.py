@@ -11,12 +11,13 @@ import click
 from cryptography import x509
 
 from webhook import __version__
-from webhook.cli import diagnosis, options
+from webhook.cli import options
 from webhook.cli.certs import met
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.output import Format, write
 from webhook.cli.terminal import Terminal
+from webhook.cli.views import diagnosis
 from webhook.config.durations import parse_duration
 from webhook.doctor.asking import Asker
 from webhook.doctor.findings import State

@@ -8,19 +8,20 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from webhook.cli import options, whatif
-from webhook.cli.asked import AskedPolicy, asked_policy
+from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.explained import show
-from webhook.cli.found import Found
-from webhook.cli.inputs import Inputs
-from webhook.cli.pictures import page
-from webhook.cli.subjects import find, in_manifests
-from webhook.cli.surroundings import Files, Surroundings, live
-from webhook.cli.targets import Judge, Target
+from webhook.cli.inputs import whatif
+from webhook.cli.inputs.asked import AskedPolicy, asked_policy
+from webhook.cli.inputs.found import Found
+from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.subjects import find, in_manifests
+from webhook.cli.inputs.surroundings import Files, Surroundings, live
+from webhook.cli.inputs.targets import Judge, Target
+from webhook.cli.inputs.whatif import supposed
 from webhook.cli.terminal import Terminal
-from webhook.cli.whatif import supposed
+from webhook.cli.views.explained import show
+from webhook.cli.views.pictures import page
 from webhook.cluster.manifests import NAMESPACE
 from webhook.documents import Document
 from webhook.errors import ConfigError, SourceError

@@ -8,14 +8,15 @@ import msgspec
 
 from webhook.audit.report import Weight
 from webhook.audit.rulebook import RULEBOOK
-from webhook.cli import fixes, options
-from webhook.cli.asked import asked_policy
+from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs import Inputs
-from webhook.cli.opened import STDIN_SOURCE, Opened
+from webhook.cli.inputs.asked import asked_policy
+from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.opened import STDIN_SOURCE, Opened
 from webhook.cli.output import Format, tell_problems, tell_skipped
 from webhook.cli.terminal import Terminal
+from webhook.cli.views import fixes
 from webhook.errors import ConfigError, SourceError
 from webhook.fix.judging import Law
 from webhook.fix.mending import Outcome, mend

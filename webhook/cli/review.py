@@ -5,16 +5,16 @@ from typing import Any
 import click
 
 from webhook.cli import options
-from webhook.cli.asked import asked_policy
-from webhook.cli.clusters import facts_from
 from webhook.cli.command import Command
-from webhook.cli.diffs import show_answer
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.findings import show
-from webhook.cli.inputs import Inputs
+from webhook.cli.inputs.asked import asked_policy
+from webhook.cli.inputs.clusters import facts_from
+from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.output import Format, write
-from webhook.cli.reports import Report, report_on
 from webhook.cli.terminal import Terminal
+from webhook.cli.views.diffs import show_answer
+from webhook.cli.views.findings import show
+from webhook.cli.views.reports import Report, report_on
 from webhook.config import policy as make_policy
 from webhook.errors import ReviewError
 from webhook.offline.reviewing import HOOKS, Answered, Asked, answer, ask, then_validate, unpack

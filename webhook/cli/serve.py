@@ -6,10 +6,10 @@ from functools import partial
 import click
 from click.core import ParameterSource
 
-from webhook.cli import demo
 from webhook.cli.command import Command
 from webhook.cli.output import say
 from webhook.cli.terminal import Style, Terminal
+from webhook.cli.views import demo
 from webhook.config.settings import SettingRow, read_settings, setting_table
 from webhook.errors import ConfigError
 from webhook.service import Ready, run

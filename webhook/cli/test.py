@@ -12,7 +12,7 @@ from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.output import tell_problems
 from webhook.cli.outputs import Output
 from webhook.cli.terminal import Terminal
-from webhook.cli.tested import show
+from webhook.cli.views.tested import show
 from webhook.errors import ConfigError, MistakesError, SourceError
 from webhook.suite.finding import SuiteText, find
 from webhook.suite.loading import Suite, load_suite

@@ -11,17 +11,17 @@ import click
 import msgspec
 
 from webhook.cli import options
-from webhook.cli.abilities import abilities
-from webhook.cli.asked import asked_versions
-from webhook.cli.catalogue import explain
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.findings import show
-from webhook.cli.inputs import Inputs
-from webhook.cli.matrix import Matrix, as_document
+from webhook.cli.inputs.asked import asked_versions
+from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.output import Format, write
-from webhook.cli.reports import Report, reports_on
 from webhook.cli.terminal import Terminal
+from webhook.cli.views.abilities import abilities
+from webhook.cli.views.catalogue import explain
+from webhook.cli.views.findings import show
+from webhook.cli.views.matrix import Matrix, as_document
+from webhook.cli.views.reports import Report, reports_on
 from webhook.policy.gates import Gates
 from webhook.policy.versions import Span, Version
 

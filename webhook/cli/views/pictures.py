@@ -20,7 +20,7 @@ WIDTH = 56  # pixels of a column and the gap behind it
 MOST_COLUMNS = 200  # of a drawing; more could not be told apart
 
 _environment = Environment(
-    loader=PackageLoader("webhook.cli", "pages"),
+    loader=PackageLoader("webhook.cli.views", "pages"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,

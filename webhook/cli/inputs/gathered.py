@@ -10,7 +10,7 @@ from rich.progress import Progress, TaskID
 
 from webhook.audit.gathering import Gathering
 from webhook.audit.snapshot import Snapshot, load
-from webhook.cli.inputs import Inputs
+from webhook.cli.inputs.manifests import Inputs
 from webhook.config import Configuration
 from webhook.errors import ConfigError
 

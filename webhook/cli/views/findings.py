@@ -6,8 +6,8 @@ Every finding starts with file and line as compilers write them, so that editors
 
 from collections.abc import Iterable
 
-from webhook.cli.reports import Cause, Remark, Report
 from webhook.cli.terminal import Style, Terminal
+from webhook.cli.views.reports import Cause, Remark, Report
 
 
 def show(report: Report, terminal: Terminal) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from webhook.cli.found import Found
-from webhook.cli.surroundings import Surroundings
+from webhook.cli.inputs.found import Found
+from webhook.cli.inputs.surroundings import Surroundings
 from webhook.documents import Document
 from webhook.errors import ConfigError, SourceError
 from webhook.policy.model import GroupKind, group_of

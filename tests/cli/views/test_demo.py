@@ -10,8 +10,8 @@ import pytest
 
 from certs.standalone import ensure_pair
 from tests import build
-from webhook.cli import demo
 from webhook.cli.terminal import Terminal
+from webhook.cli.views import demo
 from webhook.errors import SourceError
 
 BODY = build.review_body(build.pod())

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from webhook.cli.diffs import show_diff
-from webhook.cli.findings import name_of
 from webhook.cli.terminal import Style, Terminal
+from webhook.cli.views.diffs import show_diff
+from webhook.cli.views.findings import name_of
 from webhook.documents import is_object
 from webhook.errors import ConfigError, SourceError
 from webhook.offline.patching import patched

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from webhook.cli.catalogue import fix_of
-from webhook.cli.templates import template_in
+from webhook.cli.inputs.templates import template_in
+from webhook.cli.views.catalogue import fix_of
 from webhook.documents import Document, Path, mistype
 from webhook.policy import apiserver, fieldgates, render
 from webhook.policy.apiserver import Request, list_path

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from webhook.cli.asked import AskedPolicy
-from webhook.cli.diffs import REASONS
+from webhook.cli.inputs.asked import AskedPolicy
 from webhook.cli.terminal import Style, Terminal
+from webhook.cli.views.diffs import REASONS
 from webhook.config import advise, gate_table, profile_table
 from webhook.documents import as_yaml
 from webhook.policy.defaults import Injection

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from webhook.cli.inputs import Inputs
+from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.discovery import locate_custom
 from webhook.cluster.lists import fill_once, list_objects, read_object
 from webhook.cluster.lookup import Cluster

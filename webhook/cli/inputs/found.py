@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from webhook.cli.surroundings import Json
+from webhook.cli.inputs.surroundings import Json
 from webhook.documents import is_object, mistype, render_path
 from webhook.errors import SourceError
 from webhook.policy.advice.subject import Subject, read

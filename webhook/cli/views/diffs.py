@@ -3,9 +3,9 @@
 from difflib import unified_diff
 from typing import Any
 
-from webhook.cli.findings import name_of, show_causes
-from webhook.cli.reports import causes
 from webhook.cli.terminal import Style, Terminal
+from webhook.cli.views.findings import name_of, show_causes
+from webhook.cli.views.reports import causes
 from webhook.documents import as_yaml
 from webhook.offline.reviewing import Answered, Asked
 from webhook.policy.defaults import Skip

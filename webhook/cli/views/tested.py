@@ -1,7 +1,7 @@
 """What came of suites, as people read it."""
 
-from webhook.cli.diffs import style_of
 from webhook.cli.terminal import Style, Terminal
+from webhook.cli.views.diffs import style_of
 from webhook.suite.differences import lines
 from webhook.suite.results import CaseResult, Report, Status, Summary
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from webhook.cli.asked import AskedPolicy
-from webhook.cli.found import (
+from webhook.cli.inputs.asked import AskedPolicy
+from webhook.cli.inputs.found import (
     Found,
     decoded,
     is_controlled,
@@ -14,7 +14,7 @@ from webhook.cli.found import (
     revision_of,
     selector_of,
 )
-from webhook.cli.surroundings import REPLICA_SET, Surroundings
+from webhook.cli.inputs.surroundings import REPLICA_SET, Surroundings
 from webhook.policy.advice.subject import DEPLOYMENT
 from webhook.policy.defaults import inject, profile_of
 from webhook.policy.derivation import derive

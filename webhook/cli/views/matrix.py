@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from webhook.cli.findings import name_of
-from webhook.cli.reports import Report
 from webhook.cli.terminal import Style, Terminal
+from webhook.cli.views.findings import name_of
+from webhook.cli.views.reports import Report
 from webhook.policy.versions import Version
 
 DENIED, WARNED, DROPPED, NOTHING = "deny", "warn", "drop", "-"

@@ -1,0 +1,1 @@
+"""What people read on a terminal: findings, diffs, tables, bars; and one page of HTML."""
