@@ -19,6 +19,7 @@ SOURCES = {
     "policy": "webhook/policy/[!_]*.py",
     "policy/placement": "webhook/policy/placement/[!_]*.py",
     "policy/advice": "webhook/policy/advice/[!_]*.py",
+    "policy/explain": "webhook/policy/explain/[!_]*.py",
     "certs": "certs/plan.py",
 }
 """Folder of tests: the core modules, as a pattern, that are tested there."""

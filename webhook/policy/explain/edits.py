@@ -4,6 +4,7 @@ Things that an author could change in a pod, each with its sentence.
 An edit makes another situation of a situation. It says what to do, never whether that helps.
 """
 
+from abc import ABCMeta, abstractmethod
 from collections.abc import Iterable
 from functools import reduce
 
@@ -22,12 +23,27 @@ def _tag(name: str) -> str:
     return name[0].lower() + name[1:]
 
 
-class Edit(msgspec.Struct, frozen=True, rename="camel", tag_field="edit", tag=_tag):
+class _AbstractStructMeta(msgspec.StructMeta, ABCMeta):
+    """Of structs with methods that each of their kinds has to have."""
+
+
+class Edit(
+    msgspec.Struct,
+    frozen=True,
+    rename="camel",
+    tag_field="edit",
+    tag=_tag,
+    metaclass=_AbstractStructMeta,
+):
     """One thing to change."""
 
+    @abstractmethod
+    def __str__(self) -> str:
+        """Say what to do."""
+
+    @abstractmethod
     def apply(self, situation: Situation) -> Situation:
         """Make the situation in which it is done."""
-        raise NotImplementedError
 
 
 class RaiseMaxSkew(Edit, frozen=True):

@@ -63,7 +63,7 @@ def why_minimum(tally: Tally) -> str:
             return f"minDomains {tally.spread.min_domains}, found {len(sizes)}"
         case Floor.EMPTY_DOMAIN:
             return f"no pod in {listed(least)}"
-        case Floor.FEWEST_PODS:
+        case _:
             return f"fewest pods in {listed(least)}"
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from tests.explain.situations import blocked, situation, situations
+from tests.policy.explain.situations import blocked, situation, situations
 from tests.policy.placement.clusters import GPU, gates, node, spread_over
 from webhook.policy.explain.changes import smallest_changes
 from webhook.policy.explain.edits import Edit, LowerMinDomains, RaiseMaxSkew, Soften, apply_all

@@ -1,9 +1,9 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.explain.situations import situation
+from tests.policy.explain.situations import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
-from webhook.policy.explain.sentences import headline, why_minimum
+from webhook.policy.explain.sentences import headline, reason_of, why_minimum
 from webhook.policy.explain.situation import Situation
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SOFT
@@ -101,3 +101,24 @@ def test_demands_of_a_pod_are_told_as_obstacles() -> None:
     assert headline(asked, asked.placement(), "") == (
         "cannot be placed: no node takes it: 2 node(s) didn't match Pod's node affinity/selector"
     )
+
+
+REASONS = situation(
+    [*TWO, CORDONED, node("n4", "us-1d", taints=[GPU]), node("n5")],
+    spread_over(),
+    pods={"n1": 2, "n2": 1, "n3": 1, "n4": 1},
+)
+
+# node, what is said of it
+OBSTACLES = {
+    "the pod can go there": ("n2", ""),
+    "a skew": ("n1", "zone: skew 2 > maxSkew 1"),
+    "a missing key": ("n5", "node(s) lack a topology key topology.kubernetes.io/zone"),
+    "another filter goes first": ("n4", "node(s) had untolerated taint gpu:NoSchedule"),
+    "a cordon": ("n3", "node(s) were unschedulable"),
+}
+
+
+@pytest.mark.parametrize(("name", "said"), OBSTACLES.values(), ids=OBSTACLES.keys())
+def test_why_a_node_does_not_pass(name: str, said: str) -> None:
+    assert reason_of(name, REASONS.placement()) == said

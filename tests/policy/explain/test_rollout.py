@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.explain.situations import situation, situations
+from tests.policy.explain.situations import situation, situations
 from tests.policy.placement.clusters import node, spread_over
 from webhook.policy.explain.edits import Edit
 from webhook.policy.explain.nodeedits import AddNodes, Cordon, Without
