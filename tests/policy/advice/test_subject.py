@@ -188,6 +188,27 @@ def test_pod_anti_affinity_is_read() -> None:
     assert [each.topology_key for each in found.anti_affinity] == ["zone"]
 
 
+def test_pod_affinity_is_read_as_far_as_it_is_required() -> None:
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
+    among = {
+        "requiredDuringSchedulingIgnoredDuringExecution": [term],
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}],
+    }
+    found = deployed(template_spec={"affinity": {"podAffinity": among}})
+
+    assert [each.topology_key for each in found.companions] == ["zone"]
+    assert deployed(template_spec={"affinity": {"podAffinity": {}}}).companions == ()
+    assert subject(workload()).companions == ()
+
+
+def test_ports_of_the_node_are_read_of_a_template_and_not_of_a_pod() -> None:
+    taking = {"containers": [{"name": "web", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+
+    assert deployed(template_spec=taking).alone_on_node
+    assert not deployed().alone_on_node
+    assert not subject(pod(**taking)).alone_on_node
+
+
 def test_affinity_without_pods_is_no_anti_affinity() -> None:
     assert deployed(template_spec={"affinity": {}}).anti_affinity == ()
 

@@ -21,6 +21,8 @@ class PodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
         namespaces: Where these pods are; None or empty for the pod's own, unless there is a
             namespace_selector.
         namespace_selector: Further namespaces; None adds none.
+        mismatch_label_keys: Labels in which these pods differ from a pod that carries them; None is
+            the same as empty.
 
     Source: k8s.io api core/v1 ``PodAffinityTerm``.
     """
@@ -29,12 +31,19 @@ class PodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
     topology_key: str | None = None
     namespaces: tuple[str, ...] | None = None
     namespace_selector: LabelSelector | None = None
+    mismatch_label_keys: tuple[str, ...] | None = None
 
 
 class WeightedPodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A term that is only preferred, by whatever weight."""
 
     pod_affinity_term: PodAffinityTerm | None = None
+
+
+class PodAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The terms of a pod affinity that are required; None is the same as empty."""
+
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
 
 
 class PodAntiAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):

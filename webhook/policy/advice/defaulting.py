@@ -36,6 +36,8 @@ def something_spreads(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
         return
     if any(_counts_itself(term, subject) for term in subject.anti_affinity):
         return
+    if subject.alone_on_node or _follows_others(subject):
+        return
     if grounds.policy.mode is Mode.APPLY and _foreseen(subject, grounds).entries:
         return
     selector = own_selector(subject)
@@ -71,6 +73,15 @@ def _counts_itself(term: PodAffinityTerm, subject: Subject) -> bool:
         bool(here and term.topology_key)
         and term.label_selector is not None
         and matches(term.label_selector, subject.next_labels)
+        and not any(key in subject.next_labels for key in term.mismatch_label_keys or ())
+    )
+
+
+def _follows_others(subject: Subject) -> bool:
+    """Whether its pods must be on nodes of other workloads' pods: these are what can be spread."""
+    return any(
+        term.topology_key == HOSTNAME and not _counts_itself(term, subject)
+        for term in subject.companions
     )
 
 

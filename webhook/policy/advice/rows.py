@@ -157,7 +157,9 @@ ROWS: tuple[Row, ...] = (
         "TSC110",
         "something spreads a workload of two or more replicas",
         "Without a constraint, a pod anti-affinity or defaults, nothing keeps all replicas from "
-        "one node, and they are lost together with it.",
+        "one node, and they are lost together with it. Pods that ask for the same port of their "
+        "node are apart anyway, and pods that must be beside those of another workload go where "
+        "these are.",
         "write a constraint on topology.kubernetes.io/zone and one on kubernetes.io/hostname",
         _1_18,
         defaulting.something_spreads,

@@ -10,7 +10,8 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from webhook.policy.advice.antiaffinity import PodAffinityTerm, PodAntiAffinity
+from webhook.policy.advice.antiaffinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
+from webhook.policy.advice.hostports import asks_for_host_ports
 from webhook.policy.apiserver import list_path
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
 from webhook.policy.placement.nodeaffinity import Affinity
@@ -36,6 +37,7 @@ INT32 = range(2**31)  # what a number of pods may be
 class SubjectAffinity(Affinity, frozen=True, rename="camel", gc=False):
     """The parts of a pod's affinity that advice looks at."""
 
+    pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAntiAffinity | None = None
 
 
@@ -83,6 +85,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
             whose replicas are left to an autoscaler.
         claims: Whether each of its pods has volumes of its own, from volumeClaimTemplates.
         recreates: Whether no pod of a new revision starts before all old ones are gone.
+        alone_on_node: Whether no two of its pods fit on a node, since both ask for the same port
+            of it.
         settled: Whether an update leaves pod template and constraints as they were.
         running: Its pods, in groups; empty at admission.
     """
@@ -95,6 +99,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     replicas: int | None = None
     claims: bool = False
     recreates: bool = False
+    alone_on_node: bool = False
     settled: bool = False
     running: tuple[Running, ...] = ()
 
@@ -134,6 +139,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         affinity = self.pod.spec.affinity if self.pod.spec else None
         against = affinity.pod_anti_affinity if affinity else None
         return against.terms if against else ()
+
+    @property
+    def companions(self) -> tuple[PodAffinityTerm, ...]:
+        """The terms of its pod affinity that are required."""
+        affinity = self.pod.spec.affinity if self.pod.spec else None
+        among = affinity.pod_affinity if affinity else None
+        required = among.required_during_scheduling_ignored_during_execution if among else None
+        return required or ()
 
     @property
     def controlled(self) -> bool:
@@ -224,6 +237,7 @@ def read(
         replicas=_pods_at_a_time(kind, holder),
         claims=bool(holder.volume_claim_templates),
         recreates=_recreates(holder.strategy),
+        alone_on_node=bool(path) and asks_for_host_ports(steps[-1]),
     )
 
 
