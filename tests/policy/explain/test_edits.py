@@ -1,0 +1,144 @@
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from tests.policy.explain.situations import situation
+from tests.policy.placement.clusters import GPU, node, spread_over
+from webhook.policy.explain.edits import (
+    DropAffinity,
+    DropSelector,
+    Edit,
+    LowerMinDomains,
+    RaiseMaxSkew,
+    Soften,
+    Tolerate,
+    apply_all,
+)
+from webhook.policy.explain.situation import Situation
+from webhook.policy.model import Taint
+from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.spreads import SOFT
+from webhook.policy.placement.taints import Toleration
+from webhook.policy.profiles import HOSTNAME, ZONE
+
+TAINT = Taint(key="spot", value="yes", effect="NoExecute")
+ASKING = Demands(pairs=(("disk", "ssd"), ("tier", "x")), terms=())
+ASKED = situation(
+    [node("n1", "a", taints=[GPU])],
+    spread_over(min_domains=3),
+    spread_over(HOSTNAME),
+    spread_over("rack", when_unsatisfiable=SOFT),
+    demands=ASKING,
+)
+
+
+def skews(asked: Situation) -> list[tuple[int, int]]:
+    """List maxSkew and minDomains of the hard constraints."""
+    return [(each.max_skew, each.min_domains) for each in asked.spreads.hard]
+
+
+def soft(asked: Situation) -> list[tuple[int, str, int]]:
+    """List index, action and minDomains of the soft constraints."""
+    return [
+        (each.index, each.constraint.when_unsatisfiable, each.min_domains)
+        for each in asked.spreads.soft
+    ]
+
+
+def demands(asked: Situation) -> Demands:
+    return asked.pod.demands
+
+
+# edit, its sentence, what to look at, how that is before and after
+EDITS: dict[str, tuple[Edit, str, Callable[[Situation], object], object, object]] = {
+    "a greater maxSkew": (
+        RaiseMaxSkew(1, HOSTNAME, 1, 4),
+        "raise maxSkew of constraint 1 (hostname) from 1 to 4",
+        skews, [(1, 3), (1, 1)], [(1, 3), (4, 1)],
+    ),
+    "a smaller minDomains": (
+        LowerMinDomains(0, ZONE, 3, 2),
+        "drop minDomains of constraint 0 (zone) from 3 to 2",
+        skews, [(1, 3), (1, 1)], [(1, 2), (1, 1)],
+    ),
+    "a wish stands in its order, without minDomains": (
+        Soften(0, ZONE),
+        "make constraint 0 (zone) ScheduleAnyway",
+        soft, [(2, SOFT, 1)], [(0, SOFT, 1), (2, SOFT, 1)],
+    ),
+    "a wish is no demand": (
+        Soften(0, ZONE),
+        "make constraint 0 (zone) ScheduleAnyway",
+        skews, [(1, 3), (1, 1)], [(1, 1)],
+    ),
+    "a taint that is tolerated": (
+        Tolerate(TAINT),
+        "tolerate taint spot=yes:NoExecute",
+        lambda asked: demands(asked).tolerations,
+        (), (Toleration("spot", "Equal", "yes", "NoExecute"),),
+    ),
+    "a label that is not asked for": (
+        DropSelector("disk", "ssd"),
+        "take disk=ssd out of nodeSelector",
+        lambda asked: demands(asked).pairs,
+        ASKING.pairs, (("tier", "x"),),
+    ),
+    "an affinity that is not asked for": (
+        DropAffinity(),
+        "take the required node affinity out of the pod",
+        lambda asked: demands(asked).terms,
+        ASKING.terms, None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence", "look", "before", "after"), EDITS.values(), ids=EDITS.keys()
+)
+def test_an_edit(
+    edit: Edit, sentence: str, look: Callable[[Situation], object], before: object, after: object
+) -> None:
+    assert str(edit) == sentence
+    assert look(ASKED) == before
+    assert look(edit.apply(ASKED)) == after
+    assert look(ASKED) == before
+
+
+def test_the_constraint_that_becomes_a_wish_says_so_itself() -> None:
+    wish = Soften(0, ZONE).apply(ASKED).spreads.soft[0].constraint
+
+    assert (wish.when_unsatisfiable, wish.min_domains) == (SOFT, None)
+
+
+def test_edits_are_made_in_order() -> None:
+    twice = [RaiseMaxSkew(0, ZONE, 1, 2), RaiseMaxSkew(0, ZONE, 2, 5)]
+
+    assert skews(apply_all(twice, ASKED)) == [(5, 3), (1, 1)]
+    assert apply_all([], ASKED) is ASKED
+
+
+def test_a_toleration_is_added_to_those_there_are() -> None:
+    both = apply_all([Tolerate(GPU), Tolerate(TAINT)], ASKED)
+
+    assert [each.key for each in demands(both).tolerations or ()] == ["gpu", "spot"]
+
+
+def test_programs_tell_edits_apart() -> None:
+    written = msgspec.to_builtins(RaiseMaxSkew(0, ZONE, 1, 2))
+
+    assert written == {
+        "edit": "raiseMaxSkew", "index": 0, "topologyKey": ZONE, "before": 1, "after": 2
+    }  # fmt: skip
+
+
+class Half(Edit, frozen=True):
+    """An edit that says what to do, but cannot be done."""
+
+    def __str__(self) -> str:
+        return "hope"
+
+
+def test_what_cannot_be_done_is_no_edit() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        Half()  # type: ignore[abstract]  # pyright: ignore[reportAbstractUsage]

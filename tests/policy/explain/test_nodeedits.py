@@ -1,0 +1,79 @@
+import pytest
+from msgspec.structs import replace
+
+from tests.policy.explain.situations import situation
+from tests.policy.placement.clusters import GPU, node
+from webhook.policy.explain.edits import Edit
+from webhook.policy.explain.names import REGION
+from webhook.policy.explain.nodeedits import (
+    AddNodes,
+    Cordon,
+    LabelNode,
+    Uncordon,
+    Without,
+    render_labels,
+    shared_labels,
+)
+from webhook.policy.model import Node
+from webhook.policy.placement.taints import UNSCHEDULABLE
+from webhook.policy.profiles import HOSTNAME, ZONE
+
+OPEN = node("n1", "a", disk="ssd")
+TAINTED = node("n2", "b", taints=[GPU], disk="ssd")
+CORDONED = replace(TAINTED, taints=(GPU, UNSCHEDULABLE), unschedulable=True)
+
+# nodes, edit, its sentence, nodes in the end
+EDITS: dict[str, tuple[list[Node], Edit, str, list[Node]]] = {
+    "a node is uncordoned, and keeps its own taints": (
+        [OPEN, CORDONED], Uncordon("n2"), "uncordon node n2", [OPEN, TAINTED]
+    ),
+    "a node is cordoned, and keeps its own taints": (
+        [OPEN, TAINTED], Cordon("n2"), "cordon node n2", [OPEN, CORDONED]
+    ),
+    "a node that is cordoned twice has one taint of it": (
+        [CORDONED], Cordon("n2"), "cordon node n2", [CORDONED]
+    ),
+    "a node that is not there": ([OPEN], Cordon("n9"), "cordon node n9", [OPEN]),
+    "a node gets labels": (
+        [OPEN],
+        LabelNode("n1", {"rack": "r", ZONE: "z"}),
+        "label node n1 with rack=r, zone=z",
+        [node("n1", "z", disk="ssd", rack="r")],
+    ),
+    "a new node is like all others": (
+        [OPEN, TAINTED],
+        AddNodes({ZONE: "c"}),
+        "add 1 node with zone=c",
+        [OPEN, TAINTED, node("new-1", "c", disk="ssd")],
+    ),
+    "new nodes have names that are free": (
+        [node("new-1")],
+        AddNodes({HOSTNAME: "any"}, 2),
+        "add 2 nodes",
+        [node("new-1"), node("new-2"), node("new-3")],
+    ),
+    "the first node": ([], AddNodes({}), "add 1 node", [node("new-1")]),
+    "a zone is lost": ([OPEN, TAINTED], Without(ZONE, "a"), "lose zone a", [TAINTED]),
+    "a region that nobody is in is lost": ([OPEN], Without(REGION, "x"), "lose region x", [OPEN]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edit", "sentence", "expected"), EDITS.values(), ids=EDITS.keys()
+)
+def test_an_edit(nodes: list[Node], edit: Edit, sentence: str, expected: list[Node]) -> None:
+    before = situation(nodes)
+
+    assert str(edit) == sentence
+    assert list(edit.apply(before).topology.nodes) == expected
+    assert list(before.topology.nodes) == nodes
+
+
+def test_labels_that_nodes_share() -> None:
+    assert shared_labels([OPEN, TAINTED]) == {"disk": "ssd"}
+    assert shared_labels([OPEN]) == OPEN.labels
+    assert shared_labels([]) == {}
+
+
+def test_labels_are_written_by_short_names() -> None:
+    assert render_labels({ZONE: "a", "rack": "r"}) == "zone=a, rack=r"
