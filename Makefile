@@ -98,8 +98,8 @@ cover: $(SETUP)  ## measure each core module by its own tests alone: 100 % of br
 	@$(BIN)/python -m tests.coverage_by_module
 
 .PHONY: bench
-bench: $(SETUP)  ## measure CPU per call against the bare aiohttp floor
-	@$(BIN)/python -m tests.bench
+bench: envtest  ## measure against the bare aiohttp floor, a peer in Go, a real control plane: 15 minutes
+	@$(BIN)/python -m tests.bench --peer --control-plane
 
 .PHONY: docs-reference
 docs-reference: $(SETUP)  ## write the tables of the docs anew from those of the program

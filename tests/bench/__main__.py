@@ -1,15 +1,16 @@
 """
 Measure evenspread: python -m tests.bench
 
-One table of ratios, each from turns that the two compared took on the same core. A minute; two
-with the peer. Nothing here is a test: the exit code is 0 whatever the figures are, unless --strict.
+One table of ratios, each from turns that the two compared took on the same core. Three minutes, one
+more with the peer, and ten more with a real control plane that is filled meanwhile. Nothing here is
+a test: the exit code is 0 whatever the figures are, unless --strict.
 """
 
 import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from subprocess import SubprocessError
@@ -18,13 +19,17 @@ from rich.console import Console
 
 from tests.bench import cpu, peer, servers
 from tests.bench.load import CONNECTIONS, LoadError
-from tests.bench.measurements import MANY, Bench, Options, steps
+from tests.bench.measurements import MANY, Bench, Options, Step, all_steps
 from tests.bench.rounds import Generator, Meter, own_load, wrk
 from tests.bench.rows import Mark, Row
 from tests.bench.table import as_json, circumstances, show
+from tests.controlplane.assets import AssetsError
 from tests.controlplane.build import BuildError
 from tests.controlplane.processes import ProcessError
 
+FAULTS = (
+    AssetsError, BuildError, LoadError, ProcessError, SubprocessError, OSError, ValueError,
+)  # fmt: skip
 FAILED = 3  # exit code when something could not be measured
 
 
@@ -35,8 +40,8 @@ def main(arguments: Sequence[str]) -> int:
         cores = cpu.choose_cores(os.sched_getaffinity(0))
         cpu.pin(0, cores.load)
         options = Options(asked.rounds, asked.seconds, asked.program, cores, asked.services)
-        rows, remarks = measure(options, asked.load, asked.only, with_peer=asked.peer)
-    except (BuildError, LoadError, ProcessError, SubprocessError, OSError, ValueError) as error:
+        rows, remarks = measure(options, asked.load, _chosen(asked))
+    except FAULTS as error:
         print(f"bench: {error}", file=sys.stderr)
         return FAILED
     if asked.json:
@@ -46,22 +51,25 @@ def main(arguments: Sequence[str]) -> int:
     return int(asked.strict and any(row.mark is not Mark.REACHED for row in rows))
 
 
-def measure(
-    options: Options, load: str, only: str, *, with_peer: bool
-) -> tuple[list[Row], list[str]]:
-    """Measure all rows whose name holds ``only``; returns them, and what to say about the run."""
-    if with_peer and not peer.can_be_built():
-        raise ValueError("there is no go on PATH to build the peer with: leave out --peer")
+def measure(options: Options, load: str, chosen: Mapping[str, Step]) -> tuple[list[Row], list[str]]:
+    """Measure rows; returns them, and what to say about the run."""
     with tempfile.TemporaryDirectory(prefix="evenspread-bench-") as folder:
         generator: Generator = wrk(Path(folder)) if load == "wrk" else own_load
         meter = Meter(generator, options.seconds)
         with Bench(options, meter) as bench:
-            rows = _measured(bench, only, with_peer=with_peer)
+            rows = _measured(bench, chosen)
     return rows, circumstances(f"{load}, {CONNECTIONS} connections", meter.rounds)
 
 
-def _measured(bench: Bench, only: str, *, with_peer: bool) -> list[Row]:
-    chosen = {what: step for what, step in steps(with_peer=with_peer).items() if only in what}
+def _chosen(asked: argparse.Namespace) -> dict[str, Step]:
+    """The rows that are asked for."""
+    if asked.peer and not peer.can_be_built():
+        raise ValueError("there is no go on PATH to build the peer with: leave out --peer")
+    steps = all_steps(with_peer=asked.peer, with_plane=asked.control_plane)
+    return {what: step for what, step in steps.items() if asked.only in what}
+
+
+def _measured(bench: Bench, chosen: Mapping[str, Step]) -> list[Row]:
     rows: list[Row] = []
     console = Console(stderr=True)
     with console.status("") if console.is_terminal else nullcontext() as status:
@@ -92,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--load", choices=("own", "wrk"), default="own", help="what puts load on the servers (own)")
     add("--only", default="", metavar="TEXT", help="only the rows whose name holds TEXT")
     add("--peer", action="store_true", help="also the same job in Go, built first")
+    add("--control-plane", action="store_true", help="also beside a real one, which is filled")
     add("--program", type=Path, default=servers.EVENSPREAD, help="the evenspread to measure")
     add("--json", action="store_true", help="print everything as JSON")
     add("--strict", action="store_true", help="exit 1 unless every row is reached")

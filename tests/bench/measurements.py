@@ -15,8 +15,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple, Self, TypeAlias
 
-from tests.bench import cpu, fleet, peer, reviews, servers
+from tests.bench import cpu, filling, fleet, peer, reviews, servers
 from tests.bench.audits import LargeCluster, Used
+from tests.bench.live import LiveCluster
+from tests.bench.liverows import LiveStep, Observed, live_steps
 from tests.bench.load import Load, LoadError, ask
 from tests.bench.reviews import Request
 from tests.bench.rounds import QUIET, Meter, Subject, seconds_of
@@ -46,6 +48,8 @@ AUDIT = Must(3)  # CPU of an audit, as a multiple of that of decoding its snapsh
 AUDIT_MEMORY = Must(1_536, "MiB")
 PLACEMENT = Must(100, "ms")  # KEP-3022 grants the plugin as much at the 90th percentile
 
+LIVE_ROUNDS = 3  # at most: each lists a whole cluster anew
+LIVE_TURN = 10  # rounds long: creations are 50 a second, and the slowest of 100 counts
 HALF = 0.5  # of capacity; more is no way to run a server that others wait for
 PYTHON_ALONE = (sys.executable, "-c", "pass")
 
@@ -60,6 +64,7 @@ class Options(NamedTuple):
         program: The evenspread to measure.
         cores: Where servers and load run.
         services: How many are many Services.
+        size: Of the large cluster beside a control plane.
     """
 
     rounds: int
@@ -67,6 +72,7 @@ class Options(NamedTuple):
     program: Path
     cores: cpu.Cores
     services: int = MANY
+    size: filling.Size = filling.Size()
 
 
 class Bench:
@@ -113,6 +119,14 @@ class Bench:
         program = peer.ensure_built()
         return self._kept(servers.start_peer(program, self.folder(), self.options.cores.server, 1))
 
+    @cached_property
+    def observed(self) -> Observed:
+        """What is observed beside a real kube-apiserver."""
+        options = self.options
+        live = LiveCluster(self.folder(), options.program, options.cores, options.size)
+        rounds, seconds = min(options.rounds, LIVE_ROUNDS), options.seconds * LIVE_TURN
+        return Observed(self._open.enter_context(live), rounds, seconds)
+
     def start_product(self, facts: Mapping[str, Any]) -> Server:
         """Start another evenspread, which the caller has to stop."""
         options = self.options
@@ -132,7 +146,7 @@ class Bench:
 Step: TypeAlias = Callable[[Bench], Row]
 
 
-def steps(*, with_peer: bool) -> dict[str, Step]:
+def all_steps(*, with_peer: bool, with_plane: bool) -> dict[str, Step]:
     """List the rows in the order of the table, each with what measures it."""
     cpu_rows: dict[str, Step] = {
         what: partial(against_floor, what, request, must)
@@ -150,7 +164,14 @@ def steps(*, with_peer: bool) -> dict[str, Step]:
         "placing one of 150,000 pods": placement,
         "memory of that audit": audit_memory,
     }
-    return cpu_rows | {what: partial(step, what) for what, step in others.items()}
+    alone = cpu_rows | {what: partial(step, what) for what, step in others.items()}
+    if not with_plane:
+        return alone
+    return alone | {what: partial(_observed, step) for what, step in live_steps().items()}
+
+
+def _observed(step: LiveStep, bench: Bench) -> Row:
+    return step(bench.observed)
 
 
 def against_floor(what: str, request: Request, must: Must, bench: Bench) -> Row:

@@ -4,6 +4,7 @@ The servers that are measured: child processes on a core of their own, ended by 
 Each has a folder for what it reads and writes; what it prints is in a log there.
 """
 
+import base64
 import json
 import socket
 import sys
@@ -23,9 +24,12 @@ from tests.controlplane.processes import Process, free_port
 EVENSPREAD = Path(sys.executable).with_name("evenspread")
 ENV = "/usr/bin/env"  # execs what follows, so that its id stays
 FLOOR = Path(__file__).with_name("floor.py")
-PATIENCE_S = 60.0  # until a server is ready; one of 5 000 Services reads their manifests first
+PATIENCE_S = 120.0  # until a server is ready; it may have to list 100 000 objects first
 
 CERTIFICATE, KEY = "t.crt", "t.key"  # names that the peer in Go is told
+
+STATE = "state"  # folder of the product's certificate
+OWN_CERTIFICATE = ("--tls", "standalone", "--bind", "127.0.0.1")
 
 CONFIGURATION = """\
 apiVersion: evenspread.io/v1alpha1
@@ -42,10 +46,17 @@ exempt:
 
 @dataclass(frozen=True)
 class Server:
-    """A server that is ready."""
+    """
+    A server that is ready.
+
+    Attributes:
+        port: Of admission.
+        health: Of health and metrics; 0 if it has none.
+    """
 
     port: int
     process: Process
+    health: int = 0
 
     @property
     def pid(self) -> int:
@@ -71,22 +82,36 @@ def start_product(
     folder: Path, core: int, facts: Mapping[str, Any], program: Path = EVENSPREAD
 ) -> Server:
     """Start evenspread with what it shall know of the cluster, a List of objects."""
-    (folder / "spread.yaml").write_text(CONFIGURATION)
     (folder / "cluster").mkdir()
     (folder / "cluster" / "list.json").write_text(json.dumps(facts))
+    return _started_product(folder, core, program, "--standalone", "--cluster", folder / "cluster")
+
+
+def start_in_cluster(
+    folder: Path, core: int, kubeconfig: Path, program: Path = EVENSPREAD
+) -> Server:
+    """Start evenspread beside an API server; it is ready when it knows the cluster."""
+    return _started_product(folder, core, program, *OWN_CERTIFICATE, "--kubeconfig", kubeconfig)
+
+
+def authority_of(product: Server) -> str:
+    """What to trust of an evenspread that has been started here, as in a ``caBundle``."""
+    state = product.process.log.parent / STATE
+    return base64.b64encode((state / "ca.crt").read_bytes()).decode()
+
+
+def _started_product(folder: Path, core: int, program: Path, *flags: object) -> Server:
+    (folder / "spread.yaml").write_text(CONFIGURATION)
     port, health = free_port(), free_port()
-    flags = {
+    own = {
         "--port": port,
         "--health-port": health,
-        "--state": folder / "state",
-        "--cluster": folder / "cluster",
+        "--state": folder / STATE,
         "--config": folder / "spread.yaml",
     }
-    process = _process(
-        "evenspread", folder, program, "serve", "--standalone", *chain(*flags.items())
-    )
+    process = _process("evenspread", folder, program, "serve", *chain(*own.items()), *flags)
     url = f"http://127.0.0.1:{health}/readyz"
-    return _started(Server(port, process), core, lambda: _is_green(url))
+    return _started(Server(port, process, health), core, lambda: _is_green(url))
 
 
 def start_peer(program: Path, folder: Path, core: int, services: int) -> Server:

@@ -7,7 +7,7 @@ import pytest
 from tests.bench import servers
 from tests.bench.__main__ import main, measure
 from tests.bench.cpu import choose_cores
-from tests.bench.measurements import Options, steps
+from tests.bench.measurements import Options, all_steps
 from tests.bench.rounds import Round
 from tests.bench.rows import Must, Row
 from tests.bench.table import as_json, circumstances, show
@@ -63,17 +63,33 @@ def test_a_run_without_load_starts_no_server() -> None:
     cores = choose_cores({0, 1})
     options = Options(rounds=1, seconds=0.01, program=servers.EVENSPREAD, cores=cores)
 
-    (row,), remarks = measure(options, "own", "--help", with_peer=False)
+    steps = all_steps(with_peer=False, with_plane=False)
+    (row,), remarks = measure(options, "own", {"help": steps["evenspread --help"]})
 
     assert row.what == "evenspread --help"
     assert row.value > 0
     assert remarks == []
 
 
-def test_the_peer_is_measured_only_if_it_is_asked_for() -> None:
-    assert steps(with_peer=True).keys() - steps(with_peer=False).keys() == {
-        "calls a second, as against Go"
-    }
+ON_REQUEST = {
+    "with_peer": {"calls a second, as against Go"},
+    "with_plane": {
+        "creating a pod, p50",
+        "creating a pod, p99",
+        "p99 while 100,000 objects stream in",
+        "first list of 115,000 objects",
+        "memory with all these",
+    },
+}
+
+
+@pytest.mark.parametrize("flag", ON_REQUEST)
+def test_what_has_to_be_built_first_is_measured_only_if_it_is_asked_for(flag: str) -> None:
+    neither = {"with_peer": False, "with_plane": False}
+
+    asked = all_steps(**neither | {flag: True})
+
+    assert asked.keys() - all_steps(**neither).keys() == ON_REQUEST[flag]
 
 
 def test_wrong_usage_is_told(capsys: pytest.CaptureFixture[str]) -> None:

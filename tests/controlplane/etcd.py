@@ -1,10 +1,14 @@
 """etcd, as one member on loopback that keeps its data for as long as the control plane lives."""
 
 import base64
+import http.client
 import json
 import urllib.request
+from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.controlplane.assets import Assets
 from tests.controlplane.processes import Process, free_port
@@ -52,8 +56,7 @@ class Etcd:
 
     def revision(self) -> int:
         """The newest revision: the resourceVersion of the last write of any object."""
-        key = base64.b64encode(b"\0").decode()
-        answer = self._ask("kv/range", {"key": key, "limit": 1})
+        answer = self._ask("kv/range", {"key": _encoded("\0"), "limit": 1})
         return int(answer["header"]["revision"])
 
     def compact(self, revision: int | None = None) -> int:
@@ -69,7 +72,39 @@ class Etcd:
         return at
 
     def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        request = urllib.request.Request(f"{self.url}/v3/{path}", json.dumps(body).encode())
-        with urllib.request.urlopen(request, timeout=LONGEST_ANSWER_S) as answer:
-            decoded: dict[str, Any] = json.load(answer)
-            return decoded
+        return _ask(self.url, path, body)
+
+
+def write(url: str, objects: Iterable[tuple[str, Any]]) -> None:
+    """
+    Write objects past the API server, which takes the JSON of any version that it can decode.
+
+    Nothing is checked or defaulted. Each has a revision of its own: of several with one revision
+    an API server loses some when it takes up a watch again.
+
+    Args:
+        url: Of etcd.
+        objects: Keys below ``/registry/``, such as ``services/specs/default/web``, each with the
+            object in the group and version in which the API server stores its kind.
+    """
+    address = urlsplit(url)
+    with closing(http.client.HTTPConnection(address.netloc, timeout=LONGEST_ANSWER_S)) as etcd:
+        for key, value in objects:
+            put = {"key": _encoded(f"/registry/{key}"), "value": _encoded(json.dumps(value))}
+            etcd.request("POST", "/v3/kv/put", json.dumps(put))
+            answer = etcd.getresponse()
+            said = answer.read()
+            if answer.status != http.client.OK:
+                raise OSError(f"{url} answered {said.decode()}")
+
+
+def _ask(url: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    request = urllib.request.Request(f"{url}/v3/{path}", json.dumps(body).encode())
+    with urllib.request.urlopen(request, timeout=LONGEST_ANSWER_S) as answer:
+        decoded: dict[str, Any] = json.load(answer)
+        return decoded
+
+
+def _encoded(text: str) -> str:
+    """Bytes as etcd's gateway has them in JSON."""
+    return base64.b64encode(text.encode()).decode()

@@ -1,0 +1,99 @@
+"""
+A real kube-apiserver that can be filled, and servers that ask it.
+
+A server has a core of its own. etcd and kube-apiserver share the other one with the load, and are
+nice to it, so that calls are made when they are due.
+"""
+
+import os
+import sys
+import urllib.request
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.bench import cpu, filling, servers
+from tests.bench.servers import ENV, Server
+from tests.controlplane import assets, etcd
+from tests.controlplane.options import Options
+from tests.controlplane.plane import ControlPlane
+from tests.controlplane.processes import Process
+
+ROOT = Path(__file__).parents[2]
+NICE = 19  # of what runs beside the load
+LONGEST_ANSWER_S = 5.0  # of a server on the same machine, whose event loop is busy
+
+
+class LiveCluster:
+    """
+    etcd, kube-apiserver and their servers; a context manager.
+
+    Attributes:
+        plane: The control plane, without controllers: nobody changes what is written.
+
+    Args:
+        folder: For what servers read and write.
+        program: The evenspread to measure.
+        cores: Where servers and everything else run.
+        size: What fill() writes.
+
+    Raises:
+        AssetsError: No control plane has been built.
+    """
+
+    def __init__(self, folder: Path, program: Path, cores: cpu.Cores, size: filling.Size) -> None:
+        options = Options(controllers=False, scheduler=False, service_accounts=False)
+        self.plane = ControlPlane(assets.locate(), options)
+        self._folder, self._program, self._cores, self._size = folder, program, cores, size
+        self._started = 0
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        with self._open:
+            self._open.enter_context(self.plane)
+            for each in self.plane.processes:
+                self._put_aside(each)
+            etcd.write(self.plane.etcd.url, filling.around_reference_pod())
+            self._open = self._open.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def serve(self) -> Server:
+        """Start a server, which knows the cluster as it is when it is ready."""
+        self._started += 1
+        folder = self._folder / f"server-{self._started}"
+        folder.mkdir()
+        kubeconfig = self.plane.apiserver.kubeconfig
+        server = servers.start_in_cluster(folder, self._cores.server, kubeconfig, self._program)
+        self._open.callback(server.stop)
+        return server
+
+    def fill(self) -> Process:
+        """Start to write the objects of a large cluster; the process ends when all are written."""
+        command = (ENV, f"PYTHONPATH={ROOT}", sys.executable, "-m", "tests.bench.filling")
+        arguments = (self.plane.etcd.url, *map(str, self._size))
+        writer = Process("filling", command + arguments, log=self._folder / "filling.log")
+        writer.start()
+        self._open.callback(writer.kill)
+        self._put_aside(writer)
+        return writer
+
+    def is_known_to(self, server: Server) -> bool:
+        """Whether a server has all the ReplicaSets that are written; it has one more before."""
+        url = f"http://127.0.0.1:{server.health}/metrics"
+        with urllib.request.urlopen(url, timeout=LONGEST_ANSWER_S) as answer:
+            text = answer.read().decode()
+        return any(
+            sample.value > self._size.replica_sets
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if sample.name == "evenspread_cache_objects" and sample.labels["kind"] == "ReplicaSet"
+        )
+
+    def _put_aside(self, process: Process) -> None:
+        cpu.pin(process.pid, self._cores.load)
+        os.setpriority(os.PRIO_PGRP, process.pid, NICE)
