@@ -13,7 +13,9 @@ PODS: dict[str, tuple[object, bool]] = {
         {"spec": {"containers": [{"ports": [{"containerPort": 80, "hostPort": 0}]}]}}, False
     ),
     "the node's network": ({"spec": {"hostNetwork": True, "containers": [LISTENS]}}, True),
-    "the node's network, without ports": ({"spec": {"hostNetwork": True, "containers": [{}]}}, False),
+    "the node's network, without ports": (
+        {"spec": {"hostNetwork": True, "containers": [{}]}}, False
+    ),
     "an init container that is over before the others start": (
         {"spec": {"initContainers": [TAKES]}}, False
     ),

@@ -1,0 +1,191 @@
+"""
+What ``evenspread validate`` says of manifests, against a server-side dry run of the same objects.
+
+Published manifests seldom have constraints, and hardly ever wrong ones. So each object is asked
+about twice: as it is, and with a list planted that breaks an API rule, or is its mended version.
+"""
+
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from tests.controlplane.api import Api, ApiError, Json, Reply
+from webhook.documents import Document, is_object, read_documents
+from webhook.policy.examples import EXAMPLES
+from webhook.policy.model import GroupKind, group_of
+from webhook.policy.workloads import BUILT_IN, TemplatePath
+
+LIST = "topologySpreadConstraints"
+SECONDS = 300  # of judging one project's objects; the most, 2 600 of Kyverno, took 3
+FINE, DENIED = 0, 1  # exit codes of ``validate``
+
+VALIDATED = frozenset({HTTPStatus.CREATED, HTTPStatus.UNPROCESSABLE_ENTITY})
+"""Answers about a whole object. Other plugins of the API server answer before (403, an unknown
+PriorityClass), and so does its decoder (400)."""
+
+PLANTED: tuple[list[Json], ...] = tuple(
+    yaml.safe_load(manifest)["spec"][LIST]
+    for example in EXAMPLES.values()
+    for manifest in (example.violates, example.passes)
+)
+
+Causes = frozenset[tuple[str, str, str]]
+"""Why constraints are refused: reason, field and message of each cause."""
+
+
+class Verdict(NamedTuple):
+    """
+    An answer to one object, as far as it is about constraints.
+
+    Attributes:
+        code: HTTP status.
+        causes: Those about constraints.
+        undecodable: Whether a constraint has the wrong type, so that there are no causes.
+    """
+
+    code: int
+    causes: Causes
+    undecodable: bool = False
+
+
+class Comparison:
+    """
+    Both answers to many objects.
+
+    Attributes:
+        counts: How the API server answered: ``accepted``, ``refused for constraints``, ``refused
+            for something else``, ``not validated``.
+        differences: What is not alike, in words.
+    """
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.counts: Counter[str] = Counter()
+        self.differences: list[str] = []
+
+    def add(self, name: str, theirs: Verdict, ours: Verdict) -> None:
+        """Take the answers of the API server and of ``validate`` to an object."""
+        self.counts[_outcome(theirs)] += 1
+        if not agree(theirs, ours):
+            self.differences.append(f"{name}\n  API server: {theirs}\n  validate:   {ours}")
+
+
+def agree(theirs: Verdict, ours: Verdict) -> bool:
+    """
+    Whether ``validate`` says of constraints what the API server says.
+
+    An object that is refused before its constraints were looked at says nothing about them; but
+    one that ``validate`` cannot decode must not be accepted.
+    """
+    if theirs.undecodable or ours.undecodable:
+        return ours.undecodable and theirs.code not in VALIDATED
+    return theirs.code not in VALIDATED or theirs.causes == ours.causes
+
+
+def _outcome(theirs: Verdict) -> str:
+    if theirs.causes or theirs.undecodable:
+        return "refused for constraints"
+    if theirs.code == HTTPStatus.CREATED:
+        return "accepted"
+    return "refused for something else" if theirs.code in VALIDATED else "not validated"
+
+
+def compare(
+    manifests: Path, api: Api, version: str, seen: Comparison, *, namespace: str = "default"
+) -> None:
+    """
+    Ask both about every built-in workload of a file or folder, as it is and planted.
+
+    Args:
+        manifests: What cannot be read in them is left out.
+        api: Of the API server.
+        version: Its minor version, as ``1.36``.
+        seen: Takes the answers.
+        namespace: Where every object is tried; of a dry run nothing is stored.
+    """
+    tried = list(_variants(manifests, namespace))
+    ours = validated([obj for _, obj in tried], version)
+    for (name, obj), verdict in zip(tried, ours, strict=True):
+        seen.add(name, asked(api, obj), verdict)
+
+
+def _variants(manifests: Path, namespace: str) -> Iterator[tuple[str, Json]]:
+    lists = itertools.cycle(PLANTED)
+    for item in read_documents([str(manifests)]):
+        if not isinstance(item, Document):
+            continue
+        path = BUILT_IN.get(GroupKind(group_of(item.api_version), item.kind))
+        if path is None or not is_object(item.value.get("metadata")):
+            continue
+        obj = deepcopy(item.value)
+        obj["metadata"]["namespace"] = namespace
+        yield item.place(), obj
+        planted = _plant(obj, path, next(lists))
+        if planted is not None:
+            yield f"{item.place()}, planted", planted
+
+
+def _plant(obj: Json, path: TemplatePath, constraints: list[Json]) -> Json | None:
+    """A copy with other constraints; None if it has no place for them."""
+    planted = deepcopy(obj)
+    holder: Any = planted
+    for member in (*path, "spec"):
+        holder = holder.get(member) if is_object(holder) else None
+    if not is_object(holder):
+        return None
+    holder[LIST] = constraints
+    return planted
+
+
+def validated(objects: list[Json], version: str) -> list[Verdict]:
+    """What the command says of objects, in their order."""
+    with tempfile.TemporaryDirectory(prefix="validated-") as scratch:
+        file = Path(scratch, "objects.json")
+        file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+        command = (sys.executable, "-m", "webhook", "validate", "-f", str(file))
+        done = subprocess.run(
+            (*command, "--kube-version", version, "-o", "json"),
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+    if done.returncode not in (FINE, DENIED):
+        done.check_returncode()
+    reports = (json.loads(line) for line in done.stdout.splitlines())
+    return [
+        Verdict(each["code"], _causes(each["causes"]), each["code"] == HTTPStatus.BAD_REQUEST)
+        for each in reports
+    ]
+
+
+def asked(api: Api, obj: Json) -> Verdict:
+    """What the API server says of an object."""
+    try:
+        path = api.collection_of(obj)
+    except (ApiError, KeyError):  # it serves no such version, or no such kind in it
+        return Verdict(HTTPStatus.NOT_FOUND, frozenset())
+    return verdict_of(api.request("POST", path, obj, query={"dryRun": "All"}))
+
+
+def verdict_of(reply: Reply) -> Verdict:
+    """Read an answer of the API server."""
+    causes = _causes(reply.body.get("details", {}).get("causes", ()))
+    undecodable = reply.status == HTTPStatus.BAD_REQUEST and LIST in str(reply.body.get("message"))
+    return Verdict(reply.status, causes, undecodable)
+
+
+def _causes(listed: list[Mapping[str, str]]) -> Causes:
+    return frozenset(
+        (each["reason"], each["field"], each["message"]) for each in listed if LIST in each["field"]
+    )
