@@ -5,6 +5,7 @@ import pytest
 
 from tests.audit import world
 from tests.cli.conftest import Run
+from webhook.audit.renderers import FORMATS
 
 
 @pytest.fixture
@@ -49,12 +50,24 @@ def test_several_outputs_in_one_run(manifests: Path, run: Run) -> None:
     assert (manifests / "a.html").read_text().startswith("<!doctype html>")
 
 
-def test_a_snapshot_gives_the_same_bytes_as_the_files(manifests: Path, run: Run) -> None:
-    files = run("audit", "-f", "all.yaml", "--save-snapshot", "all.gz", "-o", "json")
-    again = run("audit", "-f", "all.yaml", "--save-snapshot", "again.gz", "-o", "json")
-    snapshot = run("audit", "--snapshot", "all.gz", "-o", "json")
+def test_a_snapshot_gives_the_same_bytes_as_the_files_in_every_format(
+    manifests: Path, run: Run
+) -> None:
+    def outputs(folder: str) -> list[str]:
+        (manifests / folder).mkdir()
+        return [word for name in FORMATS for word in ("-o", f"{name}={folder}/{name}")]
 
-    assert files == again == snapshot
+    def written(folder: str) -> dict[str, bytes]:
+        return {each.name: each.read_bytes() for each in (manifests / folder).iterdir()}
+
+    run("audit", "-f", "all.yaml", "--save-snapshot", "all.gz", *outputs("files"))
+    run("audit", "-f", "all.yaml", "--save-snapshot", "again.gz", *outputs("again"))
+    run("audit", "--snapshot", "all.gz", *outputs("snapshot"))
+
+    assert written("files").keys() == set(FORMATS)
+    assert all(b"shop" in each for each in written("files").values())
+    assert written("again") == written("files")
+    assert written("snapshot") == written("files")
     assert (manifests / "all.gz").read_bytes() == (manifests / "again.gz").read_bytes()
 
 

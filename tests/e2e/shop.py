@@ -54,12 +54,14 @@ class Shop:
         until(lambda: self._bound() == bound, f"{bound} pods to be bound")
 
     def drain(self, zone: str) -> None:
-        """Cordon the node of a zone, and take its pods off it."""
+        """Cordon the node of a zone, take its pods off it, and wait for their successors."""
+        before = self.pods
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{zone}"}}
         self._plane.api.merge(node, {"spec": {"unschedulable": True}})
-        for pod in self.pods:
+        for pod in before:
             if pod["spec"].get("nodeName") == f"node-{zone}":
                 self._plane.api.delete(pod)
+        until(lambda: len(self.pods) == len(before), "as many pods as before")
 
     def counts(self) -> Counter[str]:
         """The pods of the Deployment by the node that they are on; waiting ones under ``""``."""

@@ -16,6 +16,7 @@ from tests.e2e.customkinds import define
 from tests.e2e.objects import workload
 from tests.e2e.shop import ZONE, Shop
 from webhook.__main__ import main
+from webhook.audit.renderers import FORMATS
 
 MANY = 520  # pods: more than the 500 of the largest page
 
@@ -40,6 +41,17 @@ def audit(kubeconfig: Path, capsys: pytest.CaptureFixture[str], *options: str) -
     return out
 
 
+def outputs(folder: Path) -> list[str]:
+    """Options that write the report in every format to a new folder."""
+    folder.mkdir()
+    return [word for name in FORMATS for word in ("-o", f"{name}={folder / name}")]
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    """What they wrote, by format."""
+    return {each.name: each.read_bytes() for each in folder.iterdir()}
+
+
 def rules(report: str, name: str) -> set[str]:
     """The rules that a workload has findings of."""
     return {
@@ -50,21 +62,23 @@ def rules(report: str, name: str) -> set[str]:
     }
 
 
-def test_live_again_and_from_a_snapshot_are_the_same_bytes(
+def test_live_again_and_from_a_snapshot_are_the_same_bytes_in_every_format(
     new_control_plane: NewControlPlane, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plane = new_control_plane()
     shop, kubeconfig = Shop(plane), plane.apiserver.kubeconfig
     saved = tmp_path / "cluster.json.gz"
 
-    live = audit(kubeconfig, capsys, "--save-snapshot", str(saved))
-    again = audit(kubeconfig, capsys, "--save-snapshot", str(tmp_path / "again.json.gz"))
-    assert main(["audit", "--snapshot", str(saved), "-o", "json"]) == 0
-    offline = capsys.readouterr().out
+    live = audit(kubeconfig, capsys, "--save-snapshot", str(saved), *outputs(tmp_path / "live"))
+    again = tmp_path / "again.json.gz"
+    audit(kubeconfig, capsys, "--save-snapshot", str(again), *outputs(tmp_path / "again"))
+    assert main(["audit", "--snapshot", str(saved), *outputs(tmp_path / "offline")]) == 0
 
-    assert again == live
-    assert offline == live
-    assert (tmp_path / "again.json.gz").read_bytes() == saved.read_bytes()
+    assert written(tmp_path / "live").keys() == set(FORMATS)
+    assert written(tmp_path / "live")["json"] == live.encode()
+    assert written(tmp_path / "again") == written(tmp_path / "live")
+    assert written(tmp_path / "offline") == written(tmp_path / "live")
+    assert again.read_bytes() == saved.read_bytes()
     (web,) = (each for each in json.loads(live)["workloads"] if each["name"] == "web")
     assert (web["kind"], web["replicas"], web["pods"]) == ("Deployment", 6, 6)
     assert {cell["value"]: cell["pods"] for cell in web["spreads"][0]["cells"]} == {
