@@ -16,8 +16,12 @@ from enum import StrEnum
 from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
-import structlog
-from structlog.typing import FilteringBoundLogger
+
+from webhook.imports import without
+
+with without("rich"):  # 3 MiB, for tracebacks that are never shown
+    import structlog
+    from structlog.typing import FilteringBoundLogger
 
 Log: TypeAlias = FilteringBoundLogger
 Event: TypeAlias = MutableMapping[str, Any]

@@ -1,22 +1,52 @@
 import json
+import os
 import shlex
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli import files
 from tests.cli.conftest import Run
-from tests.cli.test_program import spawn
+from tests.cli.test_program import ROOT, spawn
 from tests.webhook.configs import HEAD
 from webhook.config.settings import setting_table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 REVIEW = EXAMPLES / "reviews/checkout-pod.json"
 
+PATIENCE_S = 60  # a hanging server must end
+
 ANY_PORTS = ("--port", "0", "--health-port", "0")
+
+SERVES = """
+import os, signal, sys
+import webhook.cli.serve
+from webhook.config.settings import read_settings
+from webhook.service import run
+
+flags = dict(standalone=True, port="0", health_port="0", cluster=sys.argv[1], config=sys.argv[2])
+run(read_settings(flags), print, lambda ready: os.kill(os.getpid(), signal.SIGINT))
+print("imported:", *sys.modules)
+"""
+"""Runs until it is ready."""
+
+NEEDLESS = {
+    "jinja2": "pages of audits",
+    "kubernetes_asyncio": "a cluster; 38 MiB",
+    "pygments": "colours, by rich",
+    "rich": "tables; by structlog, unless it is kept from it",
+    "webhook.audit": "audits, which are made by a process of their own",
+    "webhook.cli.views": "what commands show",
+    "webhook.doctor": "another command",
+    "webhook.fix": "another command",
+    "webhook.policy.explain": "another command",
+    "webhook.suite": "another command",
+}
+"""Modules that a server without a cluster and without a demo must not hold, each with who may."""
 
 
 def test_demo(folder: Path) -> None:
@@ -49,6 +79,28 @@ def test_demo(folder: Path) -> None:
     assert "+  topologySpreadConstraints:" in lines
     assert json.loads(sent.stdout)["response"]["patchType"] == "JSONPatch"
     assert process.returncode == 0
+
+
+def test_a_server_holds_no_modules_that_only_others_need(folder: Path) -> None:
+    files = (str(EXAMPLES / "cluster"), str(EXAMPLES / "config/spread.yaml"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    done = subprocess.run(
+        [sys.executable, "-c", SERVES, *files],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+
+    serves, *_, last = done.stdout.splitlines()
+    imported = last.split()
+    assert " serves on https://127.0.0.1:" in serves
+    assert imported[0] == "imported:"
+    assert "webhook.service" in imported
+    assert set(NEEDLESS).isdisjoint(imported)
 
 
 def test_port_that_is_taken(folder: Path, run: Run) -> None:

@@ -1,18 +1,13 @@
 """``evenspread serve``: the admission server; how it runs is decided in ``webhook.service``."""
 
-from collections.abc import Callable
-from functools import partial
-
 import click
 from click.core import ParameterSource
 
 from webhook.cli.command import Command
 from webhook.cli.output import say
-from webhook.cli.terminal import Style, Terminal
-from webhook.cli.views import demo
 from webhook.config.settings import SettingRow, read_settings, setting_table
 from webhook.errors import ConfigError
-from webhook.service import Ready, run
+from webhook.service import run
 
 DEMO = "demo"
 
@@ -31,28 +26,12 @@ def serve(context: click.Context, /, **flags: str | bool | None) -> None:
             raise ConfigError("trusts the standalone CA: add --tls standalone", f"--{DEMO}")
         if settings.client_ca:
             raise ConfigError("has no certificate to show: leave out --client-ca", f"--{DEMO}")
-        run(settings, _keep_quiet, _greeting(file))
+        # With a demo only: what it draws with takes 3 MiB, which the server would hold for good.
+        from webhook.cli.views.demo import greeting  # noqa: PLC0415
+
+        run(settings, _keep_quiet, greeting(file))
     else:
         run(settings, say)
-
-
-def _greeting(file: str) -> Callable[[Ready], None]:
-    """Read the review before the server starts, so that a wrong name is a mistake of usage."""
-    return partial(_greet, file, demo.read_review(file))
-
-
-def _greet(file: str, body: bytes, ready: Ready) -> None:
-    """Show what the server answers to a review, and how to send it by hand."""
-    assert ready.ca is not None  # it was made with a standalone certificate
-    answer, terminal = demo.send(body, ready.url, ready.ca), Terminal()
-    with terminal.together():
-        probes = f", probes and metrics at {ready.health}"
-        terminal.line("serving at ", (ready.url, Style.PLACE), probes)
-        terminal.line(f"POST {demo.MUTATE} of {file} is answered:")
-        demo.show(body, answer, terminal)
-        terminal.line("try it by hand:")
-        terminal.line("  ", (demo.curl(file, ready.url, ready.ca), Style.HINT))
-        terminal.line("Ctrl-C stops the server")
 
 
 def _keep_quiet(_line: str) -> None:

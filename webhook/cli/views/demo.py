@@ -4,6 +4,8 @@ import json
 import shlex
 import ssl
 from binascii import a2b_base64
+from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, HTTPSConnection
 from pathlib import Path
@@ -16,10 +18,36 @@ from webhook.cli.views.findings import name_of
 from webhook.documents import is_object
 from webhook.errors import ConfigError, SourceError
 from webhook.offline.patching import patched
+from webhook.service import Ready
 
 TIMEOUT_S = 10.0  # what kube-apiserver waits by default, admissionregistration/v1 timeoutSeconds
 MUTATE = "/mutate"
 JSON = "application/json"
+
+
+def greeting(file: str) -> Callable[[Ready], None]:
+    """
+    Make what shows, once a server is ready, how it answers a review, and how to send it by hand.
+
+    The review is read at once, so that a wrong name is a mistake of usage.
+
+    Raises:
+        ConfigError: The file cannot be read, or is no review in JSON.
+    """
+    return partial(_greet, file, read_review(file))
+
+
+def _greet(file: str, body: bytes, ready: Ready) -> None:
+    assert ready.ca is not None  # it was made with a standalone certificate
+    answer, terminal = send(body, ready.url, ready.ca), Terminal()
+    with terminal.together():
+        probes = f", probes and metrics at {ready.health}"
+        terminal.line("serving at ", (ready.url, Style.PLACE), probes)
+        terminal.line(f"POST {MUTATE} of {file} is answered:")
+        show(body, answer, terminal)
+        terminal.line("try it by hand:")
+        terminal.line("  ", (curl(file, ready.url, ready.ca), Style.HINT))
+        terminal.line("Ctrl-C stops the server")
 
 
 def read_review(file: str) -> bytes:
