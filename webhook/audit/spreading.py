@@ -33,9 +33,7 @@ def spreads_of(subject: Subject, survey: Survey, gates: Gates) -> tuple[Spread, 
     if not constraints:
         return tuple(_unasked(subject, survey))
     pod = Incoming(subject.namespace, most.pod.labels, subject.demands)
-    counted = survey.measure(pod, constraints, gates)
-    told = sorted((*counted.hard, *counted.soft), key=lambda tally: tally.spread.index)
-    return tuple(map(_row, told))
+    return tuple(map(_row, survey.tallies(pod, constraints, gates)))
 
 
 def _row(tally: Tally) -> Spread:

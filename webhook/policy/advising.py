@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from webhook.policy.advice.advise import NOTHING, Advice, advise
 from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.subject import Subject, read
+from webhook.policy.advice.reading import read
+from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
 from webhook.policy.gates import Gate
 from webhook.policy.profiles import Policy

@@ -73,15 +73,13 @@ CONSEQUENCES: dict[str, tuple[Subject, Mapping[str, Action], dict[str, list[str]
     "off": (deployed(WRONG), OFF, {}),
     "nothing is wrong": (deployed(spread(), replicas=1), DENYING, {}),
     "the defaults": (
-        deployed(WRONG), DEFAULT_ACTIONS, {"warned": ["TSC101"], "audited": ["TSC107"]}
+        deployed(WRONG), DEFAULT_ACTIONS, {"warned": ["TSC101"]}
     ),
     "deny what a controller made": (CONTROLLED, DENYING, {"audited": ["TSC101"]}),
     "warn of what a controller made": (CONTROLLED, JUST_101, {"audited": ["TSC101"]}),
     "deny what is as it was": (SETTLED, {**OFF, "TSC101": Action.DENY}, {"audited": ["TSC101"]}),
     "an exemption": (exempt("TSC101=why"), JUST_101, {"exempted": ["TSC101"]}),
-    "an exemption from a denial": (exempt("TSC101=why"), DENYING, {
-        "audited": ["TSC107"], "exempted": ["TSC101"]
-    }),
+    "an exemption from a denial": (exempt("TSC101=why"), DENYING, {"exempted": ["TSC101"]}),
     "an exemption from another rule": (exempt("TSC110=why"), JUST_101, {"warned": ["TSC101"]}),
     "an exemption without a reason": (
         exempt("TSC101"), JUST_101, {"warned": ["TSC101"], "refused": ["TSC101"]}

@@ -13,9 +13,12 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.counting import (
     asking,
+    counts_itself,
+    counts_nobody,
     hard_spreads,
     known_selectors,
     may_add,
+    missed,
     selected_keys,
     strangers,
 )
@@ -65,6 +68,62 @@ def test_the_selectors_of_the_next_pod() -> None:
     merged = selector(requirement("app", "In", "web"), app="web")
     assert known_selectors(judged, gates()) == [web, None, None, None, merged, None]
     assert known_selectors(judged, NO_MATCH_LABEL_KEYS)[4:] == [web, web]
+
+
+def test_where_no_scheduler_is_asked_nothing_counts() -> None:
+    bound = deployed(spread(), template_spec={"nodeName": "a1"})
+
+    assert known_selectors(bound, gates()) == []
+    assert hard_spreads(bound, admission()) == ()
+
+
+SHOP = {"matchLabels": {"app": "shop"}}
+HASHED = {"matchExpressions": [{"key": HASH, "operator": "Exists"}]}
+UNKNOWN = {"matchExpressions": [{"key": "app", "operator": "Is"}]}
+
+# constraint, whether it counts nobody, whether it counts the pods of a Deployment, what they lack
+COUNTED: dict[str, tuple[Json, bool, bool, list[str]]] = {
+    "its own label": (spread(), False, True, []),
+    "null": (spread(labelSelector=None), True, False, []),
+    "empty": (spread(labelSelector={}), True, False, []),
+    "empty, with a key that it carries": (
+        spread(labelSelector={}, matchLabelKeys=["app"]), False, True, []
+    ),
+    "empty, with a key that its controller adds": (
+        spread(labelSelector={}, matchLabelKeys=[HASH]), False, True, []
+    ),
+    "empty, with a key that it lacks": (
+        spread(labelSelector={}, matchLabelKeys=["tier"]), True, False, []
+    ),
+    "others": (spread(labelSelector=SHOP), False, False, ["app=shop"]),
+    "a label that its controller adds": (spread(labelSelector=HASHED), False, True, []),
+    "an operator that there is not": (spread(labelSelector=UNKNOWN), False, True, []),
+    "all but its own": (
+        spread(labelSelector={
+            "matchLabels": {"tier": "x"},
+            "matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["web"]}],
+        }),
+        False, False, ["tier=x", "app notin (web)"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("told", "nobody", "itself", "lacks"), COUNTED.values(), ids=COUNTED.keys()
+)
+def test_whom_a_constraint_counts(told: Json, nobody: bool, itself: bool, lacks: list[str]) -> None:
+    judged = deployed(told)
+    (asked,) = judged.constraints
+
+    assert counts_nobody(asked, judged, gates()) is nobody
+    assert counts_itself(asked, judged, gates()) is itself
+    assert [what for what, _ in missed(asked.label_selector or selector(), judged)] == lacks
+
+
+def test_without_match_label_keys_an_empty_selector_stays_empty() -> None:
+    judged = deployed(spread(labelSelector={}, matchLabelKeys=["app"]))
+
+    assert counts_nobody(judged.constraints[0], judged, NO_MATCH_LABEL_KEYS)
 
 
 def test_running_pods_tell_the_labels_of_the_next_one() -> None:

@@ -43,6 +43,18 @@ def apart(required: bool = True, labels: Json | None = None, **term: Any) -> Sub
     return deployed(labels=labels, template_spec={"affinity": {"podAntiAffinity": against}})
 
 
+def ports(*listed: Json) -> Json:
+    """Make the part of a specification that asks for ports."""
+    return {"containers": [{"name": "web", "image": "web", "ports": list(listed)}]}
+
+
+def beside(key: str = NODES, **labels: str) -> Subject:
+    """Make a Deployment whose pods must be where pods with some labels are."""
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": labels}}
+    among = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return deployed(template_spec={"affinity": {"podAffinity": among}})
+
+
 BARE: dict[str, tuple[Subject, Policy, bool]] = {
     "a Deployment of six": (deployed(), NONE, True),
     "a StatefulSet": (subject(workload(kind=STATEFUL_SET)), NONE, True),
@@ -55,6 +67,16 @@ BARE: dict[str, tuple[Subject, Policy, bool]] = {
     "an anti-affinity to nobody": (apart(labelSelector=None), NONE, True),
     "an anti-affinity over nothing": (apart(topologyKey=""), NONE, True),
     "an anti-affinity in another namespace": (apart(namespaces=["bank"]), NONE, True),
+    "an anti-affinity to pods that differ in a label they all carry": (
+        apart(mismatchLabelKeys=["app"]), NONE, True
+    ),
+    "an anti-affinity to pods that differ in a label they lack": (
+        apart(mismatchLabelKeys=["tenant"]), NONE, False
+    ),
+    "pods that must be in the zone of others": (beside("zone", app="x"), NONE, True),
+    "pods that must be together": (beside(app="web"), NONE, True),
+    "pods that must be on the nodes of others": (beside(app="x"), NONE, False),
+    "pods that ask for a port of the node": (replace(deployed(), alone_on_node=True), NONE, False),
     "a constraint": (deployed(spread()), NONE, False),
     "a soft constraint": (deployed(spread(whenUnsatisfiable="ScheduleAnyway")), NONE, False),
     "an anti-affinity": (apart(), NONE, False),
@@ -80,6 +102,47 @@ BARE: dict[str, tuple[Subject, Policy, bool]] = {
         subject(workload(kind=GroupKind("batch", "Job"), replicas=None)), NONE, False
     ),
     "a Pod": (subject(pod()), NONE, False),
+    "a PodTemplate": (
+        subject({"apiVersion": "v1", "kind": "PodTemplate", "metadata": {}, "template": pod()}),
+        NONE, False,
+    ),
+    "pods that are written for one node": (
+        deployed(template_spec={"nodeName": "a1"}), NONE, False
+    ),
+    "pods that ask for one node by its label": (
+        deployed(template_spec={"nodeSelector": {NODES: "a1"}}), NONE, False
+    ),
+    "pods that ask for one zone": (
+        deployed(template_spec={"nodeSelector": {"topology.kubernetes.io/zone": "a"}}), NONE, True
+    ),
+    "a port of the node": (
+        deployed(template_spec=ports({"containerPort": 80, "hostPort": 80})), NONE, False
+    ),
+    "a port of its own": (deployed(template_spec=ports({"containerPort": 80})), NONE, True),
+    "a port of its own that says so": (
+        deployed(template_spec=ports({"containerPort": 80, "hostPort": 0})), NONE, True
+    ),
+    "the network of the node, and a port": (
+        deployed(template_spec={**ports({"containerPort": 80}), "hostNetwork": True}), NONE, False
+    ),
+    "the network of the node, and no port": (
+        deployed(template_spec={**ports(), "hostNetwork": True}), NONE, True
+    ),
+    "a namespace that gets no defaults": (
+        deployed(), replace(GIVING, exempt_namespaces=frozenset({"shop"})), True
+    ),
+    "pods that want no defaults": (
+        deployed(labels={"app": "web", "evenspread.io/skip": "true"}), GIVING, True
+    ),
+    "an anti-affinity to pods of other tenants": (
+        apart(labels={"app": "web", "tenant": "x"}, mismatchLabelKeys=["tenant"]), NONE, True
+    ),
+    "an anti-affinity to pods of its revision": (
+        apart(matchLabelKeys=["pod-template-hash"]), NONE, False
+    ),
+    "an anti-affinity to tenants that it is none of": (
+        apart(mismatchLabelKeys=["tenant"]), NONE, False
+    ),
     "Kubernetes does not spread yet": (
         deployed(), policy(gates=gates(EvenPodsSpread=False)), False
     ),
@@ -156,6 +219,14 @@ LACKING: dict[str, tuple[list[Running], Policy, Json, str]] = {
     "a profile that is gone": ([GIVEN], NONE, {"app": "web"}, ""),
     "nothing to select them by": ([BARE_POD], GIVING, {"app": "shop"}, ""),
     "no pods": ([], GIVING, {"app": "web"}, ""),
+    "a mode that only tells": ([BARE_POD], ONLY_TELLING, {"app": "web"}, ""),
+    "a namespace that gets no defaults": (
+        [BARE_POD], replace(GIVING, exempt_namespaces=frozenset({"shop"})), {"app": "web"}, ""
+    ),
+    "pods that want no defaults": (
+        [running("a1", labels={"app": "web", "evenspread.io/skip": "true"})],
+        GIVING, {"app": "web"}, "",
+    ),
     "pods without a specification": (
         [Running(PodTemplate(), {"": 1})], GIVING, {"app": "web"}, ""
     ),

@@ -8,6 +8,7 @@ from webhook.policy.advice.grounds import Survey, tolerates_cordons, understood
 from webhook.policy.model import Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.spreads import SOFT
 from webhook.policy.placement.taints import Toleration
 from webhook.policy.placement.tallies import Incoming
 from webhook.policy.profiles import HOSTNAME, ZONE
@@ -71,6 +72,18 @@ def test_what_is_measured_is_remembered_until_something_else_is_asked() -> None:
 
     assert known.measure(Incoming(NAMESPACE, dict(WEB)), (constraint(),), gates()) is measured
     assert known.measure(pod, (constraint(max_skew=2),), gates()).hard[0].spread.max_skew == 2
+
+
+def test_a_soft_constraint_has_the_domains_that_the_pod_can_go_to() -> None:
+    closed = [node("cp", "zone-cp", GPU), Node("d1", {ZONE: "zone-d"}, unschedulable=True)]
+    known, pod = survey(*zones("a1", "b1"), *closed), Incoming(NAMESPACE, WEB)
+    soft, hard = constraint(when_unsatisfiable=SOFT), constraint(max_skew=2)
+
+    first, second = known.tallies(pod, (soft, hard), gates())
+
+    assert (first.spread.index, second.spread.index) == (0, 1)
+    assert first.domains.sizes.keys() == {"zone-a", "zone-b"}
+    assert second.domains.sizes.keys() == {"zone-a", "zone-b", "zone-cp", "zone-d"}
 
 
 def test_other_pods_on_the_same_nodes_are_measured_anew() -> None:

@@ -15,8 +15,10 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.feasibility import MOST_REPLICAS
 from webhook.policy.advice.subject import DAEMON_SET, Subject
-from webhook.policy.model import Node
+from webhook.policy.model import GroupKind, Node
 from webhook.policy.profiles import HOSTNAME
+
+JOB = GroupKind("batch", "Job")
 
 BINDING: dict[str, tuple[Subject, bool]] = {
     "as many as the replicas": (deployed(spread(maxSkew=6)), True),
@@ -28,6 +30,20 @@ BINDING: dict[str, tuple[Subject, bool]] = {
     ),
     "one replica": (deployed(spread(), replicas=1), False),
     "replicas that are left to an autoscaler": (deployed(spread(), replicas=None), False),
+    "a selector that counts each revision": (
+        deployed(spread(maxSkew=6, matchLabelKeys=["pod-template-hash"])),
+        True,
+    ),
+    "a selector that counts others only": (
+        deployed(spread(maxSkew=6, labelSelector={"matchLabels": {"app": "shop"}})),
+        False,
+    ),
+    "a selector that counts nobody": (deployed(spread(maxSkew=6, labelSelector={})), False),
+    "pods that are written for one node": (
+        deployed(spread(maxSkew=6), template_spec={"nodeName": "a1"}),
+        False,
+    ),
+    "a Job of one pod": (subject(workload(spread(), kind=JOB, replicas=None)), False),
     "a Pod": (subject(pod(spread())), False),
     "a DaemonSet": (subject(workload(spread(), kind=DAEMON_SET)), False),
 }
@@ -94,6 +110,12 @@ AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
     ),
     "one replica": (deployed(spread(), HOST, replicas=1), UNEVEN, ""),
     "a DaemonSet": (subject(workload(spread(), HOST, kind=DAEMON_SET)), UNEVEN, ""),
+    "pods that are written for one node": (
+        deployed(spread(), HOST, template_spec={"nodeName": "a1"}),
+        UNEVEN,
+        "",
+    ),
+    "a cluster of one zone": (deployed(spread(), HOST), zones("a1", "a2", "a3"), ""),
     "no nodes": (deployed(spread(), HOST), [], ""),
 }
 
@@ -105,6 +127,12 @@ def test_constraints_that_exclude_each_other(
     remarks = ask("TSC109", judged, audit(nodes))
 
     assert [each.instead for each in remarks] == ([instead] if instead else [])
+
+
+def test_constraints_that_count_others_too_are_no_matter_of_the_replicas() -> None:
+    members = {"Deployment/cache": {"app": "web"}}
+
+    assert ask("TSC109", deployed(spread(), HOST), audit(UNEVEN, members=members)) == []
 
 
 @pytest.mark.parametrize("constraints", [(spread(), HOST), (HOST, spread())])

@@ -5,17 +5,19 @@ import pytest
 from tests.build import Json, owned_by, pod, policy, spread
 from tests.policy.advice.subjects import (
     NO_MATCH_LABEL_KEYS,
+    ROLLOUT,
     admission,
     ask,
     deployed,
     subject,
     workload,
 )
-from webhook.policy.advice.subject import STATEFUL_SET, Subject
+from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET, Subject
 from webhook.policy.model import GroupKind
 from webhook.policy.profiles import HOSTNAME
 
 HASH = "pod-template-hash"
+JOB = GroupKind("batch", "Job")
 HASHED = {"matchExpressions": [{"key": HASH, "operator": "Exists"}]}
 
 REVISIONS: dict[str, tuple[Subject, bool]] = {
@@ -26,6 +28,22 @@ REVISIONS: dict[str, tuple[Subject, bool]] = {
     "the hash in the selector": (deployed(spread(labelSelector=HASHED)), False),
     "a null selector": (deployed(spread(labelSelector=None)), False),
     "an empty selector": (deployed(spread(labelSelector={})), False),
+    "an empty selector with another key": (
+        deployed(spread(labelSelector={}, matchLabelKeys=["app"])),
+        True,
+    ),
+    "a selector that does not count its own pods": (
+        deployed(spread(labelSelector={"matchLabels": {"app": "shop"}})),
+        False,
+    ),
+    "a part, whose labels stand elsewhere": (deployed(spread(), labels={}), False),
+    "pods that are written for one node": (
+        deployed(spread(), template_spec={"nodeName": "a1"}),
+        False,
+    ),
+    "a Job": (subject(workload(spread(), kind=JOB, parallelism=4)), False),
+    "a DaemonSet": (subject(workload(spread(), kind=DAEMON_SET)), False),
+    "a custom kind": (subject(workload(spread(), kind=ROLLOUT), ("spec", "template")), False),
     "one replica": (deployed(spread(), replicas=1), False),
     "old pods go first": (deployed(spread(), strategy={"type": "Recreate"}), False),
     "a StatefulSet": (subject(workload(spread(), kind=STATEFUL_SET)), False),
@@ -51,9 +69,10 @@ def test_where_there_are_no_match_label_keys_there_is_nothing_to_write() -> None
     assert ask("TSC107", deployed(spread()), grounds) == []
 
 
-def stateful(constraint: Json, **changes: Any) -> Subject:
+def stateful(constraint: Json | None, **changes: Any) -> Subject:
     held: Json = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}], **changes}
-    return subject(workload(constraint, kind=STATEFUL_SET, **held))
+    constraints = [] if constraint is None else [constraint]
+    return subject(workload(*constraints, kind=STATEFUL_SET, **held))
 
 
 VOLUMES: dict[str, tuple[Subject, bool]] = {
@@ -67,6 +86,11 @@ VOLUMES: dict[str, tuple[Subject, bool]] = {
     "no volumes": (subject(workload(spread(), kind=STATEFUL_SET)), False),
     "one replica": (stateful(spread(), replicas=1), False),
     "another kind": (deployed(spread(), volumeClaimTemplates=[{}]), False),
+    "no constraint": (stateful(None), False),
+    "pods that are written for one node": (
+        stateful(spread(), template_spec={"nodeName": "a1"}),
+        False,
+    ),
 }
 
 

@@ -12,10 +12,12 @@ from tests.policy.advice.subjects import (
     subject,
     workload,
 )
-from webhook.policy.advice.subject import STATEFUL_SET, Subject
+from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET, Subject
+from webhook.policy.model import GroupKind
 from webhook.policy.profiles import Mode, Policy
 
 HASH = "pod-template-hash"
+JOB = GroupKind("batch", "Job")
 PATH = ("spec", "template")
 
 
@@ -26,6 +28,13 @@ def selecting(*expressions: Json, **pairs: str) -> Json:
 def expression(key: str, operator: str, *values: str) -> Json:
     return {"key": key, "operator": operator, "values": list(values)}
 
+
+TEMPLATE = {
+    "apiVersion": "v1",
+    "kind": "PodTemplate",
+    "metadata": {"name": "web"},
+    "template": pod(selecting(revision="x")),
+}
 
 # subject, what the line says; None if nothing
 ITSELF: dict[str, tuple[Subject, str | None]] = {
@@ -65,6 +74,27 @@ ITSELF: dict[str, tuple[Subject, str | None]] = {
     "matchLabelKeys that the pod carries": (deployed(spread(matchLabelKeys=["app"])), None),
     "matchLabelKeys that the pod lacks": (deployed(spread(matchLabelKeys=["tier"])), None),
     "an operator that there is not": (deployed(selecting(expression("app", "Is", "x"))), None),
+    "a label that a StatefulSet gives each pod": (
+        subject(
+            workload(
+                selecting(expression("apps.kubernetes.io/pod-index", "Exists"), app="web"),
+                kind=STATEFUL_SET,
+            )
+        ),
+        None,
+    ),
+    "a label that a Job gives its pods": (
+        subject(workload(selecting(**{"job-name": "web"}), kind=JOB, parallelism=4)),
+        None,
+    ),
+    "a DaemonSet that counts its pods": (
+        subject(workload(selecting(app="web"), kind=DAEMON_SET)),
+        None,
+    ),
+    "a template that anything may use": (
+        subject(TEMPLATE),
+        None,
+    ),
 }
 
 
@@ -116,6 +146,10 @@ COUNTED: dict[str, tuple[Subject, Policy, str | None]] = {
         deployed(spread(labelSelector={}, matchLabelKeys=[HASH])), policy(), None
     ),
     "some selector": (deployed(spread()), policy(), None),
+    "null in a part, whose selector may stand elsewhere": (
+        deployed(NULL, labels={}), policy(), None
+    ),
+    "empty in a part": (deployed(EMPTY, labels={}), policy(), None),
 }  # fmt: skip
 
 
@@ -154,6 +188,15 @@ STRANGERS: dict[str, tuple[Subject, str | None]] = {
     ),
     "pods of others but not its own": (deployed(selecting(app="shop"), labels=SERVER), None),
     "no pod": (deployed(NULL, labels=SERVER), None),
+    "one replica, which only others can be even with": (
+        deployed(spread(), labels=SERVER, replicas=1),
+        None,
+    ),
+    "a Pod, which only others can be even with": (subject(pod(spread(), labels=SERVER)), None),
+    "pods that have their node": (
+        deployed(spread(), labels=SERVER, template_spec={"nodeName": "a1"}),
+        None,
+    ),
 }
 
 

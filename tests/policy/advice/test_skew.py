@@ -15,9 +15,9 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
-from webhook.policy.advice.subject import DAEMON_SET, Running, Subject
+from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET, Running, Subject
 from webhook.policy.model import Node
-from webhook.policy.profiles import HOSTNAME
+from webhook.policy.profiles import HOSTNAME, ZONE
 
 HASH = "pod-template-hash"
 SOFT = "ScheduleAnyway"
@@ -79,6 +79,44 @@ def test_the_domains_and_the_minimum_are_told() -> None:
     assert remark.instead == "# kubectl rollout restart deployment/web -n shop"
 
 
+CONTROL_PLANE = node("cp", "zone-cp", GPU)
+CORDONED = Node("d1", {ZONE: "zone-d", HOSTNAME: "d1"}, unschedulable=True)
+EVEN = [running(*["a1", "b1", "c1"] * 3)]
+
+# constraint, further nodes, skew
+CLOSED: dict[str, tuple[Json, list[Node], str]] = {
+    "a soft one sees no domain that is tainted": (
+        spread(whenUnsatisfiable=SOFT), [CONTROL_PLANE], ""
+    ),
+    "nor one that is cordoned": (spread(whenUnsatisfiable=SOFT), [CORDONED], ""),
+    "a soft one sees every domain that is open": (
+        spread(whenUnsatisfiable=SOFT), [node("d1", "zone-d")], "skew 3 exceeds maxSkew 1"
+    ),
+    "a hard one sees a domain that is tainted": (
+        spread(), [CONTROL_PLANE], "skew 3 exceeds maxSkew 1"
+    ),
+    "a hard one that honors taints does not": (
+        spread(nodeTaintsPolicy="Honor"), [CONTROL_PLANE], ""
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraint", "more", "told"), CLOSED.values(), ids=CLOSED.keys())
+def test_domains_that_pods_cannot_go_to(constraint: Json, more: list[Node], told: str) -> None:
+    judged = replace(deployed(constraint, replicas=9), running=tuple(EVEN))
+
+    remarks = ask("TSC114", judged, audit([*THREE, *more], EVEN))
+
+    assert [each.brief.partition(":")[0] for each in remarks] == ([told] if told else [])
+
+
+def test_one_replica_cannot_be_uneven() -> None:
+    pods = running("a1")
+    judged = replace(deployed(spread(), replicas=1), running=(pods,))
+
+    assert ask("TSC114", judged, audit(THREE, [pods, running("a1", "a2")])) == []
+
+
 def test_the_pods_of_a_daemon_set_are_where_they_must_be() -> None:
     pods = running("a1", "a2")
     judged = subject(workload(spread(), kind=DAEMON_SET), running=(pods,))
@@ -89,6 +127,10 @@ def test_the_pods_of_a_daemon_set_are_where_they_must_be() -> None:
 def test_an_admission_knows_no_pods() -> None:
     assert ask("TSC114", deployed(spread()), admission()) == []
     assert ask("TSC106", deployed(spread()), admission()) == []
+
+
+def stateful(replicas: int) -> Subject:
+    return subject(workload(spread(), HOST, kind=STATEFUL_SET, replicas=replicas))
 
 
 SMALL = zones("a1", "b1", "b2")
@@ -118,6 +160,27 @@ PLACES: dict[str, tuple[Subject, list[Node], list[Running], tuple[str, str] | No
     "a pod that has its node": (subject(pod(spread(), HOST, nodeName="b1")), SMALL, FULL, None),
     "a DaemonSet": (subject(workload(spread(), HOST, kind=DAEMON_SET)), SMALL, FULL, None),
     "no specification": (subject({**pod(), "spec": None}), SMALL, FULL, None),
+    "a cluster of one zone": (
+        deployed(spread()), zones("a1", "a2"), [running("a1", "a1", "a2")], None
+    ),
+    "a StatefulSet that waits for a pod": (
+        stateful(4), SMALL, FULL, (f"{PATH}[0].maxSkew", "maxSkew: 2")
+    ),
+    "a StatefulSet whose last pod has no node": (
+        replace(stateful(4), running=(running("a1", "b1", "b1", ""),)), SMALL, FULL,
+        (f"{PATH}[0].maxSkew", "maxSkew: 2"),
+    ),
+    "a StatefulSet that has all its pods": (
+        replace(stateful(3), running=tuple(FULL)), SMALL, FULL, None
+    ),
+    "a Deployment that lets old pods go first": (
+        replace(deployed(spread(), HOST, replicas=3, strategy={"type": "Recreate"}),
+                running=tuple(FULL)), SMALL, FULL, None
+    ),
+    "a Deployment that makes new pods first": (
+        replace(deployed(spread(), HOST, replicas=3), running=tuple(FULL)), SMALL, FULL,
+        (f"{PATH}[0].maxSkew", "maxSkew: 2"),
+    ),
 }  # fmt: skip
 
 

@@ -1,65 +1,21 @@
-from typing import Any
-
-import msgspec
 import pytest
-from hypothesis import given
 
-from tests.build import NAMESPACE, Json, kind_of, owned_by, pod, spread
+from tests.build import NAMESPACE, Json, owned_by, pod, spread
 from tests.policy.advice.subjects import ROLLOUT, deployed, running, subject, workload
-from tests.strategies import pods
 from webhook.policy.advice.subject import (
     DAEMON_SET,
-    DEPLOYMENT,
     MOST_CONSTRAINTS,
     STATEFUL_SET,
+    Running,
     Subject,
-    read,
 )
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.workloads import BUILT_IN, POD
 
 JOB = GroupKind("batch", "Job")
 
 
-def cron_job(**spec: Any) -> Json:
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "CronJob",
-        "metadata": {"name": "night"},
-        "spec": {"jobTemplate": {"spec": {"template": pod(spread()), **spec}}},
-    }
-
-
-REPLICAS: dict[str, tuple[Json, int | None]] = {
-    "a Deployment says it": (workload(replicas=3), 3),
-    "a Deployment is left to an autoscaler": (workload(replicas=None), None),
-    "a custom kind writes something else": (
-        {**workload(replicas=None), "spec": {"template": pod(), "replicas": "many"}},
-        None,
-    ),
-    "a truth is no number": (
-        {**workload(replicas=None), "spec": {"template": pod(), "replicas": True}},
-        None,
-    ),
-    "a Pod": (pod(), None),
-    "a Job of one pod": (workload(kind=JOB, replicas=None), 1),
-    "a Job of two pods at a time": (workload(kind=JOB, replicas=None, parallelism=2), 2),
-    "a Job of fewer pods than it may have": (
-        workload(kind=JOB, replicas=None, parallelism=5, completions=2),
-        2,
-    ),
-    "a CronJob": (cron_job(parallelism=4), 4),
-    "a CronJob of one pod": (cron_job(), 1),
-}
-
-
-@pytest.mark.parametrize(("obj", "expected"), REPLICAS.values(), ids=REPLICAS.keys())
-def test_replicas(obj: Json, expected: int | None) -> None:
-    assert subject(obj).replicas == expected
-
-
-def test_a_subject_is_read() -> None:
+def test_a_subject_names_itself_and_its_fields() -> None:
     found = deployed(spread(), spread(maxSkew=2))
 
     assert str(found) == "Deployment/web"
@@ -72,16 +28,6 @@ def test_a_subject_is_read() -> None:
     assert found.anti_affinity == ()
 
 
-def test_the_namespace_of_the_object_counts_where_there_is_no_other() -> None:
-    obj = pod()
-    obj["metadata"]["namespace"] = "own"
-
-    found = read(msgspec.json.encode(obj), POD, ())
-
-    assert found is not None
-    assert found.namespace == "own"
-
-
 def test_a_pod_that_has_no_name_yet_is_named_by_its_prefix() -> None:
     obj = pod()
     obj["metadata"] = {"generateName": "web-"}
@@ -89,57 +35,29 @@ def test_a_pod_that_has_no_name_yet_is_named_by_its_prefix() -> None:
     assert str(subject(obj)) == "Pod/web-"
 
 
-ABSENT = {
-    "no specification": {"apiVersion": "apps/v1", "kind": "Deployment"},
-    "a specification that is null": {"apiVersion": "apps/v1", "kind": "Deployment", "spec": None},
-    "a template that is null": {
-        "apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": None}
-    },
-}  # fmt: skip
+def test_pod_anti_affinity_is_read() -> None:
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
+    against = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    found = deployed(template_spec={"affinity": {"podAntiAffinity": against}})
+
+    assert [each.topology_key for each in found.anti_affinity] == ["zone"]
 
 
-@pytest.mark.parametrize("obj", ABSENT.values(), ids=ABSENT.keys())
-def test_without_a_template_there_is_no_subject(obj: Json) -> None:
-    kind = kind_of(obj)
+def test_pod_affinity_is_read_as_far_as_it_is_required() -> None:
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
+    among = {
+        "requiredDuringSchedulingIgnoredDuringExecution": [term],
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}],
+    }
+    found = deployed(template_spec={"affinity": {"podAffinity": among}})
 
-    assert read(msgspec.json.encode(obj), kind, BUILT_IN[kind]) is None
-
-
-def test_an_object_without_metadata_has_no_name() -> None:
-    found = read(b'{"spec": {}}', POD, ())
-
-    assert found is not None
-    assert str(found) == "Pod/"
-
-
-BROKEN = ["{", '{"spec": []}', '{"spec": {"tolerations": {}}}', "[]"]
+    assert [each.topology_key for each in found.companions] == ["zone"]
+    assert deployed(template_spec={"affinity": {"podAffinity": {}}}).companions == ()
+    assert subject(workload()).companions == ()
 
 
-@pytest.mark.parametrize("text", BROKEN)
-def test_what_is_no_pod_cannot_be_read(text: str) -> None:
-    with pytest.raises(msgspec.DecodeError):
-        read(text.encode(), POD, ())
-
-
-STRATEGIES: dict[str, tuple[Json, bool]] = {
-    "a rolling update": ({"type": "RollingUpdate"}, False),
-    "Recreate": ({"type": "Recreate"}, True),
-    "none": ({}, False),
-}
-
-
-@pytest.mark.parametrize(("strategy", "expected"), STRATEGIES.values(), ids=STRATEGIES.keys())
-def test_whether_old_pods_go_before_new_ones_come(strategy: Json, expected: bool) -> None:
-    assert deployed(strategy=strategy).recreates is expected
-
-
-def test_a_strategy_of_another_shape_is_none() -> None:
-    assert deployed(strategy="Recreate").recreates is False
-
-
-def test_volume_claims_are_seen() -> None:
-    assert deployed(volumeClaimTemplates=[{}]).claims
-    assert not deployed(volumeClaimTemplates=[]).claims
+def test_affinity_without_pods_is_no_anti_affinity() -> None:
+    assert deployed(template_spec={"affinity": {}}).anti_affinity == ()
 
 
 ALONE: dict[str, tuple[Json, bool]] = {
@@ -180,50 +98,60 @@ def test_the_next_pod_has_the_labels_of_most() -> None:
     assert new.number == 2
 
 
-def test_pod_anti_affinity_is_read() -> None:
-    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
-    against = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
-    found = deployed(template_spec={"affinity": {"podAntiAffinity": against}})
-
-    assert [each.topology_key for each in found.anti_affinity] == ["zone"]
-
-
-def test_pod_affinity_is_read_as_far_as_it_is_required() -> None:
-    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
-    among = {
-        "requiredDuringSchedulingIgnoredDuringExecution": [term],
-        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}],
-    }
-    found = deployed(template_spec={"affinity": {"podAffinity": among}})
-
-    assert [each.topology_key for each in found.companions] == ["zone"]
-    assert deployed(template_spec={"affinity": {"podAffinity": {}}}).companions == ()
-    assert subject(workload()).companions == ()
+BOUND: dict[str, tuple[Subject, bool]] = {
+    "a template that names a node": (deployed(template_spec={"nodeName": "a1"}), True),
+    "a template that names none": (deployed(), False),
+    "a Pod that has its node": (subject(pod(nodeName="a1")), True),
+    "a Pod that waits": (subject(pod()), False),
+    "a template without a specification": (subject({**pod(), "spec": None}), False),
+    "a pod that stands for the template of a controller": (
+        subject(pod(nodeName="a1"), kind=ROLLOUT),
+        False,
+    ),
+}
 
 
-def test_ports_of_the_node_are_read_of_a_template_and_not_of_a_pod() -> None:
-    taking = {"containers": [{"name": "web", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
-
-    assert deployed(template_spec=taking).alone_on_node
-    assert not deployed().alone_on_node
-    assert not subject(pod(**taking)).alone_on_node
+@pytest.mark.parametrize(("judged", "expected"), BOUND.values(), ids=BOUND.keys())
+def test_whether_no_scheduler_is_asked(judged: Subject, expected: bool) -> None:
+    assert judged.is_bound is expected
 
 
-def test_affinity_without_pods_is_no_anti_affinity() -> None:
-    assert deployed(template_spec={"affinity": {}}).anti_affinity == ()
+HERE, WAITING = running("a1", "b1"), running("a1", "")
+
+# workload of two replicas, its pods
+COMPLETE: dict[str, tuple[Json, list[Running], bool]] = {
+    "a StatefulSet": (workload(kind=STATEFUL_SET, replicas=2), [HERE], True),
+    "a ReplicaSet": (workload(kind=GroupKind("apps", "ReplicaSet"), replicas=2), [HERE], True),
+    "a Job": (workload(kind=JOB, replicas=None, parallelism=2), [HERE], True),
+    "a Deployment that lets old pods go first": (
+        workload(replicas=2, strategy={"type": "Recreate"}),
+        [HERE],
+        True,
+    ),
+    "a Deployment that makes new ones first": (workload(replicas=2), [HERE], False),
+    "more than it wants": (workload(kind=STATEFUL_SET, replicas=1), [HERE], True),
+    "too few": (workload(kind=STATEFUL_SET, replicas=3), [HERE], False),
+    "one that waits for a node": (workload(kind=STATEFUL_SET, replicas=2), [WAITING], False),
+    "one in another group": (workload(kind=STATEFUL_SET, replicas=3), [WAITING, HERE], True),
+    "an autoscaler decides": (workload(kind=STATEFUL_SET, replicas=None), [HERE], False),
+    "no pod": (workload(kind=STATEFUL_SET, replicas=2), [], False),
+}
 
 
-def test_a_custom_kind_holds_its_template_elsewhere() -> None:
-    found = subject({**workload(spread()), "apiVersion": "argoproj.io/v1"}, ("spec", "template"))
-
-    assert found.kind == GroupKind("argoproj.io", "Deployment")
-    assert found.kind not in (DEPLOYMENT, ROLLOUT)
-    assert found.replicas == 6
+@pytest.mark.parametrize(("obj", "pods", "expected"), COMPLETE.values(), ids=COMPLETE.keys())
+def test_whether_all_pods_have_a_node(obj: Json, pods: list[Running], expected: bool) -> None:
+    assert subject(obj, running=tuple(pods)).is_complete is expected
 
 
-@given(pods)
-def test_any_pod_can_be_read(obj: Json) -> None:
-    found = read(msgspec.json.encode(obj), POD, (), NAMESPACE)
+PARTIAL: dict[str, tuple[Json, bool]] = {
+    "a Deployment without labels": (workload(labels={}), True),
+    "a StatefulSet without labels": (workload(kind=STATEFUL_SET, labels={}), True),
+    "a Deployment": (workload(), False),
+    "a Job without labels": (workload(kind=JOB, labels={}), False),
+    "a Pod without labels": (pod(labels={}), False),
+}
 
-    assert isinstance(found, Subject)
-    assert found.replicas is None
+
+@pytest.mark.parametrize(("obj", "expected"), PARTIAL.values(), ids=PARTIAL.keys())
+def test_what_is_a_part_of_a_workload(obj: Json, expected: bool) -> None:
+    assert subject(obj).is_partial is expected

@@ -19,7 +19,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import DAEMON_SET, Subject
 from webhook.policy.advice.topology import nearest
-from webhook.policy.model import Node, Taint
+from webhook.policy.model import GroupKind, Node, Taint
 from webhook.policy.profiles import HOSTNAME, ZONE
 
 SPOT = Taint(key="spot", effect="NoExecute")
@@ -48,6 +48,8 @@ def judged(*constraints: Json, **spec: Any) -> Subject:
 
 UNZONED = [*THREE, node("x1"), node("x2")]
 CORDONED = Node("x1", {HOSTNAME: "x1"}, unschedulable=True)
+ONE_ZONE = zones("a1", "a2", "a3")
+BOUND: Json = {"nodeName": "a1"}
 
 # subject, nodes, what an admission says, what an audit says
 KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
@@ -77,6 +79,18 @@ KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
     ),
     "on all nodes": (judged(spread()), THREE, "", ""),
     "on all nodes but a cordoned one": (judged(spread()), [*THREE, CORDONED], "", ""),
+    "on all nodes but tainted ones": (judged(spread()), [*THREE, node("cp", None, GPU)], "", ""),
+    "on all nodes but some that are tainted, and one that is not": (
+        judged(spread()), [*THREE, node("cp", None, GPU), node("x1")],
+        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others get none',
+        f'topologyKey "{ZONE}" is on 6 of 7 nodes: the others get none',
+    ),
+    "on all nodes but one whose taint is tolerated": (
+        judged(spread(), **TOLERATING), [*THREE, node("cp", None, GPU)],
+        f'topologyKey "{ZONE}" is on 6 of 7 nodes: the others get none',
+        f'topologyKey "{ZONE}" is on 6 of 7 nodes: the others get none',
+    ),
+    "the one zone of a cluster": (judged(spread()), ONE_ZONE, "", ""),
     "no key": (judged(spread(topologyKey="")), THREE, "", ""),
     "no nodes": (judged(spread()), [], "", ""),
 }  # fmt: skip
@@ -151,6 +165,16 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     "a key on no node": (judged(least(4, topologyKey="rack")), THREE, None, None),
     "no nodes": (judged(least(4)), [], None, None),
     "a DaemonSet": (subject(workload(least(4), kind=DAEMON_SET)), THREE, None, None),
+    "one replica": (deployed(least(4), replicas=1), THREE, None, None),
+    "a Job of one pod": (
+        subject(workload(least(4), kind=GroupKind("batch", "Job"), replicas=None)),
+        THREE, None, None,
+    ),
+    "pods that are written for one node": (judged(least(4), **BOUND), THREE, None, None),
+    "a Pod that has its node": (subject(pod(least(4), **BOUND)), THREE, None, None),
+    "a Pod that has none yet": (subject(pod(least(4))), THREE, 3, 3),
+    "a cluster of one zone": (judged(least(2)), ONE_ZONE, 1, 1),
+    "a cluster of one zone, of which no more is asked": (judged(least(1)), ONE_ZONE, None, None),
 }  # fmt: skip
 
 
@@ -218,6 +242,10 @@ SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
     "every domain": (judged(spread()), [node("c1", "zone-c", GPU)], False, False),
     "no nodes": (judged(spread()), [], False, False),
     "a DaemonSet": (subject(workload(HOST, kind=DAEMON_SET)), MIXED_C, False, False),
+    "one replica": (deployed(HOST, replicas=1), MIXED_C, False, False),
+    "pods that are written for one node": (judged(HOST, **BOUND), MIXED_C, False, False),
+    "a cluster of one zone": (judged(spread()), [*ONE_ZONE, node("a4", "zone-a", GPU)],
+                              False, False),
 }  # fmt: skip
 
 

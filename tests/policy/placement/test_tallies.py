@@ -50,6 +50,27 @@ def test_global_minimum(pods: dict[str, int], min_domains: int, minimum: int, fl
     assert (found.minimum, found.floor) == (minimum, floor)
 
 
+def test_fewer_domains_have_a_minimum_of_their_own() -> None:
+    topology, census = cluster({"a": 3, "b": 2, "c": 0})
+    closed = Topology(each for each in topology.nodes if each.name != "c")
+    found = tally(spread_over(), topology, census)
+
+    fewer = found.within(closed.domains(ZONE, (ZONE,), Demands()))
+
+    assert (found.minimum, found.floor) == (0, Floor.EMPTY_DOMAIN)
+    assert (fewer.minimum, fewer.floor) == (2, Floor.FEWEST_PODS)
+    assert fewer.pods == {"a": 3, "b": 2}
+    assert fewer.domains.sizes.keys() == {"a", "b"}
+
+
+def test_within_no_domain_there_is_no_pod() -> None:
+    found = tally(spread_over(), *cluster({"a": 3}))
+
+    none = found.within(Topology(()).domains(ZONE, (ZONE,), Demands()))
+
+    assert (none.pods, none.minimum, none.floor) == ({}, 0, Floor.NO_DOMAIN)
+
+
 OTHER = LabelSelector(match_labels={"app": "db"})
 NOT_DB = LabelSelector(
     match_expressions=(LabelSelectorRequirement(key="app", operator="NotIn", values=("db",)),)

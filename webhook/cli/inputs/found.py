@@ -7,7 +7,8 @@ import msgspec
 from webhook.cli.inputs.surroundings import Json
 from webhook.documents import is_object, mistype, render_path
 from webhook.errors import SourceError
-from webhook.policy.advice.subject import Subject, read
+from webhook.policy.advice.reading import read
+from webhook.policy.advice.subject import Subject
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.workloads import TemplatePath

@@ -5,7 +5,7 @@ Controllers add labels to those of a template, so a constraint that counts by th
 by the template alone. How many pods there are is the subject of ``placement.tallies``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from webhook.policy.advice.grounds import Grounds, Survey, understood
@@ -14,7 +14,7 @@ from webhook.policy.gates import Gate, Gates
 from webhook.policy.model import Constraint, GroupKind, LabelSelector
 from webhook.policy.placement.spreads import Spread
 from webhook.policy.placement.tallies import Incoming
-from webhook.policy.selectors import matches, merge_match_label_keys
+from webhook.policy.selectors import OPERATORS, matches, merge_match_label_keys, render
 from webhook.policy.workloads import POD
 
 POD_TEMPLATE_HASH = "pod-template-hash"  # apps/v1 ``DefaultDeploymentUniqueLabelKey``
@@ -63,9 +63,10 @@ def known_selectors(subject: Subject, gates: Gates) -> list[LabelSelector | None
 
     Returns:
         One for each constraint; None where it counts no pod, does not count its own, or depends
-        on the value of a label that the pod's controller will add.
+        on the value of a label that the pod's controller will add. Nothing for pods that no
+        scheduler is asked about.
     """
-    if not subject.constraints:
+    if not subject.constraints or subject.is_bound:
         return []  # as of most workloads
     labels = subject.next_labels
     joins = Gate.MATCH_LABEL_KEYS in gates
@@ -80,6 +81,39 @@ def known_selectors(subject: Subject, gates: Gates) -> list[LabelSelector | None
 
 def _counting(selector: LabelSelector | None, labels: Mapping[str, str]) -> LabelSelector | None:
     return selector if matches(selector, labels) and selector != LabelSelector() else None
+
+
+def counts_nobody(constraint: Constraint, subject: Subject, gates: Gates) -> bool:
+    """Whether a selector is null, or empty and joined by no label that the pod will carry."""
+    selector = constraint.label_selector
+    if selector is None:
+        return True
+    if selector != LabelSelector():
+        return False
+    keys = constraint.match_label_keys if Gate.MATCH_LABEL_KEYS in gates else ()
+    return not any(key in subject.labels or may_add(subject, key) for key in keys)
+
+
+def counts_itself(constraint: Constraint, subject: Subject, gates: Gates) -> bool:
+    """Whether a constraint counts the subject's own pods, unless labels that are added forbid."""
+    selector = constraint.label_selector
+    return (
+        selector is not None
+        and not counts_nobody(constraint, subject, gates)
+        and next(missed(selector, subject), None) is None
+    )
+
+
+def missed(selector: LabelSelector, subject: Subject) -> Iterator[tuple[str, str]]:
+    """What a selector asks for and its pod surely does not have, and the label it is about."""
+    for key, value in selector.match_labels.items():
+        if subject.labels.get(key) != value and not may_add(subject, key):
+            yield f"{key}={value}", key
+    for each in selector.match_expressions:
+        alone = LabelSelector(match_expressions=(each,))
+        known = each.operator in OPERATORS and not may_add(subject, each.key)
+        if known and not matches(alone, subject.labels):
+            yield render(alone), each.key
 
 
 def strangers(subject: Subject, selector: LabelSelector | None, survey: Survey) -> dict[str, int]:
@@ -110,7 +144,7 @@ def asking(subject: Subject, labels: Mapping[str, str] | None = None) -> Incomin
 
 def hard_spreads(subject: Subject, grounds: Grounds) -> tuple[Spread, ...]:
     """What kube-scheduler keeps a subject's next pod from nodes by, in order."""
-    if not subject.constraints:
+    if not subject.constraints or subject.is_bound:
         return ()  # as of most workloads
     if grounds.survey is not None:
         pod = asking(subject)

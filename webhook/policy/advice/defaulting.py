@@ -32,11 +32,7 @@ def something_spreads(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     replicas = subject.replicas or 0
     if subject.is_alone or replicas <= 1 or Gate.EVEN_PODS_SPREAD not in grounds.gates:
         return
-    if subject.is_partial or _is_spread(subject):
-        return
-    if any(_counts_itself(term, subject) for term in subject.anti_affinity):
-        return
-    if subject.alone_on_node or _follows_others(subject):
+    if subject.is_partial or _is_pinned(subject) or _is_spread(subject):
         return
     if grounds.policy.mode is Mode.APPLY and _foreseen(subject, grounds).entries:
         return
@@ -58,8 +54,23 @@ def something_spreads(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     )
 
 
+def _is_pinned(subject: Subject) -> bool:
+    """Whether its pods are meant for one node, or for those of other workloads' pods."""
+    return (
+        subject.is_bound
+        or any(key == HOSTNAME for key, _ in subject.demands.pairs)
+        or _follows_others(subject)
+    )
+
+
 def _is_spread(subject: Subject) -> bool:
-    return bool(subject.constraints) or any(group.pod.constraints for group in subject.running)
+    """Whether something is written, or was injected, that keeps its pods apart."""
+    return (
+        bool(subject.constraints)
+        or subject.alone_on_node
+        or any(group.pod.constraints for group in subject.running)
+        or any(_counts_itself(term, subject) for term in subject.anti_affinity)
+    )
 
 
 def _counts_itself(term: PodAffinityTerm, subject: Subject) -> bool:
@@ -104,6 +115,8 @@ def completes_selectors(subject: Subject, grounds: Grounds) -> bool:
 
 def pods_have_defaults(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     """TSC115: pods that are older than a profile, or than a change of their Services, lack it."""
+    if grounds.policy.mode is Mode.RECOMMEND:
+        return  # whose profiles give pods nothing
     lacking, injection = 0, None
     for group in subject.running:
         given = _given(group, subject, grounds)

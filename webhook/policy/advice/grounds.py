@@ -22,7 +22,7 @@ from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import Measure, measure
 from webhook.policy.placement.spreads import Spread, Spreads, resolve
 from webhook.policy.placement.taints import UNSCHEDULABLE, untolerated
-from webhook.policy.placement.tallies import Incoming
+from webhook.policy.placement.tallies import Incoming, Tally
 from webhook.policy.placement.topology import REMEMBERED, Topology
 from webhook.policy.profiles import Policy
 
@@ -91,6 +91,31 @@ class Survey:
             spreads = understood(constraints, pod.labels, gates)
             self._measured = asked, measure(pod, spreads, self.topology, self.census)
         return self._measured[1]
+
+    def tallies(
+        self, pod: Incoming, constraints: tuple[Constraint, ...], gates: Gates
+    ) -> list[Tally]:
+        """
+        Count what the constraints of a pod count, in their order, by the domains that matter.
+
+        The domains of a soft constraint are those that the pod can go to: kube-scheduler ranks no
+        other, so that one which stays empty makes nothing uneven.
+
+        Args:
+            pod: The pod that is asked about.
+            constraints: Its own; those that no API server would take are left out.
+            gates: The gates in force.
+
+        Source: kube-scheduler plugins/podtopologyspread/scoring.go ``PreScore``.
+        """
+        measured = self.measure(pod, constraints, gates)
+        nodes = self.schedulable(pod.demands)
+        keys = tuple(tally.spread.topology_key for tally in measured.soft)
+        soft = (
+            tally.within(nodes.domains(tally.spread.topology_key, keys, pod.demands))
+            for tally in measured.soft
+        )
+        return sorted((*measured.hard, *soft), key=lambda tally: tally.spread.index)
 
     def nest(self, outer: str, inner: str, demands: Demands, counting: Demands) -> Nesting | None:
         """

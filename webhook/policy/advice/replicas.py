@@ -3,7 +3,12 @@
 from collections.abc import Iterator
 from itertools import permutations
 
-from webhook.policy.advice.counting import hard_spreads, known_selectors, strangers
+from webhook.policy.advice.counting import (
+    counts_itself,
+    hard_spreads,
+    known_selectors,
+    strangers,
+)
 from webhook.policy.advice.feasibility import MOST_REPLICAS, Limit, fits
 from webhook.policy.advice.findings import Remark, shown
 from webhook.policy.advice.flow import member
@@ -25,14 +30,16 @@ def skew_can_bind(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
         return
     selectors = known_selectors(subject, grounds.gates)
     for spread in hard_spreads(subject, grounds):
-        if spread.max_skew < replicas:
+        if spread.max_skew < replicas or not counts_itself(
+            spread.constraint, subject, grounds.gates
+        ):
             continue
         if grounds.survey and strangers(subject, selectors[spread.index], grounds.survey):
             continue
         yield Remark(
             subject.field(spread.index, "maxSkew"),
             f"maxSkew {spread.max_skew} allows all {replicas} replicas in one domain: the "
-            "constraint never keeps a pod from anywhere",
+            "constraint keeps a pod from no domain",
             member("maxSkew", 1),
             f"maxSkew {spread.max_skew} allows all {replicas} replicas in one domain",
         )
@@ -44,7 +51,11 @@ def constraints_agree(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     if survey is None or subject.is_alone or not 1 < replicas <= MOST_REPLICAS:
         return
     selectors = known_selectors(subject, grounds.gates)
-    hard = [each for each in hard_spreads(subject, grounds) if selectors[each.index]]
+    hard = [
+        each
+        for each in hard_spreads(subject, grounds)
+        if (selector := selectors[each.index]) and not strangers(subject, selector, survey)
+    ]
     for outer, inner in permutations(hard, 2):
         nesting = _nesting(outer, inner, subject, survey)
         if nesting is None or _agree(replicas, nesting, outer, inner):

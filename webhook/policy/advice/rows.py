@@ -179,7 +179,7 @@ ROWS: tuple[Row, ...] = (
         "TSC112",
         "maxSkew of a hard constraint is below the number of replicas",
         "Even with all replicas in one domain and none in another the skew is their number: the "
-        "constraint never keeps a pod from anywhere.",
+        "constraint keeps a pod from no domain.",
         "write the skew that you would put up with, mostly `maxSkew: 1`",
         _1_16,
         replicas.skew_can_bind,

@@ -9,17 +9,16 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from webhook.policy import render
-from webhook.policy.advice.counting import known_selectors, may_add, strangers
+from webhook.policy.advice.counting import counts_nobody, known_selectors, missed, strangers
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.findings import Remark, clip, named
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.grounds import Grounds, Survey
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import naming_first, suggest_selector
-from webhook.policy.gates import Gate, Gates
-from webhook.policy.model import Constraint, LabelSelector
-from webhook.policy.selectors import OPERATORS, matches
+from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import render as render_selector
+from webhook.policy.workloads import POD
 
 SELECTOR_CHARACTERS = 400  # of a selector that is repeated in a message; usual ones have 40
 
@@ -35,10 +34,10 @@ def selector_matches_itself(subject: Subject, _grounds: Grounds) -> Iterator[Rem
         return
     for i, constraint in enumerate(subject.constraints):
         selector = constraint.label_selector
-        missed = selector and next(_missed(selector, subject), None)
-        if not selector or not missed:
+        found = selector and next(missed(selector, subject), None)
+        if not selector or not found:
             continue
-        asked, key = missed
+        asked, key = found
         has = f"{key}={subject.labels[key]}" if key in subject.labels else f"no label {key}"
         told = clip(render_selector(selector), SELECTOR_CHARACTERS)
         yield Remark(
@@ -50,46 +49,31 @@ def selector_matches_itself(subject: Subject, _grounds: Grounds) -> Iterator[Rem
         )
 
 
-def _missed(selector: LabelSelector, subject: Subject) -> Iterator[tuple[str, str]]:
-    """What a selector asks for and its pod surely does not have, and the label it is about."""
-    for key, value in selector.match_labels.items():
-        if subject.labels.get(key) != value and not may_add(subject, key):
-            yield f"{key}={value}", key
-    for each in selector.match_expressions:
-        alone = LabelSelector(match_expressions=(each,))
-        known = each.operator in OPERATORS and not may_add(subject, each.key)
-        if known and not matches(alone, subject.labels):
-            yield render_selector(alone), each.key
-
-
 def selector_counts_pods(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     """TSC102: a constraint that counts no pod sees every domain empty, and spreads nothing."""
+    if subject.is_partial:
+        return
     for i, constraint in enumerate(subject.constraints):
-        selector = constraint.label_selector
-        if selector is None and completes_selectors(subject, grounds):
+        if not counts_nobody(constraint, subject, grounds.gates):
             continue
-        if selector is None or _is_empty(selector, constraint, subject, grounds.gates):
-            word = "null" if selector is None else "empty"
-            yield Remark(
-                subject.field(i, "labelSelector"),
-                f"labelSelector is {word} and counts no pod: the constraint spreads nothing",
-                suggest_selector(subject),
-            )
-
-
-def _is_empty(
-    selector: LabelSelector, constraint: Constraint, subject: Subject, gates: Gates
-) -> bool:
-    if selector != LabelSelector():
-        return False
-    keys = constraint.match_label_keys if Gate.MATCH_LABEL_KEYS in gates else ()
-    return not any(key in subject.labels or may_add(subject, key) for key in keys)
+        word = "null" if constraint.label_selector is None else "empty"
+        if word == "null" and completes_selectors(subject, grounds):
+            continue
+        yield Remark(
+            subject.field(i, "labelSelector"),
+            f"labelSelector is {word} and counts no pod: the constraint spreads nothing",
+            suggest_selector(subject),
+        )
 
 
 def selector_counts_no_others(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
-    """TSC113: pods of other workloads fill domains that this one's pods then avoid."""
+    """
+    TSC113: pods of other workloads fill domains that this one's pods then avoid.
+
+    A single pod can be even with others only, so of one it is what was meant.
+    """
     survey = grounds.survey
-    if survey is None:
+    if survey is None or subject.is_alone or subject.kind == POD:
         return
     for i, selector in enumerate(known_selectors(subject, grounds.gates)):
         others = strangers(subject, selector, survey)

@@ -25,7 +25,7 @@ from webhook.policy.placement.tallies import Incoming, Tally
 def skew_is_kept(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     """TSC114: nothing moves running pods: scaling down and losing nodes leave them uneven."""
     survey = grounds.survey
-    if survey is None or subject.is_daemon:
+    if survey is None or subject.is_alone:
         return
     for tally in _tallies(subject, survey, grounds.gates):
         skew = max(tally.pods.values(), default=0) - tally.minimum
@@ -55,15 +55,13 @@ def _tallies(subject: Subject, survey: Survey, gates: Gates) -> Iterator[Tally]:
         for group in subject.running
     }
     for labels in told.values():
-        found = survey.measure(asking(subject, labels), subject.constraints, gates)
-        yield from sorted((*found.hard, *found.soft), key=lambda tally: tally.spread.index)
+        yield from survey.tallies(asking(subject, labels), subject.constraints, gates)
 
 
 def next_pod_has_a_node(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     """TSC106: each hard constraint leaves some nodes, and there may be none that all leave."""
     survey = grounds.survey
-    spec = subject.pod.spec
-    if survey is None or subject.is_daemon or subject.replicas == 0 or (spec and spec.node_name):
+    if survey is None or subject.is_daemon or _awaits_none(subject):
         return
     pod = asking(subject)
     tallies = survey.measure(pod, subject.constraints, grounds.gates).hard
@@ -83,6 +81,12 @@ def next_pod_has_a_node(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
         instead,
         f"none of {len(nodes)} nodes has a place for its next pod",
     )
+
+
+def _awaits_none(subject: Subject) -> bool:
+    """Whether no pod of it is to be placed now, as far as one knows what it would look like."""
+    has_node = bool(subject.pod.spec and subject.pod.spec.node_name)
+    return has_node or subject.replicas == 0 or subject.is_complete
 
 
 class _Blame(NamedTuple):

@@ -1,27 +1,31 @@
 """
 What advice is about: a workload, or a pod, with all that decides how its pods are spread.
 
-Much of it (replicas, affinity, tolerations, volume claims) is nothing that any other judgement
-looks at, so it is read only when there is something to advise on: see ``read``.
+Reading one from an object on the wire is in ``reading``.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeGuard
+from collections.abc import Mapping
 
 import msgspec
 
 from webhook.policy.advice.antiaffinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
-from webhook.policy.advice.hostports import asks_for_host_ports
 from webhook.policy.apiserver import list_path
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.workloads import POD, TemplatePath
 
 DEPLOYMENT = GroupKind("apps", "Deployment")
 DAEMON_SET = GroupKind("apps", "DaemonSet")
 STATEFUL_SET = GroupKind("apps", "StatefulSet")
 JOBS = frozenset({GroupKind("batch", "Job"), GroupKind("batch", "CronJob")})
+REPLACING = JOBS | {
+    STATEFUL_SET,
+    GroupKind("apps", "ReplicaSet"),
+    GroupKind("", "ReplicationController"),
+}
+"""Kinds that make no pod while they have as many as they want, also while they are rolled out."""
+
 SELECTING = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET, GroupKind("apps", "ReplicaSet")})
 """
 Kinds that are refused without a selector that matches labels of their template.
@@ -31,7 +35,6 @@ Source: k8s.io kubernetes pkg/apis/apps/validation ``ValidatePodTemplateSpecForR
 """
 
 MOST_CONSTRAINTS = 32  # that advice looks at; real pods have one to three
-INT32 = range(2**31)  # what a number of pods may be
 
 
 class SubjectAffinity(Affinity, frozen=True, rename="camel", gc=False):
@@ -69,6 +72,11 @@ class Running(msgspec.Struct, frozen=True):
     def number(self) -> int:
         """How many there are; at least 1."""
         return sum(self.nodes.values())
+
+    @property
+    def placed(self) -> int:
+        """How many of them have a node."""
+        return self.number - self.nodes.get("", 0)
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,6 +172,24 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         return self.is_daemon or (self.replicas is not None and self.replicas <= 1)
 
     @property
+    def is_bound(self) -> bool:
+        """
+        Whether no scheduler is asked about its pods: they are written for a node, or have theirs.
+
+        One of the pods that stands for a template which nobody knows has a node, the template none.
+        """
+        return bool(self.pod.spec and self.pod.spec.node_name) and (
+            bool(self.path) or self.kind == POD
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all its pods have a node, and it makes no other before one of them goes."""
+        if self.replicas is None or not (self.recreates or self.kind in REPLACING):
+            return False
+        return sum(group.placed for group in self.running) >= self.replicas
+
+    @property
     def is_partial(self) -> bool:
         """
         Whether it is a part of a workload, as a patch of kustomize: no server takes it as it is.
@@ -181,83 +207,3 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         """The path of a constraint, or of a field of it."""
         entry = f"{self.list_path}[{index}]"
         return f"{entry}.{name}" if name else entry
-
-
-class _Outer(msgspec.Struct, frozen=True, gc=False):
-    metadata: ObjectMeta | None = None
-
-
-class _Holder(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """What holds a pod template: the specification of a workload, or of a Job in a CronJob."""
-
-    replicas: Any = None  # of a custom kind, anything may stand here
-    parallelism: Any = None
-    completions: Any = None
-    strategy: Any = None
-    volume_claim_templates: Any = None
-
-
-def read(
-    obj: bytes | msgspec.Raw,
-    kind: GroupKind,
-    path: TemplatePath,
-    namespace: str = "",
-) -> Subject | None:
-    """
-    Read a subject from an object on the wire.
-
-    Args:
-        obj: The object as JSON.
-        kind: Its kind.
-        path: Where that kind holds its pod template.
-        namespace: Where it is; empty if the object itself says it.
-
-    Returns:
-        None if the object has no pod template.
-
-    Raises:
-        msgspec.DecodeError: It is no JSON, or a part that is read has another shape than an API
-            server would send.
-    """
-    steps = [msgspec.Raw(obj)]
-    for name in path:
-        members = _decode_members(steps[-1]) or {}
-        steps.append(members.get(name, _NULL))
-    pod = msgspec.json.decode(steps[-1], type=SubjectPod | None)
-    if pod is None:
-        return None
-    metadata = msgspec.json.decode(obj, type=_Outer).metadata or ObjectMeta()
-    holder = msgspec.json.decode(steps[-2], type=_Holder) if path else _Holder()
-    return Subject(
-        kind=kind,
-        path=path,
-        metadata=metadata,
-        namespace=namespace or metadata.namespace,
-        pod=pod,
-        replicas=_pods_at_a_time(kind, holder),
-        claims=bool(holder.volume_claim_templates),
-        recreates=_recreates(holder.strategy),
-        alone_on_node=bool(path) and asks_for_host_ports(steps[-1]),
-    )
-
-
-_NULL = msgspec.Raw(b"null")
-
-_decode_members: Callable[[msgspec.Raw], dict[str, msgspec.Raw] | None]
-_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
-
-
-def _pods_at_a_time(kind: GroupKind, holder: _Holder) -> int | None:
-    if kind in JOBS:
-        parallel = holder.parallelism if _is_number(holder.parallelism) else 1
-        wanted = holder.completions
-        return min(parallel, wanted) if _is_number(wanted) else parallel
-    return holder.replicas if _is_number(holder.replicas) else None
-
-
-def _is_number(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value in INT32
-
-
-def _recreates(strategy: Any) -> bool:
-    return isinstance(strategy, dict) and "Recreate" in strategy.values()

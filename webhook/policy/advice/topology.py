@@ -69,7 +69,14 @@ def _carriers(key: str, demands: Demands, grounds: Grounds) -> tuple[int, int]:
         reached = topology.domains(key, (), demands).values
         return len(topology.domains(key, (key,), demands).values), len(reached)
     nodes, carriers = grounds.facts.schedulable_nodes(), grounds.facts.nodes_with(key)
-    return (nodes, nodes) if carriers and _is_choosy(demands) else (carriers, nodes)
+    if carriers and (_is_choosy(demands) or nodes - carriers <= _closed(demands, grounds.facts)):
+        return nodes, nodes
+    return carriers, nodes
+
+
+def _closed(demands: Demands, facts: Facts) -> int:
+    """Count the nodes that a pod may not go to for their taints; all of these may lack a key."""
+    return sum(each.number for each in _shut_by_index(HOSTNAME, demands, facts))
 
 
 def _is_choosy(demands: Demands) -> bool:
@@ -106,7 +113,7 @@ def _name(key: str) -> str:
 
 def min_domains_can_be_met(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     """TSC104: with fewer domains than that the minimum is 0, so each takes maxSkew pods at most."""
-    if subject.is_daemon:
+    if subject.is_alone:
         return
     for spread in hard_spreads(subject, grounds):
         key, wanted = spread.topology_key, spread.min_domains
@@ -172,7 +179,7 @@ class Shut(NamedTuple):
 
 def domains_are_open(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     """TSC105: a domain of tainted nodes stays empty, and holds the global minimum at 0."""
-    if subject.is_daemon:
+    if subject.is_alone:
         return
     hard = hard_spreads(subject, grounds)
     keys = tuple(spread.topology_key for spread in hard)

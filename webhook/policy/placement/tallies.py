@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands, Obstacle
@@ -100,6 +101,21 @@ class Tally(msgspec.Struct, frozen=True):
     def fits(self, value: str) -> bool:
         """Whether the constraint lets the incoming pod go to nodes with this value."""
         return self.skew(value) <= self.spread.max_skew
+
+    def within(self, domains: Domains) -> "Tally":
+        """
+        The same over fewer domains, as kube-scheduler scores by those of passing nodes only.
+
+        Args:
+            domains: Of the same key. The pods of each are those on all its nodes that are eligible
+                for the constraint.
+
+        Source: scoring.go ``PreScore``.
+        """
+        pods = {value: self.pods[value] for value in domains.sizes if value in self.pods}
+        floor = _floor(len(domains.sizes), len(pods), self.spread.min_domains)
+        minimum = min(pods.values()) if floor is Floor.FEWEST_PODS else 0
+        return replace(self, domains=domains, pods=pods, minimum=minimum, floor=floor)
 
     def table(self, topology: Topology) -> tuple[Domain, ...]:
         """
