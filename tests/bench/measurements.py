@@ -81,7 +81,6 @@ class Bench:
     def __init__(self, options: Options, meter: Meter) -> None:
         self.options = options
         self.meter = meter
-        self.resident_when_ready = 0.0
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -99,9 +98,7 @@ class Bench:
     def product(self) -> Server:
         """Evenspread, with one Service."""
         facts = servers.cluster(revisions=reviews.revisions())
-        server = self._kept(self.start_product(facts))
-        self.resident_when_ready = cpu.resident_mib(server.pid)
-        return server
+        return self._kept(self.start_product(facts))
 
     @cached_property
     def large(self) -> Server:
@@ -157,7 +154,7 @@ def all_steps(*, with_peer: bool, with_plane: bool) -> dict[str, Step]:
         "growth with Services": growth,
         **peers,
         "p99 at half of capacity": tail,
-        "memory, before all that load": memory,
+        "memory when ready": memory,
         "start to ready": start_to_ready,
         "evenspread --help": help_shown,
         "audit of 150,000 pods": audit,
@@ -231,9 +228,14 @@ def tail(what: str, bench: Bench) -> Row:
 
 
 def memory(what: str, bench: Bench) -> Row:
-    """What the server holds when it is ready, and in words what after all it was asked."""
-    after = f"{cpu.resident_mib(bench.product.pid):.0f} MiB after"
-    return Row(what, "", after, [bench.resident_when_ready], MEMORY)
+    """What a server of one Service holds once it is ready; beside it, what the busy one does."""
+    held: list[float] = []
+    for _ in range(bench.options.rounds):
+        server = bench.start_product(servers.cluster())
+        held.append(cpu.resident_mib(server.pid))
+        server.stop()
+    measured = f"{cpu.resident_mib(bench.product.pid):.0f} MiB under load"
+    return Row(what, "", measured, held, MEMORY)
 
 
 def start_to_ready(what: str, bench: Bench) -> Row:
