@@ -540,6 +540,9 @@ def test_a_rule_is_mended_to_the_letter(case: Mend) -> None:
     assert (again.fixed, again.texts) == ((), outcome.texts)
 
 
+HEAD = "apiVersion: apps/v1\nkind: Deployment"
+
+
 class Leave(NamedTuple):
     """A rule, and constraints that are left, with a part of the reason."""
 
@@ -550,6 +553,7 @@ class Leave(NamedTuple):
     cluster: str = ""
     version: Version = NEWEST
     named: bool = True
+    head: str = HEAD
 
 
 def entry(**changes: str) -> str:
@@ -655,7 +659,11 @@ LEFT = {
         "what it shall select",
     ),
     "TSC102: pods without labels": Leave(
-        "TSC102", listed(entry(labelSelector="")), "no labels", labels="{}"
+        "TSC102",
+        listed(entry(labelSelector="")),
+        "no labels",
+        labels="{}",
+        head="apiVersion: batch/v1\nkind: Job",
     ),
     "TSC103: like no label": Leave(
         "TSC103", listed(entry(topologyKey="building")), "no label of the nodes", cluster=NODES
@@ -680,7 +688,7 @@ LEFT = {
 
 @pytest.mark.parametrize("case", LEFT.values(), ids=LEFT.keys())
 def test_what_a_machine_cannot_decide_is_left_and_said(case: Leave) -> None:
-    before = deployment(case.before, case.labels)
+    before = deployment(case.before, case.labels).replace(HEAD, case.head)
     by = law(*([case.rule] if case.named else []), version=case.version)
 
     outcome = mended(before, by, case.cluster)
