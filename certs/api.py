@@ -39,7 +39,12 @@ class Client(Protocol):
         _preload_content: bool,
         _request_timeout: float,
     ) -> Any:
-        """Send a request; awaitable, gives the response of aiohttp."""
+        """
+        Send a request; awaitable, gives the response of aiohttp.
+
+        Raises:
+            Exception: There was no answer; what it says is told to operators.
+        """
         ...
 
 
@@ -120,7 +125,8 @@ class Object:
             )
             content = await response.read()
         except Exception as error:  # aiohttp's, asyncio's, and those of plugins
-            raise StoreError(self.title, f"no answer: {type(error).__name__}") from error
+            said = str(error) or type(error).__name__
+            raise StoreError(self.title, f"no answer: {said}") from error
         return self._judge(response.status, response.headers, content)
 
     def _judge(self, status: int, headers: Mapping[str, str], content: bytes) -> Reply:

@@ -136,7 +136,12 @@ async def test_an_answer_that_does_not_come_is_given_up(
 async def test_a_server_that_is_not_there_is_unreachable(clock: Clock, tmp_path: Path) -> None:
     access = Access(kubeconfig=kubeconfig(tmp_path, "http://127.0.0.1:1"))
     async with Api(access, clock, QUICK) as api:
-        assert (await raised(api)).reason == "unreachable"
+        error = await raised(api)
+        with pytest.raises(ApiError, match="cannot be reached: Connection refused"):
+            await api.call_api("/x", "GET")
+
+    assert error.reason == "unreachable"
+    assert str(error) == "http://127.0.0.1:1: cannot be reached: Connection refused"
 
 
 async def test_a_cut_answer_is_no_answer(server: ApiServer, api: Api) -> None:
@@ -228,29 +233,57 @@ async def test_a_token_file_is_read_again_each_minute(
     assert tokens == ["old", "old", "new"]
 
 
+CONTEXTS = "contexts: [{name: a, context: {cluster: x, user: y}}, {name: b}]"
 BROKEN = {
-    "no file": None,
-    "an empty file": "",
-    "half a file": '{"clusters": [{"na',
-    "no context": "{}",
-    "no YAML": "\x00",
-    "a list": "[]",
+    "no file": (
+        None,
+        "",
+        ": does not exist: name a kubeconfig with --kubeconfig, or in KUBECONFIG",
+    ),
+    "an empty file": ("", "", ": is no kubeconfig: write one with kubectl config set-context"),
+    "a list": ("[]", "", ": is no kubeconfig: write one with kubectl config set-context"),
+    "half a file": ('{"clusters": [{"na', "", ":1: no valid JSON: Unterminated string"),
+    "no YAML": ("a: [1,\nb", "", ":2: no valid YAML: while parsing a flow sequence, did not find"),
+    "a binary file": ("\x00", "", ": a binary file: manifests are YAML or JSON"),
+    "nothing at all": ("{}", "", ": has no current context: it has none at all, with --context"),
+    "no current context": (
+        CONTEXTS,
+        "",
+        ": has no current context: choose one of a, b, with --context",
+    ),
+    "no such context": (CONTEXTS, "c", ": has no context 'c': choose one of a, b"),
+    "a current context that is not there": (
+        f"current-context: d\n{CONTEXTS}",
+        "",
+        ": has no context 'd': choose one of a, b",
+    ),
+    "a cluster that is not there": (CONTEXTS, "a", "ConfigException: Invalid kube-config file."),
 }
 
 
-@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize(("text", "context", "said"), BROKEN.values(), ids=BROKEN.keys())
 async def test_a_kubeconfig_that_cannot_be_used_is_told(
-    clock: Clock, tmp_path: Path, text: str | None
+    clock: Clock, tmp_path: Path, text: str | None, context: str, said: str
 ) -> None:
     path = tmp_path / "kubeconfig"
     if text is not None:
         path.write_text(text)
 
-    async with Api(Access(kubeconfig=str(path)), clock, QUICK) as api:
+    async with Api(Access(kubeconfig=str(path), context=context), clock, QUICK) as api:
         error = await raised(api)
 
     assert error.reason == "credentials"
-    assert str(error).startswith("the API server: the credentials cannot be used: ")
+    prefix = f"the API server: the credentials cannot be used: {path if said[0] == ':' else ''}"
+    assert str(error).startswith(f"{prefix}{said}")
+
+
+async def test_without_any_kubeconfig_it_is_told_which_was_looked_for(
+    clock: Clock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    access = Access(environ={"KUBECONFIG": str(tmp_path / "none")})
+    async with Api(access, clock, QUICK) as api:
+        assert f"{tmp_path / 'none'}: does not exist: name a kubeconfig" in str(await raised(api))
+    assert not caplog.records  # the library has a warning of its own
 
 
 @pytest.mark.parametrize("strict", [True, False])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from certs.api import Client
+from webhook.cluster.faults import why
 from webhook.cluster.resources import Place
 from webhook.cluster.source import NO_QUERY, Query, Reason, Source, Status
 from webhook.doctor.installation import Seen
@@ -100,7 +101,7 @@ class Asker:
         except EvenspreadError:
             raise
         except Exception as error:  # of the network; its kinds are the client's own business
-            problem = f"cannot be reached: {type(error).__name__}: {error}"
+            problem = f"cannot be reached: {why(error)}"
             raise ApiError(self.reach.name, problem, Reason.UNREACHABLE) from error
         answer = Answer(response.status, content, _warnings(response.headers.getall("Warning", [])))
         if answer.status == HTTPStatus.UNAUTHORIZED:

@@ -26,12 +26,12 @@ import aiohttp
 import msgspec
 
 from webhook.cluster.api.credentials import Access, Load, identity_of, loader, new_client
+from webhook.cluster.faults import why
 from webhook.cluster.source import NO_QUERY, Query, Reason, refusal
 from webhook.errors import ApiError
 
 RELOAD_S = 60.0  # seconds; a projected token is renewed when a fifth of its hour is left
 LONGEST_BODY = 64 * 1024 * 1024  # bytes; thirty times the page that is aimed at
-LONGEST_TOLD = 256  # characters of another's error
 
 _AUTHENTICATED = {"auth_settings": ["BearerToken"]}
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
@@ -169,11 +169,15 @@ class Api:
 
         After a 401 the credentials are read anew and the request is sent once more: nothing of it
         has been done.
+
+        Raises:
+            ApiError: There was no answer.
         """
-        response = await self._send(resource_path, method, options)
-        if response.status == HTTPStatus.UNAUTHORIZED:
-            response.release()
+        with self._told():
             response = await self._send(resource_path, method, options)
+            if response.status == HTTPStatus.UNAUTHORIZED:
+                response.release()
+                response = await self._send(resource_path, method, options)
         return response
 
     async def _send(self, path: str, method: str, options: Mapping[str, Any]) -> Any:
@@ -227,7 +231,7 @@ class Api:
                 return await self._renew()
             except Exception as error:  # of plugins, YAML, OpenSSL, the library's asserts
                 if self._client is None:
-                    problem = f"the credentials cannot be used: {_short(error)}"
+                    problem = f"the credentials cannot be used: {why(error)}"
                     raise ApiError(self.name, problem, Reason.CREDENTIALS) from error
                 return self._client  # and try again with the next request
 
@@ -270,7 +274,7 @@ class Api:
             raise ApiError(self.name, problem, Reason.GARBAGE) from error
 
     def _unreachable(self, error: Exception) -> ApiError:
-        return ApiError(self.name, f"cannot be reached: {_short(error)}", Reason.UNREACHABLE)
+        return ApiError(self.name, f"cannot be reached: {why(error)}", Reason.UNREACHABLE)
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -278,7 +282,3 @@ class _Version(msgspec.Struct, rename="camel"):
 
 
 _decode_version = msgspec.json.Decoder(_Version).decode
-
-
-def _short(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:LONGEST_TOLD]

@@ -23,6 +23,8 @@ from kubernetes_asyncio.config.incluster_config import (
     SERVICE_TOKEN_FILENAME,
 )
 
+from webhook.cluster.api.kubeconfig import files, mistake
+
 READ_AHEAD = 128 * 1024  # bytes; twice as much is held of a watch whose events wait for their turn
 
 _untyped: Any = config
@@ -84,17 +86,26 @@ def _of_kubeconfig(access: Access) -> Load:
         nonlocal kept
         configuration = Configuration()
         if kept is None:
-            kept = await _untyped.load_kube_config(
-                access.kubeconfig or None,
-                access.context or None,
-                configuration,
-                persist_config=False,  # the file is its owner's
-            )
+            kept = await _read_kubeconfig(access, configuration)
         else:  # runs a plugin only if what it gave has expired
             await kept.load_and_set(configuration)
         return configuration
 
     return load
+
+
+async def _read_kubeconfig(access: Access, configuration: Configuration) -> Any:
+    """Let the library read it; gives its loader. What can be said better than it does is."""
+    named = files(access.kubeconfig, access.environ)
+    try:
+        return await _untyped.load_kube_config(
+            named,
+            access.context or None,
+            configuration,
+            persist_config=False,  # the file is its owner's
+        )
+    except Exception as error:  # whatever YAML, plugins and the library raise
+        raise mistake(named, access.context) or error from error
 
 
 def new_client(configuration: Configuration) -> ApiClient:
