@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from webhook.cli.exits import ExitCode, report
+from webhook.cli.exits import ExitCode, UnreadError, report
 from webhook.cli.program import program
 
 PLUGIN_PREFIX = "kubectl-"  # kubectl runs `kubectl evenspread` as `kubectl-evenspread`
@@ -22,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code. Nothing is raised.
     """
+    _open_what_is_closed()
     _write_any_text()
     try:
         code = program.main(args=argv, prog_name=_name(), standalone_mode=False)
@@ -30,9 +31,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = end.code
     except BaseException as error:  # noqa: BLE001 - the last place where anything can be told
         code = report(error)
-        if code is ExitCode.UNREAD:
+        if isinstance(error, OSError | UnreadError):
             _let_go_of_stdout()
     return int(code or ExitCode.FINE)
+
+
+def _open_what_is_closed() -> None:
+    """Lead streams that the caller has closed to nowhere, before a file takes their number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _write_any_text() -> None:

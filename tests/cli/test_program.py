@@ -1,5 +1,6 @@
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -27,6 +28,13 @@ def spawn(folder: Path, *args: str) -> subprocess.Popen[bytes]:
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+    )
+
+
+def shell(folder: Path, line: str) -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        ["/bin/sh", "-c", line], cwd=folder, env=environment, capture_output=True, check=False
     )
 
 
@@ -104,16 +112,65 @@ def test_whole_program(folder: Path) -> None:
     assert out.startswith(b"pod.yaml:11: Pod shop/web-1: denied: ")
 
 
-def test_reader_that_goes_away_is_no_error(folder: Path) -> None:
+LONG = {
+    "lines for programs": ("validate", "-f", "pod.yaml", "-o", "json"),
+    "lines for people": ("validate", "-f", "pod.yaml"),
+    "a table": ("config", "check"),
+    "a page": ("audit", "-f", "pod.yaml", "-o", "html"),
+    "a help": ("audit", "--help"),
+}
+
+
+@pytest.mark.parametrize("arguments", LONG.values(), ids=LONG.keys())
+def test_reader_that_goes_away_is_no_error(arguments: tuple[str, ...], folder: Path) -> None:
     (folder / "pod.yaml").write_text(files.POD)
 
-    with spawn(folder, "validate", "-f", "pod.yaml", "-o", "json") as process:
+    with spawn(folder, *arguments) as process:
         assert process.stdout is not None
         process.stdout.close()
         assert process.stderr is not None
         err = process.stderr.read()
 
     assert (process.returncode, err) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", LONG.values(), ids=LONG.keys())
+def test_output_that_cannot_be_written_is_no_bug(arguments: tuple[str, ...], folder: Path) -> None:
+    (folder / "pod.yaml").write_text(files.POD)
+
+    ran = shell(folder, f"{shlex.join((*EVENSPREAD, *arguments))} > /dev/full")
+
+    assert ran.returncode == 3
+    assert ran.stderr == b"error: the output cannot be written: No space left on device\n"
+
+
+# redirection, exit code, what is on stdout and on stderr
+CLOSED = {
+    "standard output": (">&-", 1, b"", b""),
+    "standard error": ("2>&-", 1, b"pod.yaml:11: Pod shop/web-1: denied", b""),
+    "all of them": ("<&- >&- 2>&-", 1, b"", b""),
+}
+
+
+@pytest.mark.parametrize(("closed", "code", "out", "err"), CLOSED.values(), ids=CLOSED.keys())
+def test_streams_may_be_closed(
+    closed: str, code: int, out: bytes, err: bytes, folder: Path
+) -> None:
+    (folder / "pod.yaml").write_text(files.POD + files.BROKEN)
+
+    ran = shell(folder, f"{shlex.join((*EVENSPREAD, 'validate', '-f', 'pod.yaml'))} {closed}")
+
+    assert (ran.returncode, ran.stderr) == (code, err)
+    assert ran.stdout.startswith(out)
+    assert bool(ran.stdout) == bool(out)
+
+
+def test_a_standard_input_that_is_closed_is_empty(folder: Path) -> None:
+    ran = shell(folder, f"{shlex.join((*EVENSPREAD, 'validate', '-f', '-'))} <&-")
+
+    assert ran.returncode == 0
+    assert ran.stderr.startswith(b"skipped stdin: nothing in it is an object")
 
 
 def test_interrupted_program_says_nothing(folder: Path) -> None:

@@ -4,6 +4,7 @@ Exit codes, and which one each error leads to.
 A script must be able to tell findings from failures, so a code never means two things.
 """
 
+import errno
 import os
 import sys
 import traceback
@@ -49,6 +50,9 @@ def outcome(*, findings: bool, unfinished: bool) -> ExitCode:
 def report(error: BaseException) -> ExitCode:
     """Tell an error that ended a command in a sentence on stderr, and choose the code."""
     code = next((code for fault, code in _CODES if isinstance(error, fault)), None)
+    if code is None and isinstance(error, OSError) and error.errno in _FULL:
+        _tell(f"the output cannot be written: {os.strerror(error.errno)}")
+        return ExitCode.UNFINISHED
     if code is None:
         return _bug(error)
     if isinstance(error, click.ClickException):
@@ -71,6 +75,9 @@ _CODES: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (BrokenPipeError, ExitCode.UNREAD),
 )
 """The first that fits counts; what none fits is a bug."""
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""Why stdout takes nothing more; files that are named have sentences of their own."""
 
 
 def _tell(said: str) -> None:

@@ -4,12 +4,13 @@ import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from webhook.cli.exits import UnreadError
 from webhook.cli.output import printable
 
 
@@ -24,6 +25,14 @@ class Style(StrEnum):
     HINT = "cyan"
 
 
+class _Console(Console):
+    """One that leaves it to us what a reader that is gone means; rich would exit with 1."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Tell it as any other writer does."""
+        raise UnreadError
+
+
 class Terminal:
     """Stdout, as people read it; or a text that is written as if it were."""
 
@@ -35,7 +44,7 @@ class Terminal:
             stream: Instead of stdout.
         """
         stream = stream or sys.stdout
-        self._console = Console(file=stream, highlight=False, markup=False, emoji=False)
+        self._console = _Console(file=stream, highlight=False, markup=False, emoji=False)
 
     @contextmanager
     def together(self) -> Generator[None]:
