@@ -312,6 +312,14 @@ MISTAKES = {
     "an unknown kind": (["node/n1", "--cluster", "shop.yaml"], "is no kind with a pod template", 2),
     "no name": (["pod/", "--cluster", "shop.yaml"], "no name", 2),
     "no such pod": (["pod/x", "--cluster", "shop.yaml"], "Pod default/x: there is none", 3),
+    "a pod of another namespace": (
+        ["web-1", "--cluster", "shop.yaml"], "none here, but in namespace shop: add -n shop", 3
+    ),
+    "a file that is not there": (["-f", "none.yaml"], "none.yaml: cannot be read: No such file", 3),
+    "a file that is not there, of a pod that a cluster may have": (
+        ["pod/web-1", "-f", "none.yaml"], "none.yaml: cannot be read: No such file", 3
+    ),
+    "a file without objects": (["-f", "empty.yaml"], "skipped empty.yaml: nothing in it is an", 3),
     "no pod template in the files": (["job/x", "-f", "shop.yaml"], "hold no such object", 3),
     "a label without a value": (
         ["web-1", "--cluster", "shop.yaml", "--without", "zone"], "--without", 2
@@ -328,10 +336,27 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("arguments", "said", "code"), MISTAKES.values(), ids=MISTAKES.keys())
 def test_mistakes(shop: Path, run: Run, arguments: list[str], said: str, code: int) -> None:
+    (shop / "empty.yaml").touch()
+
     ran = run("explain", *arguments)
 
     assert said in ran.err
     assert (ran.code, ran.out) == (code, "")
+
+
+def test_without_any_node_it_is_told_where_they_come_from(shop: Path, run: Run) -> None:
+    (shop / "web.yaml").write_text(WEB)
+
+    ran = run("explain", "-f", "web.yaml")
+
+    assert ran.code == 1
+    assert ran.out.startswith(
+        "the next pod of Deployment shop/web cannot be placed: there is no node"
+    )
+    assert ran.err == (
+        "no Node is in these files: give manifests of the cluster's with --cluster, or name a "
+        "cluster with --context\n"
+    )
 
 
 def test_a_pod_of_wrong_types_is_told_and_the_rest_is_explained(shop: Path, run: Run) -> None:

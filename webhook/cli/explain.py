@@ -19,6 +19,7 @@ from webhook.cli.inputs.subjects import find, in_manifests
 from webhook.cli.inputs.surroundings import Files, Surroundings, live
 from webhook.cli.inputs.targets import Judge, Target
 from webhook.cli.inputs.whatif import supposed
+from webhook.cli.output import say
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.explained import show
 from webhook.cli.views.pictures import page
@@ -30,6 +31,11 @@ from webhook.policy.explain.explanation import Explanation
 from webhook.policy.explain.explanation import explain as explained
 from webhook.policy.explain.rollout import Rollout, roll_out
 from webhook.policy.model import Node
+
+_NO_NODES = (
+    "no Node is in these files: give manifests of the cluster's with --cluster, or name a cluster "
+    "with --context"
+)
 
 
 class Shape(StrEnum):
@@ -85,16 +91,20 @@ def explain(
     found = asked_policy(scheduler_config=scheduler_config, **asked)
     inputs = Inputs(filename)
     documents = list(inputs.objects())
-    source = Where(cluster, kubeconfig, context, namespace)
-    with source.surroundings(documents, found, inputs) as surroundings:
-        judge = Judge(found, surroundings, replaces=bool(scheduler_config))
-        objects = source.objects(subject, documents, found, surroundings)
-        targets = [judge.target(each) for each in objects]
-        nodes = [target.situation.topology.nodes for target in targets][:1]
-        _check_cordons(cordon, nodes[0] if nodes else ())
-    answers = [_answer(target, edits, scale, supposes=supposes) for target in targets]
-    _show(answers, Shape(output))
-    inputs.tell()
+    source = Where(filename, cluster, kubeconfig, context, namespace)
+    try:
+        with source.surroundings(documents, found, inputs) as surroundings:
+            judge = Judge(found, surroundings, replaces=bool(scheduler_config))
+            objects = source.objects(subject, documents, found, surroundings)
+            targets = [judge.target(each) for each in objects]
+            nodes = targets[0].situation.topology.nodes
+            _check_cordons(cordon, nodes)
+        answers = [_answer(target, edits, scale, supposes=supposes) for target in targets]
+        _show(answers, Shape(output))
+    finally:
+        inputs.tell()
+    if not (nodes or source.is_live):
+        say(_NO_NODES)
     return outcome(
         findings=any(answer.is_bad for answer in answers), unfinished=bool(inputs.problems)
     )
@@ -105,16 +115,23 @@ class Where(NamedTuple):
     Which cluster is asked about; texts that were not given are empty.
 
     Attributes:
+        files: Manifests to explain.
         path: Of manifests that stand for it.
         kubeconfig: File that says how to reach it.
         context: Of the kubeconfig.
         namespace: Of objects that name none.
     """
 
+    files: tuple[str, ...]
     path: str
     kubeconfig: str
     context: str
     namespace: str
+
+    @property
+    def is_live(self) -> bool:
+        """Whether an API server is asked."""
+        return not self.path and bool(self.kubeconfig or self.context or not self.files)
 
     @contextmanager
     def surroundings(
@@ -122,7 +139,7 @@ class Where(NamedTuple):
     ) -> Generator[Surroundings]:
         """Read files or reach a cluster, as long as the context lasts."""
         owners = asked.configuration.owner_selectors
-        if self._is_live(documents):
+        if self.is_live:
             with live(self.kubeconfig, self.context, owners) as reached:
                 yield reached
             return
@@ -147,16 +164,12 @@ class Where(NamedTuple):
             SourceError: There is nothing of that name.
         """
         templates = asked.configuration.pod_templates
-        if not documents:
+        if not self.files:
             return [find(subject, self.namespace, templates, surroundings)]
         found = list(in_manifests(documents, subject, self.namespace, templates))
         if not found:
             raise SourceError(subject or "the manifests", "hold no such object with a pod template")
         return found
-
-    def _is_live(self, documents: list[Document]) -> bool:
-        asked = self.kubeconfig or self.context
-        return not self.path and bool(asked or not documents)
 
 
 def _answer(

@@ -60,7 +60,13 @@ def find(written: str, namespace: str, templates: Templates, surroundings: Surro
         value = surroundings.find(kind, namespace, name)
         if value is not None:
             return Found(kind, templates[kind], namespace, value, exists=True)
-    raise SourceError(f"{kinds[0].kind} {namespace}/{name}", "there is none: look at the namespace")
+    elsewhere = [there for kind in kinds for there in surroundings.namespaces_of(kind, name)]
+    problem = (
+        f"there is none here, but in namespace {elsewhere[0]}: add -n {elsewhere[0]}"
+        if elsewhere
+        else "there is none: look at its name and its namespace"
+    )
+    raise SourceError(f"{kinds[0].kind} {namespace}/{name}", problem)
 
 
 def in_manifests(

@@ -72,6 +72,10 @@ class Surroundings(Protocol):
         """All objects of a built-in kind in a namespace."""
         ...
 
+    def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
+        """Namespaces that have an object of this name, as far as that is known by now; sorted."""
+        ...
+
 
 class Files:
     """A cluster of files."""
@@ -129,6 +133,14 @@ class Files:
         """Give all objects of a kind in a namespace."""
         return [each.value for each in self._objects.get((kind, namespace), {}).values()]
 
+    def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
+        """Give the namespaces that have an object of this name."""
+        return sorted(
+            inside
+            for (found, inside), held in self._objects.items()
+            if found == kind and name in held
+        )
+
 
 class Live:
     """A cluster that an API server tells of; what was read once is not read again."""
@@ -166,6 +178,11 @@ class Live:
     def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
         """Read all objects of a kind in a namespace."""
         return list(map(msgspec.json.decode, self._run(self._listed(PLACES[kind], namespace))))
+
+    def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
+        """Give none: whoever may read one namespace may not read the others as a rule."""
+        del kind, name
+        return []
 
     async def _listed(self, place: Place, namespace: str) -> list[bytes]:
         return [each async for each in list_objects(self._source, place, namespace)]
