@@ -11,7 +11,6 @@ the type that a checker sees is the type after decoding, the type that msgspec s
 Source: k8s.io/api core/v1 types.go, apimachinery meta/v1 types.go.
 """
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 
 import msgspec
@@ -35,7 +34,7 @@ else:
     Items = tuple[T | None, ...] | None
 
 
-_NULL: object = None  # an element that the type a checker sees does not have
+_NULL: object = None  # what the types that a checker sees do not have
 
 
 class LabelSelectorRequirement(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -54,7 +53,7 @@ class LabelSelectorRequirement(msgspec.Struct, frozen=True, rename="camel", gc=F
 
     def __post_init__(self) -> None:
         """Turn nulls into zero values."""
-        if None in _requirement_fields(self):
+        if self.key is _NULL or self.operator is _NULL or self.values is _NULL:
             _fill(self)
         if _NULL in self.values:
             force_setattr(self, "values", _texts(self.values))
@@ -74,7 +73,7 @@ class LabelSelector(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     def __post_init__(self) -> None:
         """Turn nulls into zero values."""
-        if None in _selector_fields(self):
+        if self.match_labels is _NULL or self.match_expressions is _NULL:
             _fill(self)
         if _NULL in self.match_labels.values():
             _fill_texts(self.match_labels)
@@ -111,7 +110,12 @@ class Constraint(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     def __post_init__(self) -> None:
         """Turn nulls into zero values."""
-        if None in _constraint_fields(self):
+        if (
+            self.max_skew is _NULL
+            or self.topology_key is _NULL
+            or self.when_unsatisfiable is _NULL
+            or self.match_label_keys is _NULL
+        ):
             _fill(self)
         if _NULL in self.match_label_keys:
             force_setattr(self, "match_label_keys", _texts(self.match_label_keys))
@@ -132,7 +136,12 @@ class OwnerReference(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     def __post_init__(self) -> None:
         """Turn nulls into zero values."""
-        if None in _owner_fields(self):
+        if (
+            self.api_version is _NULL
+            or self.kind is _NULL
+            or self.name is _NULL
+            or self.controller is _NULL
+        ):
             _fill(self)
 
 
@@ -155,7 +164,14 @@ class ObjectMeta(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     def __post_init__(self) -> None:
         """Turn nulls into zero values."""
-        if None in _metadata_fields(self):
+        if (
+            self.name is _NULL
+            or self.generate_name is _NULL
+            or self.namespace is _NULL
+            or self.labels is _NULL
+            or self.annotations is _NULL
+            or self.owner_references is _NULL
+        ):
             _fill(self)
         if _NULL in self.labels.values():
             _fill_texts(self.labels)
@@ -190,7 +206,11 @@ class PodSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     def __post_init__(self) -> None:
         """Turn nulls into zero values."""
-        if None in _pod_fields(self):
+        if (
+            self.node_name is _NULL
+            or self.scheduler_name is _NULL
+            or self.topology_spread_constraints is _NULL
+        ):
             _fill(self)
         if _NULL in self.topology_spread_constraints:
             filled = _items(self.topology_spread_constraints, Constraint())
@@ -234,7 +254,7 @@ class Taint(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     def __post_init__(self) -> None:
         """Turn nulls into zero values."""
-        if None in _taint_fields(self):
+        if self.key is _NULL or self.value is _NULL or self.effect is _NULL:
             _fill(self)
 
 
@@ -277,21 +297,6 @@ def group_of(api_version: str) -> str:
     Source: apimachinery runtime/schema ``ParseGroupVersion``.
     """
     return api_version.rpartition("/")[0]
-
-
-# The fields of each struct whose zero value is not None, read in one call: nearly no review has a
-# null, and every pod creation of a cluster passes here.
-_requirement_fields = attrgetter("key", "operator", "values")
-_selector_fields = attrgetter("match_labels", "match_expressions")
-_constraint_fields = attrgetter(
-    "max_skew", "topology_key", "when_unsatisfiable", "match_label_keys"
-)
-_owner_fields = attrgetter("api_version", "kind", "name", "controller")
-_metadata_fields = attrgetter(
-    "name", "generate_name", "namespace", "labels", "annotations", "owner_references"
-)
-_pod_fields = attrgetter("node_name", "scheduler_name", "topology_spread_constraints")
-_taint_fields = attrgetter("key", "value", "effect")
 
 
 def _fill(struct: msgspec.Struct) -> None:
