@@ -5,7 +5,7 @@ from tests import build
 from tests.build import Json
 from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.advice.advise import NOTHING
-from webhook.policy.advising import advice_on
+from webhook.policy.advising import action_on, advice_on
 from webhook.policy.model import Node
 from webhook.policy.profiles import ZONE, Policy
 from webhook.policy.request import AdmissionRequest
@@ -54,6 +54,32 @@ PASSED_OVER = {
 @pytest.mark.parametrize("request_", PASSED_OVER.values(), ids=PASSED_OVER.keys())
 def test_no_advice_is_given_on(request_: AdmissionRequest) -> None:
     assert advice_on(request_, build.policy(), build.facts()) is NOTHING
+
+
+EXEMPT = {"evenspread.io/exempt": "TSC101=counted elsewhere"}
+
+# object, policy, what is done about TSC101
+DONE: dict[str, tuple[Json, Policy, Action]] = {
+    "the default": (build.pod(), build.policy(), Action.WARN),
+    "what is configured": (build.pod(), DENYING, Action.DENY),
+    "an exemption": (build.pod(annotations=EXEMPT), DENYING, Action.AUDIT),
+    "an exemption from what is off": (
+        build.pod(annotations=EXEMPT),
+        build.policy(actions={**DEFAULT_ACTIONS, "TSC101": Action.OFF}),
+        Action.OFF,
+    ),
+    "an exemption that is forbidden": (
+        build.pod(annotations=EXEMPT),
+        msgspec.structs.replace(DENYING, not_exemptible=frozenset({"TSC101"})),
+        Action.DENY,
+    ),
+    "no metadata": ({**build.pod(), "metadata": None}, build.policy(), Action.WARN),
+}
+
+
+@pytest.mark.parametrize(("obj", "obeyed", "action"), DONE.values(), ids=DONE.keys())
+def test_what_is_done_about_what_others_see(obj: Json, obeyed: Policy, action: Action) -> None:
+    assert action_on("TSC101", asked(obj), obeyed) is action
 
 
 def test_no_advice_is_given_while_its_gate_is_off() -> None:

@@ -5,6 +5,7 @@ import jsonpatch
 import msgspec
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from tests import strategies
 from tests.build import (
@@ -22,6 +23,7 @@ from tests.build import (
     template,
     workload,
 )
+from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.amendments import Amended, amend, with_constraints
 from webhook.policy.gates import Gate
 from webhook.policy.model import GroupKind, PodTemplate
@@ -190,6 +192,49 @@ TOLD: dict[str, tuple[Json, Policy, list[str]]] = {
 @pytest.mark.parametrize(("obj", "obeyed", "warnings"), TOLD.values(), ids=TOLD.keys())
 def test_a_warning_names(obj: Json, obeyed: Policy, warnings: list[str]) -> None:
     assert list(amend(request(obj), obeyed, FakeFacts()).warnings) == warnings
+
+
+EXEMPT = {"evenspread.io/exempt": "TSC111=for the next version"}
+LIVING = pod(spread(minDomains=1))
+
+# object, action of TSC111, lines, fields that are refused
+ACTIONS: dict[str, tuple[Json, Action, int, list[str]]] = {
+    "warn": (LIVING, Action.WARN, 1, []),
+    "deny": (LIVING, Action.DENY, 1, [f"{ENTRIES}[0].minDomains"]),
+    "audit": (LIVING, Action.AUDIT, 0, []),
+    "off": (LIVING, Action.OFF, 0, []),
+    "an exemption from a warning": (
+        pod(spread(minDomains=1), annotations=EXEMPT), Action.WARN, 0, []
+    ),
+    "an exemption from a denial": (
+        pod(spread(minDomains=1), annotations=EXEMPT), Action.DENY, 0, []
+    ),
+    "nothing is dropped": (pod(OMITTED), Action.DENY, 0, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("obj", "action", "lines", "refused"), ACTIONS.values(), ids=ACTIONS.keys()
+)
+def test_the_configuration_says_what_is_done_about_drops(
+    obj: Json, action: Action, lines: int, refused: list[str]
+) -> None:
+    obeyed = replace(MIN_DOMAINS_OFF, actions={**DEFAULT_ACTIONS, "TSC111": action})
+
+    amended = amend(request(obj), obeyed, FakeFacts())
+
+    assert len(amended.warnings) == lines
+    assert [each.error.field for each in amended.refused] == refused
+    assert all(each.rule == "TSC111" for each in amended.refused)
+
+
+def test_the_whole_list_is_refused_at_its_place() -> None:
+    obeyed = replace(LIST_OFF, actions={**DEFAULT_ACTIONS, "TSC111": Action.DENY})
+
+    (finding,) = amend(request(deployment(spread())), obeyed, FakeFacts()).refused
+
+    assert finding.error.field == "spec.template.spec.topologySpreadConstraints"
+    assert finding.error.message == "Forbidden: feature gate EvenPodsSpread is off"
 
 
 def test_drops_are_told_apart_by_gate() -> None:

@@ -137,7 +137,7 @@ def test_a_value_is_wrong_where_upstream_s_expression_fails(value: str) -> None:
 @example("a", "a" * 64)
 @example("a", "")
 def test_a_pair_that_is_surely_valid_has_no_problem(key: str, value: str) -> None:
-    if is_pair((key, value)):
+    if is_pair(key, value):
         assert key_problems(key) == value_problems(value) == []
 
 
@@ -155,7 +155,7 @@ def test_the_usual_key_is_surely_valid(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["app", "example.com/app"])
 def test_the_usual_pair_is_surely_valid(key: str) -> None:
-    assert is_pair((key, "web-1"))
+    assert is_pair(key, "web-1")
 
 
 @pytest.mark.parametrize("match", [labels._name_matches, labels._dns_label_matches])

@@ -18,6 +18,7 @@ from tests.build import (
     deployment,
     facts,
     gates,
+    owned_by,
     pod,
     policy,
     profile,
@@ -604,6 +605,59 @@ def test_advice_denies_where_the_configuration_says_so() -> None:
     assert not verdict.allowed
     assert [finding.rule for finding in verdict.findings] == ["TSC101"]
     assert "TSC101" in verdict.message
+
+
+SPREAD_BY_NOTHING = {**deployment(), "spec": {**deployment()["spec"], "replicas": 3}}
+ABOUT_NOTHING = {
+    Action.DENY: (False, 0, []),
+    Action.WARN: (True, 1, []),
+    Action.AUDIT: (True, 0, ["TSC110"]),
+}
+
+
+@pytest.mark.parametrize(("action", "outcome"), ABOUT_NOTHING.items())
+def test_a_workload_without_constraints_is_advised_on(
+    action: Action, outcome: tuple[bool, int, list[str]]
+) -> None:
+    asked = decode(review_body(SPREAD_BY_NOTHING, name="web"))
+    obeyed = policy(actions={**DEFAULT_ACTIONS, "TSC110": action})
+
+    verdict = judge(asked, Hook.VALIDATE, obeyed, facts())
+
+    assert verdict.advice is not None
+    recorded = [each.rule for each in verdict.advice.audited]
+    assert (verdict.allowed, len(verdict.warnings), recorded) == outcome
+
+
+def test_a_pod_of_a_controller_without_constraints_is_left_alone() -> None:
+    asked = decode(review_body(pod(owner=owned_by())))
+
+    assert judge(asked, Hook.VALIDATE, policy(), facts()) is UNTOUCHED
+
+
+HELD_BACK = pod(spread(minDomains=2))
+DENYING_DROPS = policy(
+    gates=gates(MinDomainsInPodTopologySpread=False),
+    actions={**DEFAULT_ACTIONS, "TSC111": Action.DENY},
+)
+
+
+def test_a_field_that_a_gate_holds_back_is_denied_where_the_configuration_says_so() -> None:
+    verdict = mutate(HELD_BACK, DENYING_DROPS)
+
+    assert not verdict.allowed
+    assert not verdict.patch
+    assert [each.error.field for each in verdict.findings] == [
+        "spec.topologySpreadConstraints[0].minDomains"
+    ]
+    assert "TSC111" in verdict.message
+
+
+def test_what_a_gate_holds_back_is_not_denied_in_recommend_mode() -> None:
+    verdict = mutate(HELD_BACK, replace(DENYING_DROPS, mode=Mode.RECOMMEND))
+
+    assert verdict.allowed
+    assert verdict.outcome == "would_deny"
 
 
 def test_advice_does_not_deny_in_recommend_mode() -> None:

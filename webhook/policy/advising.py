@@ -8,7 +8,9 @@ than the API rules do, so the object is read again, which nearly no pod creation
 import msgspec
 from msgspec.structs import replace
 
+from webhook.policy.actions import Action
 from webhook.policy.advice.advise import NOTHING, Advice, advise
+from webhook.policy.advice.exemptions import parse
 from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject
@@ -50,6 +52,20 @@ def advice_on(request: AdmissionRequest, policy: Policy, facts: Facts) -> Advice
         return NOTHING
     grounds = Grounds(policy, facts)
     return advise(subject, grounds, policy.actions, not_exemptible=policy.not_exemptible)
+
+
+def action_on(rule: str, request: AdmissionRequest, policy: Policy) -> Action:
+    """
+    What is done about a violation that is not for advice to see, as of TSC111.
+
+    Returns:
+        What is configured; only recorded if the object is exempted from the rule.
+    """
+    action = policy.actions[rule]
+    annotations = request.metadata.annotations if request.metadata else {}
+    if action is Action.OFF or rule not in parse(annotations, policy.not_exemptible).reasons:
+        return action
+    return Action.AUDIT
 
 
 def _subject(request: AdmissionRequest) -> Subject | None:

@@ -10,7 +10,9 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy import apiserver, fieldgates, render
+from webhook.policy import apiserver, fieldgates, fields, render
+from webhook.policy.actions import Action
+from webhook.policy.advising import action_on
 from webhook.policy.defaults import complete_selectors, profile_of, reason_to_leave_alone
 from webhook.policy.facts import Facts
 from webhook.policy.fieldgates import Drop
@@ -19,10 +21,11 @@ from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.patch import Operation, add, pointer, remove
 from webhook.policy.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.request import AdmissionRequest
-from webhook.policy.rules import DO_NOT_SCHEDULE
+from webhook.policy.rules import DO_NOT_SCHEDULE, Finding
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
+GATED = "TSC111"  # the policy rule about fields behind gates
 LEAST_SKEW = 1  # what an omitted maxSkew means, KEP-895
 NAMED_ENTRIES = 5  # indexes that one warning names: more would not fit a line of kubectl
 
@@ -37,12 +40,14 @@ class Amended(msgspec.Struct, frozen=True):
         operations: How to make it from the requested one.
         drops: What gates took away.
         warnings: What to tell about that, a line a field.
+        refused: The same as violations, if the configuration denies them.
     """
 
     constraints: Constraints
     operations: tuple[Operation, ...] = ()
     drops: tuple[Drop, ...] = ()
     warnings: tuple[str, ...] = ()
+    refused: tuple[Finding, ...] = ()
 
 
 def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
@@ -68,11 +73,14 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
     base = pointer((*path, "spec", "topologySpreadConstraints"))
     additions = tuple(_additions(kept.constraints, completed, base))
     operations = (*_removals(kept.drops, base), *additions)
-    warnings = tuple(_told(kept.drops, apiserver.list_path(path), policy))
+    at, action = apiserver.list_path(path), action_on(GATED, request, policy)
+    is_told = action in {Action.WARN, Action.DENY}
+    warnings = tuple(_told(kept.drops, at, policy)) if is_told else ()
     if policy.mode is Mode.RECOMMEND and additions:
         named = ", ".join(addition.path for addition in additions[:NAMED_ENTRIES])
         warnings += (f"evenspread would fill in {named}",)
-    return Amended(completed, operations, kept.drops, warnings)
+    refused = tuple(_refused(kept.drops, at, policy)) if action is Action.DENY else ()
+    return Amended(completed, operations, kept.drops, warnings, refused)
 
 
 def _fill(constraints: Constraints, which: FieldDefaults) -> Constraints:
@@ -143,7 +151,14 @@ def _told(drops: Sequence[Drop], at: str, policy: Policy) -> Iterator[str]:
         where = f"{at}[{named}{more}].{field}" if field else at
         done = "dropped" if policy.mode is Mode.APPLY else "would be dropped"
         why = fieldgates.why_held_back(gate, policy.gates)
-        yield f"{where}: {done}, since {why} (TSC111)"
+        yield f"{where}: {done}, since {why} ({GATED})"
+
+
+def _refused(drops: Sequence[Drop], at: str, policy: Policy) -> Iterator[Finding]:
+    for drop in drops:
+        field = at if drop.entry is None else f"{at}[{drop.entry}].{drop.field}"
+        why = fieldgates.why_held_back(drop.gate, policy.gates)
+        yield Finding(GATED, fields.forbidden(field, why))
 
 
 def with_constraints(pod: PodTemplate, constraints: Constraints) -> PodTemplate:

@@ -67,9 +67,8 @@ def key_problems(key: str) -> list[str]:
     return problems
 
 
-def is_pair(pair: tuple[str, str]) -> bool:
+def is_pair(key: str, value: str) -> bool:
     """Whether a pair is surely valid: the usual ones are, at a glance."""
-    key, value = pair
     return len(key) <= NAME_BYTES and len(value) <= VALUE_BYTES and _is_pair(key, value)
 
 

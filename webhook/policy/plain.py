@@ -4,9 +4,16 @@ Lists that are valid at a glance: nearly all there are, which need not be put to
 What is not plain may be valid all the same; ``rules`` tell, and alone say what is wrong.
 """
 
+from itertools import groupby, starmap
+from operator import attrgetter
+
 from webhook.policy import labels, selectors
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 from webhook.policy.rules import ACTIONS, DO_NOT_SCHEDULE, NODE_POLICIES, Form
+
+_POLICIES = frozenset((None, *NODE_POLICIES))
+
+_selection = attrgetter("label_selector", "match_label_keys")
 
 
 def are_plain(constraints: tuple[Constraint, ...], form: Form) -> bool:
@@ -16,19 +23,24 @@ def are_plain(constraints: tuple[Constraint, ...], form: Form) -> bool:
     What is plain passes every rule in this form, which a property test shows.
     """
     pairs = {(each.topology_key, each.when_unsatisfiable) for each in constraints}
-    return len(pairs) == len(constraints) and all(_is_plain(each, form) for each in constraints)
+    selections = groupby(map(_selection, constraints))  # nearly always one and the same
+    return (
+        len(pairs) == len(constraints)
+        and all(map(_is_plain, constraints))
+        and all(_selects_plainly(*selection, form) for selection, _ in selections)
+    )
 
 
-def _is_plain(constraint: Constraint, form: Form) -> bool:
+def _is_plain(constraint: Constraint) -> bool:
+    """Whether a constraint is, whatever pods it selects."""
     action, least = constraint.when_unsatisfiable, constraint.min_domains
     return (
         constraint.max_skew > 0
         and constraint.topology_key != ""
         and action in ACTIONS
         and (least is None or (least > 0 and action == DO_NOT_SCHEDULE))
-        and constraint.node_affinity_policy in (None, *NODE_POLICIES)
-        and constraint.node_taints_policy in (None, *NODE_POLICIES)
-        and _selects_plainly(constraint.label_selector, constraint.match_label_keys, form)
+        and constraint.node_affinity_policy in _POLICIES
+        and constraint.node_taints_policy in _POLICIES
     )
 
 
@@ -39,7 +51,7 @@ def _selects_plainly(
     if selector is None:
         return not match_label_keys
     pairs, expressions = selector.match_labels, selector.match_expressions
-    if not all(map(labels.is_pair, pairs.items())):
+    if not all(starmap(labels.is_pair, pairs.items())):
         return False
     if not expressions and not match_label_keys:
         return True
@@ -56,7 +68,7 @@ def _selects_plainly(
 def _is_plain_expression(expression: LabelSelectorRequirement) -> bool:
     if expression.operator in (selectors.IN, selectors.NOT_IN):
         pairs = [(expression.key, value) for value in expression.values]
-        return pairs != [] and all(map(labels.is_pair, pairs))
+        return pairs != [] and all(starmap(labels.is_pair, pairs))
     return (
         expression.operator in (selectors.EXISTS, selectors.DOES_NOT_EXIST)
         and not expression.values

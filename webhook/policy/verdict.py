@@ -2,7 +2,8 @@
 The verdict on one admission request: the order in which everything is asked, always the same.
 
 1. Subresources, DELETE, CONNECT and kinds without a pod template are allowed untouched.
-2. Fields behind gates that are off are dropped.
+2. Fields behind gates that are off are dropped; if that is to be denied, it is once the API rules
+   have nothing to say.
 3. Omitted fields are filled in.
 4. Null selectors of a pod's own constraints are completed, where a profile says so.
 5. The API rules deny.
@@ -121,15 +122,17 @@ def _judge(
     request: AdmissionRequest, pod: PodTemplate, hook: Hook, policy: Policy, facts: Facts
 ) -> Verdict:
     if not pod.constraints:
-        return UNTOUCHED if hook is Hook.VALIDATE else _newcomer(request, pod, policy, facts)
+        if hook is Hook.VALIDATE:
+            return _advised(request, policy, facts)
+        return _newcomer(request, pod, policy, facts)
     unchanged = pod.constraints == request.old_constraints
     if len(pod.constraints) > rules.MOST_CONSTRAINTS and not unchanged:
         at = apiserver.list_path(request.path or ())
         return _denied(request, [rules.too_many(pod.constraints, at)], ())
     amended = amend(request, policy, facts)
-    findings = _findings(request, hook, policy, amended.constraints)
-    if findings:
-        return _told(findings) if unchanged else _denied(request, findings, amended.drops)
+    found = _findings(request, hook, policy, amended.constraints) or list(amended.refused)
+    if found:
+        return _told(found) if unchanged else _denied(request, found, amended.drops)
     if hook is Hook.VALIDATE:
         return _advised(request, policy, facts)
     newcomer = _newcomer(request, with_constraints(pod, amended.constraints), policy, facts)

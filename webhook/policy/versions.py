@@ -86,8 +86,10 @@ def parse_span(text: str) -> Span:
     first, between, last = text.partition(BETWEEN)
     oldest = parse_version(first)
     newest = parse_version(last) if between else oldest
-    if newest < oldest or BETWEEN in last:
+    if BETWEEN in last:
         raise VersionError(text)
+    if newest < oldest:
+        raise VersionError(text, f"ends before it begins: write {newest}{BETWEEN}{oldest}")
     return Span(oldest, newest)
 
 

@@ -31,6 +31,7 @@ class Where(StrEnum):
     """Who asks a rule."""
 
     EVERYWHERE = "admission and audit"
+    DROPPING = "admission, by what drops the field, and audit"
     AUDIT = "audit"
 
 
@@ -45,7 +46,8 @@ class Row(NamedTuple):
         fix: What to write instead.
         since: The first Kubernetes version that knows what it is about.
         check: The rule itself.
-        where: Admissions ask only what costs the same in a cluster of any size.
+        where: Admissions ask only what costs the same in a cluster of any size, and not what they
+            have changed before.
         as_written: Whether it sees constraints as they were written; all others see them without
             what feature gates hold back.
     """
@@ -172,7 +174,7 @@ ROWS: tuple[Row, ...] = (
         "leave the field out, or have the gate switched on",
         _1_16,
         gated.fields_are_in_force,
-        Where.AUDIT,
+        Where.DROPPING,
         as_written=True,
     ),
     Row(
