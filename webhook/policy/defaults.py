@@ -25,6 +25,8 @@ SKIP_LABEL = "evenspread.io/skip"
 
 INJECTIONS = 512  # remembered, about 8 KiB each: the ReplicaSets that create pods at a time
 
+_GATES = frozenset((Gate.DEFAULTS, Gate.EVEN_PODS_SPREAD))  # without both there are no defaults
+
 Constraints: TypeAlias = tuple[Constraint, ...]
 
 
@@ -90,7 +92,7 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 def reason_to_leave_alone(pod: PodTemplate, namespace: str, policy: Policy) -> Skip:
     """Why a pod's constraints are not ours to change, whatever the profiles say."""
-    if Gate.DEFAULTS not in policy.gates or Gate.EVEN_PODS_SPREAD not in policy.gates:
+    if not _GATES <= policy.gates.on:
         return Skip.GATE_OFF
     if namespace in policy.exempt_namespaces:
         return Skip.EXEMPT_NAMESPACE
