@@ -21,7 +21,7 @@ from tests.certs.world import strict_client
 from tests.controlplane import webhooks
 from tests.controlplane.api import Json
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.fleet import Balancer
+from tests.e2e.forwarding import Forwarder
 from tests.e2e.replica import CONFIG, PATIENCE_S, Registered, Replica, configurations
 
 EVENSPREAD = Path(sys.executable).with_name("evenspread")
@@ -48,7 +48,7 @@ class Certified:
     Attributes:
         namespace: Of Service and Secret.
         replicas: The servers.
-        balancer: What stands for the Service: its ``ports`` are the endpoints.
+        service: What stands for kube-proxy; its endpoints are written by hand.
     """
 
     def __init__(
@@ -66,14 +66,14 @@ class Certified:
         self._config = f"{CONFIG}caOverlap: {overlap_s}s\n"
         self._lifetimes = f"leaf={leaf_s}s"
         self.namespace = plane.create_namespace()
-        self.balancer = Balancer()
+        self.service = Forwarder()
         self.replicas = [self._replica(folder / f"replica-{n}") for n in range(count)]
         self._mark = mark
         self._ends = ExitStack()
 
     def __enter__(self) -> Self:
         with self._ends:
-            self._ends.enter_context(self.balancer)
+            self._ends.enter_context(self.service)
             for each in self._fixed():
                 self.plane.api.create(each)
                 self._ends.callback(self.plane.api.delete, each)
@@ -82,7 +82,7 @@ class Certified:
                 self._ends.enter_context(replica)
             for replica in self.replicas:
                 replica.wait()
-                self.balancer.ports.append(replica.port)
+                self.service.add(replica.port)
             webhooks.settle(self.plane.api)
             self._ends = self._ends.pop_all()
         return self
@@ -174,7 +174,7 @@ class Certified:
             for webhook in configuration["webhooks"]:
                 service = {"name": self.name, "namespace": self.namespace}
                 webhook["clientConfig"]["service"] |= service
-        return [webhooks.by_service(each, self.balancer.port) for each in made]
+        return [webhooks.by_service(each, self.service.address.port) for each in made]
 
 
 def _flags(settings: Mapping[str, Any]) -> Iterator[str]:

@@ -1,4 +1,8 @@
-"""Connections to one address, forwarded to several others."""
+"""
+Connections to one address, forwarded to several others: what kube-proxy does for a Service.
+
+New connections go to endpoints that are ready; those that exist are left alone.
+"""
 
 import socket
 import threading
@@ -6,6 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple, Self
 
 CHUNK = 65536  # bytes
+PATIENCE_S = 10.0  # for a thread to end when its connection is broken
 
 
 class Address(NamedTuple):
@@ -20,70 +25,105 @@ class Forwarder:
     Forwards each new connection to one of several addresses, in turn; a context manager.
 
     Attributes:
-        endpoints: Where to; with none, connections are closed as they come. Those that exist are
-            left alone when it changes.
+        endpoints: Where to; with none, connections are closed as they come.
+        accepted: How many connections there were.
     """
 
     def __init__(self, address: Address | None = None) -> None:
         self.endpoints: tuple[Address, ...] = ()
+        self.accepted = 0
         self._asked = address or Address()
-        self._turn = 0
-        self._flows: list[threading.Event] = []
+        self._links: dict[threading.Thread, _Link] = {}
 
     @property
     def address(self) -> Address:
         """Where it listens."""
         return Address(*self._listener.getsockname())
 
+    @property
+    def linked(self) -> set[Address]:
+        """The endpoints of the connections that there are."""
+        return {link.endpoint for link in tuple(self._links.values())}
+
     def __enter__(self) -> Self:
         self._listener = socket.create_server(self._asked)
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._acceptor = threading.Thread(target=self._accept, daemon=True)
+        self._acceptor.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.release()
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self._acceptor.join(PATIENCE_S)
+        for thread, link in tuple(self._links.items()):
+            link.cut()
+            thread.join(PATIENCE_S)
+
+    def add(self, port: int) -> None:
+        """Forward new connections to one more port of this machine."""
+        self.endpoints += (Address(port=port),)
+
+    def remove(self, port: int) -> None:
+        """Forward no new connections to a port any more."""
+        self.endpoints = tuple(each for each in self.endpoints if each.port != port)
 
     def hold(self) -> None:
         """Keep back what is said on the connections that exist; new ones are as always."""
-        for flow in tuple(self._flows):
-            flow.clear()
+        for link in tuple(self._links.values()):
+            link.flow.clear()
 
     def release(self) -> None:
         """Pass on what was kept back, and whatever comes."""
-        for flow in tuple(self._flows):
-            flow.set()
+        for link in tuple(self._links.values()):
+            link.flow.set()
 
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
                 caller, _ = self._listener.accept()
-                endpoints = self.endpoints
+                endpoints = self.endpoints  # another thread may change them meanwhile
                 if not endpoints:
                     caller.close()
                     continue
-                self._turn += 1
-                target = endpoints[self._turn % len(endpoints)]
-                threading.Thread(target=self._forward, args=(caller, target), daemon=True).start()
+                self.accepted += 1
+                link = _Link(caller, endpoints[self.accepted % len(endpoints)])
+                thread = threading.Thread(target=self._forward, args=(link,), daemon=True)
+                self._links[thread] = link
+                thread.start()
 
-    def _forward(self, caller: socket.socket, target: Address) -> None:
-        flow = threading.Event()
-        flow.set()
-        self._flows.append(flow)
-        with suppress(OSError), caller, socket.create_connection(target) as server:
-            back = threading.Thread(target=_pump, args=(server, caller, flow), daemon=True)
+    def _forward(self, link: "_Link") -> None:
+        link.forward()
+        del self._links[threading.current_thread()]
+
+
+class _Link:
+    """One connection and the one to which it leads; ``flow`` is clear while both are held."""
+
+    def __init__(self, caller: socket.socket, endpoint: Address) -> None:
+        self.endpoint = endpoint
+        self.flow = threading.Event()
+        self.flow.set()
+        self._caller = caller
+
+    def forward(self) -> None:
+        """Pass on what comes from either side, until both have ended."""
+        with self._caller, suppress(OSError), socket.create_connection(self.endpoint) as server:
+            back = threading.Thread(target=self._pump, args=(server, self._caller), daemon=True)
             back.start()
-            _pump(caller, server, flow)
+            self._pump(self._caller, server)
             back.join()
-        self._flows.remove(flow)
 
+    def cut(self) -> None:
+        """Break the connection; the server learns of it by its end."""
+        self.flow.set()
+        with suppress(OSError):
+            self._caller.shutdown(socket.SHUT_RDWR)
 
-def _pump(source: socket.socket, sink: socket.socket, flow: threading.Event) -> None:
-    with suppress(OSError):
-        while data := source.recv(CHUNK):
-            flow.wait()
-            sink.sendall(data)
-    with suppress(OSError):
-        sink.shutdown(socket.SHUT_WR)
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(CHUNK):
+                self.flow.wait()
+                sink.sendall(data)
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)

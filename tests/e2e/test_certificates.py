@@ -25,6 +25,7 @@ from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
 from tests.e2e.certified import ROTATION_S, Certificates, Certified
+from tests.e2e.forwarding import Address
 from tests.e2e.load import Load
 from tests.e2e.objects import rounds
 from tests.e2e.replica import Replica
@@ -84,27 +85,29 @@ class Prober:
                     self._probe(replica, bundle)
 
     def _probe(self, replica: Replica, bundle: Certificates) -> None:
-        ports = self._certified.balancer.ports
-        if replica.port not in ports:
+        if not self._is_called(replica):
             return
         try:
             self.met.add(self._certified.meet(replica, bundle))
             self.verified += 1
         except OSError as error:
-            if replica.port in ports:  # else it was on its way out
+            if self._is_called(replica):  # else it was on its way out
                 self.failures.append(error)
+
+    def _is_called(self, replica: Replica) -> bool:
+        return Address(port=replica.port) in self._certified.service.endpoints
 
 
 def kill(certified: Certified, replica: Replica, load: Load) -> None:
     """Kill a replica as no call is in flight, and start it again."""
-    balancer = certified.balancer
-    balancer.ports.remove(replica.port)
+    service, address = certified.service, Address(port=replica.port)
+    service.remove(replica.port)
     with load.held():
         replica.process.kill()
-        until(lambda: replica.port not in balancer.links, "its connections to break")
+        until(lambda: address not in service.linked, "its connections to break")
     replica.process.start()
     replica.wait()
-    balancer.ports.append(replica.port)
+    service.add(replica.port)
 
 
 def begun(_certified: Certified, _old: x509.Certificate) -> bool:
@@ -161,7 +164,7 @@ def test_authorities_change_and_replicas_die_and_no_creation_fails(
             f"{load.created} creations in {load.seconds:.0f} s, {len(load.failures)} failed; "
             f"{ROTATIONS} new authorities; {ROTATIONS * len(MOMENTS)} kills; "
             f"{prober.verified} probes verified, {len(prober.failures)} refused; "
-            f"{len(prober.met)} leaves; {certified.balancer.accepted} connections of the API "
+            f"{len(prober.met)} leaves; {certified.service.accepted} connections of the API "
             f"server; {calls:.0f} calls since the last kills"
         )
     assert (load.failures, prober.failures) == ([], [])

@@ -10,14 +10,14 @@ import pytest
 
 from tests.certs.world import authority, leaf, real_clock
 from tests.controlplane import webhooks
-from tests.controlplane.api import Json
+from tests.controlplane.api import Json, Reply
 from tests.controlplane.assets import Assets
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
 from tests.deploy.manifests import NAMESPACE
 from tests.e2e.customkinds import define, definition
-from tests.e2e.spoiler import spoiling
+from tests.e2e.rival import rival
 from tests.e2e.ward import KINDS, NAME, Report, Ward
 from webhook.__main__ import main
 from webhook.doctor.probing import probe
@@ -159,16 +159,15 @@ def _wrong_path(ward: Ward) -> AbstractContextManager[None]:
 @broken("a replica is down", replicas="kubectl -n evenspread describe pods")
 @contextmanager
 def _one_down(ward: Ward) -> Iterator[None]:
-    name, replica = next(iter(ward.replicas.items()))
-    (pod,) = (each for each in ward.pods if each["metadata"]["name"] == name)
+    replica, pod = next(iter(ward.replicas.values())), ward.pods[0]  # which one, does not matter
     gone = [{"type": "Ready", "status": "False", "message": "containers with unready status"}]
     replica.process.kill()
-    ward.balancer.ports.remove(replica.port)
+    ward.service.remove(replica.port)
     ward.api.merge(pod, {"status": {"conditions": gone}}, subresource="/status")
     ward.available(1)
     yield
     replica.process.start()
-    ward.balancer.ports.append(replica.wait().port)
+    ward.service.add(replica.wait().port)
     ward.admit()
 
 
@@ -248,10 +247,17 @@ def _two_versions(ward: Ward) -> Iterator[None]:
     ward.api.merge(pod, {"metadata": {"labels": {label: pod["metadata"]["labels"][label]}}})
 
 
+def spoiled(pod: Json) -> list[Json]:
+    """Make the constraints of a pod others."""
+    del pod
+    theirs = {"maxSkew": 7, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"}
+    return [{"op": "add", "path": "/spec/topologySpreadConstraints", "value": [theirs]}]
+
+
 @broken("another webhook writes the same field", other_writers="leave the field to one of the two")
 @contextmanager
 def _fought(ward: Ward) -> Iterator[None]:
-    with spoiling() as made:
+    with rival(spoiled) as made:
         ward.api.create(made)
         webhooks.settle(ward.api)
         yield
@@ -389,17 +395,19 @@ def test_an_api_server_passes_the_same_answer_on_once_and_nothing_is_done_to_a_p
     ward: Ward,
 ) -> None:
     pod = probe("true")
-    with _one_down(ward):
-        replies = [
-            ward.api.request("POST", ward.api.collection_of(pod), pod, query={"dryRun": "All"})
-            for _ in range(3)
-        ]
-
     _, left = ward.replicas
-    for reply in replies[1:]:  # the first one may still meet a connection to the one that is down
-        assert reply.warnings == (f"evenspread 0.1.0 {left} answered",)
-        assert "topologySpreadConstraints" not in reply.body["spec"]
-        assert "annotations" not in reply.body["metadata"]
+
+    def answered() -> Reply | None:
+        """The first calls may still meet connections to the replica that is down."""
+        path = ward.api.collection_of(pod)
+        reply = ward.api.request("POST", path, pod, query={"dryRun": "All"})
+        return reply if reply.warnings == (f"evenspread 0.1.0 {left} answered",) else None
+
+    with _one_down(ward):
+        reply = until(answered, "the replica that is left to answer both calls")
+
+    assert "topologySpreadConstraints" not in reply.body["spec"]
+    assert "annotations" not in reply.body["metadata"]
 
 
 def test_a_listener_is_asked_what_it_serves(ward: Ward) -> None:
@@ -408,7 +416,7 @@ def test_a_listener_is_asked_what_it_serves(ward: Ward) -> None:
         ward.patched("ClusterRole/evenspread", ("replace", patching(ward), ["get"])),
         ward.hooks_patched(("replace", "/clientConfig/caBundle", foreign)),
     ):
-        report = ward.examine("--address", f"127.0.0.1:{ward.balancer.ports[0]}")
+        report = ward.examine("--address", f"127.0.0.1:{ward.service.endpoints[0].port}")
 
     assert "ca-bundle" in report.problems
 

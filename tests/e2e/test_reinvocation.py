@@ -7,11 +7,14 @@ import pytest
 from tests.controlplane.api import Json
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
-from tests.e2e.meddler import WANTS, meddling
 from tests.e2e.objects import constraints, service, workload
 from tests.e2e.replica import Registered, Replica
+from tests.e2e.rival import rival
 
 ANNOTATION = "evenspread.io/defaults"
+WANTS = "evenspread.test/meddled"
+"""Label of the pods that are changed; its value is the label ``app`` that they shall have."""
+
 OWN = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"}
 
 
@@ -30,8 +33,18 @@ def services(control_plane: ControlPlane, replica: Replica, hooked: str) -> str:
 
 @pytest.fixture
 def meddler(control_plane: ControlPlane) -> Iterator[None]:
-    with meddling() as configuration, Registered(control_plane, [configuration]):
+    wanted = {"matchExpressions": [{"key": WANTS, "operator": "Exists"}]}
+    with (
+        rival(relabelled, objectSelector=wanted) as configuration,
+        Registered(control_plane, [configuration]),
+    ):
         yield
+
+
+def relabelled(pod: Json) -> list[Json]:
+    """Give a pod the label that it wants."""
+    wanted = pod["metadata"]["labels"][WANTS]
+    return [{"op": "add", "path": "/metadata/labels/app", "value": wanted}]
 
 
 def selectors(pod: Json) -> list[Json]:

@@ -3,7 +3,7 @@ An installation for doctors: the shipped manifests on a real control plane, and 
 
 Its pods are objects without containers, made ready as a kubelet would; for each one a child process
 serves, with the rights of the shipped ServiceAccount alone. The Service means this machine, where
-a balancer stands for kube-proxy; so its endpoints are written by hand.
+a forwarder stands for kube-proxy; so its endpoints are written by hand.
 """
 
 import copy
@@ -23,7 +23,7 @@ from tests.controlplane.api import Json
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
 from tests.deploy.manifests import DEPLOY, NAMESPACE
-from tests.e2e.fleet import Balancer
+from tests.e2e.forwarding import Address, Forwarder
 from tests.e2e.replica import Replica
 from webhook.__main__ import main
 
@@ -90,14 +90,14 @@ class Ward:
         self.plane = plane
         self.api = plane.api
         self.folder = folder
-        self.balancer = Balancer()
+        self.service = Forwarder()
         self.replicas: dict[str, Replica] = {}
         self._ends = ExitStack()
 
     def __enter__(self) -> Self:
         with self._ends:
-            self._ends.enter_context(self.balancer)
-            self.port = int(self.balancer.url.rpartition(":")[2])
+            self._ends.enter_context(self.service)
+            self.port = self.service.address.port
             self.objects = {
                 f"{each['kind']}/{each['metadata']['name']}": each
                 for each in map(self._adapted, shipped())
@@ -220,9 +220,8 @@ class Ward:
             files = self._files(folder)
             settings = {"tls": "files", "tls_dir": str(folder), "namespace": NAMESPACE}
             replica = Replica(folder, self._account, files["config.yaml"], **settings)
-            ports = self.balancer.ports[:]
-            self.balancer.ports[:] = [changes.enter_context(replica).wait().port]
-            changes.callback(lambda: self.balancer.ports.__setitem__(slice(None), ports))
+            changes.callback(setattr, self.service, "endpoints", self.service.endpoints)
+            self.service.endpoints = (Address(port=changes.enter_context(replica).wait().port),)
             yield
 
     def _settle(self, *names: str) -> None:
@@ -280,7 +279,7 @@ class Ward:
             replica = Replica(folder, self._account, files["config.yaml"], **settings)
             self.replicas[name] = self._ends.enter_context(replica)
         for each in self.replicas.values():
-            self.balancer.ports.append(each.wait().port)
+            self.service.add(each.wait().port)
         until(lambda: all("caBundle" in self.hook(kind)["clientConfig"] for kind in KINDS), "trust")
         webhooks.settle(self.api)
 
