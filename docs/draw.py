@@ -22,7 +22,7 @@ PICTURE = HERE / "pictures" / "report.png"
 CHECKSUM = HERE / "pictures" / "report.sha256"
 EXAMPLE = "docs/walkthrough/uneven.yaml"
 
-SIZE = {"width": 1100, "height": 800}  # CSS pixels: the summary, the spread, the first findings
+SIZE = {"width": 1100, "height": 800}  # CSS pixels; as high as the page, if that is higher
 BROWSER = "chromium"  # of the system; Playwright's own would have to be fetched
 
 
@@ -34,7 +34,7 @@ def report() -> bytes:
 
 
 def draw(page: bytes) -> None:
-    """Open the page in the browser, and keep what is seen first."""
+    """Open the page in the browser, and keep what is seen."""
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = Path(folder, "report.html")
         file.write_bytes(page)
@@ -43,7 +43,7 @@ def draw(page: bytes) -> None:
         )
         opened = browser.new_page(viewport=SIZE, color_scheme="light")
         opened.goto(file.as_uri())
-        opened.screenshot(path=PICTURE)
+        opened.screenshot(path=PICTURE, full_page=True)
         browser.close()
 
 

@@ -113,6 +113,18 @@ def test_dark_mode_is_dark_and_paper_is_not(browser: Any, tmp_path: Path) -> Non
     assert opened.page.evaluate(colour) == "rgb(255, 255, 255)"
 
 
+@needs_browser
+def test_on_a_phone_nothing_is_cut_and_sentences_have_room(browser: Any, tmp_path: Path) -> None:
+    opened = Opened(browser, tmp_path, audit(EVERYTHING))
+    opened.page.set_viewport_size({"width": 390, "height": 800})
+
+    assert opened.page.evaluate("document.documentElement.scrollWidth") == 390
+    widths = opened.page.evaluate(
+        "[...document.querySelectorAll('#list td:last-child')].map(each => each.clientWidth)"
+    )
+    assert min(widths) > 300
+
+
 def test_texts_of_manifests_are_no_markup() -> None:
     text = render(report(finding(problem="<img src=x onerror=alert(1)>"), name="<b>"), "html")
 
@@ -127,3 +139,9 @@ def test_a_report_of_nothing_says_so() -> None:
 
     assert "Nothing is wrong." in text
     assert "No workload has two running pods." in text
+
+
+def test_one_is_no_plural() -> None:
+    text = render(audit("{apiVersion: v1, kind: Pod, metadata: {name: one}}"), "html")
+
+    assert "<p>1 workload, 1 pod, 0 nodes, by the rules" in text
