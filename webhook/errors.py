@@ -68,6 +68,9 @@ class GateError(ConfigError):
         return f"{sentence}; known gates: {', '.join(self.known)}" if self.known else sentence
 
 
+_NO_VERSION = "is no Kubernetes version: write 1.16 or later, as in 1.33"
+
+
 class VersionError(ConfigError):
     """
     A text is no Kubernetes version, or one from before topology spread constraints.
@@ -76,10 +79,10 @@ class VersionError(ConfigError):
         text: What was written.
     """
 
-    def __init__(self, text: str) -> None:
-        """Keep the text that is no version."""
-        super().__init__(f"{text!r} is no Kubernetes version: write 1.16 or later, as in 1.33")
-        self.args = (text,)
+    def __init__(self, text: str, problem: str = _NO_VERSION) -> None:
+        """Keep the text that is no version, and say what it is instead."""
+        super().__init__(f"{text!r} {problem}")
+        self.args = (text, problem)
         self.text = text
 
 

@@ -107,6 +107,7 @@ def test_manifests_from_the_standard_input(run: Run) -> None:
 
 WRONG = {
     "two outputs to stdout": (["-f", ".", "-o", "json", "-o", "html"], "only one format fits"),
+    "no name of a file": (["-f", ".", "-o", "html="], "'html=' names no file: write html=FILE"),
     "no such format": (["-f", ".", "-o", "pdf"], "'pdf' is no format: write one of table, json"),
     "no such rule": (["-f", ".", "--rules", "TSC999"], "'TSC999' is no rule: write some of"),
     "snapshot and files": (["-f", ".", "--snapshot", "x"], "--snapshot: holds files and cluster"),

@@ -64,7 +64,25 @@ def test_unknown_command(run: Run) -> None:
     ran = run("validat")
 
     assert ran.code == 2
-    assert "No such command 'validat'" in ran.err
+    assert "No such command 'validat'. Did you mean 'validate'?" in ran.err
+
+
+UNNAMED = {
+    "a file without -f": (("validate", "pod.yaml"), "Name what to read, as in `-f manifests/`"),
+    "nothing at all": (("fix",), "Name what to read, as in `-f manifests/`"),
+    "what a shell makes of *.yaml": (
+        ("audit", "-f", "a.yaml", "b.yaml"),
+        "unexpected extra argument (b.yaml). Write -f before each file, or name their folder.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), UNNAMED.values(), ids=UNNAMED.keys())
+def test_files_are_named_by_their_flag(run: Run, arguments: tuple[str, ...], said: str) -> None:
+    ran = run(*arguments)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
 
 
 def test_help_imports_nothing_heavy(folder: Path) -> None:

@@ -50,7 +50,7 @@ CASES = {
         "ValueError: while parsi",
     ),
     "no number, no words": (OSError("Multiple exceptions"), "OSError: Multiple exceptions"),
-    "nothing said": (RuntimeError(), "RuntimeError: "),
+    "nothing said": (RuntimeError(), "RuntimeError"),
 }
 
 

@@ -96,6 +96,11 @@ def test_what_names_no_versions_is_said_so(text: str) -> None:
         parse_span(text)
 
 
+def test_a_span_the_wrong_way_round_is_turned() -> None:
+    with pytest.raises(VersionError, match=r"ends before it begins: write 1\.24\.\.1\.36"):
+        parse_span("1.36..1.24")
+
+
 @given(st.integers(16, 99), st.integers(16, 99))
 def test_a_span_is_judged_version_by_version(one: int, other: int) -> None:
     span = parse_span(f"1.{min(one, other)}..1.{max(one, other)}")

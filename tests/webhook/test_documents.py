@@ -149,17 +149,20 @@ BROKEN_TEXTS: dict[str, tuple[str, list[Any]]] = {
     ),
     "a template of a chart": (
         "kind: {{ .Values.kind }}\nname: x\n",
-        ["x.yaml:1: a key must be a string"],
+        ["x.yaml:1: a key must be a string, and no object: render a chart with helm"],
     ),
     "an action of a template": (
         "a: 1\n{{- if .Values.b }}\nb: 2\n",
         ["x.yaml:3: no valid YAML: "],
     ),
-    "a tab": ("a:\n\tb: 1\n", ["x.yaml:2: no valid YAML: "]),
+    "a tab": (
+        "a:\n\tb: 1\n",
+        ["x.yaml:2: no valid YAML: while scanning for the next token, found character"],
+    ),
     "a control character": ("a: 1\nb: \x01\n", ["x.yaml:2: no valid YAML: a control character"]),
     "an unknown alias": ("a: 1\nb: *c\n", ["x.yaml:2: *c stands for nothing"]),
     "an alias of what is around it": ("a: &a\n  b: *a\n", ["x.yaml:2: *a stands for nothing"]),
-    "a null key": ("a: 1\n~: 2\n", ["x.yaml:2: a key must be a string"]),
+    "a null key": ("a: 1\n~: 2\n", ["x.yaml:2: a key must be a string: write it in quotes"]),
     "a merged scalar": ("a:\n  <<: 1\n", ["x.yaml:2: << merges mappings"]),
     "a merged null": ("a:\n  <<:\n", ["x.yaml:2: << merges mappings"]),
     "no number of JSON": ("a: 1\nb: .inf\n", ["x.yaml:2: .inf is no JSON number"]),
@@ -197,6 +200,12 @@ def test_helm_is_named_where_its_braces_stand() -> None:
     (said,) = values("a: 1\n{{- if .Values.b }}\nb: 2\n")
 
     assert said.endswith("; render a chart with helm template first")
+
+
+def test_a_tab_is_named_where_it_indents() -> None:
+    (said,) = values("a:\n\tb: 1\n")
+
+    assert said.endswith("; indent with spaces, not with a tab")
 
 
 def test_a_key_may_be_asked_to_stand_once() -> None:

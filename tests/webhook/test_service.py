@@ -304,7 +304,7 @@ FAULTS: dict[str, tuple[Callable[[Path], dict[str, Any]], type[Exception], str]]
     "no such configuration": (
         lambda folder: {"config": str(folder / "none")},
         ConfigError,
-        "none: .* cannot be read",
+        "none' cannot be read: No such file",
     ),
     "an unknown gate": (lambda _: {"feature_gates": "Typo=true"}, ConfigError, "'Typo'"),
     "a state folder that is a file": (

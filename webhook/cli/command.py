@@ -15,6 +15,11 @@ Settings of every command. Given to each one, the prefix stands before the flag'
 ``EVENSPREAD_KUBE_VERSION``, not ``EVENSPREAD_VALIDATE_KUBE_VERSION``.
 """
 
+FILES = "filename"
+"""The parameter that ``-f`` fills."""
+
+_STRAY = "Got unexpected extra argument"  # as click says it
+
 
 class Command(click.Command):
     """A command whose help ends with examples."""
@@ -30,6 +35,22 @@ class Command(click.Command):
         """
         super().__init__(name, context_settings=dict(CONTEXT), **settings)
         self.examples = tuple(examples)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; tells how files are named to whoever names them otherwise."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as error:
+            if error.param is None or error.param.name != FILES:
+                raise
+            advice = "Name what to read, as in `-f manifests/`; `-f -` is the standard input."
+            raise click.MissingParameter(advice, ctx=error.ctx, param=error.param) from None
+        except click.UsageError as error:
+            named = any(option.name == FILES for option in self.params)
+            if not (named and error.message.startswith(_STRAY)):
+                raise
+            advice = "Write -f before each file, or name their folder."
+            raise click.UsageError(f"{error.message}. {advice}", ctx=error.ctx) from None
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the examples."""

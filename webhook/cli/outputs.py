@@ -60,9 +60,11 @@ def save(text: str, output: Output) -> None:
 def _parse(written: tuple[str, ...], known: tuple[str, ...]) -> tuple[Output, ...]:
     parsed: list[Output] = []
     for each in written:
-        chosen, _, file = each.partition("=")
+        chosen, named, file = each.partition("=")
         if chosen not in known:
             raise ConfigError(f"{chosen!r} is no format: write one of {', '.join(known)}", "-o")
+        if named and not file:
+            raise ConfigError(f"{each!r} names no file: write {each}FILE", "-o")
         parsed.append(Output(chosen, file))
     if sum(not each.file for each in parsed) > 1:
         raise ConfigError(

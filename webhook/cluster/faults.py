@@ -31,4 +31,5 @@ def why(error: Exception) -> str:
     if isinstance(inner, OSError) and inner.strerror:
         number = inner.errno or 0  # negative: of DNS
         return os.strerror(number) if number > 0 else inner.strerror
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:LONGEST_TOLD]
+    said = " ".join(str(error).split())
+    return f"{type(error).__name__}: {said}"[:LONGEST_TOLD] if said else type(error).__name__

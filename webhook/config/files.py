@@ -38,7 +38,7 @@ def load(
     try:
         text = read_text(file)
     except ConfigError as error:
-        raise MistakesError([ConfigError(error.problem, file)]) from error
+        raise MistakesError([error]) from error
     if scheduler_config:
         return check_scheduler(text, file)
     return check(text, file, read_text, least_overlap=least_overlap)

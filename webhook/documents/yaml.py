@@ -83,8 +83,15 @@ def _manifest_error(error: yaml.YAMLError, text: str, source: str, first: int) -
         position = getattr(error, "position", 0)
         line, said = text.count("\n", 0, position), "a control character stands in it"
     hint = "; render a chart with helm template first" if "{{" in text else ""
+    if _is_tab(error, text):
+        hint = "; indent with spaces, not with a tab"
     lines = text.count("\n")
     return ManifestError(source, first + min(line, lines), f"no valid YAML: {said}{hint}")
+
+
+def _is_tab(error: yaml.YAMLError, text: str) -> bool:
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    return mark is not None and text[mark.index : mark.index + 1] == "\t"
 
 
 class _Builder:
@@ -168,6 +175,9 @@ class _Builder:
                 return "true" if value else "false"
             case int() | float():
                 return f"{value}" if isinstance(value, int) else f"{value:g}"
+            case dict():  # as {{ .Values.name }}
+                problem = "a key must be a string, and no object: render a chart with helm template"
+                raise self._fault(event, f"{problem} first")
             case _:
                 raise self._fault(event, "a key must be a string: write it in quotes")
 
