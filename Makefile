@@ -109,6 +109,7 @@ docs-reference: $(SETUP)  ## write the tables of the docs anew from those of the
 .PHONY: docs
 docs: $(SETUP)  ## build the site of docs/ into site/; stops at a link that leads nowhere
 	@$(call quietly,NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --site-dir site)
+	@echo "open site/index.html; with its search: $(BIN)/python -m http.server -b 127.0.0.1 -d site"
 
 .PHONY: pictures
 pictures: $(SETUP)  ## draw the picture of the README anew, in Chromium

@@ -61,10 +61,10 @@ def code(text: object) -> str:
 def settings() -> str:
     """Every setting of the server."""
     rows = (
-        (code(row.flag), code(row.variable), row.kind, code(row.default), row.reason)
+        (f"{code(row.flag)}<br>{code(row.variable)}", row.kind, code(row.default), row.reason)
         for row in setting_table()
     )
-    return table(("flag", "variable", "value", "default", "what it is for"), rows)
+    return table(("flag, variable", "value", "default", "what it is for"), rows)
 
 
 def bounds() -> str:
