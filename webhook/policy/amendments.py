@@ -63,6 +63,8 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
     if not asked:
         return Amended(())
     kept = fieldgates.drop(asked, request.old_constraints, policy.gates)
+    if kept.constraints is asked and all(map(_is_whole, asked)):
+        return Amended(asked)
     if request.controlled:
         return Amended(kept.constraints)
     filled = _fill(kept.constraints, policy.field_defaults)
@@ -81,6 +83,15 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
         warnings += (f"evenspread would fill in {named}",)
     refused = tuple(_refused(kept.drops, at, policy)) if action is Action.DENY else ()
     return Amended(completed, operations, kept.drops, warnings, refused)
+
+
+def _is_whole(constraint: Constraint) -> bool:
+    """Whether there is nothing to fill in; so it is with nearly all."""
+    return (
+        constraint.max_skew != 0
+        and constraint.when_unsatisfiable != ""
+        and constraint.label_selector is not None
+    )
 
 
 def _fill(constraints: Constraints, which: FieldDefaults) -> Constraints:
