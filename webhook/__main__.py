@@ -1,5 +1,6 @@
 """The command ``evenspread``, also installed as ``kubectl-evenspread``."""
 
+import codecs
 import io
 import os
 import sys
@@ -8,6 +9,12 @@ from pathlib import Path
 
 from webhook.cli.exits import ExitCode, UnreadError, report
 from webhook.cli.program import program
+
+READABLE = "evenspread.readable"
+"""What is done with letters that an encoding lacks, among the error handlers of ``codecs``."""
+
+_BLOCKS = frozenset(map(chr, range(0x2580, 0x25A0)))
+"""Block Elements, of which bars are made. Source: the Unicode Standard, its block of this name."""
 
 PLUGIN_PREFIX = "kubectl-"  # kubectl runs `kubectl evenspread` as `kubectl-evenspread`
 
@@ -44,10 +51,21 @@ def _open_what_is_closed() -> None:
 
 
 def _write_any_text() -> None:
-    """Write escapes where the terminal's encoding has no such character."""
+    """Write escapes where the terminal's encoding has no such character, and # for bars."""
+    codecs.register_error(READABLE, _readable)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=READABLE)
+
+
+def _readable(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError), "nothing is read with it"
+    letters = error.object[error.start : error.end]
+    return "".join(map(_in_ascii, letters)), error.end
+
+
+def _in_ascii(letter: str) -> str:
+    return "#" if letter in _BLOCKS else letter.encode("ascii", "backslashreplace").decode()
 
 
 def _name() -> str:

@@ -219,6 +219,21 @@ def test_output_that_the_terminal_has_no_letters_for(folder: Path) -> None:
     assert rb"Pod shop/w\xebb: denied" in out
 
 
+def test_bars_that_the_terminal_has_no_letters_for(folder: Path) -> None:
+    shop = ROOT / "docs" / "walkthrough" / "shop.yaml"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+
+    out = subprocess.run(
+        [*EVENSPREAD, "explain", "web-3", "-n", "shop", "--cluster", str(shop)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        check=False,
+    ).stdout
+
+    assert b"us-1a   1      1     ####################  2     over 1\n" in out
+
+
 @pytest.mark.parametrize("variable", ["FORCE_COLOR", "NO_COLOR"])
 def test_colours(variable: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "pod.yaml").write_text(files.POD + files.BROKEN)

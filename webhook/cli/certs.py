@@ -35,6 +35,7 @@ from webhook.cli.views.chains import (
     leads_to,
     show,
 )
+from webhook.cluster.faults import why
 from webhook.config.files import read_text
 from webhook.errors import ApiError, ConfigError, SourceError
 
@@ -112,7 +113,7 @@ def met(address: str) -> Served:
     try:
         leaf = x509.load_der_x509_certificate(meet(anybody))
     except (OSError, ValueError) as error:
-        raise SourceError(address, f"shows no certificate: {error}") from error
+        raise SourceError(address, f"shows no certificate: {why(error)}") from error
 
     def trusted_by(trusted: Certificates) -> bool:
         try:
@@ -120,7 +121,7 @@ def met(address: str) -> Served:
         except ssl.SSLCertVerificationError:
             return False
         except OSError as error:
-            raise SourceError(address, f"is gone: {error}") from error
+            raise SourceError(address, f"is gone: {why(error)}") from error
 
     return Served(address, (leaf,), trusted_by)
 
@@ -184,7 +185,11 @@ def _cluster() -> list[click.Option]:
     return [
         _text(["--kubeconfig"], "FILE", "How to reach the cluster; as for kubectl if not given."),
         _text(["--context"], "NAME", "Context of the kubeconfig; its current one if not given."),
-        _text(["-n", "--namespace"], "NAME", "Namespace of the Secret."),
+        _text(
+            ["-n", "--namespace"],
+            "NAME",
+            "Namespace of the Secret; without it only the caBundles of a cluster are shown.",
+        ),
         _text(["--name"], "NAME", "As for serve; the Secret is NAME-ca.", "evenspread"),
     ]
 
