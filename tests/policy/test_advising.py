@@ -1,14 +1,20 @@
+import re
+
 import msgspec
 import pytest
+from hypothesis import given
 
 from tests import build
 from tests.build import Json
+from tests.policy.advice import realistic
 from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.advice.advise import NOTHING
 from webhook.policy.advising import action_on, advice_on
 from webhook.policy.model import Node
 from webhook.policy.profiles import ZONE, Policy
-from webhook.policy.request import AdmissionRequest
+from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.verdict import judge
+from webhook.policy.workloads import BUILT_IN
 from webhook.review import decode
 
 ELSEWHERE = build.spread(labelSelector={"matchLabels": {"app": "shop"}})
@@ -117,3 +123,28 @@ def test_an_update_of_what_could_not_be_read_is_advised_on_as_new() -> None:
     old["spec"]["template"] = None
 
     assert "TSC101" in rules(asked(build.deployment(ELSEWHERE), old=old))
+
+
+ALL_WARN = build.policy(actions=dict.fromkeys(DEFAULT_ACTIONS, Action.WARN))
+ENTRY = re.compile(r"TSC1[01][0-9] topologySpreadConstraints(?:\[(\d+)\])?: .")
+OTHER = re.compile(r"(exempt|TSC1[01][0-9]) metadata\.annotations\[evenspread\.io/exempt\]: .")
+REST = re.compile(r"and [1-9]\d* more findings \((TSC1[01][0-9], |exempt, )*.*: evenspread audit")
+
+
+@given(realistic.objects(), realistic.node_lists())
+def test_what_an_admission_warns_of_fits_kubectl(obj: Json, nodes: list[Node]) -> None:
+    request = decode(build.review_body(obj), {**BUILT_IN, **realistic.KINDS})
+    facts = build.FakeFacts(nodes=nodes)
+
+    verdict = judge(request, Hook.VALIDATE, ALL_WARN, facts)
+
+    listed = request.template.constraints if request.template else ()
+    assert verdict.allowed
+    assert len(verdict.warnings) <= 3
+    for line in verdict.warnings:
+        assert len(line) <= 120
+        assert line.isascii()
+        assert line.isprintable()
+        entry = ENTRY.match(line)
+        assert entry or OTHER.match(line) or REST.fullmatch(line)
+        assert entry is None or entry[1] is None or int(entry[1]) < len(listed)

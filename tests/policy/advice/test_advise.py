@@ -3,7 +3,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -11,22 +13,25 @@ from msgspec.structs import replace
 from tests.build import (
     NAMESPACE,
     FakeFacts,
+    Json,
     gates,
+    kind_of,
     owned_by,
     pod,
     policy,
     profile,
     spread,
 )
+from tests.policy.advice import realistic
 from tests.policy.advice.subjects import admission, audit, deployed, node, subject
 from tests.policy.placement.clusters import node_lists
 from tests.strategies import any_lists, clusters, labels, policies
 from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.advice.advise import NOTHING, Advice, advise
 from webhook.policy.advice.exemptions import ANNOTATION
-from webhook.policy.advice.findings import LINE_CHARACTERS, LINES
+from webhook.policy.advice.findings import LINE_CHARACTERS, LINES, Remark
 from webhook.policy.advice.grounds import Grounds, Survey
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.rows import ROWS, Row
 from webhook.policy.advice.subject import (
     Running,
     Subject,
@@ -35,7 +40,14 @@ from webhook.policy.advice.subject import (
 )
 from webhook.policy.facts import Service
 from webhook.policy.fields import FORBIDDEN
-from webhook.policy.model import GroupKind, Node, ObjectMeta, PodSpec, PodTemplate
+from webhook.policy.model import (
+    Constraint,
+    GroupKind,
+    Node,
+    ObjectMeta,
+    PodSpec,
+    PodTemplate,
+)
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.taints import Toleration
 from webhook.policy.workloads import BUILT_IN
@@ -271,6 +283,49 @@ def test_advice_can_be_given_and_told_whatever_is_asked(
     assert all(len(line) <= LINE_CHARACTERS and line.isprintable() for line in advice.lines())
     if judged.settled or judged.controlled:
         assert not advice.denied
+
+
+def obeying(judged: Subject, remarks: Sequence[Remark]) -> Subject:
+    """The subject with what remarks say to write in the place of what they say it about."""
+    constraints = [msgspec.to_builtins(each) for each in judged.constraints]
+    for remark in remarks:
+        for key, value in yaml.safe_load(remark.instead).items():
+            entry = re.search(r"\[(\d+)\](?:\.(\w+))?$", remark.field)
+            if entry is None:
+                assert key == "topologySpreadConstraints"
+                constraints += value
+            else:
+                assert key == (entry[2] or "maxSkew")
+                constraints[int(entry[1])][key] = value
+    spec = replace(
+        judged.pod.spec or SubjectSpec(),
+        topology_spread_constraints=msgspec.convert(constraints, tuple[Constraint, ...]),
+    )
+    return replace(judged, pod=replace(judged.pod, spec=spec))
+
+
+@st.composite
+def surveys(draw: st.DrawFn) -> Grounds:
+    """Draw the grounds of an audit with nodes that have long names."""
+    nodes = draw(realistic.node_lists())
+    census, members = Census(), Census()
+    for name in draw(st.lists(st.sampled_from([each.name for each in nodes] or [""]), max_size=9)):
+        carried = draw(realistic.labels | st.just({"app": "web"}))
+        census.add(NAMESPACE, carried, name)
+        members.add(NAMESPACE, carried, draw(st.sampled_from(["Deployment/web", "Job/x"])))
+    return Grounds(policy(), FakeFacts(nodes=nodes), Survey(nodes, census, members))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+@given(realistic.objects(), surveys())
+def test_who_writes_what_a_rule_says_is_not_told_again(row: Row, obj: Json, known: Grounds) -> None:
+    judged = subject(obj, realistic.KINDS.get(kind_of(obj)))
+    remarks = [each for each in row.check(judged, known) if not each.instead.startswith("# ")]
+
+    again = list(row.check(obeying(judged, remarks), known))
+
+    told = {(remark.field, remark.problem) for remark in remarks}
+    assert not [remark for remark in again if (remark.field, remark.problem) in told]
 
 
 class CountingFacts:

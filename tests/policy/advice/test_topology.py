@@ -115,6 +115,15 @@ def test_the_key_to_write_is_the_one_that_was_meant() -> None:
     assert partial.instead == f"# label the other nodes: kubectl label node NAME {ZONE}=VALUE"
 
 
+@pytest.mark.parametrize("key", [ZONE, "rack"])
+def test_where_nodes_have_no_zones_there_is_no_key_to_write(key: str) -> None:
+    bare = [node("x1"), node("x2"), node("x3", "zone-a")][: 3 if key == "rack" else 2]
+
+    (remark,) = ask("TSC103", judged(spread(topologyKey=key)), admission(bare))
+
+    assert remark.instead == f"# label the nodes: kubectl label node NAME {key}=VALUE"
+
+
 CLOUD = [HOSTNAME, "topology.ebs.csi.aws.com/zone", ZONE, "example.io/rack"]
 NEAREST: dict[str, tuple[str, list[str], str]] = {
     "the name alone": ("zone", CLOUD, ZONE),

@@ -49,17 +49,22 @@ def key_is_on_nodes(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
 def _on_some(constraint: Constraint, carriers: int, nodes: int) -> tuple[str, str]:
     hard = constraint.when_unsatisfiable == HARD
     others = "the others get none" if hard else "the others come last"
-    key = clip(constraint.topology_key, KEY_CHARACTERS)
-    return (
-        f"is on {carriers} of {nodes} nodes: {others}",
-        f"# label the other nodes: kubectl label node NAME {key}=VALUE",
-    )
+    told = f"is on {carriers} of {nodes} nodes: {others}"
+    return told, _labelling("the other nodes", constraint.topology_key)
+
+
+def _labelling(which: str, key: str) -> str:
+    return f"# label {which}: kubectl label node NAME {clip(key, KEY_CHARACTERS)}=VALUE"
 
 
 def _on_none(key: str, facts: Facts) -> tuple[str, str]:
     meant = nearest(key, facts.label_keys())
-    told = f"is on no node; {meant} is" if meant else "is on no node"
-    return told, member("topologyKey", meant or ZONE)
+    if meant:
+        return f"is on no node; {meant} is", member("topologyKey", meant)
+    has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes()
+    return "is on no node", member("topologyKey", ZONE) if has_zones else _labelling(
+        "the nodes", key
+    )
 
 
 def _carriers(key: str, demands: Demands, grounds: Grounds) -> tuple[int, int]:

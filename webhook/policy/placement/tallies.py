@@ -106,13 +106,15 @@ class Tally(msgspec.Struct, frozen=True):
         """
         The same over fewer domains, as kube-scheduler scores by those of passing nodes only.
 
+        Takes O(domains with counted pods).
+
         Args:
             domains: Of the same key. The pods of each are those on all its nodes that are eligible
                 for the constraint.
 
         Source: scoring.go ``PreScore``.
         """
-        pods = {value: self.pods[value] for value in domains.sizes if value in self.pods}
+        pods = {value: pods for value, pods in self.pods.items() if value in domains.sizes}
         floor = _floor(len(domains.sizes), len(pods), self.spread.min_domains)
         minimum = min(pods.values()) if floor is Floor.FEWEST_PODS else 0
         return replace(self, domains=domains, pods=pods, minimum=minimum, floor=floor)
