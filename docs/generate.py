@@ -7,6 +7,7 @@ disagree with the program. ``python docs/generate.py`` writes the pages anew; wi
 only names those that are out of date, and exits with 1.
 """
 
+import difflib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,8 @@ from webhook.listener import limits
 from webhook.measures import METRICS
 from webhook.policy import apiwarnings, rules
 from webhook.policy.actions import DEFAULT_ACTIONS
+from webhook.policy.advice.examples import EXAMPLES as ADVISED
+from webhook.policy.advice.examples import Manifests
 from webhook.policy.advice.rows import ROWS
 from webhook.policy.examples import EXAMPLES
 from webhook.policy.gates import GATES, Gate, GateSpec, Stage
@@ -39,6 +42,10 @@ from webhook.suite.form import Case, Expectation, SpreadTest
 NEXT = "\n\n"
 DOCS = Path(__file__).parent
 LIST = "spec.topologySpreadConstraints"
+
+HEAD = 3  # lines of a diff that name files and places
+MOST_LINES = 60  # of an example that is shown whole
+FIRST_LINES = 14  # of one that is not
 
 _SINCE = {rule.id: rule.since for rule in RULES}
 
@@ -142,9 +149,18 @@ def advice() -> str:
     return NEXT.join(
         f"### {row.id}: {row.title}{NEXT}{row.why}{NEXT}"
         f"- instead: {row.fix}\n- asked at: {row.where}, since Kubernetes {row.since}\n"
-        f"- action, unless configured: {code(row.action)}"
+        f"- action, unless configured: {code(row.action)}{NEXT}"
+        f"{_given(ADVISED[row.id])}{_shown(ADVISED[row.id].violates, ADVISED[row.id].passes)}"
         for row in ROWS
     )
+
+
+def _given(example: Manifests) -> str:
+    """What else holds for an example of a policy rule."""
+    gates = ",".join(f"{name}={str(on).lower()}" for name, on in example.gates.items())
+    given = [f"With {code(f'--feature-gates {gates}')}:"] if gates else []
+    given += ["With a profile whose default is zones, ScheduleAnyway:"] if example.profile else []
+    return "".join(f"{each}{NEXT}" for each in given)
 
 
 def _described(rule: str) -> str:
@@ -152,8 +168,18 @@ def _described(rule: str) -> str:
     return (
         f"### {rule}: {entry.title}{NEXT}{EXAMPLES[rule].why}{NEXT}"
         f"- otherwise: {entry.effect}\n- instead: {entry.fix}\n"
-        f"- message:{NEXT}  ```text\n  {message_of(rule)}\n  ```"
+        f"- message:{NEXT}  ```text\n  {message_of(rule)}\n  ```{NEXT}"
+        f"{_shown(EXAMPLES[rule].violates, EXAMPLES[rule].passes)}"
     )
+
+
+def _shown(violates: str, passes: str) -> str:
+    """Both examples of a rule as one, whole; a list of a thousand is cut."""
+    both = (violates.splitlines(), passes.splitlines())
+    lines = list(difflib.unified_diff(*both, n=sum(map(len, both)), lineterm=""))[HEAD:]
+    if len(lines) > MOST_LINES:
+        lines = [*lines[:FIRST_LINES], "..."]
+    return "\n".join(["```diff", *lines, "```"])
 
 
 def message_of(rule: str) -> str:

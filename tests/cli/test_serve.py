@@ -138,7 +138,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a configuration that is missing": (
         ("--standalone", "--config", "missing.yaml"),
-        "error: missing.yaml: ",
+        "error: 'missing.yaml' cannot be read: ",
     ),
     "an overlap for tests": (
         ("--standalone", "--config", "hasty.yaml"),

@@ -19,8 +19,10 @@ from webhook.listener.limits import table
 from webhook.measures import METRICS, Type
 from webhook.policy import probe
 from webhook.policy.advice import exemptions
+from webhook.policy.advice.examples import EXAMPLES as ADVISED
 from webhook.policy.advice.rows import ROWS
 from webhook.policy.defaults import MIRROR_ANNOTATION, SKIP_LABEL, Skip
+from webhook.policy.examples import EXAMPLES
 from webhook.policy.gates import Gate
 from webhook.policy.provenance import ANNOTATION
 from webhook.server import HOOKS, REASONS
@@ -70,6 +72,24 @@ def test_the_generated_tables_are_those_of_the_program() -> None:
 
     assert done.stdout == "", "run make docs-reference"
     assert done.returncode == 0
+
+
+def test_each_rule_is_shown_broken_and_kept() -> None:
+    sections = re.split(r"^### (?=TSC)", (DOCS / "rules.md").read_text(), flags=re.MULTILINE)[1:]
+    shown = {text[:6]: text.partition("```diff\n")[2].partition("\n```")[0] for text in sections}
+    sides = {
+        rule: ["\n".join(_side(diff, sign)) + "\n" for sign in "-+"] for rule, diff in shown.items()
+    }
+    examples = {**EXAMPLES, **ADVISED}
+
+    del sides["TSC010"]  # has a thousand lines, of which a few are shown
+    assert sides.keys() == {rule for rule in examples if rule != "TSC010"}
+    for rule, (violates, passes) in sides.items():
+        assert (violates, passes) == (examples[rule].violates, examples[rule].passes), rule
+
+
+def _side(diff: str, sign: str) -> list[str]:
+    return [line[1:] for line in diff.splitlines() if line.startswith((" ", sign))]
 
 
 def test_settings() -> None:
