@@ -41,7 +41,7 @@ AGAINST_FLOOR = {
 GROWTH = Must(1.1)  # CPU a call with many Services, as a multiple of that with one
 FASTER_THAN_PEER = Must(9, at_least=True)  # calls a second, each on one core
 TAIL = Must(5)  # p99 as a multiple of p50
-MEMORY = Must(64, "MiB")
+MEMORY = Must(64, "MiB")  # no more than its libraries hold, each imported and used once
 READY = Must(0.8, "s")  # from nothing: the certificate is made, too
 HELP = Must(0.25, "s")
 AUDIT = Must(3)  # CPU of an audit, as a multiple of that of decoding its snapshot
