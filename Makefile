@@ -70,7 +70,7 @@ envtest: $(SETUP)  ## build the real control plane of the tests: minutes, once
 .PHONY: tools
 tools: $(SETUP)  ## build Helm, take schemas, for the tests: a minute, once
 	@$(BIN)/python -m tests.deploy.tools
-	@$(BIN)/python -m tests.audit.sarifschema
+	@$(BIN)/python -m tests.audit.multitool
 	@$(BIN)/python -m tests.auditing.crds
 
 .PHONY: manifests

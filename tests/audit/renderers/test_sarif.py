@@ -1,11 +1,11 @@
-import os
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import msgspec
 import pytest
 
-from tests.audit import sarifschema
+from tests.audit import multitool
 from tests.audit.world import EVERYTHING, audit, finding, report
 from webhook.audit.renderers import render
 from webhook.audit.report import Report, Weight
@@ -25,18 +25,40 @@ def run_of(made: Report) -> Any:
 
 @pytest.fixture(scope="module")
 def schema() -> Any:
-    """The schema, if ``make tools`` took it."""
-    file = sarifschema.locate()
-    if file is None and os.environ.get("EVENSPREAD_REQUIRE_TOOLS") == "1":
-        pytest.fail("no schema of SARIF: run `make tools`")
-    if file is None:
-        pytest.skip("no schema of SARIF: run `make tools`")
-    return msgspec.json.decode(file.read_bytes())
+    return msgspec.json.decode(multitool.needed(multitool.SCHEMA).read_bytes())
 
 
 @pytest.mark.parametrize("made", REPORTS.values(), ids=REPORTS.keys())
 def test_it_is_valid_by_the_schema_of_sarif(made: Report, schema: Any) -> None:
     jsonschema.validate(msgspec.json.decode(render(made, "sarif")), schema)
+
+
+UNASKED = {"SARIF2005"}  # for an address of the tool's own; it has none yet
+
+
+@pytest.fixture(scope="module")
+def validator() -> Path:
+    return multitool.needed(multitool.PROGRAM)
+
+
+def test_its_own_validator_has_nothing_against_it(validator: Path, tmp_path: Path) -> None:
+    for name, made in REPORTS.items():
+        (tmp_path / f"{name}.sarif").write_text(render(made, "sarif"))
+
+    said = multitool.complaints(validator, tmp_path)
+
+    assert len(said) >= len(REPORTS), "it has read all of them"
+    assert [each for each in said if each[0] not in UNASKED] == []
+
+
+def test_its_own_validator_sees_a_rule_that_is_not_there(validator: Path, tmp_path: Path) -> None:
+    log = msgspec.json.decode(render(report(finding()), "sarif"))
+    log["runs"][0]["results"][0]["ruleIndex"] = 999
+    (tmp_path / "report.sarif").write_bytes(msgspec.json.encode(log))
+
+    said = multitool.complaints(validator, tmp_path)
+
+    assert "SARIF1009" in [rule for rule, _ in said]
 
 
 @pytest.mark.parametrize(
