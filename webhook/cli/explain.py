@@ -168,7 +168,8 @@ class Where(NamedTuple):
             return [find(subject, self.namespace, templates, surroundings)]
         found = list(in_manifests(documents, subject, self.namespace, templates))
         if not found:
-            raise SourceError(subject or "the manifests", "hold no such object with a pod template")
+            such = f"no {subject}" if subject else "nothing"
+            raise SourceError(", ".join(self.files), f"there is {such} with a pod template in it")
         return found
 
 
