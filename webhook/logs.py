@@ -119,7 +119,13 @@ def _as_text(event: Event) -> bytes:
 
 
 def _quoted(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    match value:
+        case str(text):
+            pass
+        case [*items]:
+            return ",".join(map(_quoted, items)) or '""'
+        case _:
+            text = json.dumps(value, default=str)
     return f'"{_escaped(text)}"' if not text or _needs_quotes(text) else text
 
 
