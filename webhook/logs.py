@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, MutableMapping
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -119,14 +119,14 @@ def _as_text(event: Event) -> bytes:
 
 
 def _quoted(value: object) -> str:
-    match value:
-        case str(text):
-            pass
-        case [*items]:
-            return ",".join(map(_quoted, items)) or '""'
-        case _:
-            text = json.dumps(value, default=str)
+    if _is_list(value):
+        return ",".join(map(_quoted, value)) or '""'
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
     return f'"{_escaped(text)}"' if not text or _needs_quotes(text) else text
+
+
+def _is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
+    return isinstance(value, list | tuple)
 
 
 def _escaped(text: str) -> str:
