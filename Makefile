@@ -44,7 +44,7 @@ $(SETUP): $(INSTALLED) pyproject.toml webhook/__init__.py
 	@touch $@
 
 $(INSTALLED): requirements/dev.txt
-	@echo "Installing $< into $(VENV)"
+	@echo "Installing $< into $(VENV), which takes a minute or two, once"
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 && exit; \
 	for python in $(PYTHONS); do \
 		$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
