@@ -31,7 +31,7 @@ from webhook.policy.advice.advise import NOTHING, Advice, advise
 from webhook.policy.advice.exemptions import ANNOTATION
 from webhook.policy.advice.findings import LINE_CHARACTERS, LINES, Remark
 from webhook.policy.advice.grounds import Grounds, Survey
-from webhook.policy.advice.rows import ROWS, Row
+from webhook.policy.advice.rows import ROWS
 from webhook.policy.advice.subject import (
     Running,
     Subject,
@@ -316,16 +316,17 @@ def surveys(draw: st.DrawFn) -> Grounds:
     return Grounds(policy(), FakeFacts(nodes=nodes), Survey(nodes, census, members))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 @given(realistic.objects(), surveys())
-def test_who_writes_what_a_rule_says_is_not_told_again(row: Row, obj: Json, known: Grounds) -> None:
+def test_who_writes_what_a_rule_says_is_not_told_again(obj: Json, known: Grounds) -> None:
     judged = subject(obj, realistic.KINDS.get(kind_of(obj)))
-    remarks = [each for each in row.check(judged, known) if not each.instead.startswith("# ")]
+    for row in ROWS:
+        found = row.check(judged, known)
+        remarks = [each for each in found if not each.instead.startswith("# ")]
+        told = {(remark.field, remark.problem) for remark in remarks}
 
-    again = list(row.check(obeying(judged, remarks), known))
+        again = {(each.field, each.problem) for each in row.check(obeying(judged, remarks), known)}
 
-    told = {(remark.field, remark.problem) for remark in remarks}
-    assert not [remark for remark in again if (remark.field, remark.problem) in told]
+        assert not told & again
 
 
 class CountingFacts:
