@@ -54,7 +54,7 @@ CONFIG_MISTAKES = {
     ),
     "a file that is not there": (
         "config: none.yaml\n",
-        "{folder}/none.yaml: '{folder}/none.yaml' cannot be read: No such file or directory",
+        "'{folder}/none.yaml' cannot be read: No such file or directory",
     ),
     "a file with a mistake": (
         "schedulerConfig: pod.yaml\n",
