@@ -90,6 +90,11 @@ KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
         f'topologyKey "{ZONE}" is on 6 of 7 nodes: the others get none',
         f'topologyKey "{ZONE}" is on 6 of 7 nodes: the others get none',
     ),
+    "on tainted nodes only": (
+        judged(spread()), [node("x1"), node("x2"), node("a1", "zone-a", GPU)],
+        f'topologyKey "{ZONE}" is on 1 of 3 nodes: the others get none',
+        f'topologyKey "{ZONE}" is on none of the 2 nodes that its pods can go to',
+    ),
     "the one zone of a cluster": (judged(spread()), ONE_ZONE, "", ""),
     "no key": (judged(spread(topologyKey="")), THREE, "", ""),
     "no nodes": (judged(spread()), [], "", ""),
@@ -122,6 +127,14 @@ def test_where_nodes_have_no_zones_there_is_no_key_to_write(key: str) -> None:
     (remark,) = ask("TSC103", judged(spread(topologyKey=key)), admission(bare))
 
     assert remark.instead == f"# label the nodes: kubectl label node NAME {key}=VALUE"
+
+
+def test_nodes_that_the_pods_can_go_to_are_to_be_labelled() -> None:
+    nodes = [node("x1"), node("a1", "zone-a", GPU)]
+
+    (remark,) = ask("TSC103", judged(spread()), audit(nodes))
+
+    assert remark.instead == f"# label such nodes: kubectl label node NAME {ZONE}=VALUE"
 
 
 CLOUD = [HOSTNAME, "topology.ebs.csi.aws.com/zone", ZONE, "example.io/rack"]

@@ -41,6 +41,9 @@ def key_is_on_nodes(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
             continue
         if carriers:
             told, instead = _on_some(constraint, carriers, nodes)
+        elif grounds.facts.nodes_with(key):
+            told = f"is on none of the {number(nodes, 'node')} that its pods can go to"
+            instead = _labelling("such nodes", key)
         else:
             told, instead = _on_none(key, grounds.facts)
         yield Remark(subject.field(i, "topologyKey"), f"topologyKey {shown(key)} {told}", instead)
