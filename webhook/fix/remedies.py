@@ -22,7 +22,7 @@ from webhook.fix.selecting import (
     part_keys,
     write_own_selector,
 )
-from webhook.policy.advice.topology import nearest
+from webhook.policy.advice.typos import nearest
 from webhook.policy.apiwarnings import DEPRECATED_KEYS
 from webhook.policy.rules import ACTIONS, NODE_POLICIES, SCHEDULE_ANYWAY
 

@@ -18,7 +18,6 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import DAEMON_SET, Subject
-from webhook.policy.advice.topology import nearest
 from webhook.policy.model import GroupKind, Node, Taint
 from webhook.policy.profiles import HOSTNAME, ZONE
 
@@ -135,25 +134,6 @@ def test_nodes_that_the_pods_can_go_to_are_to_be_labelled() -> None:
     (remark,) = ask("TSC103", judged(spread()), audit(nodes))
 
     assert remark.instead == f"# label such nodes: kubectl label node NAME {ZONE}=VALUE"
-
-
-CLOUD = [HOSTNAME, "topology.ebs.csi.aws.com/zone", ZONE, "example.io/rack"]
-NEAREST: dict[str, tuple[str, list[str], str]] = {
-    "the name alone": ("zone", CLOUD, ZONE),
-    "a letter too much": ("topology.kubernetes.io/zones", CLOUD, ZONE),
-    "a typing error in the prefix": ("topolgy.kubernetes.io/zone", CLOUD, ZONE),
-    "the key of another": ("topology.ebs.csi.aws.com/zones", CLOUD, CLOUD[1]),
-    "a name of somebody's own": ("rak", CLOUD, "example.io/rack"),
-    "nothing like it": ("shelf", CLOUD, ""),
-    "nothing like it, with a prefix": ("example.io/shelf", CLOUD, ""),
-    "no keys": ("zone", [], ""),
-    "a key that is too long for one": ("zone" * 100, CLOUD, ""),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("key", "keys", "meant"), NEAREST.values(), ids=NEAREST.keys())
-def test_nearest(key: str, keys: list[str], meant: str) -> None:
-    assert nearest(key, keys) == meant
 
 
 def least(number: int, **changes: Any) -> Json:

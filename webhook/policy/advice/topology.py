@@ -5,8 +5,7 @@ At admission the answers come from indexes, which know nothing of single nodes: 
 for certain nodes they tell less, so a rule is then silent where an audit may speak.
 """
 
-from collections.abc import Collection, Iterator
-from difflib import SequenceMatcher, get_close_matches
+from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from webhook.policy.advice.findings import Remark, clip, named, number, shown
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.grounds import Grounds, Survey, tolerates_cordons
 from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.typos import KEY_CHARACTERS, nearest
 from webhook.policy.facts import Facts
 from webhook.policy.gates import Gate
 from webhook.policy.model import Constraint
@@ -23,13 +23,6 @@ from webhook.policy.placement.spreads import HARD, HONOR, Spread
 from webhook.policy.placement.taints import render_taint, untolerated
 from webhook.policy.profiles import HOSTNAME, ZONE
 from webhook.policy.selectors import IN
-
-WELL_KNOWN = (ZONE, "topology.kubernetes.io/region", HOSTNAME)
-"""What a short key is taken to mean if nodes have several labels of its name."""
-
-KEY_CHARACTERS = 317  # of a label key: 253 of its prefix, a slash, 63 of its name
-MOST_KEYS = 200  # label keys of nodes that a mistyped one is compared with, some 5 us each
-LIKENESS = 0.75  # of two names of which one is taken for a typing error of the other, from 0 to 1
 
 
 def key_is_on_nodes(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
@@ -89,34 +82,6 @@ def _closed(demands: Demands, facts: Facts) -> int:
 
 def _is_choosy(demands: Demands) -> bool:
     return bool(demands.pairs) or demands.terms is not None
-
-
-def nearest(key: str, keys: Collection[str]) -> str:
-    """
-    The label that somebody meant who wrote a key that no node carries.
-
-    Args:
-        key: As it was written, of any length.
-        keys: The labels that nodes carry.
-
-    Returns:
-        One of the keys, whose name is that of the written one or differs in few letters; empty
-        if there is none.
-    """
-    if len(key) > KEY_CHARACTERS:
-        return ""
-    known = [each for each in WELL_KNOWN if each in keys]
-    known += [each for each in islice(keys, MOST_KEYS) if each not in known]
-    names = get_close_matches(_name(key), map(_name, known), 1, LIKENESS)
-    meant = [each for each in known if _name(each) in names]
-    alike = {each: SequenceMatcher(None, key, each).ratio() for each in meant}
-    if "/" in key:
-        return max(meant, key=lambda each: alike[each], default="")
-    return meant[0] if meant else ""
-
-
-def _name(key: str) -> str:
-    return key.rpartition("/")[2]
 
 
 def min_domains_can_be_met(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
