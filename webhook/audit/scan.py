@@ -190,6 +190,8 @@ class Scanner:
 
     def _defaults(self, subject: Subject) -> Defaults | None:
         policy, facts, namespace = self._question.policy, self._grounds.facts, subject.namespace
+        if not policy.profiles:
+            return None
         if subject.kind == POD:
             injection = inject(subject.pod, namespace, policy, facts)
         else:

@@ -115,8 +115,8 @@ def completes_selectors(subject: Subject, grounds: Grounds) -> bool:
 
 def pods_have_defaults(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     """TSC115: pods that are older than a profile, or than a change of their Services, lack it."""
-    if grounds.policy.mode is Mode.RECOMMEND:
-        return  # whose profiles give pods nothing
+    if grounds.policy.mode is Mode.RECOMMEND or not grounds.policy.profiles:
+        return  # pods are given nothing
     lacking, injection = 0, None
     for group in subject.running:
         given = _given(group, subject, grounds)
