@@ -6,6 +6,8 @@ nanoseconds; ``stat`` the same time in ticks of 10 ms, too coarse for short roun
 """
 
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,4 +82,33 @@ def choose_cores(usable: set[int]) -> Cores:
 
 def pin(pid: int, core: int) -> None:
     """Keep a process, 0 for this one, on one core; also the threads that it starts later."""
-    os.sched_setaffinity(pid, {core})
+    for thread in _threads(pid):
+        with suppress(ProcessLookupError):
+            os.sched_setaffinity(thread, {core})
+
+
+@contextmanager
+def yielding(pids: Sequence[int]) -> Iterator[None]:
+    """
+    Let processes run only while nobody else wants their core, and the threads that they start.
+
+    Source: sched(7), ``SCHED_IDLE``.
+    """
+    _schedule(pids, os.SCHED_IDLE)
+    try:
+        yield
+    finally:
+        _schedule(pids, os.SCHED_OTHER)
+
+
+def _schedule(pids: Sequence[int], policy: int) -> None:
+    for pid in pids:
+        for thread in _threads(pid):
+            with suppress(ProcessLookupError):  # it has ended meanwhile
+                os.sched_setscheduler(thread, policy, os.sched_param(0))
+
+
+def _threads(pid: int) -> list[int]:
+    """The threads of a process; none if it has ended."""
+    folder = PROC / str(pid or os.getpid()) / "task"
+    return [int(each.name) for each in folder.glob("*")]

@@ -1,14 +1,12 @@
 """
 A real kube-apiserver that can be filled, and servers that ask it.
 
-A server has a core of its own. etcd and kube-apiserver share the other one with the load, and are
-nice to it, so that calls are made when they are due.
+A server has a core of its own; etcd and kube-apiserver share the other one with the load.
 """
 
-import os
 import sys
 import urllib.request
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Self
 
@@ -22,7 +20,6 @@ from tests.controlplane.plane import ControlPlane
 from tests.controlplane.processes import Process
 
 ROOT = Path(__file__).parents[2]
-NICE = 19  # of what runs beside the load
 LONGEST_ANSWER_S = 5.0  # of a server on the same machine, whose event loop is busy
 
 
@@ -54,7 +51,7 @@ class LiveCluster:
         with self._open:
             self._open.enter_context(self.plane)
             for each in self.plane.processes:
-                self._put_aside(each)
+                cpu.pin(each.pid, self._cores.load)
             etcd.write(self.plane.etcd.url, filling.around_reference_pod())
             self._open = self._open.pop_all()
         return self
@@ -79,8 +76,13 @@ class LiveCluster:
         writer = Process("filling", command + arguments, log=self._folder / "filling.log")
         writer.start()
         self._open.callback(writer.kill)
-        self._put_aside(writer)
+        cpu.pin(writer.pid, self._cores.load)
         return writer
+
+    def yielding(self, writer: Process) -> AbstractContextManager[None]:
+        """Let everything but the server leave the core to the load, so that this is on time."""
+        running = [each for each in (*self.plane.processes, writer) if each.alive]
+        return cpu.yielding([each.pid for each in running])
 
     def is_known_to(self, server: Server) -> bool:
         """Whether a server has all the ReplicaSets that are written; it has one more before."""
@@ -93,7 +95,3 @@ class LiveCluster:
             for sample in family.samples
             if sample.name == "evenspread_cache_objects" and sample.labels["kind"] == "ReplicaSet"
         )
-
-    def _put_aside(self, process: Process) -> None:
-        cpu.pin(process.pid, self._cores.load)
-        os.setpriority(os.PRIO_PGRP, process.pid, NICE)

@@ -98,10 +98,11 @@ def stream(live: LiveCluster, seconds: float) -> Streamed:
         idle = [*load.pace(seconds, CALLS)]
         begun, before = time.perf_counter(), cpu.spent(server.pid)
         writer = live.fill()
-        while writer.alive or not live.is_known_to(server):
-            meanwhile += load.pace(1, CALLS)
-            if time.perf_counter() - begun > FILL_S:
-                raise TimeoutError(f"the cluster was not filled within {FILL_S:g} s")
+        with live.yielding(writer):
+            while writer.alive or not live.is_known_to(server):
+                meanwhile += load.pace(1, CALLS)
+                if time.perf_counter() - begun > FILL_S:
+                    raise TimeoutError(f"the cluster was not filled within {FILL_S:g} s")
         waited = cpu.spent(server.pid).since(before).waiting
     server.stop()
     return Streamed(idle, meanwhile, waited > QUIET * (time.perf_counter() - begun))

@@ -3,6 +3,7 @@
 import os
 import signal
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -67,3 +68,19 @@ def test_server_and_load_get_different_cores() -> None:
 def test_one_core_is_not_enough() -> None:
     with pytest.raises(ValueError, match="needs two cores"):
         cpu.choose_cores({0})
+
+
+def test_what_yields_does_so_as_long_as_the_context_lasts_with_all_its_threads() -> None:
+    done = Event()
+    thread = Thread(target=done.wait)
+    thread.start()
+    tasks = [os.getpid(), thread.native_id or 0]
+
+    with cpu.yielding([os.getpid()]):
+        during = [os.sched_getscheduler(each) for each in tasks]
+    after = [os.sched_getscheduler(each) for each in tasks]
+    done.set()
+    thread.join()
+
+    assert during == [os.SCHED_IDLE] * 2
+    assert after == [os.SCHED_OTHER] * 2
