@@ -56,7 +56,8 @@ class Groups:
                 continue
             metadata = pod.metadata or _NO_META
             spec = pod.spec or _NO_SPEC
-            groups = self.found.setdefault(self._owner(metadata), {})
+            owner = self._root(metadata.namespace or NAMESPACE, metadata)
+            groups = self.found.setdefault(owner, {})
             like = _encode(
                 (metadata.labels, spec.topology_spread_constraints, metadata.annotations)
             )
@@ -73,14 +74,8 @@ class Groups:
             self._root(subject.namespace, subject.metadata) in self.known
         )
 
-    def _owner(self, metadata: ObjectMeta) -> Key:
-        namespace = metadata.namespace or NAMESPACE
-        if metadata.controller is None:
-            return Key(namespace, POD, metadata.name)
-        return self._root(namespace, metadata)
-
     def _root(self, namespace: str, metadata: ObjectMeta) -> Key:
-        """The outermost controller that is known; else the innermost."""
+        """The outermost controller that is known; else the innermost; without any, the pod."""
         controller = metadata.controller
         if controller is None:
             return Key(namespace, POD, metadata.name)
