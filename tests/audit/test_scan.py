@@ -1,3 +1,6 @@
+from typing import Any
+
+import pytest
 from msgspec.structs import replace
 
 from tests.audit import world
@@ -31,6 +34,18 @@ def test_what_the_api_refuses_is_not_advised_on() -> None:
     text = text.replace("matchLabels: {app: web}", "matchLabels: {app: other}")
 
     assert rules(audit(text)) == [("Deployment shop/web", "TSC001")]
+
+
+@pytest.mark.parametrize(
+    ("count", "found"), [(1_000, []), (1_001, [("Pod default/web", "TSC010")])]
+)
+def test_what_the_hooks_deny_for_its_length_is_told(count: int, found: list[Any]) -> None:
+    head = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: {app: web}}\nspec:\n"
+    each = "  - {maxSkew: 1, topologyKey: key-%d, whenUnsatisfiable: ScheduleAnyway,"
+    each += " labelSelector: {matchLabels: {app: web}}}\n"
+    listed = "".join(each % number for number in range(count))
+
+    assert rules(audit(f"{head}  topologySpreadConstraints:\n{listed}")) == found
 
 
 def test_a_null_selector_is_told_once() -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.rows import ROWS
 from webhook.policy.apiwarnings import WARNINGS
-from webhook.policy.rules import RULES
+from webhook.policy.rules import MOST_CONSTRAINTS, RULES
 from webhook.policy.verdict import EXPLAIN
 
 TYPE_INVALID = "FieldValueTypeInvalid"  # apimachinery meta/v1 CauseTypeTypeInvalid
@@ -53,6 +53,12 @@ RULEBOOK: Mapping[str, Entry] = MappingProxyType(
             "advice",
         ),
         **{rule.id: Entry(rule.title, _REFUSED, rule.fix, "api") for rule in RULES},
+        "TSC010": Entry(
+            f"a list has at most {MOST_CONSTRAINTS} constraints",
+            "evenspread denies the object, so that no request takes long; kube-apiserver takes it.",
+            "write one constraint for each topology key and action; real pods have one to three",
+            "advice",
+        ),
         **{row.id: Entry(row.title, _WARNED, row.fix, "api") for row in WARNINGS},
         **{row.id: Entry(row.title, row.why, row.fix, "advice") for row in ROWS},
     }

@@ -23,7 +23,7 @@ from webhook.audit.rulebook import TYPE_INVALID
 from webhook.audit.snapshot import Unreadable
 from webhook.audit.spreading import spreads_of
 from webhook.audit.wording import Said, Words, mistyped
-from webhook.policy import apiserver
+from webhook.policy import apiserver, rules
 from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.advice.advise import Advice, advise
 from webhook.policy.advice.grounds import Grounds
@@ -147,7 +147,7 @@ class Scanner:
         )
         found = [
             words.finding(each.rule, Weight.DENY, Said(each.error.field, each.error.message))
-            for each in answer.findings
+            for each in _too_many(subject) or answer.findings
         ]
         exempted: list[Finding] = []
         if not found:
@@ -201,3 +201,11 @@ class Scanner:
             return None
         written = tuple(msgspec.json.decode(entry.written) for entry in injection.entries)
         return Defaults(profile=injection.profile, constraints=written)
+
+
+def _too_many(subject: Subject) -> list[rules.Finding]:
+    """What the hooks deny and the API server takes."""
+    constraints = subject.pod.constraints
+    if len(constraints) <= rules.MOST_CONSTRAINTS:
+        return []
+    return [rules.too_many(constraints, apiserver.list_path(subject.path))]
