@@ -28,11 +28,10 @@ def skew_can_bind(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     replicas = subject.replicas or 0
     if subject.is_alone or replicas <= 1:
         return
-    selectors = known_selectors(subject, grounds.gates)
-    for spread in hard_spreads(subject, grounds):
-        if spread.max_skew < replicas or not counts_itself(
-            spread.constraint, subject, grounds.gates
-        ):
+    loose = [each for each in hard_spreads(subject, grounds) if each.max_skew >= replicas]
+    selectors = known_selectors(subject, grounds.gates) if loose else []
+    for spread in loose:
+        if not counts_itself(spread.constraint, subject, grounds.gates):
             continue
         if grounds.survey and strangers(subject, selectors[spread.index], grounds.survey):
             continue
@@ -50,10 +49,13 @@ def constraints_agree(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     replicas, survey = subject.replicas or 0, grounds.survey
     if survey is None or subject.is_alone or not 1 < replicas <= MOST_REPLICAS:
         return
+    asked = hard_spreads(subject, grounds)
+    if not asked[1:]:
+        return  # as of most workloads
     selectors = known_selectors(subject, grounds.gates)
     hard = [
         each
-        for each in hard_spreads(subject, grounds)
+        for each in asked
         if (selector := selectors[each.index]) and not strangers(subject, selector, survey)
     ]
     for outer, inner in permutations(hard, 2):
