@@ -25,7 +25,7 @@ from tests.build import (
 )
 from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.amendments import Amended, amend, with_constraints
-from webhook.policy.gates import Gate
+from webhook.policy.gates import Gate, Gates
 from webhook.policy.model import GroupKind, PodTemplate
 from webhook.policy.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.versions import Version
@@ -127,31 +127,31 @@ def test_what_a_controller_made_is_judged_without_what_a_gate_holds_back() -> No
     assert amended == Amended(template(pod(spread())).constraints)
 
 
-HELD_BACK = "since feature gate MinDomainsInPodTopologySpread is off (TSC111)"
+HELD_BACK = "MinDomainsInPodTopologySpread is off"
+LINE = "TSC111 topologySpreadConstraints"
 ENTRIES = "spec.topologySpreadConstraints"
 
 TOLD: dict[str, tuple[Json, Policy, list[str]]] = {
     "one entry": (
         pod(spread(minDomains=1)),
         MIN_DOMAINS_OFF,
-        [f"{ENTRIES}[0].minDomains: dropped, {HELD_BACK}"],
+        [f"{LINE}[0].minDomains: dropped, {HELD_BACK}"],
     ),
     "five entries": (
         pod(*[spread(minDomains=1)] * 5),
         MIN_DOMAINS_OFF,
-        [f"{ENTRIES}[0,1,2,3,4].minDomains: dropped, {HELD_BACK}"],
+        [f"{LINE}[0,1,2,3,4].minDomains: dropped, {HELD_BACK}"],
     ),
     "more entries than a line holds": (
         pod(*[spread(minDomains=1)] * 6),
         MIN_DOMAINS_OFF,
-        [f"{ENTRIES}[0,1,2,3,4,...].minDomains: dropped, {HELD_BACK}"],
+        [f"{LINE}[0,...].minDomains: dropped, {HELD_BACK}"],
     ),
     "a line a field": (
         deployment(spread(nodeAffinityPolicy="Honor", nodeTaintsPolicy="Honor")),
         policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False)),
         [
-            f"spec.template.{ENTRIES}[0].{field}: dropped, "
-            "since feature gate NodeInclusionPolicyInPodTopologySpread is off (TSC111)"
+            f"{LINE}[0].{field}: dropped, NodeInclusionPolicyInPodTopologySpread is off"
             for field in ("nodeAffinityPolicy", "nodeTaintsPolicy")
         ],
     ),
@@ -159,16 +159,29 @@ TOLD: dict[str, tuple[Json, Policy, list[str]]] = {
         pod(spread(minDomains=1)),
         policy(gates=gates(Version(1, 23))),
         [
-            (
-                f"{ENTRIES}[0].minDomains: dropped, since Kubernetes 1.23 does not know it: "
-                "it came with 1.24, feature gate MinDomainsInPodTopologySpread (TSC111)"
+            f"{LINE}[0].minDomains: dropped, Kubernetes 1.23 does not know it",
+        ],
+    ),
+    "more fields than there are lines": (
+        pod(
+            spread(
+                minDomains=1,
+                nodeAffinityPolicy="Honor",
+                nodeTaintsPolicy="Honor",
+                matchLabelKeys=["a"],
             )
+        ),
+        policy(gates=gates(Version(1, 23))),
+        [
+            f"{LINE}[0].minDomains: dropped, Kubernetes 1.23 does not know it",
+            f"{LINE}[0].nodeAffinityPolicy: dropped, Kubernetes 1.23 does not know it",
+            "TSC111 2 more fields: dropped, as their gates are off",
         ],
     ),
     "the whole list": (
         pod(spread()),
         LIST_OFF,
-        [f"{ENTRIES}: dropped, since feature gate EvenPodsSpread is off (TSC111)"],
+        [f"{LINE}: dropped, EvenPodsSpread is off"],
     ),
     "what is filled in, not": (pod(OMITTED), ALL_FILLED, []),
     "what would be done, if nothing is": (
@@ -179,7 +192,7 @@ TOLD: dict[str, tuple[Json, Policy, list[str]]] = {
             field_defaults=FieldDefaults.ALL,
         ),
         [
-            f"{ENTRIES}[0].minDomains: would be dropped, {HELD_BACK}",
+            f"{LINE}[0].minDomains: would go, {HELD_BACK}",
             (
                 f"evenspread would fill in {LIST}/1/whenUnsatisfiable, {LIST}/1/maxSkew, "
                 f"{LIST}/2/whenUnsatisfiable, {LIST}/2/maxSkew"
@@ -187,6 +200,39 @@ TOLD: dict[str, tuple[Json, Policy, list[str]]] = {
         ],
     ),
 }
+
+
+FIELDS: dict[str, Any] = {
+    "minDomains": 1,
+    "nodeAffinityPolicy": "Honor",
+    "nodeTaintsPolicy": "Honor",
+    "matchLabelKeys": ["a"],
+}
+
+
+HELD: dict[str, Gates] = {
+    "gates that are off": gates(
+        MinDomainsInPodTopologySpread=False,
+        NodeInclusionPolicyInPodTopologySpread=False,
+        MatchLabelKeysInPodTopologySpread=False,
+        MatchLabelKeysInPodTopologySpreadSelectorMerge=False,
+    ),
+    "fields of later versions": gates(Version(1, 19)),
+}
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("count", [1, 9, 11, 1_000])
+@pytest.mark.parametrize("held", HELD.values(), ids=HELD)
+def test_lines_fit_kubectl(mode: Mode, count: int, held: Gates) -> None:
+    every, last = [spread(**FIELDS)] * count, [spread()] * (count - 1) + [spread(**FIELDS)]
+    for constraints in (every, last):
+        told = amend(
+            request(pod(*constraints)), policy(gates=held, mode=mode), FakeFacts()
+        ).warnings
+
+        assert len(told) == 3
+        assert all(len(line) <= 120 and line.isascii() for line in told)
 
 
 @pytest.mark.parametrize(("obj", "obeyed", "warnings"), TOLD.values(), ids=TOLD.keys())

@@ -272,8 +272,8 @@ RECOMMENDED: dict[str, tuple[Json, list[str]]] = {
         pod(spread(minDomains=1)),
         [
             (
-                "spec.topologySpreadConstraints[0].minDomains: would be dropped, "
-                "since feature gate MinDomainsInPodTopologySpread is off (TSC111)"
+                "TSC111 topologySpreadConstraints[0].minDomains: would go, "
+                "MinDomainsInPodTopologySpread is off"
             )
         ],
     ),

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from webhook.policy import apiserver, fieldgates, fields, render
 from webhook.policy.actions import Action
+from webhook.policy.advice import findings
 from webhook.policy.advising import action_on
 from webhook.policy.defaults import complete_selectors, profile_of, reason_to_leave_alone
 from webhook.policy.facts import Facts
@@ -27,7 +28,8 @@ Constraints: TypeAlias = tuple[Constraint, ...]
 
 GATED = "TSC111"  # the policy rule about fields behind gates
 LEAST_SKEW = 1  # what an omitted maxSkew means, KEP-895
-NAMED_ENTRIES = 5  # indexes that one warning names: more would not fit a line of kubectl
+NAMED_ENTRIES = 5  # members that are filled in, by one warning: more would not fit a line
+NAMED_CHARACTERS = 9  # of the indexes in a line about a field; with more it would be too long
 
 
 class Amended(msgspec.Struct, frozen=True):
@@ -77,7 +79,7 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
     operations = (*_removals(kept.drops, base), *additions)
     at, action = apiserver.list_path(path), action_on(GATED, request, policy)
     is_told = action in {Action.WARN, Action.DENY}
-    warnings = tuple(_told(kept.drops, at, policy)) if is_told else ()
+    warnings = tuple(_told(kept.drops, policy)) if is_told else ()
     if policy.mode is Mode.RECOMMEND and additions:
         named = ", ".join(addition.path for addition in additions[:NAMED_ENTRIES])
         warnings += (f"evenspread would fill in {named}",)
@@ -152,17 +154,32 @@ def _additions(before: Constraints, after: Constraints, base: str) -> Iterator[O
             yield add(f"{base}/{i}/labelSelector", render.selector(new.label_selector))
 
 
-def _told(drops: Sequence[Drop], at: str, policy: Policy) -> Iterator[str]:
-    entries: dict[tuple[Gate, str], list[int | None]] = {}
+def _told(drops: Sequence[Drop], policy: Policy) -> list[str]:
+    """Lines of 120 characters at most, as those of advice: one a field, the last for the rest."""
+    entries: dict[tuple[Gate, str], list[int]] = {}
     for drop in drops:
-        entries.setdefault((drop.gate, drop.field), []).append(drop.entry)
-    for (gate, field), numbers in entries.items():
-        named = ",".join(str(number) for number in numbers[:NAMED_ENTRIES])
-        more = ",..." if len(numbers) > NAMED_ENTRIES else ""
-        where = f"{at}[{named}{more}].{field}" if field else at
-        done = "dropped" if policy.mode is Mode.APPLY else "would be dropped"
-        why = fieldgates.why_held_back(gate, policy.gates)
-        yield f"{where}: {done}, since {why} ({GATED})"
+        numbers = entries.setdefault((drop.gate, drop.field), [])
+        numbers += () if drop.entry is None else (drop.entry,)
+    done = "dropped" if policy.mode is Mode.APPLY else "would go"
+    lines = [
+        f"{GATED} topologySpreadConstraints{_named(numbers, field)}: {done}, "
+        f"{fieldgates.held_back_briefly(gate, policy.gates)}"
+        for (gate, field), numbers in entries.items()
+    ]
+    if len(lines) <= findings.LINES:
+        return lines
+    told = lines[: findings.LINES - 1]
+    return [*told, f"{GATED} {len(lines) - len(told)} more fields: {done}, as their gates are off"]
+
+
+def _named(numbers: Sequence[int], field: str) -> str:
+    """The field of these entries, as ``[0,1].minDomains``; empty for the whole list."""
+    if not field:
+        return ""
+    named = ",".join(map(str, numbers))
+    if len(named) > NAMED_CHARACTERS:
+        named = f"{numbers[0]},..."
+    return f"[{named}].{field}"
 
 
 def _refused(drops: Sequence[Drop], at: str, policy: Policy) -> Iterator[Finding]:

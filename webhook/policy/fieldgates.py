@@ -101,5 +101,12 @@ def why_held_back(gate: Gate, gates: Gates) -> str:
     return f"Kubernetes {gates.version} does not know it: it came with {first}, feature gate {gate}"
 
 
+def held_back_briefly(gate: Gate, gates: Gates) -> str:
+    """The same in few words, for a line of kubectl."""
+    if gates.settings[gate].stage is not Stage.ABSENT:
+        return f"{gate} is off"
+    return f"Kubernetes {gates.version} does not know it"
+
+
 def _in_use(field: str, old: Sequence[Constraint]) -> bool:
     return any(is_set(constraint, field) for constraint in old)
