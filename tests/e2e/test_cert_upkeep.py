@@ -157,19 +157,22 @@ def test_a_deleted_configuration_is_told_and_not_made_again(certified: Certified
 
 
 def test_metrics_tell_what_is_served(certified: Certified) -> None:
-    (bundle, _) = certified.published
     replica = certified.replicas[0]
 
     def told(what: str) -> float:
         return replica.metric("certificate_expiry_timestamp_seconds", type=what, source="self")
 
-    def leaf_is_told() -> bool:
-        served = certified.meet(replica, bundle)
-        return told("leaf") == served.not_valid_after_utc.timestamp()
+    def all_is_told() -> bool:
+        (bundle, _) = certified.published
+        served, authority = certified.meet(replica, bundle), bundle[-1]
+        return (
+            told("leaf") == served.not_valid_after_utc.timestamp()
+            and told("ca") == authority.not_valid_after_utc.timestamp()
+            and replica.metric("ca_bundle_in_sync") == 1
+        )
 
-    until(leaf_is_told, "the metric to follow the leaf")
-    assert told("ca") == bundle[-1].not_valid_after_utc.timestamp()
-    assert replica.metric("ca_bundle_in_sync") == 1
+    until(all_is_told, "the metrics to follow leaf, authority and caBundle")
+    (bundle, _) = certified.published
 
     def renewals() -> float:
         return replica.metric("certificate_rotations_total", type="leaf", result="success")
