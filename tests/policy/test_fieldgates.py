@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests import strategies
 from tests.build import constraint, gates
-from webhook.policy.fieldgates import Drop, drop, is_set, why_held_back
+from webhook.policy.fieldgates import Drop, drop, held_back_briefly, is_set, why_held_back
 from webhook.policy.gates import GATES, Gate, Gates
 from webhook.policy.model import Constraint
 from webhook.policy.versions import Version
@@ -121,11 +121,17 @@ def test_a_field_is_set(field: str, changes: dict[str, Any], expected: bool) -> 
     assert is_set(constraint(**changes), field) is expected
 
 
-WHYS = {
-    "switched off": (MIN_DOMAINS_OFF, "feature gate MinDomainsInPodTopologySpread is off"),
+# gates, why, the same for a line of kubectl
+WHYS: dict[str, tuple[Gates, str, str]] = {
+    "switched off": (
+        MIN_DOMAINS_OFF,
+        "feature gate MinDomainsInPodTopologySpread is off",
+        "MinDomainsInPodTopologySpread is off",
+    ),
     "off in alpha": (
         gates(Version(1, 24)),
         "feature gate MinDomainsInPodTopologySpread is off",
+        "MinDomainsInPodTopologySpread is off",
     ),
     "not there yet": (
         gates(Version(1, 23)),
@@ -133,13 +139,15 @@ WHYS = {
             "Kubernetes 1.23 does not know it: it came with 1.24, "
             "feature gate MinDomainsInPodTopologySpread"
         ),
+        "Kubernetes 1.23 does not know it",
     ),
 }
 
 
-@pytest.mark.parametrize(("in_force", "why"), WHYS.values(), ids=WHYS.keys())
-def test_a_field_is_held_back_since(in_force: Gates, why: str) -> None:
+@pytest.mark.parametrize(("in_force", "why", "brief"), WHYS.values(), ids=WHYS.keys())
+def test_a_field_is_held_back_since(in_force: Gates, why: str, brief: str) -> None:
     assert why_held_back(Gate.MIN_DOMAINS, in_force) == why
+    assert held_back_briefly(Gate.MIN_DOMAINS, in_force) == brief
 
 
 ATTRIBUTES = {
