@@ -1,7 +1,8 @@
 """
 A real kube-apiserver that can be filled, and servers that ask it.
 
-A server has a core of its own; etcd and kube-apiserver share the other one with the load.
+A server keeps to one core. etcd and kube-apiserver use both, until they share the other one with a
+load that has to be on time.
 """
 
 import sys
@@ -50,8 +51,6 @@ class LiveCluster:
     def __enter__(self) -> Self:
         with self._open:
             self._open.enter_context(self.plane)
-            for each in self.plane.processes:
-                cpu.pin(each.pid, self._cores.load)
             etcd.write(self.plane.etcd.url, filling.around_reference_pod())
             self._open = self._open.pop_all()
         return self
@@ -76,13 +75,14 @@ class LiveCluster:
         writer = Process("filling", command + arguments, log=self._folder / "filling.log")
         writer.start()
         self._open.callback(writer.kill)
-        cpu.pin(writer.pid, self._cores.load)
         return writer
 
     def yielding(self, writer: Process) -> AbstractContextManager[None]:
-        """Let everything but the server leave the core to the load, so that this is on time."""
-        running = [each for each in (*self.plane.processes, writer) if each.alive]
-        return cpu.yielding([each.pid for each in running])
+        """Keep everything off the server's core, and let it leave the other one to the load."""
+        running = [each.pid for each in (*self.plane.processes, writer) if each.alive]
+        for pid in running:
+            cpu.pin(pid, self._cores.load)
+        return cpu.yielding(running)
 
     def is_known_to(self, server: Server) -> bool:
         """Whether a server has all the ReplicaSets that are written; it has one more before."""

@@ -184,9 +184,15 @@ class OwnerStore(Store[Owner]):
         return pooled
 
 
+_UNLIKE = "pod-template-hash"
+"""The label whose values differ in nearly all ReplicaSets: to look for equal ones costs memory."""
+
+
 def interned(labels: Mapping[str, str]) -> dict[str, str]:
     """Copy pairs, so that equal strings of a whole cluster are kept once."""
-    return {intern(key): intern(value) for key, value in labels.items()}
+    return {
+        intern(key): value if key == _UNLIKE else intern(value) for key, value in labels.items()
+    }
 
 
 def _interned_selector(selector: LabelSelector) -> LabelSelector:
