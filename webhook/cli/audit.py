@@ -25,8 +25,6 @@ from webhook.cli.terminal import Style, Terminal
 from webhook.config import Configuration
 from webhook.errors import ConfigError
 
-NEVER = "never"
-
 _STYLES = {
     Meaning.PLAIN: Style.PLAIN,
     Meaning.PLACE: Style.PLACE,
@@ -50,7 +48,7 @@ def audit(
     namespace: str,
     all_namespaces: bool,
     output: tuple[Output, ...],
-    fail_on: str,
+    fail_on: Weight | None,
     rules: frozenset[str],
     since_baseline: str,
     **asked: Any,
@@ -76,11 +74,10 @@ def audit(
     report = _scan(gathered, question, configuration)
     if known is not None:
         report = baseline.without_known(report, known)
-    threshold = None if fail_on == NEVER else Weight(fail_on)
     for each in output:
-        _write(report, each, threshold)
+        _write(report, each, fail_on)
     inputs.tell()
-    return outcome(findings=report.exceeds(threshold), unfinished=bool(inputs.problems))
+    return outcome(findings=report.exceeds(fail_on), unfinished=bool(inputs.problems))
 
 
 def _scan(gathered: Snapshot, question: Question, configuration: Configuration) -> Report:
@@ -127,13 +124,7 @@ command = Command(
         _path(
             ["--save-snapshot"], "FILE", "Write all that is audited to one file, for a later run."
         ),
-        _path(["--kubeconfig"], "FILE", "How to reach the cluster; as for kubectl if not given."),
-        click.Option(
-            ["--context"],
-            metavar="NAME",
-            default="",
-            help="Context of the kubeconfig; its current one if not given.",
-        ),
+        *options.reach(),
         click.Option(
             ["-n", "--namespace"], metavar="NAME", default="", help="Audit this namespace only."
         ),
@@ -154,13 +145,7 @@ command = Command(
             "Tell only what is new since a report that -o json=FILE wrote.",
         ),
         outputs.outputs(FORMATS),
-        click.Option(
-            ["--fail-on"],
-            type=click.Choice([*map(str, Weight), NEVER]),
-            default=str(Weight.DENY),
-            show_default=True,
-            help="The least finding that makes the exit code 1.",
-        ),
+        options.weight(),
     ],
     help=(
         "Find what is wrong with the workloads of a cluster, of manifests, or of a snapshot of "

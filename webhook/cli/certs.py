@@ -1,8 +1,6 @@
 """``evenspread certs``: what is served, and trusted; ``certs rotate`` asks for it anew."""
 
-import asyncio
 import ssl
-import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -24,6 +22,7 @@ from certs.source import Subject
 from webhook.cli import options
 from webhook.cli.command import Command, Group
 from webhook.cli.exits import ExitCode, outcome
+from webhook.cli.inputs import apiserver
 from webhook.cli.output import Format, write
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.chains import (
@@ -158,17 +157,11 @@ async def _look_up(client: Client, namespace: str, name: str, survey: Survey) ->
 
 
 def _ask(kubeconfig: str, context: str, question: Callable[[Client], Awaitable[Found]]) -> Found:
-    """Ask an API server; importing what that takes is slow, so nobody else does."""
-    from webhook.cluster.api import Access, Api  # noqa: PLC0415
-
-    async def ask() -> Found:
-        async with Api(Access(kubeconfig=kubeconfig, context=context), time.monotonic) as api:
-            return await question(api)
-
+    """Ask an API server; what the error of a store comes from says what to do."""
     try:
-        return asyncio.run(ask())
+        return apiserver.ask(kubeconfig, context, question)
     except StoreError as error:
-        if isinstance(error.__cause__, ApiError):  # it says what to do
+        if isinstance(error.__cause__, ApiError):
             raise error.__cause__ from None
         raise
 
@@ -183,8 +176,7 @@ def _text(flags: list[str], metavar: str, words: str, default: str = "") -> clic
 
 def _cluster() -> list[click.Option]:
     return [
-        _text(["--kubeconfig"], "FILE", "How to reach the cluster; as for kubectl if not given."),
-        _text(["--context"], "NAME", "Context of the kubeconfig; its current one if not given."),
+        *options.reach(),
         _text(
             ["-n", "--namespace"],
             "NAME",

@@ -3,7 +3,7 @@
 import asyncio
 import http.client
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from webhook.cli import options
 from webhook.cli.certs import met
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
+from webhook.cli.inputs import apiserver
 from webhook.cli.output import Format, write
 from webhook.cli.terminal import Terminal
 from webhook.cli.views import diagnosis
@@ -55,14 +56,14 @@ def doctor(
     if policies and not wait:
         raise ConfigError("needs --wait, so that nothing fails before a replica serves", _SET)
     if wait:
-        return _ask(
+        return apiserver.ask(
             kubeconfig,
             context,
-            lambda asker: _wait(asker, name, probe_namespace or DEFAULT, wait, policies),
+            lambda api: _wait(Asker(api), name, probe_namespace or DEFAULT, wait, policies),
         )
     asked = Asked(name, namespace, probe_namespace, _leaf(address), tuple(map(_replica, health)))
-    installation = _ask(
-        kubeconfig, context, lambda asker: gather(asker, asked, _now(), __version__)
+    installation = apiserver.ask(
+        kubeconfig, context, lambda api: gather(Asker(api), asked, _now(), __version__)
     )
     results = examine(installation)
     if output is Format.TABLE:
@@ -123,17 +124,6 @@ def _page(address: str, path: str) -> str:
         connection.close()
 
 
-def _ask(kubeconfig: str, context: str, question: Callable[[Asker], Awaitable[Found]]) -> Found:
-    """Ask an API server; importing what that takes is slow, so nobody else does."""
-    from webhook.cluster.api import Access, Api  # noqa: PLC0415
-
-    async def ask() -> Found:
-        async with Api(Access(kubeconfig=kubeconfig, context=context), time.monotonic) as api:
-            return await question(Asker(api))
-
-    return asyncio.run(ask())
-
-
 def _now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251  # a command is where the clock is read
 
@@ -152,8 +142,7 @@ command = Command(
             "Namespace of the Deployment; that of the Service that is called if not given.",
         ),
         _text(["--name"], "NAME", "As for serve.", "evenspread"),
-        _text(["--kubeconfig"], "FILE", "How to reach the cluster; as for kubectl if not given."),
-        _text(["--context"], "NAME", "Context of the kubeconfig; its current one if not given."),
+        *options.reach(),
         _text(
             ["--probe-namespace"],
             "NAME",

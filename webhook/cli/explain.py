@@ -210,10 +210,7 @@ command = Command(
         click.Argument(["subject"], default="", metavar="[KIND/NAME]"),
         options.filename("Manifests with pods or workloads to explain", required=False),
         options.cluster(),
-        click.Option(
-            ["--kubeconfig"], metavar="FILE", default="", help="How to reach the cluster."
-        ),
-        click.Option(["--context"], metavar="NAME", default="", help="Of the kubeconfig."),
+        *options.reach(),
         click.Option(
             ["-n", "--namespace"],
             metavar="NAME",

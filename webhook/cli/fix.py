@@ -23,8 +23,6 @@ from webhook.fix.mending import Outcome, mend
 from webhook.fix.report import Report
 from webhook.fix.storing import replace
 
-NEVER = "never"
-
 
 def fix(
     *,
@@ -33,7 +31,7 @@ def fix(
     diff: bool,
     cluster: str,
     output: Format,
-    fail_on: str,
+    fail_on: Weight | None,
     rules: frozenset[str],
     **asked: Any,
 ) -> ExitCode:
@@ -63,8 +61,7 @@ def fix(
     _tell(report, output, apart=diff or opened.piped is not None)
     tell_problems(problems)
     tell_skipped([*opened.skipped, *surroundings.skipped])
-    threshold = None if fail_on == NEVER else Weight(fail_on)
-    found = report.exceeds(threshold) or (diff and bool(changed))
+    found = report.exceeds(fail_on) or (diff and bool(changed))
     return outcome(findings=found, unfinished=bool(problems))
 
 
@@ -137,13 +134,7 @@ command = Command(
             show_default=True,
             help="How to tell what was done.",
         ),
-        click.Option(
-            ["--fail-on"],
-            type=click.Choice([*map(str, Weight), NEVER]),
-            default=str(Weight.DENY),
-            show_default=True,
-            help="The least finding that makes the exit code 1 if it is left.",
-        ),
+        options.weight(" that is left"),
     ],
     help=(
         "Write into manifests what the messages of audit and validate say, where a machine can "

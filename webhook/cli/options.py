@@ -2,10 +2,12 @@
 
 import click
 
+from webhook.audit.report import Weight
 from webhook.cli.output import Format
 
 DENY = "deny"
 WARN = "warn"
+NEVER = "never"
 
 
 def filename(what: str, *, required: bool = True) -> click.Option:
@@ -49,6 +51,42 @@ def fail_on() -> click.Option:
         default=DENY,
         show_default=True,
         help="The least finding that makes the exit code 1.",
+    )
+
+
+def weight(where: str = "") -> click.Option:
+    """
+    ``--fail-on`` of what weighs its findings; gives a ``Weight``, or None for never.
+
+    Args:
+        where: Which findings, if not all, as it continues the help.
+    """
+    return click.Option(
+        ["--fail-on"],
+        type=click.Choice([*map(str, Weight), NEVER]),
+        callback=_weight,
+        default=str(Weight.DENY),
+        show_default=True,
+        help=f"The least finding{where} that makes the exit code 1.",
+    )
+
+
+def reach() -> tuple[click.Option, click.Option]:
+    """``--kubeconfig`` and ``--context``: which API server to ask."""
+    return (
+        click.Option(
+            ["--kubeconfig"],
+            type=click.Path(),
+            metavar="FILE",
+            default="",
+            help="How to reach the cluster; as for kubectl if not given.",
+        ),
+        click.Option(
+            ["--context"],
+            metavar="NAME",
+            default="",
+            help="Context of the kubeconfig; its current one if not given.",
+        ),
     )
 
 
@@ -116,3 +154,7 @@ def gates(*, versions: bool = False) -> list[click.Option]:
 
 def _format(_ctx: click.Context, _option: click.Parameter, chosen: str) -> Format:
     return Format(chosen)
+
+
+def _weight(_ctx: click.Context, _option: click.Parameter, written: str) -> Weight | None:
+    return None if written == NEVER else Weight(written)

@@ -1,16 +1,17 @@
 """What ``evenspread audit`` looks at: manifests, a snapshot, or a cluster, gathered with a bar."""
 
-import asyncio
 import sys
-import time
 from typing import NamedTuple
 
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from webhook.audit.gathering import Gathering
+from webhook.audit.listing import Listing
 from webhook.audit.snapshot import Snapshot, load
+from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cluster.source import Reader
 from webhook.config import Configuration
 from webhook.errors import ConfigError
 
@@ -62,26 +63,22 @@ def gather(
 
 
 def _list(inputs: Inputs, configuration: Configuration, reach: Reach) -> Snapshot:
-    """Ask an API server; importing what that takes is slow, so nobody else does."""
-    from webhook.audit.listing import Listing  # noqa: PLC0415
-    from webhook.cluster.api import Access, Api  # noqa: PLC0415
+    """Ask an API server."""
 
-    async def read() -> Listing:
-        access = Access(kubeconfig=reach.kubeconfig, context=reach.context)
-        async with Api(access, time.monotonic) as api:
-            listing = Listing(api, configuration.pod_templates, configuration.owner_selectors)
-            with progress() as bar:
-                tasks: dict[str, TaskID] = {}
+    async def read(api: Reader) -> Listing:
+        listing = Listing(api, configuration.pod_templates, configuration.owner_selectors)
+        with progress() as bar:
+            tasks: dict[str, TaskID] = {}
 
-                def told(kind: str, number: int) -> None:
-                    if kind not in tasks:
-                        tasks[kind] = bar.add_task(f"{kind}s", total=None)
-                    bar.update(tasks[kind], completed=number)
+            def told(kind: str, number: int) -> None:
+                if kind not in tasks:
+                    tasks[kind] = bar.add_task(f"{kind}s", total=None)
+                bar.update(tasks[kind], completed=number)
 
-                await listing.read(reach.namespace, told)
+            await listing.read(reach.namespace, told)
         return listing
 
-    listing = asyncio.run(read())
+    listing = apiserver.ask(reach.kubeconfig, reach.context, read)
     inputs.problems += listing.problems
     return listing.snapshot
 

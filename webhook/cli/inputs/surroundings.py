@@ -1,7 +1,6 @@
 """The cluster that a question is about: of files, or of an API server, asked in the same way."""
 
 import asyncio
-import time
 from collections.abc import Coroutine, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -9,6 +8,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.discovery import locate_custom
 from webhook.cluster.lists import fill_once, list_objects, read_object
@@ -203,10 +203,8 @@ def live(kubeconfig: str, context: str, owners: Iterable[OwnerSelector]) -> Gene
         kubeconfig: File; empty: as kubectl finds it.
         context: Of the kubeconfig; empty: its current one.
     """
-    from webhook.cluster.api import Access, Api  # noqa: PLC0415 - 0.6 s, only to reach a cluster
-
     with asyncio.Runner() as runner:
-        api = Api(Access(kubeconfig=kubeconfig, context=context), time.monotonic)
+        api = apiserver.client(kubeconfig, context)
         try:
             yield Live(api, owners, runner.run)
         finally:
