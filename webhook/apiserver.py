@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from webhook.cluster.backoff import Backoff
 from webhook.cluster.pacing import Pace
 from webhook.cluster.reflector import Means
+from webhook.cluster.resources import Skip
 from webhook.cluster.source import Reason
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, VersionError
@@ -19,6 +20,8 @@ from webhook.policy.versions import NEWEST, Version, parse_version
 
 if TYPE_CHECKING:
     from webhook.cluster.api import Api
+
+MOST_NAMED = 1000  # skipped objects that the log names, each once; 0.2 MB, and as many lines
 
 STREAMS = Version(1, 32)  # from here on API servers stream initial lists, KEP-3157
 
@@ -102,6 +105,15 @@ def means_of(api: "Api", version: Version, metrics: Metrics, log: Log) -> Means:
         else:
             log.debug("watch", kind=kind, reason=reason)
 
+    named = set[tuple[str, str, str, str]]()
+
+    def skip(kind: str, skipped: Skip) -> None:
+        metrics.skipped.labels(kind, skipped.reason).inc()
+        key = (kind, skipped.namespace, skipped.name, skipped.reason)
+        if key not in named and len(named) < MOST_NAMED:
+            named.add(key)
+            log.warning("skipped", kind=kind, **skipped._asdict())
+
     return Means(
         source=api,
         pace=Pace(time.monotonic),
@@ -109,5 +121,6 @@ def means_of(api: "Api", version: Version, metrics: Metrics, log: Log) -> Means:
         dice=random.random,
         sleep=asyncio.sleep,
         tell=tell,
+        skip=skip,
         streams=version >= STREAMS,
     )

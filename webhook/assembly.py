@@ -128,7 +128,8 @@ class Server:
         self.readiness.add(self.knowledge.check)
         observers = Observers(self.metrics, log, self._world.verdicts)
         present = presence(__version__, replica_name(settings))
-        grounds = Grounds(policy, self.knowledge.facts, self.knowledge.fetch, present)
+        known = self.knowledge
+        grounds = Grounds(policy, known.facts, known.fetch, present, known.still)
         self.admission = Admission(
             grounds, self._world.limits, observers, live.context, live.clients
         )

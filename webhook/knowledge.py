@@ -7,6 +7,7 @@ Both are asked in the same way, so that nothing else in the server needs to know
 import asyncio
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, NoReturn, Protocol, TypeAlias
@@ -21,6 +22,7 @@ from webhook.cluster.reflector import Means
 from webhook.config.kinds import OwnerSelector
 from webhook.errors import ConfigError
 from webhook.health import Condition, Conditions
+from webhook.listener.thread import Still
 from webhook.logs import Log
 from webhook.metrics import Metrics
 from webhook.policy.facts import Facts
@@ -43,6 +45,11 @@ class Knowledge(Protocol):
     @property
     def fetch(self) -> Fetch:
         """What gets the facts that these lack."""
+        ...
+
+    @property
+    def still(self) -> Still:
+        """Makes a context within which the facts do not change."""
         ...
 
     def check(self) -> Conditions:
@@ -100,6 +107,11 @@ class Files:
     def fetch(self) -> Fetch:
         """Fetch nothing: there is nobody to ask."""
         return nothing_to_fetch
+
+    @property
+    def still(self) -> Still:
+        """Do nothing: files are read at once."""
+        return nullcontext
 
     def check(self) -> Conditions:
         """Count what was read."""
@@ -181,6 +193,11 @@ class Live:
     def fetch(self) -> Fetch:
         """Ask the API server for what came too late for the caches."""
         return self._now.latecomers.fetch
+
+    @property
+    def still(self) -> Still:
+        """Make the reflectors wait."""
+        return self._means.pace.still
 
     def check(self) -> Conditions:
         """Tell how each cache stands; an old one lets the server be ready, an empty one not."""

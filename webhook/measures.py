@@ -122,6 +122,12 @@ CACHE_AGE = Metric(
     ("kind",),
     "Time since the API server last said anything about a kind; +Inf if it never did.",
 )
+OBJECTS_SKIPPED = Metric(
+    "evenspread_objects_skipped_total",
+    Type.COUNTER,
+    ("kind", "reason"),
+    "Objects that a cache does without; reason is shape (a wrong type) or selector-size.",
+)
 WATCH_RESTARTS = Metric(
     "evenspread_watch_restarts_total",
     Type.COUNTER,
@@ -261,6 +267,7 @@ METRICS = (
     CACHE_OBJECTS,
     CACHE_SYNCED,
     CACHE_AGE,
+    OBJECTS_SKIPPED,
     WATCH_RESTARTS,
     OWNER_LOOKUPS,
     CONFIG_VALID,

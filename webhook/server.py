@@ -1,13 +1,16 @@
 """
 The admission listener: ``POST /mutate`` and ``POST /validate``, and nothing else.
 
-A request goes through four frames from the socket to a rule. Decoding, judging and encoding do
-not wait; what a verdict needs and the caches lack is fetched before, within the caller's time.
+A request goes through five frames from the socket to a rule. Decoding, judging and encoding do
+not wait; what a verdict needs and the caches lack is fetched before, within the caller's time. What
+would keep others waiting, by its size, is decoded and judged in a thread.
 """
 
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 from aiohttp import HttpVersion11, hdrs, web
@@ -21,6 +24,7 @@ from webhook.listener.budget import read_target
 from webhook.listener.endpoint import Endpoint
 from webhook.listener.limits import Limits
 from webhook.listener.replies import JSON, Answer, reply, sentence
+from webhook.listener.thread import ReviewThread, Still
 from webhook.logs import Log, Throttle, tell_bug
 from webhook.metrics import Metrics
 from webhook.policy import probe
@@ -66,12 +70,43 @@ class Grounds(NamedTuple):
         facts: The cluster as it is known.
         fetch: Called before each verdict.
         present: The verdict on probes, as ``webhook.policy.probe.presence`` gives it.
+        still: Makes a context within which the facts do not change, for a thread that reads them.
     """
 
     policy: Policy
     facts: Facts
     fetch: Fetch = nothing_to_fetch
     present: Verdict = UNTOUCHED
+    still: Still = nullcontext
+
+
+def _decide(asked: AdmissionRequest, hook: Hook, grounds: Grounds) -> tuple[Verdict, bytes]:
+    """Judge a request, and write the answer."""
+    verdict = probe.answer(asked, hook, grounds.present)
+    if verdict is None:
+        verdict = judge(asked, hook, grounds.policy, grounds.facts)
+    return verdict, review.encode(asked, verdict)
+
+
+class _Flight:
+    """
+    The reviews that have come whole and are not answered yet.
+
+    Attributes:
+        number: How many there are.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.number = 0
+        self._most = most
+
+    def __enter__(self) -> None:
+        if self.number >= self._most:
+            raise OverloadError("in-flight")
+        self.number += 1
+
+    def __exit__(self, *_error: object) -> None:
+        self.number -= 1
 
 
 class Observers(NamedTuple):
@@ -89,7 +124,6 @@ class Admission(Endpoint):
     Attributes:
         grounds: What verdicts rest on; to reload, put other ones in their place.
         last_call: When a request last came in, by ``clock``.
-        in_flight: Reviews that have come whole and are not answered yet.
     """
 
     def __init__(
@@ -114,9 +148,10 @@ class Admission(Endpoint):
         self._clients = clients
         self._known: set[web.RequestHandler] = set()
         self.grounds = grounds
-        self.in_flight = 0
+        self._flight = _Flight(limits.in_flight)
         self.last_call = self.clock()
         self._bodies = Bodies(limits)
+        self._thread = ReviewThread()
         metrics, self._log, self._verdicts = observers
         self._metrics = metrics
         self._throttle = Throttle(limits.refusals_logged, self.clock)
@@ -146,20 +181,21 @@ class Admission(Endpoint):
         try:
             hook, timeout = self._admit(request)
             body = await self._bodies.read(request, timeout)
-            left = self._time_left(started, timeout)
-            self._enter()
-            try:
-                policy, facts, fetch, present = self.grounds
-                asked = review.decode(body, policy.pod_templates)
+            with self._bodies.held_until_answered(body), self._flight:
+                left = self._time_left(started, timeout)
+                grounds, long = self.grounds, len(body) > self.limits.long_review
+                read = partial(review.decode, body, grounds.policy.pod_templates)
+                asked = await self._thread.run(read, nullcontext, left) if long else read()
                 uid = asked.uid
                 self.callers.prove(request.protocol, started)
-                if (missing := fetch(asked, policy, timeout)) is not None:
+                if (missing := grounds.fetch(asked, grounds.policy, timeout)) is not None:
                     async with asyncio.timeout(left):
-                        facts = await missing
-                verdict = probe.answer(asked, hook, present) or judge(asked, hook, policy, facts)
-                response = self._answer(request, review.encode(asked, verdict))
-            finally:
-                self.in_flight -= 1
+                        grounds = grounds._replace(facts=await missing)
+                decide = partial(_decide, asked, hook, grounds)
+                verdict, written = (
+                    await self._thread.run(decide, grounds.still, left) if long else decide()
+                )
+                response = self._answer(request, written)
             self._metrics.judged(asked, hook, verdict, self.clock() - started)
             self._verdicts.tell(asked, hook, verdict)
         except Exception as error:  # noqa: BLE001  # whatever it is, somebody waits for an answer
@@ -167,6 +203,11 @@ class Admission(Endpoint):
         if self.draining:
             response.force_close()
         return response
+
+    @property
+    def in_flight(self) -> int:
+        """How many reviews have come whole and are not answered yet."""
+        return self._flight.number
 
     def refused(self, reason: str) -> None:
         """Count what never became a request."""
@@ -206,11 +247,6 @@ class Admission(Endpoint):
     def _answer(self, request: web.BaseRequest, body: bytes) -> web.StreamResponse:
         stays = request.keep_alive and request.version == HttpVersion11 and not self.draining
         return Answer(body) if stays else reply(200, body, JSON)
-
-    def _enter(self) -> None:
-        if self.in_flight >= self.limits.in_flight:
-            raise OverloadError("in-flight")
-        self.in_flight += 1
 
     def _refuse(self, error: Exception, uid: str) -> web.StreamResponse:
         """Make the answer to a request that gets no verdict: where errors become statuses."""

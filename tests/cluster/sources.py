@@ -55,4 +55,5 @@ def means(source: Answers) -> Means:
         dice=lambda: 1.0,
         sleep=lambda _: asyncio.Event().wait(),
         tell=lambda *_: None,
+        skip=lambda *_: None,
     )

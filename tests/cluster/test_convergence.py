@@ -212,6 +212,7 @@ def follow(plan: list[Step], *, streams: bool) -> tuple[Model, Cluster, Reflecto
             dice=lambda: 0.0,
             sleep=asyncio.sleep,
             tell=lambda *_: None,
+            skip=lambda *_: None,
             streams=streams,
         )
         (resource,) = (each for each in resources(cluster) if each.kind == "Service")

@@ -44,6 +44,7 @@ class Play:
     pauses: list[float] = field(default_factory=list)
     restarts: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
+    skipped: list[tuple[str, ...]] = field(default_factory=list)  # kind, namespace, name, reason
     cluster: Cluster = field(default_factory=Cluster)
 
     def __post_init__(self) -> None:
@@ -75,6 +76,7 @@ class Play:
                 dice=lambda: 1.0,
                 sleep=self.sleep,
                 tell=self.tell,
+                skip=lambda kind, skipped: self.skipped.append((kind, *skipped[:3])),
                 streams=self.streams,
             )
             self.reflector = Reflector(self.resources[kind], means)

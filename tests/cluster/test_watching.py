@@ -6,6 +6,7 @@ import pytest
 
 from webhook.cluster import watching
 from webhook.errors import ApiError
+from webhook.policy.nesting import finish
 
 MIB = 1024 * 1024
 
@@ -67,7 +68,7 @@ def test_a_list_of_nothing_may_be_null() -> None:
 @pytest.mark.parametrize("line", [b"too many requests", b'{"type": "ADDED"', b'{"type": 1}', b"[]"])
 def test_what_is_no_event_is_refused(line: bytes) -> None:
     with pytest.raises(ApiError, match="here: sent text that is no event"):
-        watching.read_change("here", line)
+        finish(watching.reading_change("here", line))
 
 
 VERSIONS: dict[str, tuple[Any, str, bool]] = {

@@ -39,6 +39,7 @@ class Live:
             dice=lambda: pauses,
             sleep=asyncio.sleep,
             tell=lambda _, reason, __: self.restarts.update([reason]),
+            skip=lambda *_: None,
             streams=streams,
         )
         self.caches = Caches(Cluster(), means)

@@ -71,13 +71,13 @@ def test_a_field_error_is_worded_as_by_kube_apiserver(
     assert str(error) == text
 
 
-A, B = FieldError("a", fields.INVALID, "no"), FieldError("b", fields.REQUIRED, "yes")
+A, B = fields.forbidden("a", "no"), fields.required("b", "yes")
 
 AGGREGATED = {
-    "one stands alone": ([A], "a: no"),
-    "several stand in brackets": ([A, B], "[a: no, b: yes]"),
-    "repeats are left out": ([A, B, A], "[a: no, b: yes]"),
-    "one that is only repeated stands alone": ([A, A], "a: no"),
+    "one stands alone": ([A], "a: Forbidden: no"),
+    "several stand in brackets": ([A, B], "[a: Forbidden: no, b: Required value: yes]"),
+    "repeats are left out": ([A, B, A], "[a: Forbidden: no, b: Required value: yes]"),
+    "one that is only repeated stands alone": ([A, A], "a: Forbidden: no"),
 }
 
 

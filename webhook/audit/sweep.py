@@ -25,6 +25,7 @@ from webhook.cluster import wire
 from webhook.cluster.source import Reader, Reason
 from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
+from webhook.policy.nesting import decode_nested
 
 FIRST = 50  # objects of the first page of each list: 1 MB at most, of the largest that there are
 
@@ -104,7 +105,7 @@ class Cursor:
 
 
 def _position(item: msgspec.Raw) -> Position:
-    found = _decode(item)
+    found = decode_nested(_decode, item)
     return f"{found.namespace}/", found.name
 
 

@@ -23,6 +23,7 @@ from webhook.cluster.source import Source
 from webhook.errors import ApiError
 from webhook.policy.facts import Facts
 from webhook.policy.model import LabelSelector, OwnerReference
+from webhook.policy.nesting import decode_nested
 from webhook.policy.profiles import Policy
 from webhook.policy.request import AdmissionRequest
 
@@ -33,6 +34,10 @@ SHARE = 0.25  # of the request's time; judging takes none, but the way back does
 _is_name = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch
 
 _decode_namespace = msgspec.json.Decoder(wire.Namespace).decode
+
+
+def _read_namespace(data: bytes | msgspec.Raw) -> wire.Namespace:
+    return decode_nested(_decode_namespace, data)
 
 
 class Result(StrEnum):
@@ -116,7 +121,7 @@ class Latecomers:
     def _ask_labels(self, namespace: str) -> _Asking | None:
         if self._cluster.namespace_labels(namespace) is not None:
             return None
-        return self._ask(_decode_namespace, NAMESPACES, "", namespace)
+        return self._ask(_read_namespace, NAMESPACES, "", namespace)
 
     def _ask(self, decode: Decode, place: Place, namespace: str, name: str) -> _Asking | None:
         if not _is_name(name) or (namespace and not _is_name(namespace)):

@@ -1,7 +1,8 @@
 """Long work in short slices, so that what answers callers on the same event loop is not kept."""
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -42,6 +43,12 @@ class Pace:
                     return result
                 finally:
                     await asyncio.sleep(0)  # before the turn is another's
+
+    @asynccontextmanager
+    async def still(self) -> AsyncGenerator[None]:
+        """Let nobody work as long as the context lasts, so that a thread may read the stores."""
+        async with self._turn:
+            yield
 
     def _slice(self, work: Generator[None, None, object]) -> None:
         until = self._clock() + self._slice_s

@@ -23,8 +23,8 @@ LASTING_S; after that one there is no pause, since servers end watches every hal
 whatever its pattern, makes more than one try a second for long.
 
 Two rules hold in this file. Every step of work on objects is a step of ``Pace``, so that 100 000 of
-them keep nobody waiting. And an object whose selector cannot be read (of a custom kind; the API
-server guarantees the others) counts as absent: one odd object must not blind a whole cache.
+them keep nobody waiting. And an object that cannot be read, or whose selector is too large to be
+kept, counts as absent, and is reported as skipped: one odd object must not blind a whole cache.
 
 Source: client-go tools/cache/reflector.go; KEP-956 (bookmarks), KEP-3157 (streamed lists).
 """
@@ -42,10 +42,11 @@ from webhook.cluster.backoff import LONGEST_S, Backoff
 from webhook.cluster.discovery import locate
 from webhook.cluster.lines import Lines
 from webhook.cluster.pacing import Pace
-from webhook.cluster.resources import Place, Resource
+from webhook.cluster.resources import Place, Resource, Skip
 from webhook.cluster.source import Query, Reason, Source, refusal
 from webhook.cluster.store import Event, Key, Named
 from webhook.errors import ApiError
+from webhook.policy.nesting import decode_nested
 
 Tell: TypeAlias = Callable[[str, str, str], None]
 """Takes the kind, the reason and the sentence of each restart; the sentence of an end is empty."""
@@ -77,6 +78,7 @@ class Means:
         dice: Gives numbers from 0 to 1, all as likely.
         sleep: Waits so many seconds.
         tell: Called at each restart.
+        skip: Called with the kind and an object that cannot be read, each time it is sent.
         streams: Whether to ask for streamed lists: from Kubernetes 1.32. Earlier servers may
             ignore the option, and it takes a minute to notice.
     """
@@ -87,6 +89,7 @@ class Means:
     dice: Callable[[], float]
     sleep: Callable[[float], Awaitable[object]]
     tell: Tell
+    skip: Callable[[str, Skip], object]
     streams: bool = False
 
 
@@ -222,7 +225,7 @@ class Reflector:
 
     def _apply_all(self, lines: list[bytes]) -> Steps:
         for line in lines:
-            change = watching.read_change(self._server, line)
+            change = yield from watching.reading_change(self._server, line)
             match change.type:
                 case Event.ADDED | Event.MODIFIED | Event.DELETED:
                     self._apply(Event(change.type), change.object)
@@ -240,8 +243,9 @@ class Reflector:
         thing: Named
         try:
             thing = self.resource.decode(written)
-        except msgspec.MsgspecError:
+        except msgspec.MsgspecError as error:
             event, thing = Event.DELETED, self._name(written)
+            self._means.skip(self.resource.kind, Skip.of(error, thing))
         if not thing.name:
             raise watching.garbage(self._server, "sent an object without a name")
         if self._gone is not None:
@@ -250,7 +254,7 @@ class Reflector:
 
     def _name(self, written: msgspec.Raw) -> Named:
         try:
-            return _decode_named(written)
+            return decode_nested(_decode_named, written)
         except msgspec.MsgspecError:
             raise watching.garbage(self._server, "sent what is no object") from None
 
@@ -262,7 +266,7 @@ class Reflector:
             yield
 
     def _fill(self, body: bytes) -> Generator[None, None, watching.Page]:
-        page = watching.read_page(self._server, body)
+        page = yield from watching.reading_page(self._server, body)
         yield
         for item in page.items or ():
             self._apply(Event.ADDED, item)

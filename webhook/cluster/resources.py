@@ -1,7 +1,7 @@
 """Which kinds the caches follow: where an API server has them, and how their objects are read."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 from urllib.parse import quote
 
 import msgspec
@@ -13,8 +13,9 @@ from webhook.cluster.lookup import (
     STATEFUL_SET,
     Cluster,
 )
-from webhook.cluster.store import Store
+from webhook.cluster.store import Named, Store
 from webhook.policy.model import GroupKind, LabelSelector
+from webhook.policy.nesting import decode_nested
 from webhook.policy.workloads import TemplatePath
 
 Decode: TypeAlias = Callable[[bytes | msgspec.Raw], Any]
@@ -23,6 +24,41 @@ Reads one object into what its store takes.
 
 Raises ``msgspec.MsgspecError`` if it is no such object.
 """
+
+
+LARGEST_SELECTOR = 8 * 1024
+"""
+Bytes of a selector that is kept, with 64 more for each of its parts; usual ones have under 400.
+
+A Service of 1.5 MB, the most that etcd stores by default, would take 20 MB of memory.
+"""
+
+_PART = 64  # bytes that a string and its place in a dict or tuple take besides its characters
+
+
+class SelectorSizeError(msgspec.ValidationError):
+    """A selector is too large to be kept."""
+
+
+class Skip(NamedTuple):
+    """
+    An object that a cache does without.
+
+    Attributes:
+        reason: ``selector-size``, or ``shape`` for values of wrong types.
+        says: What is wrong; never the object's own text.
+    """
+
+    namespace: str
+    name: str
+    reason: str
+    says: str
+
+    @classmethod
+    def of(cls, error: msgspec.MsgspecError, thing: Named) -> Self:
+        """Describe an object that could not be decoded."""
+        reason = "selector-size" if isinstance(error, SelectorSizeError) else "shape"
+        return cls(thing.namespace, thing.name, reason, str(error))
 
 
 class Place(NamedTuple):
@@ -97,10 +133,41 @@ def resources(cluster: Cluster) -> Iterator[Resource]:
         ("ReplicaSet", owners[REPLICA_SET], controller, Place(_APPS, "replicasets")),
         ("StatefulSet", owners[STATEFUL_SET], controller, Place(_APPS, "statefulsets")),
     ):
-        yield Resource(kind, store, msgspec.json.Decoder(read_as).decode, place)
+        yield Resource(kind, store, _decoder(msgspec.json.Decoder(read_as).decode), place)
     for custom, path in cluster.custom_paths.items():
         decode = custom_decoder(path)
         yield Resource(str(custom), cluster.custom_stores[custom], decode, None, custom)
+
+
+def _decoder(decode: Decode) -> Decode:
+    """Read objects of any depth, and refuse selectors that are too large to be kept."""
+
+    def read(data: bytes | msgspec.Raw) -> Any:
+        thing = decode_nested(decode, data)
+        if len(data) > LARGEST_SELECTOR:  # no smaller object has a selector of that size
+            _check_size(getattr(thing, "selector", None))
+        return thing
+
+    return read
+
+
+def _check_size(selector: LabelSelector | dict[str, str] | None) -> None:
+    if isinstance(selector, dict):
+        selector = LabelSelector(match_labels=selector)
+    size = selector_size(selector) if selector is not None else 0
+    if size > LARGEST_SELECTOR:
+        problem = f"its selector takes {size} bytes, at most {LARGEST_SELECTOR} are kept"
+        raise SelectorSizeError(problem)
+
+
+def selector_size(selector: LabelSelector) -> int:
+    """Estimate how many bytes of memory a selector takes."""
+    pairs = selector.match_labels
+    size = sum(map(len, pairs)) + sum(map(len, pairs.values())) + 2 * _PART * len(pairs)
+    for expression in selector.match_expressions:
+        size += len(expression.key) + len(expression.operator) + 2 * _PART
+        size += sum(map(len, expression.values)) + _PART * len(expression.values)
+    return size
 
 
 def custom_decoder(path: TemplatePath) -> Decode:
@@ -121,7 +188,7 @@ def custom_decoder(path: TemplatePath) -> Decode:
             inner = inner and inner.inner
         return wire.CustomController(_decode_object(data).metadata, inner)
 
-    return decode
+    return _decoder(decode)
 
 
 def _around(step: str, inner: Any) -> Any:

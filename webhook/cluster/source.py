@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from webhook.errors import ApiError, ExpiredError
+from webhook.policy.nesting import decode_nested
 
 Query: TypeAlias = Mapping[str, str]
 """The query of a URL; each name once."""
@@ -117,7 +118,7 @@ def refusal(source: str, code: int, body: bytes | msgspec.Raw) -> ApiError:
         body: Of the answer, or of the ERROR event.
     """
     try:
-        status = _decode_status(body)
+        status = decode_nested(_decode_status, body)
     except msgspec.MsgspecError:
         status = Status()
     code = code or status.code

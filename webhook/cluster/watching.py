@@ -7,10 +7,13 @@ its kind keeps.
 Source: apimachinery pkg/apis/meta/v1 ``ListOptions``, ``ListMeta``, ``WatchEvent``.
 """
 
+from collections.abc import Generator
+
 import msgspec
 
 from webhook.cluster.source import Query, Reason
 from webhook.errors import ApiError
+from webhook.policy.nesting import decode_nested, decoding, finish
 
 PAGE = 500  # objects; client-go's pager asks for as many
 SMALLEST_PAGE = 20  # objects; fewer would be more requests than it is worth
@@ -98,10 +101,15 @@ def read_page(source: str, body: bytes) -> Page:
     Read a page.
 
     Raises:
-        ApiError: It is none.
+        ApiError: It is not a list.
     """
+    return finish(reading_page(source, body))
+
+
+def reading_page(source: str, body: bytes) -> Generator[None, None, Page]:
+    """Do what ``read_page`` does in short steps, and return the page."""
     try:
-        page = _decode_page(body)
+        page = yield from decoding(_decode_page, body)
     except msgspec.MsgspecError:
         raise garbage(source, "answered with no list") from None
     if not page.metadata.resource_version:
@@ -109,15 +117,15 @@ def read_page(source: str, body: bytes) -> Page:
     return page
 
 
-def read_change(source: str, line: bytes) -> Change:
+def reading_change(source: str, line: bytes) -> Generator[None, None, Change]:
     """
-    Read a line of a watch.
+    Read a line of a watch in short steps, and return it.
 
     Raises:
-        ApiError: It is no event.
+        ApiError: It is not an event.
     """
     try:
-        return _decode_change(line)
+        return (yield from decoding(_decode_change, line))
     except msgspec.MsgspecError:
         raise garbage(source, "sent text that is no event") from None
 
@@ -141,6 +149,6 @@ def garbage(source: str, problem: str) -> ApiError:
 
 def _metadata_of(written: msgspec.Raw) -> _Metadata | None:
     try:
-        return _decode_object(written).metadata
+        return decode_nested(_decode_object, written).metadata
     except msgspec.MsgspecError:
         return None

@@ -1,16 +1,20 @@
-"""Reading request bodies: bounded in size, in time, and in what all of them hold together."""
+"""Request bodies: bounded in size, in time, and in what all of them hold together."""
 
 import asyncio
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from aiohttp import StreamReader, web
 
 from webhook.errors import OverloadError, ReviewError
 from webhook.listener.limits import MIB, Limits
 
+_NOTHING = nullcontext()
+
 
 class Bodies:
     """
-    The bodies that are being read at the moment.
+    The bodies that are being read, and the large ones that are not answered yet.
 
     Attributes:
         held: Bytes that they hold together.
@@ -19,11 +23,12 @@ class Bodies:
     def __init__(self, limits: Limits) -> None:
         """Start with nothing."""
         self._limits = limits
+        self._uncounted = min(limits.body, limits.long_review)  # bytes; small ones are many
         self.held = 0
 
     async def read(self, request: web.BaseRequest, patience: float) -> bytes:
         """
-        Read the body of a request to its end.
+        Read the body of a request to its end; it counts until ``held_until_answered`` ends.
 
         Args:
             patience: Seconds that the caller is going to wait for its answer.
@@ -34,21 +39,39 @@ class Bodies:
             ConnectionError: The client has gone.
         """
         content = request.content
-        if content.is_eof() and content.total_bytes <= self._limits.body:
+        if content.is_eof() and content.total_bytes <= self._uncounted:
             return content.read_nowait()  # all there, as most are: no timer, nothing to count
         if (request.content_length or 0) > self._limits.body:
             raise self._too_large()
         body = bytearray()
         try:
-            async with asyncio.timeout(min(self._limits.body_read, patience)):
-                await self._fill(body, content)
-        except TimeoutError:
-            raise ReviewError("the body did not come in time", 408) from None
-        finally:
+            await self._fill(body, content, min(self._limits.body_read, patience))
+        except BaseException:
+            self.held -= len(body)
+            raise
+        if len(body) <= self._uncounted:
             self.held -= len(body)
         return bytes(body)
 
-    async def _fill(self, body: bytearray, content: StreamReader) -> None:
+    def held_until_answered(self, body: bytes) -> AbstractContextManager[object]:
+        """Count a body that ``read`` gave as long as the context lasts."""
+        return self._holding(len(body)) if len(body) > self._uncounted else _NOTHING
+
+    @contextmanager
+    def _holding(self, size: int) -> Generator[None]:
+        try:
+            yield
+        finally:
+            self.held -= size
+
+    async def _fill(self, body: bytearray, content: StreamReader, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._append(body, content)
+        except TimeoutError:
+            raise ReviewError("the body did not come in time", 408) from None
+
+    async def _append(self, body: bytearray, content: StreamReader) -> None:
         while chunk := await content.readany():
             if len(body) + len(chunk) > self._limits.body:
                 raise self._too_large()

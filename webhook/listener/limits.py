@@ -43,7 +43,7 @@ class Limits:
         10.0, "seconds", "or the request's timeout if that is less; aiohttp itself would wait on"
     )
     bodies: int = _limit(
-        64 * MIB, "bytes", "read or held at a time, in all connections; keeps memory bounded"
+        64 * MIB, "bytes", "from the first byte read until the answer; keeps memory bounded"
     )
     handshake: float = _limit(5.0, "seconds", "slow and half TLS handshakes; asyncio waits 60")
     goodbye: float = _limit(2.0, "seconds", "for the client's half of the end of a TLS session")
@@ -65,6 +65,9 @@ class Limits:
     )
     discarded: float = _limit(
         2.0, "seconds", "to read on after a refusal, or the client is reset before it has read why"
+    )
+    long_review: int = _limit(
+        32 * KIB, "bytes", "a larger review may take over 20 ms, and is judged in a thread"
     )
     in_flight: int = _limit(
         256, "requests", "counted from the complete body; beyond, callers are asked to come again"

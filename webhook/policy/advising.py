@@ -5,6 +5,8 @@ What a controller made is passed over, since its owner was asked. Advice looks a
 than the API rules do, so the object is read again, which nearly no pod creation pays for.
 """
 
+from functools import partial
+
 import msgspec
 from msgspec.structs import replace
 
@@ -16,6 +18,7 @@ from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
 from webhook.policy.gates import Gate
+from webhook.policy.nesting import decode_nested
 from webhook.policy.profiles import Policy
 from webhook.policy.request import AdmissionRequest
 
@@ -45,7 +48,7 @@ def advice_on(request: AdmissionRequest, policy: Policy, facts: Facts) -> Advice
     if owned or not request.body or Gate.ADVICE not in policy.gates:
         return NOTHING
     try:
-        subject = _subject(request)
+        subject = decode_nested(partial(_subject, request), request.body)
     except msgspec.DecodeError:  # an affinity, say, of a shape that no API server would send
         return NOTHING
     if subject is None:
@@ -68,8 +71,8 @@ def action_on(rule: str, request: AdmissionRequest, policy: Policy) -> Action:
     return Action.AUDIT
 
 
-def _subject(request: AdmissionRequest) -> Subject | None:
-    objects, path = _decode(request.body).request, request.path or ()
+def _subject(request: AdmissionRequest, body: bytes | msgspec.Raw) -> Subject | None:
+    objects, path = _decode(body).request, request.path or ()
     subject = read(objects.object, request.kind, path, request.namespace)
     if subject is None or request.old is None:
         return subject

@@ -16,6 +16,12 @@ DUPLICATE = "FieldValueDuplicate"
 FORBIDDEN = "FieldValueForbidden"
 TOO_MANY = "FieldValueTooMany"
 
+MOST_CAUSES = 100
+"""Causes in one answer of a hook: nobody reads more, and 500 000 made an answer of 408 MB."""
+
+LONGEST_VALUE = 256
+"""Characters of a value in an answer of a hook; the longest valid label key has 317."""
+
 _GO_ESCAPES = {
     "\a": r"\a",
     "\b": r"\b",
@@ -36,21 +42,58 @@ _LAST_OF_PLANE_0 = 0xFFFF  # Go writes \uNNNN up to here, \UNNNNNNNN beyond
 
 class FieldError(msgspec.Struct, frozen=True, order=True, gc=False):
     """
-    One thing that is wrong with one field.
+    One thing that is wrong with one field; its words are written only when they are read.
 
     Attributes:
         field: Its path in the object, as ``spec.topologySpreadConstraints[0].maxSkew``.
         reason: One of the six reasons above.
-        message: What is wrong, without the path, as in ``causes[].message`` of a Status.
+        problem: What is wrong; empty for a duplicate.
+        value: What the field holds; None for reasons that do not show it.
+        named: Whether the value has a named type in Go: such texts are written as JSON.
     """
 
     field: str
     reason: str
-    message: str
+    problem: str
+    value: str | int | None = None
+    named: bool = False
+
+    @property
+    def message(self) -> str:
+        """What is wrong, without the path, as in ``causes[].message`` of a Status."""
+        return self.words()
+
+    def words(self, longest: int | None = None) -> str:
+        """
+        Write the message.
+
+        Args:
+            longest: Characters of the value to show; None shows all of them.
+        """
+        shown = "" if self.value is None else self._shown(self.value, longest)
+        return ": ".join(filter(None, (_TITLES[self.reason], shown, self.problem)))
+
+    def _shown(self, value: str | int, longest: int | None) -> str:
+        if isinstance(value, int):
+            return str(value)
+        if longest is not None and len(value) > longest:
+            value = f"{value[:longest]}..."
+        return _marshal(value) if self.named else quote(value)
 
     def __str__(self) -> str:
         """Write path and message as kube-apiserver does."""
         return f"{self.field}: {self.message}"
+
+
+_TITLES = {
+    INVALID: "Invalid value",
+    REQUIRED: "Required value",
+    NOT_SUPPORTED: "Unsupported value",
+    DUPLICATE: "Duplicate value",
+    FORBIDDEN: "Forbidden",
+    TOO_MANY: "Too many",
+}
+"""How the message of each reason begins."""
 
 
 def invalid(field: str, value: str | int, problem: str, *, named: bool = False) -> FieldError:
@@ -60,36 +103,33 @@ def invalid(field: str, value: str | int, problem: str, *, named: bool = False) 
     Args:
         named: Whether the value has a named type in Go: such texts are written as JSON.
     """
-    write = _marshal if named else quote
-    shown = write(value) if isinstance(value, str) else str(value)
-    return FieldError(field, INVALID, f"Invalid value: {shown}: {problem}")
+    return FieldError(field, INVALID, problem, value, named)
 
 
 def required(field: str, problem: str) -> FieldError:
     """Say that a value is missing."""
-    return FieldError(field, REQUIRED, f"Required value: {problem}")
+    return FieldError(field, REQUIRED, problem)
 
 
 def not_supported(field: str, value: str, supported: Iterable[str]) -> FieldError:
     """Say that a value, of a named type in Go, is none of those there are."""
     names = ", ".join(quote(name) for name in supported)
-    message = f"Unsupported value: {_marshal(value)}: supported values: {names}"
-    return FieldError(field, NOT_SUPPORTED, message)
+    return FieldError(field, NOT_SUPPORTED, f"supported values: {names}", value, named=True)
 
 
 def duplicate(field: str, value: str) -> FieldError:
     """Say that a value stands in the list more than once."""
-    return FieldError(field, DUPLICATE, f"Duplicate value: {quote(value)}")
+    return FieldError(field, DUPLICATE, "", value)
 
 
 def forbidden(field: str, problem: str) -> FieldError:
     """Say that a field must not be set here."""
-    return FieldError(field, FORBIDDEN, f"Forbidden: {problem}")
+    return FieldError(field, FORBIDDEN, problem)
 
 
 def too_many(field: str, count: int, most: int) -> FieldError:
     """Say that a list is longer than it may be."""
-    return FieldError(field, TOO_MANY, f"Too many: {count}: must have at most {most} items")
+    return FieldError(field, TOO_MANY, f"must have at most {most} items", count)
 
 
 def aggregate(errors: Sequence[FieldError]) -> str:
@@ -98,7 +138,18 @@ def aggregate(errors: Sequence[FieldError]) -> str:
 
     Source: apimachinery pkg/util/errors ``aggregate.Error``.
     """
-    texts = list(dict.fromkeys(str(error) for error in errors))
+    return _joined(map(str, errors))
+
+
+def summarize(errors: Sequence[FieldError]) -> str:
+    """Write errors as ``aggregate`` does, but at most ``MOST_CAUSES``, and of each value a part."""
+    shown = (f"{error.field}: {error.words(LONGEST_VALUE)}" for error in errors[:MOST_CAUSES])
+    left_out = len(errors) - MOST_CAUSES
+    return _joined(shown) + (f" and at least {left_out} more" if left_out > 0 else "")
+
+
+def _joined(sentences: Iterable[str]) -> str:
+    texts = list(dict.fromkeys(sentences))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 

@@ -77,6 +77,11 @@ def is_key(key: str) -> bool:
     return len(key) <= NAME_BYTES and _is_key(key)
 
 
+def is_value(value: str) -> bool:
+    """Whether a value is surely valid: all that are not empty are."""
+    return len(value) <= VALUE_BYTES and _name_matches(value) is not None
+
+
 @lru_cache(REMEMBERED)
 def _is_pair(key: str, value: str) -> bool:
     return not key_problems(key) and _name_matches(value) is not None

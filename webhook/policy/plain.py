@@ -67,8 +67,8 @@ def _selects_plainly(
 
 def _is_plain_expression(expression: LabelSelectorRequirement) -> bool:
     if expression.operator in (selectors.IN, selectors.NOT_IN):
-        pairs = [(expression.key, value) for value in expression.values]
-        return pairs != [] and all(starmap(labels.is_pair, pairs))
+        is_used = expression.values != () and labels.is_key(expression.key)
+        return is_used and all(map(labels.is_value, expression.values))
     return (
         expression.operator in (selectors.EXISTS, selectors.DOES_NOT_EXIST)
         and not expression.values

@@ -9,6 +9,7 @@ is no power, that to create pods is.
 
 import msgspec
 
+from webhook.policy.nesting import decode_nested
 from webhook.policy.request import CREATE, AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, Verdict, brief
 
@@ -63,7 +64,7 @@ def answer(request: AdmissionRequest, hook: Hook, present: Verdict) -> Verdict |
 def _is_tried(body: bytes) -> bool:
     """Whether a review says that nothing will be stored."""
     try:
-        review = _decode(body)
+        review = decode_nested(_decode, body)
     except msgspec.DecodeError:
         return False
     return review.request is not None and review.request.dry_run is True

@@ -14,6 +14,8 @@ from webhook.policy.workloads import BUILT_IN, POD, TemplatePath
 CREATE = "CREATE"
 UPDATE = "UPDATE"
 
+LONGEST_NAME = 253  # characters of the name of an object or a namespace: a DNS subdomain, RFC 1123
+
 
 class Hook(StrEnum):
     """The two webhooks: the first may patch, the second sees what all others made of the object."""
@@ -81,10 +83,15 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown_name(self) -> str:
-        """The name for messages; the prefix that it will be made from while there is no other."""
-        if self.name or self.metadata is None:
-            return self.name
-        return self.metadata.name or self.metadata.generate_name
+        """
+        The name for messages; the prefix that it will be made from while there is no other.
+
+        At most ``LONGEST_NAME`` characters of it: longer ones are not valid.
+        """
+        name = self.name
+        if not name and self.metadata is not None:
+            name = self.metadata.name or self.metadata.generate_name
+        return name[:LONGEST_NAME]
 
     @property
     def old_constraints(self) -> tuple[Constraint, ...] | None:

@@ -9,6 +9,7 @@ apimachinery meta/v1/validation ``ValidateLabelSelector``.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -24,6 +25,8 @@ ACTIONS = (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)
 NODE_POLICIES = ("Honor", "Ignore")
 
 Constraints: TypeAlias = tuple[Constraint, ...]
+
+MOST_FINDINGS = 1000  # of one review in a hook; an answer shows the first 100 of them
 
 MOST_CONSTRAINTS = 1000  # in one list: bounds the time of a verdict; real pods have one to three
 
@@ -75,7 +78,9 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
     error: FieldError
 
 
-def check(constraints: Constraints, path: str, form: Form) -> list[Finding]:
+def check(
+    constraints: Constraints, path: str, form: Form, most: int | None = None
+) -> list[Finding]:
     """
     Judge a list by every rule.
 
@@ -83,6 +88,7 @@ def check(constraints: Constraints, path: str, form: Form) -> list[Finding]:
         constraints: The list; its length bounds the time, which is linear in its size.
         path: Where the list stands, as ``spec.topologySpreadConstraints``.
         form: What to judge, and how.
+        most: Findings after which no more are looked for; None looks for all.
 
     Returns:
         What is wrong, by constraint and then by rule; nothing if the API server would take it.
@@ -90,10 +96,10 @@ def check(constraints: Constraints, path: str, form: Form) -> list[Finding]:
     found = [
         (index, Finding(rule.id, error))
         for rule in RULES
-        for index, error in rule.check(constraints, path, form)
+        for index, error in islice(rule.check(constraints, path, form), most)
     ]
     found.sort(key=lambda item: item[0])
-    return [finding for _, finding in found]
+    return [finding for _, finding in found[:most]]
 
 
 def too_many(constraints: Constraints, path: str) -> Finding:

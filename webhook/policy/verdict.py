@@ -26,7 +26,7 @@ from webhook.policy.amendments import Amended, amend, with_constraints
 from webhook.policy.defaults import INJECTIONS, Injection, inject
 from webhook.policy.facts import Facts
 from webhook.policy.fieldgates import Drop
-from webhook.policy.fields import aggregate
+from webhook.policy.fields import LONGEST_VALUE, MOST_CAUSES, summarize
 from webhook.policy.forecast import forecast
 from webhook.policy.gates import Gate
 from webhook.policy.model import Constraint, PodTemplate
@@ -151,8 +151,15 @@ def _advised(request: AdmissionRequest, policy: Policy, facts: Facts) -> Verdict
 
 def _told(findings: list[Finding]) -> Verdict:
     """Warn of what an update leaves as it was."""
-    told = tuple(brief(f"{finding.error} [{finding.rule}]") for finding in findings)
-    return Verdict(warnings=told, findings=tuple(findings))
+    told = [_warning(finding) for finding in findings[:MOST_CAUSES]]
+    left_out = len(findings) - len(told)
+    rest = (f"at least {left_out} more violations",) if left_out else ()
+    return Verdict(warnings=(*told, *rest), findings=tuple(findings))
+
+
+def _warning(finding: Finding) -> str:
+    error = finding.error
+    return brief(f"{error.field}: {error.words(LONGEST_VALUE)} [{finding.rule}]")
 
 
 def _amended(verdict: Verdict, amended: Amended) -> Verdict:
@@ -219,13 +226,13 @@ def _findings(
     form = apiserver.form(None if unchanged else old, policy.gates)
     if are_plain(judged, form):
         return []
-    return rules.check(judged, apiserver.list_path(request.path or ()), form)
+    return rules.check(judged, apiserver.list_path(request.path or ()), form, rules.MOST_FINDINGS)
 
 
 def _denied(request: AdmissionRequest, findings: list[Finding], drops: tuple[Drop, ...]) -> Verdict:
     """Word a denial as kube-apiserver does, then name the rules and where to read more."""
     ids = ",".join(dict.fromkeys(finding.rule for finding in findings))
-    said = aggregate([finding.error for finding in findings])
+    said = summarize([finding.error for finding in findings])
     invalid = f'{request.kind} "{request.shown_name}" is invalid: {said}'
     message = f"{invalid} ({ids}; to read more: {EXPLAIN} {ids})"
     return Verdict(allowed=False, message=message, findings=tuple(findings), drops=drops)

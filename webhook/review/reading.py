@@ -7,20 +7,26 @@ cannot hold (a custom kind, a subresource, a wrong type) is looked at again, mem
 """
 
 import re
-from collections.abc import Mapping
-from typing import TypeVar
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.errors import ReviewError
 from webhook.policy.model import GroupKind, ObjectMeta, PodTemplate, Text
-from webhook.policy.request import AdmissionRequest
+from webhook.policy.nesting import DEEPEST, NestingError, prune
+from webhook.policy.request import LONGEST_NAME, AdmissionRequest
 from webhook.policy.workloads import BUILT_IN, TemplatePath, Workload, is_built_in_path
+from webhook.review.large import LARGE, MOST_MEMBERS, members_in, reduce_review
 from webhook.review.version import API_VERSION, KIND
 
 _uid_matches = re.compile(r"[-A-Za-z0-9._:]{1,128}").fullmatch
 """API servers send UUIDs; what is logged and repeated must be harmless and short."""
+
+_PIECE = 64 * 1024  # bytes of text that are looked at at a time: as a str they may take 256 KiB
 
 
 # Null stays None in the structs of the envelope: whoever takes a text from one adds ``or ""``.
@@ -91,12 +97,59 @@ def decode(
             that no API server would send.
     """
     try:
-        if not body.isascii():
-            body.decode()  # msgspec does not look at the text of members that it passes over
+        _check_text(body)
+        if len(body) > LARGE:
+            return _decode_large(body, pod_templates)
+        return _decode_any(body, pod_templates)
+    except RecursionError:
+        return _decode_deep(body, pod_templates)
+
+
+def _check_text(body: bytes) -> None:
+    """Refuse what is not UTF-8, also in members that msgspec passes over."""
+    if body.isascii():
+        return
+    check = getincrementaldecoder("utf-8")().decode
+    try:
+        for start in range(0, len(body), _PIECE):
+            check(body[start : start + _PIECE])
+        check(b"", final=True)
+    except UnicodeError:
+        raise ReviewError("the body is no JSON: not valid UTF-8") from None
+
+
+def _decode_deep(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> AdmissionRequest:
+    """Read a review that is nested too deeply for msgspec; what is cut out is read by nobody."""
+    try:
+        pruned = prune(body, DEEPEST)
+    except NestingError as error:
+        raise ReviewError(f"the body is no {KIND}: {error}") from None
+    if len(pruned) > LARGE:
+        return _decode_large(pruned, pod_templates)
+    return _decode_any(pruned, pod_templates)
+
+
+def _decode_large(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> AdmissionRequest:
+    """Read a review of which only the parts that matter fit into memory."""
+    asked, kind = _read_envelope(body)
+    path = pod_templates.get(kind)
+    if path is None or asked.sub_resource or asked.operation not in ("CREATE", "UPDATE"):
+        return _untouched(asked, kind)
+    try:
+        reduced = reduce_review(body, path)
+    except msgspec.ValidationError as error:
+        if members_in(body) > MOST_MEMBERS:
+            return replace(_untouched(asked, kind), path=path, unreadable=_reason(error))
+        return _decode_closely(body, pod_templates)
+    return _decode_any(reduced, pod_templates)
+
+
+def _decode_any(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> AdmissionRequest:
+    try:
         review = _decode(body)
     except msgspec.ValidationError:
         return _decode_closely(body, pod_templates)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+    except msgspec.DecodeError as error:
         raise ReviewError(f"the body is no JSON: {_reason(error)}") from None
     asked = _checked(review, review.request)
     kind = _group_kind(asked.kind)
@@ -110,8 +163,8 @@ def decode(
         uid=asked.uid,
         kind=kind,
         operation=asked.operation or "",
-        namespace=asked.namespace or "",
-        name=asked.name or "",
+        namespace=_shortened(asked.namespace),
+        name=_shortened(asked.name),
         path=path,
         metadata=asked.object.metadata,
         template=asked.object.pod_template(path),
@@ -137,14 +190,19 @@ def _group_kind(kind: _Kind | None) -> GroupKind:
     return GroupKind(kind.group or "", kind.kind or "") if kind else GroupKind("", "")
 
 
+def _shortened(name: str) -> str:
+    """A name that is longer than any valid one cannot be found, and must not fill a log."""
+    return (name or "")[:LONGEST_NAME]
+
+
 def _untouched(asked: _Request | _RawRequest, kind: GroupKind) -> AdmissionRequest:
     """A request that does not concern us: what names it is all that is kept of it."""
     return AdmissionRequest(
         uid=asked.uid,
         kind=kind,
         operation=asked.operation or "",
-        namespace=asked.namespace or "",
-        name=asked.name or "",
+        namespace=_shortened(asked.namespace),
+        name=_shortened(asked.name),
         sub_resource=asked.sub_resource or "",
     )
 
@@ -153,16 +211,21 @@ def _decode_closely(
     body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]
 ) -> AdmissionRequest:
     """Read a review whose object is not of a built-in kind's shape."""
-    try:
-        review = _decode_raw(body)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ReviewError(f"the body is no {KIND}: {_reason(error)}") from None
-    asked = _checked(review, review.request)
-    kind = _group_kind(asked.kind)
+    asked, kind = _read_envelope(body)
     path = pod_templates.get(kind)
     if path is None or asked.sub_resource or asked.operation not in ("CREATE", "UPDATE"):
         return _untouched(asked, kind)
     return replace(_custom(asked, kind, path), body=body)
+
+
+def _read_envelope(body: bytes) -> tuple[_RawRequest, GroupKind]:
+    """Read all of a review but its objects."""
+    try:
+        review = _decode_raw(body)
+    except msgspec.DecodeError as error:
+        raise ReviewError(f"the body is no {KIND}: {_reason(error)}") from None
+    asked = _checked(review, review.request)
+    return asked, _group_kind(asked.kind)
 
 
 def _custom(asked: _RawRequest, kind: GroupKind, path: TemplatePath) -> AdmissionRequest:
@@ -183,8 +246,8 @@ def _custom(asked: _RawRequest, kind: GroupKind, path: TemplatePath) -> Admissio
         uid=asked.uid,
         kind=kind,
         operation=asked.operation,
-        namespace=asked.namespace or "",
-        name=asked.name or "",
+        namespace=_shortened(asked.namespace),
+        name=_shortened(asked.name),
         path=path,
         metadata=metadata.metadata if metadata else None,
         template=template,
@@ -213,8 +276,7 @@ def template_in(obj: msgspec.Raw, path: TemplatePath) -> PodTemplate | None:
     for member in path:
         if inner is None or inner == _NULL:
             return None
-        members = msgspec.json.decode(inner, type=dict[str, msgspec.Raw])
-        inner = members.get(member)
+        inner = _member_decoder(member)(inner).member
     if inner is None:
         return None
     return msgspec.json.decode(inner, type=PodTemplate | None)
@@ -223,10 +285,13 @@ def template_in(obj: msgspec.Raw, path: TemplatePath) -> PodTemplate | None:
 _NULL = msgspec.Raw(b"null")
 
 
+@lru_cache  # a name for each step of the paths that are configured
+def _member_decoder(name: str) -> Callable[[msgspec.Raw], Any]:
+    """Make what reads one member of an object as text; it is null if there is none."""
+    fields = [("member", msgspec.Raw, _NULL)]
+    return msgspec.json.Decoder(msgspec.defstruct("Member", fields, rename={"member": name})).decode
+
+
 def _reason(error: Exception) -> str:
     """What a decoder says, which never repeats the input."""
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    if isinstance(error, UnicodeError):
-        return "not valid UTF-8"
     return str(error).replace("`", "").replace(" | null", "")

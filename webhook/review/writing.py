@@ -10,6 +10,7 @@ from functools import lru_cache
 import msgspec
 
 from webhook.policy.defaults import INJECTIONS
+from webhook.policy.fields import LONGEST_VALUE, MOST_CAUSES
 from webhook.policy.patch import Operation
 from webhook.policy.request import AdmissionRequest
 from webhook.policy.verdict import BAD_REQUEST, Verdict
@@ -95,9 +96,8 @@ def audit_annotations(verdict: Verdict) -> dict[str, str]:
 
 
 def _status(request: AdmissionRequest, verdict: Verdict) -> _Status:
-    causes = [
-        _Cause(each.error.reason, each.error.message, each.error.field) for each in verdict.findings
-    ]
+    errors = [finding.error for finding in verdict.findings[:MOST_CAUSES]]
+    causes = [_Cause(each.reason, each.words(LONGEST_VALUE), each.field) for each in errors]
     details = _Details(request.shown_name, request.kind.group, request.kind.kind, causes)
     reason = "BadRequest" if verdict.code == BAD_REQUEST else "Invalid"
     return _Status(verdict.code, reason, verdict.message, details)

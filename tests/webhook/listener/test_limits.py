@@ -387,7 +387,7 @@ MALFORMED = {
     "Infinity": review().replace(b'"shop"', b"Infinity"),
     "deep nesting": review(userInfo="deep").replace(b'"deep"', b"[" * 100_000 + b"]" * 100_000),
     "deep objects": review(userInfo="deep").replace(
-        b'"deep"', b'{"a":' * 9999 + b"1" + b"}" * 9999
+        b'"deep"', b'{"a":' * 10_100 + b"1" + b"}" * 10_100
     ),
     "another version": review().replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
     "another kind": review().replace(b"AdmissionReview", b"TokenReview"),

@@ -204,12 +204,12 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         "the body is no JSON: not valid UTF-8",
     ),
     "a deep nest": (
-        GOOD.replace(b'"spec":{}', b'"spec":{"x":' + b"[" * 5000 + b"]" * 5000 + b"}"),
-        "the body is no JSON: nested too deeply",
+        GOOD.replace(b'"spec":{}', b'"spec":{"x":' + b"[" * 10_100 + b"]" * 10_100 + b"}"),
+        "the body is no AdmissionReview: nested more than 10100 levels deep",
     ),
     "a deep nest beside a wrong type": (
         GOOD.replace(b'"spec":{}', b'"spec":[],"x":' + b"[" * 5000 + b"]" * 5000),
-        "the body is no AdmissionReview: nested too deeply",
+        "the object cannot be read: Expected object, got array - at $.spec",
     ),
     "an array": (b"[]", "the body is no AdmissionReview: Expected object, got array"),
     "another kind": (

@@ -22,7 +22,7 @@ class _Outer(msgspec.Struct, frozen=True, gc=False):
     metadata: ObjectMeta | None = None
 
 
-class _Holder(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class Holder(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """What holds a pod template: the specification of a workload, or of a Job in a CronJob."""
 
     replicas: Any = None  # of a custom kind, anything may stand here
@@ -62,7 +62,7 @@ def read(
     if pod is None:
         return None
     metadata = msgspec.json.decode(obj, type=_Outer).metadata or ObjectMeta()
-    holder = msgspec.json.decode(steps[-2], type=_Holder) if path else _Holder()
+    holder = msgspec.json.decode(steps[-2], type=Holder) if path else Holder()
     return Subject(
         kind=kind,
         path=path,
@@ -82,7 +82,7 @@ _decode_members: Callable[[msgspec.Raw], dict[str, msgspec.Raw] | None]
 _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
 
 
-def _pods_at_a_time(kind: GroupKind, holder: _Holder) -> int | None:
+def _pods_at_a_time(kind: GroupKind, holder: Holder) -> int | None:
     if kind in JOBS:
         parallel = holder.parallelism if _is_number(holder.parallelism) else 1
         wanted = holder.completions

@@ -1,0 +1,111 @@
+"""
+JSON that is nested more deeply than a decoder can follow.
+
+msgspec decodes by recursion and stops with ``RecursionError`` after several hundred levels; how
+many depends on the version of Python. kube-apiserver stores ``managedFields`` 9 000 levels deep for
+any user who may create a Service. Nothing that evenspread reads stands that deep, so what is deeper
+is cut out, without recursion, and the rest is decoded.
+
+Entry points: ``decode_nested``, and ``decoding`` for the same in short steps. The common case pays
+nothing: the cut is made only after a decoder has failed.
+"""
+
+import re
+from collections.abc import Callable, Generator
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+DEEPEST = 10_100
+"""Levels of a review: kube-apiserver's decoder takes objects of 10 000, and the review adds few."""
+
+KEPT_LEVELS = 200
+"""Levels that are kept: a pod template and its path have 30, and Python 3.11 decodes about 900."""
+
+STEP_TOKENS = 500  # of a step of ``pruning``: 0.1 ms, far less than a slice of the event loop
+
+_tokens = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]+|[\]}]+', re.DOTALL).finditer
+_OPENING = b"[{"
+_QUOTE = ord('"')
+
+
+class NestingError(msgspec.DecodeError):
+    """A JSON text has more levels than are read."""
+
+
+def decode_nested(decode: Callable[[bytes | msgspec.Raw], T], data: bytes | msgspec.Raw) -> T:
+    """
+    Decode JSON of any depth.
+
+    Args:
+        decode: Decodes it if it is not too deep; raises RecursionError otherwise.
+        data: The JSON text.
+
+    Raises:
+        msgspec.MsgspecError: As ``decode`` does.
+    """
+    try:
+        return decode(data)
+    except RecursionError:
+        return decode(prune(bytes(data)))
+
+
+def decoding(decode: Callable[[bytes | msgspec.Raw], T], data: bytes) -> Generator[None, None, T]:
+    """Do what ``decode_nested`` does in short steps, and return the result."""
+    try:
+        return decode(data)
+    except RecursionError:
+        pruned = yield from pruning(data)
+    return decode(pruned)
+
+
+def prune(data: bytes, deepest: int | None = None) -> bytes:
+    """
+    Replace every array and object below ``KEPT_LEVELS`` by null.
+
+    Args:
+        data: JSON; other bytes come back in some form, and no decoder takes them.
+        deepest: Levels that are allowed; None allows any number.
+
+    Raises:
+        NestingError: There are more than ``deepest``.
+    """
+    return finish(pruning(data, deepest))
+
+
+def finish(steps: Generator[None, None, T]) -> T:
+    """Run work that is divided into steps to its end, and return its result."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            result: T = done.value
+            return result
+
+
+def pruning(data: bytes, deepest: int | None = None) -> Generator[None, None, bytes]:
+    """Do what ``prune`` does in short steps, and return the result."""
+    kept: list[bytes] = []
+    depth = begin = cut = 0
+    for number, token in enumerate(_tokens(data)):
+        if number % STEP_TOKENS == 0:
+            yield
+        start, end = token.span()
+        if data[start] == _QUOTE:
+            continue
+        before, length = depth, end - start
+        if data[start] in _OPENING:
+            depth += length
+            if before <= KEPT_LEVELS < depth:  # a run of brackets may cross the border
+                cut = start + KEPT_LEVELS - before
+            if deepest is not None and depth > deepest:
+                raise NestingError(f"nested more than {deepest} levels deep")
+        else:
+            depth -= length
+            if depth <= KEPT_LEVELS < before:
+                kept += (data[begin:cut], b"null")
+                begin = start + before - KEPT_LEVELS
+    kept.append(data[begin:])
+    return b"".join(kept)
