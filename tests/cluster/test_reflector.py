@@ -11,12 +11,14 @@ from aiohttp import web
 from tests.cluster.apiserver import (
     Answer,
     ApiServer,
+    Json,
     bookmark,
     event,
     failure,
     kubeconfig,
     lists,
     names,
+    packed,
     running,
     says,
     service,
@@ -299,6 +301,17 @@ async def test_an_object_that_cannot_be_read_counts_as_absent(play: Play) -> Non
 
     assert play.held == "bc"
     assert play.restarts == ["ended"]
+    assert play.skipped == [("Service", "shop", "a", "shape")]
+
+
+async def test_a_selector_that_is_too_large_is_not_kept(play: Play) -> None:
+    huge = {**B, "spec": {"selector": {f"{i:05d}": "x" for i in range(1000)}}}
+    play.server.script(SERVICES, lists(A, huge), watches(event("MODIFIED", huge)))
+
+    await play.run()
+
+    assert play.held == "a"
+    assert play.skipped == [("Service", "shop", "b", "selector-size")] * 2
 
 
 async def test_big_objects_come_in_smaller_pages(play: Play) -> None:
@@ -454,3 +467,23 @@ async def test_a_lost_server_is_asked_again_and_again_with_pauses(tmp_path: Path
 
     assert set(play.restarts) == {"unreachable"}
     assert play.pauses == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0]
+
+
+DEEP = b'{"a":' * 9000 + b"1" + b"}" * 9000
+
+
+def deepened(value: Json) -> bytes:
+    """Write JSON whose first object with a name has managedFields of 9 000 levels."""
+    return packed(value).replace(b'"name":', b'"managedFields":[%b],"name":' % DEEP, 1)
+
+
+async def test_deep_objects_are_listed_and_watched_as_any_other(play: Play) -> None:
+    listed = deepened({"metadata": {"resourceVersion": "1"}, "items": [A, B]})
+    changed = deepened(event("ADDED", C)) + b"\n"
+    play.server.script(SERVICES, says(200, listed), watches(changed, event("DELETED", B)))
+
+    await play.run()
+
+    assert play.held == "ac"
+    assert play.restarts == ["ended"]
+    assert play.skipped == []

@@ -4,7 +4,13 @@ import msgspec
 import pytest
 
 from webhook.cluster.lookup import Cluster
-from webhook.cluster.resources import Place, custom_decoder, resources
+from webhook.cluster.resources import (
+    Place,
+    Resource,
+    SelectorSizeError,
+    custom_decoder,
+    resources,
+)
 from webhook.config.kinds import OwnerSelector
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.workloads import TemplatePath
@@ -74,3 +80,31 @@ def test_every_store_of_a_cluster_has_its_resource() -> None:
         "StatefulSet": cluster.owner_stores["apps/v1", "StatefulSet"],
         "Shop.example.io": cluster.custom_stores[custom],
     }
+
+
+def huge(number: int, length: int = 1) -> Any:
+    return {"matchLabels": {f"{i:05d}": "x" * length for i in range(number)}}
+
+
+@pytest.mark.parametrize("selector", [huge(1000), huge(1, 10_000)], ids=["many", "long"])
+def test_a_selector_that_is_too_large_is_refused(selector: Any) -> None:
+    decode = custom_decoder(("spec", "selector"))
+
+    with pytest.raises(SelectorSizeError, match=r"its selector takes [0-9]+ bytes, at most 8192"):
+        decode(msgspec.json.encode({"metadata": METADATA, "spec": {"selector": selector}}))
+
+
+def test_a_large_object_with_a_small_selector_is_kept() -> None:
+    decode = custom_decoder(("spec", "selector"))
+    value = {"metadata": METADATA, "spec": {"selector": APP, "template": "x" * 100_000}}
+
+    assert decode(msgspec.json.encode(value)).selector == SELECTOR
+
+
+@pytest.mark.parametrize("resource", list(resources(Cluster())), ids=lambda each: each.kind)
+@pytest.mark.parametrize("levels", [990, 9000])
+def test_an_object_of_any_depth_is_read(resource: Resource, levels: int) -> None:
+    deep = b'{"a":' * levels + b"1" + b"}" * levels
+    text = b'{"metadata":{"name":"a","managedFields":[%b]},"spec":{}}' % deep
+
+    assert resource.decode(text).name == "a"

