@@ -20,7 +20,9 @@ INSTALLED := $(VENV)/.installed
 SETUP := $(VENV)/.setup
 
 # The first of these that is new enough makes the environment.
-PYTHONS := python3.11 python3 python3.12 python3.13 python3.14 python
+CANDIDATES := python3.11 python3 python3.12 python3.13 python3.14 python
+
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 # --no-emit-*: no address of a package index belongs in a pinned file.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
@@ -37,23 +39,32 @@ help:  ## show this list
 setup: $(SETUP)  ## make .venv: everything pinned and hashed, this project editable
 	@:
 
-$(SETUP): $(INSTALLED) pyproject.toml webhook/__init__.py
-	@echo "Installing evenspread itself, editable"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--no-build-isolation --no-deps --editable .
+# Of .venv, and of the environments of further Pythons.
+%/.setup: %/.installed pyproject.toml webhook/__init__.py
+	@echo "Installing evenspread itself into $*, editable"
+	@$*/bin/python $(PIP_INSTALL) --no-build-isolation --no-deps --editable .
 	@touch $@
 
 $(INSTALLED): requirements/dev.txt
 	@echo "Installing $< into $(VENV), which takes a minute or two, once"
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 && exit; \
-	for python in $(PYTHONS); do \
+	for python in $(CANDIDATES); do \
 		$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
 			2>/dev/null && exec $$python -m venv --clear $(VENV); \
 	done; \
 	echo "make setup: no Python >= 3.11 with the venv module on PATH;" \
 		"install it (Debian: apt-get install python3 python3-venv) and run make again" >&2; \
 	exit 1
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@$(BIN)/python $(PIP_INSTALL) --require-hashes --requirement $<
+	@touch $@
+
+# The environment of a further Python, such as .venv-3.12 of Python 3.12.
+.PRECIOUS: .venv-%/.installed %/.setup
+.venv-%/.installed: requirements/dev.txt | $(SETUP)
+	@echo "Installing $< into .venv-$*, which takes half a minute, once"
+	@.venv-$*/bin/python -m pip --version >/dev/null 2>&1 && exit; \
+	python=$$($(BIN)/python -m tests.pythons $*) && exec "$$python" -m venv --clear .venv-$*
+	@.venv-$*/bin/python $(PIP_INSTALL) --require-hashes --requirement $<
 	@touch $@
 
 .PHONY: run
@@ -77,9 +88,16 @@ tools: $(SETUP)  ## build Helm, take schemas, for the tests: a minute, once
 manifests: $(SETUP)  ## write the manifests for kustomize anew from the chart
 	@$(BIN)/python -m tests.deploy.manifests
 
-.PHONY: test
-test: $(SETUP)  ## run all tests
-	@$(BIN)/pytest -q
+# With PYTHONS, a list of versions, only the unit tests run, on one Python after the other.
+UNIT_TESTS := $(PYTHONS:%=unit-%)
+
+.PHONY: test $(UNIT_TESTS)
+test: $(or $(UNIT_TESTS),$(SETUP))  ## run all tests; PYTHONS="3.12 3.13": the unit tests on these
+	@$(if $(UNIT_TESTS),,$(BIN)/pytest -q)
+
+$(UNIT_TESTS): unit-%: .venv-%/.setup
+	@echo "Python $*"
+	@.venv-$*/bin/pytest -q -m "not integration"
 
 .PHONY: e2e-long
 e2e-long: $(SETUP)  ## run the tests on a real control plane in their long forms: some minutes

@@ -2,7 +2,10 @@
 
 import os
 import signal
+from collections.abc import Iterable
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 pytest_plugins = ["tests.controlplane.fixtures", "tests.deploy.fixtures"]
@@ -16,3 +19,18 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 # tests that interrupt a program would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+INTEGRATION_FOLDERS = {"controlplane", "deploy", "docs", "e2e", "release"}
+"""Folders in tests/ whose tests run the control plane, Helm, make, git or an installed release."""
+
+INTEGRATION_FIXTURES = {"control_plane_assets", "helm"}
+"""Fixtures that need built programs; whatever uses one, also through another, is no unit test."""
+
+
+def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
+    """Mark the integration tests that are known by their folder or by their fixtures."""
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        fixtures: Iterable[str] = getattr(item, "fixturenames", ())
+        if folder in INTEGRATION_FOLDERS or not INTEGRATION_FIXTURES.isdisjoint(fixtures):
+            item.add_marker("integration")

@@ -28,6 +28,7 @@ def schema() -> Any:
     return msgspec.json.decode(multitool.needed(multitool.SCHEMA).read_bytes())
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("made", REPORTS.values(), ids=REPORTS.keys())
 def test_it_is_valid_by_the_schema_of_sarif(made: Report, schema: Any) -> None:
     jsonschema.validate(msgspec.json.decode(render(made, "sarif")), schema)
@@ -41,6 +42,7 @@ def validator() -> Path:
     return multitool.needed(multitool.PROGRAM)
 
 
+@pytest.mark.integration
 def test_its_own_validator_has_nothing_against_it(validator: Path, tmp_path: Path) -> None:
     for name, made in REPORTS.items():
         (tmp_path / f"{name}.sarif").write_text(render(made, "sarif"))
@@ -51,6 +53,7 @@ def test_its_own_validator_has_nothing_against_it(validator: Path, tmp_path: Pat
     assert [each for each in said if each[0] not in UNASKED] == []
 
 
+@pytest.mark.integration
 def test_its_own_validator_sees_a_rule_that_is_not_there(validator: Path, tmp_path: Path) -> None:
     log = msgspec.json.decode(render(report(finding()), "sarif"))
     log["runs"][0]["results"][0]["ruleIndex"] = 999
