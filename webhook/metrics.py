@@ -54,6 +54,7 @@ from webhook.measures import (
     REJECTED,
     REQUESTS,
     SKIPPED,
+    TASK_RESTARTS,
     WATCH_RESTARTS,
     ZONE_LEFT_OUT,
     Metric,
@@ -93,8 +94,9 @@ class Metrics:
         in_flight: A gauge, as are ``connections``, ``body_bytes``, ``cache_objects``,
             ``cache_synced`` and ``cache_age`` (by kind), ``config_valid``, ``config_advice``,
             ``expiry`` (by type and source) and ``in_sync``.
-        rejected: A counter by reason; ``restarts`` by kind and reason; ``lookups`` and ``reloads``
-            by result; ``rotations`` by type and result; ``audits`` by result.
+        rejected: A counter by reason; ``restarts`` by kind and reason; ``task_restarts`` by task;
+            ``lookups`` and ``reloads`` by result; ``rotations`` by type and result; ``audits`` by
+            result.
         audited: The metrics of the last audit, as text; that of none if this replica made none.
         audit_time: A gauge, as are ``audit_duration`` and ``audit_leader``.
     """
@@ -119,6 +121,7 @@ class Metrics:
         self.in_sync.set(math.nan)
         self.rejected = self._counter(REJECTED)
         self.restarts = self._counter(WATCH_RESTARTS)
+        self.task_restarts = self._counter(TASK_RESTARTS)
         self.lookups = self._counter(OWNER_LOOKUPS)
         self.reloads = self._counter(CONFIG_RELOADS)
         self.rotations = self._counter(CERTIFICATE_ROTATIONS)

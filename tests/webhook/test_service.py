@@ -182,6 +182,7 @@ async def test_it_is_ready_once_everything_is_there(tmp_path: Path) -> None:
         "[+]configuration ok",
         "[+]certificate ok",
         "[+]facts ok: 0 objects from files",
+        "[+]tasks ok",
         "[+]server ok: serving",
         "ok",
     ]
