@@ -9,7 +9,7 @@ Source: apimachinery pkg/apis/meta/v1 ``ListOptions``, ``ListMeta``, ``WatchEven
 
 import msgspec
 
-from webhook.cluster.source import Query, Reason
+from webhook.cluster.source import DECODE_ERRORS, Query, Reason
 from webhook.errors import ApiError
 
 PAGE = 500  # objects; client-go's pager asks for as many
@@ -102,7 +102,7 @@ def read_page(source: str, body: bytes) -> Page:
     """
     try:
         page = _decode_page(body)
-    except msgspec.MsgspecError:
+    except DECODE_ERRORS:
         raise garbage(source, "answered with no list") from None
     if not page.metadata.resource_version:
         raise garbage(source, "answered with a list that has no resourceVersion")
@@ -118,7 +118,7 @@ def read_change(source: str, line: bytes) -> Change:
     """
     try:
         return _decode_change(line)
-    except msgspec.MsgspecError:
+    except DECODE_ERRORS:
         raise garbage(source, "sent text that is no event") from None
 
 
@@ -142,5 +142,5 @@ def garbage(source: str, problem: str) -> ApiError:
 def _metadata_of(written: msgspec.Raw) -> _Metadata | None:
     try:
         return _decode_object(written).metadata
-    except msgspec.MsgspecError:
+    except DECODE_ERRORS:
         return None
