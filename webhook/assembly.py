@@ -264,6 +264,7 @@ class Server:
             namespace=own_namespace(settings),
             replica=replica_name(settings),
             lease_s=self._world.limits.audit_lease,
+            silence_s=self._world.limits.audit_silence,
             version=lambda: self.admission.grounds.policy.gates.version,
             wall=self._world.now,
             metrics=self.metrics,
