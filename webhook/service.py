@@ -33,6 +33,7 @@ from webhook.apiserver import reach
 from webhook.assembly import Server, World
 from webhook.certificate import authority_file
 from webhook.cluster.caches import Start
+from webhook.cluster.faults import why
 from webhook.config.settings import Settings
 from webhook.errors import EvenspreadError
 from webhook.health import Phase
@@ -179,14 +180,14 @@ async def _welcome(server: Server, greet: Callable[[], Awaitable[None]]) -> None
 
 
 async def _greet(ready: Ready, console: Console, greet: Greet | None, log: Log) -> None:
-    for line in welcome(ready):
-        console(line)
-    if greet is None:
-        return
+    """Greet once, at best: who should read it may have gone."""
     try:
-        await asyncio.to_thread(greet, ready)
-    except EvenspreadError as error:
-        log.warning("greeting", says=str(error))
+        for line in welcome(ready):
+            console(line)
+        if greet is not None:
+            await asyncio.to_thread(greet, ready)
+    except (EvenspreadError, OSError) as error:
+        log.warning("greeting", says=why(error))
 
 
 @contextmanager
