@@ -65,10 +65,16 @@ class Caches:
         Args:
             supervise: Restarts a reflector that fails, without the others.
         """
-        async with asyncio.TaskGroup() as group:
-            for kind, reflector in self._reflectors.items():
-                name = f"reflector {kind}"
-                group.create_task(supervise(name, reflector.run), name=f"supervisor of {name}")
+        tasks = [
+            asyncio.create_task(supervise(f"reflector {kind}", reflector.run))
+            for kind, reflector in self._reflectors.items()
+        ]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         raise AssertionError("reflectors end only by being cancelled")
 
     def synced(self, kind: str) -> bool:
