@@ -8,8 +8,10 @@ order of start and stop is in ``service``, which also hands in the clock.
 import asyncio
 import random
 import socket
-from collections.abc import Callable, Coroutine, Iterator
+import time
+from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -18,6 +20,7 @@ from certs.source import CertificateSource, Notice, Outside
 from webhook import __version__, certificate
 from webhook.apiserver import ask_version, follow_version, means_of, tell_if_unknown
 from webhook.auditing.arrangement import Audits, Surroundings, arrange
+from webhook.cluster.caches import Start
 from webhook.config import Configuration, advise, load
 from webhook.config.settings import Settings
 from webhook.events import Events, Place
@@ -31,6 +34,7 @@ from webhook.policy.profiles import Policy
 from webhook.policy.versions import NEWEST, Version, parse_version
 from webhook.reload import Asked, Follower, Outcome, read_policy
 from webhook.server import Admission, Grounds, Observers
+from webhook.supervisor import Supervisor
 from webhook.verdictlog import VerdictLog
 
 if TYPE_CHECKING:
@@ -65,7 +69,7 @@ class Server:
     A server in the making.
 
     Attributes:
-        metrics: There from the beginning, as are ``readiness`` and ``health``.
+        metrics: There from the beginning, as are ``readiness``, ``health`` and ``supervisor``.
         admission: There after ``make``, as are all below.
         certificate: Where the certificate comes from.
         knowledge: Where the facts come from.
@@ -96,6 +100,9 @@ class Server:
         self.metrics = Metrics()
         self.readiness = Readiness()
         self.health = Health(self.readiness.check, self.metrics, world.limits)
+        self.supervisor = Supervisor(
+            world.log, self.metrics.task_restarts, time.monotonic, asyncio.sleep, random.random
+        )
 
     async def make(self) -> None:
         """
@@ -126,6 +133,7 @@ class Server:
         await self.certificate.start()
         self.knowledge = self._knowledge(asked.version)
         self.readiness.add(self.knowledge.check)
+        self.readiness.add(self.supervisor.check)
         observers = Observers(self.metrics, log, self._world.verdicts)
         present = presence(__version__, replica_name(settings))
         known = self.knowledge
@@ -139,21 +147,22 @@ class Server:
         for sentence in self._configuration.notices:
             log.warning("configuration", says=sentence)
 
-    def background(self) -> Iterator[Coroutine[object, object, None]]:
-        """Give all that runs as long as the server does."""
-        yield self.certificate.run()
-        yield self.knowledge.run()
-        yield self.follower.run(self._world.limits.config_poll)
-        yield self._advise_once_complete()
-        yield self._cut_stalled()
+    def background(self) -> Iterator[tuple[str, Start]]:
+        """Give all that runs as long as the server does: each task, and its name."""
+        limits = self._world.limits
+        yield "certificate", self.certificate.run
+        yield "facts", partial(self.knowledge.run, self.supervisor.run)
+        yield "reload", partial(self.follower.run, limits.config_poll)
+        yield "advice", self._advise_once_complete
+        yield "stalled connections", self._cut_stalled
         if self.events is not None:
-            yield self.events.run()
+            yield "events", self.events.run
         if self.audits is not None:
-            yield self.audits.run()
-        if self._world.api is not None and not self._world.settings.kube_version:
-            yield follow_version(
-                self._world.api, self._world.limits.version_poll, self.follower.judge_by
-            )
+            yield "election", self.audits.run
+        api = self._world.api
+        if api is not None and not self._world.settings.kube_version:
+            judge_by = self.follower.judge_by
+            yield "version", partial(follow_version, api, limits.version_poll, judge_by)
 
     def _enforce(self, configuration: Configuration, policy: Policy) -> None:
         self.admission.grounds = self.admission.grounds._replace(policy=policy)
@@ -256,6 +265,7 @@ class Server:
             namespace=own_namespace(settings),
             replica=replica_name(settings),
             lease_s=self._world.limits.audit_lease,
+            silence_s=self._world.limits.audit_silence,
             version=lambda: self.admission.grounds.policy.gates.version,
             wall=self._world.now,
             metrics=self.metrics,

@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn, Protocol, TypeAlias
 
 from prometheus_client import Gauge
 
-from webhook.cluster.caches import Caches, Standing
+from webhook.cluster.caches import Caches, Standing, Supervise
 from webhook.cluster.latecomers import Latecomers
 from webhook.cluster.lookup import Cluster
 from webhook.cluster.manifests import load_cluster
@@ -64,8 +64,8 @@ class Knowledge(Protocol):
         """Wait until all there is to know is known."""
         ...
 
-    async def run(self) -> None:
-        """Keep the facts true, as long as the server runs."""
+    async def run(self, supervise: Supervise) -> None:
+        """Keep the facts true, as long as the server runs; ``supervise`` runs the tasks for it."""
         ...
 
 
@@ -128,7 +128,7 @@ class Files:
     async def complete(self) -> None:
         """Do not wait: everything was read."""
 
-    async def run(self) -> None:
+    async def run(self, supervise: Supervise) -> None:
         """Do nothing: files that stand for a cluster do not change."""
 
     def _read(self) -> Cluster:
@@ -212,38 +212,48 @@ class Live:
         """Wait until every kind has been listed once."""
         await self._now.caches.wait_synced()
 
-    async def run(self) -> NoReturn:
+    async def run(self, supervise: Supervise) -> NoReturn:
         """Follow the cluster until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
-                running = group.create_task(self._now.caches.run())
+                running = _fill(self._now.caches, group, supervise)
                 while True:
-                    await self._asked.wait()
                     self._asked.clear()
-                    if self._wanted != self._now.owners:
-                        running = await self._replace(running, group)
-        finally:
+                    if self._wanted == self._now.owners:
+                        await self._asked.wait()
+                    else:
+                        running = await self._replace(running, group, supervise)
+        except asyncio.CancelledError:  # not after a bug: requests still wait for answers
             await self._now.latecomers.close()
+            raise
 
     async def _replace(
-        self, running: asyncio.Task[NoReturn], group: asyncio.TaskGroup
-    ) -> asyncio.Task[NoReturn]:
+        self, running: asyncio.Task[None], group: asyncio.TaskGroup, supervise: Supervise
+    ) -> asyncio.Task[None]:
         """Let other caches take over once they are filled, unless others again are asked for."""
         fresh = self._prepare(self._wanted)
-        filling = group.create_task(fresh.caches.run())
+        filling = _fill(fresh.caches, group, supervise)
         filled = group.create_task(fresh.caches.wait_synced())
         asked = group.create_task(self._asked.wait())
         await asyncio.wait((filled, asked), return_when=asyncio.FIRST_COMPLETED)
-        asked.cancel()
-        if not filled.done():
-            filled.cancel()
+        for task in (filled, asked):
+            task.cancel()
+        if not all(map(fresh.caches.synced, fresh.caches.kinds)):
             filling.cancel()
             return running
-        self._now = fresh
-        self._changed()  # from here on; requests that wait for the old ones still get their facts
-        self._show()
+        self._take(fresh)
         running.cancel()
         return filling
+
+    def _take(self, fresh: _Following) -> None:
+        """Let caches take over, or leave the old ones in force if that fails."""
+        before, self._now = self._now, fresh
+        try:
+            self._changed()  # from here on; requests that wait for the old ones get their facts
+            self._show()
+        except Exception:
+            self._now = before
+            raise
 
     def _prepare(self, owners: Owners) -> _Following:
         caches = Caches(Cluster(owners), self._means)
@@ -268,6 +278,10 @@ class Live:
 
     def _read(self, kind: str, read: Number) -> float:
         return next(map(read, (s for s in self._now.caches.standings() if s.kind == kind)))
+
+
+def _fill(caches: Caches, group: asyncio.TaskGroup, supervise: Supervise) -> asyncio.Task[None]:
+    return group.create_task(supervise("caches", partial(caches.run, supervise)))
 
 
 def _condition(standing: Standing) -> Condition:

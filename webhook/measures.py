@@ -134,6 +134,12 @@ WATCH_RESTARTS = Metric(
     ("kind", "reason"),
     "Times that following a kind began anew; a server that ends a watch in good order is ended.",
 )
+TASK_RESTARTS = Metric(
+    "evenspread_task_restarts_total",
+    Type.COUNTER,
+    ("task",),
+    "Times that a background task failed by a bug and was restarted; the log has the traceback.",
+)
 OWNER_LOOKUPS = Metric(
     "evenspread_owner_lookups_total",
     Type.COUNTER,
@@ -269,6 +275,7 @@ METRICS = (
     CACHE_AGE,
     OBJECTS_SKIPPED,
     WATCH_RESTARTS,
+    TASK_RESTARTS,
     OWNER_LOOKUPS,
     CONFIG_VALID,
     CONFIG_RELOADS,

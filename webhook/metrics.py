@@ -55,6 +55,7 @@ from webhook.measures import (
     REJECTED,
     REQUESTS,
     SKIPPED,
+    TASK_RESTARTS,
     WATCH_RESTARTS,
     ZONE_LEFT_OUT,
     Metric,
@@ -95,7 +96,8 @@ class Metrics:
             ``cache_synced`` and ``cache_age`` (by kind), ``config_valid``, ``config_advice``,
             ``expiry`` (by type and source) and ``in_sync``.
         rejected: A counter by reason; ``restarts`` and ``skipped`` by kind and reason; ``lookups``,
-            ``reloads`` and ``audits`` by result; ``rotations`` by type and result.
+            ``reloads`` and ``audits`` by result; ``rotations`` by type and result;
+            ``task_restarts`` by task.
         audited: The metrics of the last audit, as text; that of none if this replica made none.
         audit_time: A gauge, as are ``audit_duration`` and ``audit_leader``.
     """
@@ -121,6 +123,7 @@ class Metrics:
         self.rejected = self._counter(REJECTED)
         self.restarts = self._counter(WATCH_RESTARTS)
         self.skipped = self._counter(OBJECTS_SKIPPED)
+        self.task_restarts = self._counter(TASK_RESTARTS)
         self.lookups = self._counter(OWNER_LOOKUPS)
         self.reloads = self._counter(CONFIG_RELOADS)
         self.rotations = self._counter(CERTIFICATE_ROTATIONS)

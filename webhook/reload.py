@@ -18,6 +18,13 @@ from webhook.policy.versions import Version
 
 Print: TypeAlias = tuple[int, int, int] | None
 
+_EXHAUSTION: dict[type[Exception], str] = {
+    RecursionError: "is nested too deeply",
+    MemoryError: "needs more memory than there is",
+    UnicodeError: "is not UTF-8: save it as such",
+}
+"""What the files are, where a parser gives up without a sentence of its own."""
+
 
 class Asked(NamedTuple):
     """
@@ -52,6 +59,10 @@ def read_policy(asked: Asked) -> tuple[Configuration, Policy]:
     return configuration, policy(configuration, gates)
 
 
+Read: TypeAlias = Callable[[Asked], tuple[Configuration, Policy]]
+"""Reads the configuration; ``read_policy``."""
+
+
 class Outcome(NamedTuple):
     """
     What became of a changed configuration.
@@ -79,6 +90,7 @@ class Follower:
         configuration: Configuration,
         enforce: Callable[[Configuration, Policy], None],
         tell: Callable[[Outcome], None],
+        read: Read = read_policy,
     ) -> None:
         """
         Remember how the files look.
@@ -93,6 +105,7 @@ class Follower:
         self._seen = self._prints()
         self._enforce = enforce
         self._tell = tell
+        self._read_policy = read
         self.valid = True
 
     async def run(
@@ -104,30 +117,61 @@ class Follower:
             self.look()
 
     def look(self) -> None:
-        """Read the files again if they look different."""
+        """
+        Read the files again if they look different.
+
+        Raises:
+            Exception: A bug, once for each version of the files; the old one stays in force.
+        """
         prints = self._prints()
         if prints != self._seen:
             self._seen = prints
             self._read()
 
     def judge_by(self, version: Version) -> None:
-        """Take the API server for one of another version, if it is not taken for that already."""
-        if version != self._asked.version:
-            self._asked = self._asked._replace(version=version)
+        """
+        Take the API server for one of another version, if it is not taken for that already.
+
+        Raises:
+            Exception: A bug; the next call tries again.
+        """
+        before = self._asked
+        if version == before.version:
+            return
+        self._asked = before._replace(version=version)
+        try:
             self._read()
+        except Exception:
+            self._asked = before
+            raise
 
     def _read(self) -> None:
         try:
-            configuration, read = read_policy(self._asked)
+            configuration, read = self._read_policy(self._asked)
         except ConfigError as error:
-            self.valid = False
-            self._tell(Outcome(valid=False, says=str(error)))
+            self._refuse(error)
             return
+        except tuple(_EXHAUSTION) as error:
+            problem = next(says for kind, says in _EXHAUSTION.items() if isinstance(error, kind))
+            self._refuse(ConfigError(problem, self._file))
+            return
+        except Exception as error:
+            problem = f"cannot be read, by a bug of evenspread ({type(error).__name__})"
+            self._refuse(ConfigError(problem, self._file))
+            raise
         self._files = configuration.files
         self._seen = self._prints()
         self.valid = True
         self._enforce(configuration, read)
         self._tell(Outcome(valid=True, says="; ".join(configuration.notices)))
+
+    @property
+    def _file(self) -> str:
+        return self._asked.config or self._asked.scheduler_config
+
+    def _refuse(self, error: ConfigError) -> None:
+        self.valid = False
+        self._tell(Outcome(valid=False, says=str(error)))
 
     def _prints(self) -> list[Print]:
         return [_print_of(file) for file in self._files]

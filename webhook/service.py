@@ -17,7 +17,6 @@ from collections.abc import (
     Callable,
     Coroutine,
     Generator,
-    Iterable,
 )
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from datetime import UTC, datetime
@@ -33,6 +32,8 @@ from webhook import __version__
 from webhook.apiserver import reach
 from webhook.assembly import Server, World
 from webhook.certificate import authority_file
+from webhook.cluster.caches import Start
+from webhook.cluster.faults import why
 from webhook.config.settings import Settings
 from webhook.errors import EvenspreadError
 from webhook.health import Phase
@@ -121,9 +122,9 @@ async def serve(
                         f"http://{_place(probes[0])}",
                         settings.client_ca,
                     )
-                    greeting = _welcome(server, partial(_greet, ready, console, greet, log))
+                    greeting = partial(_greet, ready, console, greet, log)
                     async with (
-                        _running([*server.background(), greeting]),
+                        _running(server, greeting),
                         listening(server.admission, callers),
                     ):
                         await _until_left(server, stop, log)
@@ -144,10 +145,17 @@ async def _unless(stop: Stop, making: Coroutine[object, object, None]) -> asynci
 
 
 @asynccontextmanager
-async def _running(works: Iterable[Coroutine[object, object, None]]) -> AsyncGenerator[None]:
-    """Do all this as long as the context lasts."""
+async def _running(server: Server, greet: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
+    """Run all background tasks as long as the context lasts."""
+    works: list[tuple[str, Start]] = [
+        *server.background(),
+        ("greeting", partial(_welcome, server, greet)),
+    ]
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(each) for each in works]
+        tasks = [
+            group.create_task(server.supervisor.run(name, start), name=f"supervisor of {name}")
+            for name, start in works
+        ]
         yield
         for task in tasks:
             task.cancel()
@@ -172,14 +180,14 @@ async def _welcome(server: Server, greet: Callable[[], Awaitable[None]]) -> None
 
 
 async def _greet(ready: Ready, console: Console, greet: Greet | None, log: Log) -> None:
-    for line in welcome(ready):
-        console(line)
-    if greet is None:
-        return
+    """Greet once, at best: who should read it may have gone."""
     try:
-        await asyncio.to_thread(greet, ready)
-    except EvenspreadError as error:
-        log.warning("greeting", says=str(error))
+        for line in welcome(ready):
+            console(line)
+        if greet is not None:
+            await asyncio.to_thread(greet, ready)
+    except (EvenspreadError, OSError) as error:
+        log.warning("greeting", says=why(error))
 
 
 @contextmanager

@@ -94,7 +94,7 @@ async def measure(pods: int) -> None:
         memory=MEMORY,
     )
     begun, before = time.perf_counter(), time.process_time()
-    done = await Audit(server).run(order)
+    done = await Audit(server, 600).run(order)
     took, ours = time.perf_counter() - begun, time.process_time() - before
     assert isinstance(done, Done), done
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -30,7 +30,7 @@ class Api:
 def around(api: Api | None = None, namespace: str = "evenspread") -> Surroundings:
     log = make_log(Format.JSON, Lines(io.BytesIO(), lambda write: write()), lambda: BEGIN)
     return Surroundings(
-        api, namespace, "replica", 60, lambda: NEWEST, lambda: BEGIN, Metrics(), log
+        api, namespace, "replica", 60, 600, lambda: NEWEST, lambda: BEGIN, Metrics(), log
     )
 
 

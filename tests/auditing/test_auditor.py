@@ -46,7 +46,7 @@ def test_pauses(took: float, interval: float, pause: float) -> None:
 class World:
     """A clock that goes on when somebody waits, and audits that end as they are told to."""
 
-    def __init__(self, *outcomes: Done | Failed) -> None:
+    def __init__(self, *outcomes: Done | Failed | Exception) -> None:
         self.metrics = Metrics()
         self.begun: list[float] = []
         self._outcomes = list(outcomes)
@@ -58,7 +58,10 @@ class World:
         if not self._outcomes:
             await asyncio.Event().wait()
         self._now += TOOK_S
-        return self._outcomes.pop(0)
+        outcome = self._outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     async def sleep(self, seconds: float) -> None:
         self._now += seconds
@@ -117,6 +120,21 @@ async def test_of_an_audit_that_fails_the_one_before_is_shown_on() -> None:
     assert world.value("audits_total", result="failure") == 1
     (_, failure) = world.log
     assert (failure["level"], failure["says"]) == ("error", "the API server answered 403")
+
+
+async def test_a_bug_of_an_audit_is_one_that_failed() -> None:
+    world = World(ZeroDivisionError("a piece of a body"), DONE)
+
+    task = world.start()
+    await settled(lambda: len(world.begun) == 3)
+    await ended(task)
+
+    assert world.begun == [0, 600, 1200]
+    assert world.value("audits_total", result="failure") == 1
+    assert world.value("audits_total", result="success") == 1
+    bug, failure, _ = world.log
+    assert (bug["event"], bug["error"]) == ("bug", "ZeroDivisionError")
+    assert failure["says"] == "by a bug of evenspread (ZeroDivisionError)"
 
 
 async def test_what_was_left_out_is_told_when_it_changes() -> None:

@@ -27,14 +27,14 @@ class World:
 
     Attributes:
         lease: None if there is none.
-        outage: What each request is answered with instead; None in general.
+        outage: What each request is answered with instead, bytes with 200; None in general.
         waits: Called at each wait, with the time.
         working: Whether work goes on.
     """
 
     def __init__(self) -> None:
         self.lease: Any = {"metadata": {"name": "evenspread-audit", "resourceVersion": "0"}}
-        self.outage: int | ApiError | None = None
+        self.outage: int | bytes | ApiError | None = None
         self.waits: Callable[[float], object] = lambda _now: None
         self.working = False
         self.writes: list[Any] = []
@@ -47,6 +47,8 @@ class World:
         assert (path, query) == (PATH, NO_QUERY)
         if isinstance(self.outage, ApiError):
             raise self.outage
+        if isinstance(self.outage, bytes):
+            return 200, self.outage
         if self.outage is not None:
             return self.outage, b'{"kind": "Status", "message": "no"}'
         if self.lease is None:
@@ -149,7 +151,56 @@ async def test_one_that_is_renewed_is_left_alone() -> None:
     assert world.log == []
 
 
+NO_LEASES = {
+    "nothing": b"",
+    "no JSON": b"<html>",
+    "another type": b'"Lease"',
+    "another object": b'{"kind": "Status"}',
+    "a holder of another type": b'{"metadata": {}, "spec": {"holderIdentity": 5}}',
+    "no UTF-8": b'{"metadata": {}, "spec": {"holderIdentity": "\xff"}}',
+    "a duration that is no int32": b'{"metadata": {}, "spec": {"leaseDurationSeconds": 1%s}}'
+    % (b"0" * 400),
+    "transitions that are no int32": b'{"metadata": {}, "spec": {"leaseTransitions": 2147483648}}',
+    "too deep": b'{"metadata": %s}' % (b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
+}
+
+
+@pytest.mark.parametrize("answer", NO_LEASES.values(), ids=NO_LEASES)
+async def test_a_200_that_is_no_lease_is_told_once_and_asked_again(answer: bytes) -> None:
+    world = World()
+    world.outage = answer
+
+    async with world.running():
+        await settled(lambda: world.now > DURATION)
+        assert not world.working
+        (said,) = world.log
+        world.outage = None
+        await settled(lambda: world.working)
+
+    assert said == f"no audit is begun: Lease {PATH}: answered with what is no Lease"
+
+
+async def test_metadata_is_sent_back_as_it_came() -> None:
+    odd = '{"name": "evenspread-audit", "resourceVersion": "0", "other": [1.50, 1e3, null]}'
+    written: list[bytes] = []
+
+    class Recorder(World):
+        async def send(
+            self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
+        ) -> tuple[int, bytes]:
+            if method == "PUT":
+                written.append(body)
+            return 200, f'{{"metadata": {odd}}}'.encode()
+
+    world = Recorder()
+    async with world.running():
+        await settled(lambda: bool(written))
+
+    assert odd.encode() in written[0]
+
+
 OUTAGES = {
+    "what is no Lease": b"<html>",
     "the API server gives no answer": ApiError("api", "gave no answer", Reason.SILENT),
     "the API server fails": 500,
     "the right is gone": 403,
@@ -157,7 +208,7 @@ OUTAGES = {
 
 
 @pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES)
-async def test_work_ends_before_another_replica_may_begin(outage: int | ApiError) -> None:
+async def test_work_ends_before_another_replica_may_begin(outage: int | bytes | ApiError) -> None:
     world = World()
     ended: list[float] = []
 

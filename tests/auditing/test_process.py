@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import uvloop
 
 from tests.audit.server import Server
 from tests.audit.world import EVERYTHING, NODES
@@ -24,6 +25,7 @@ from webhook.errors import ApiError
 from webhook.policy.versions import NEWEST
 
 MIB = 2**20
+SILENCE_S = 60.0  # more than any order here takes
 
 ORDER = Order(
     config="",
@@ -76,13 +78,13 @@ def children() -> list[int]:
 
 
 async def done(api: Api, order: Order = ORDER) -> Done:
-    outcome = await Audit(api).run(order)
+    outcome = await Audit(api, SILENCE_S).run(order)
     assert isinstance(outcome, Done), outcome
     return outcome
 
 
 async def failed(api: Api, order: Order = ORDER, command: Sequence[str] = COMMAND) -> str:
-    outcome = await Audit(api, command).run(order)
+    outcome = await Audit(api, SILENCE_S, command).run(order)
     assert isinstance(outcome, Failed), outcome
     return outcome.says
 
@@ -177,6 +179,121 @@ async def test_a_process_that_dies_is_told_with_its_last_words() -> None:
     assert said == "the process that audits ended with 1: two"
 
 
+NO_MESSAGES = {
+    "a line of text": "print('hello, I am a library that prints')",
+    "an oversized frame": "out.write(b'\\xff' * 64)",
+    "no MessagePack": "out.write(framed(b'\\xc1'))",
+    "another type": "out.write(framed(b'\\x05'))",
+    "a message of the other direction": "out.write(framed(encode(Answer(200))))",
+    "no UTF-8": "out.write(framed(encode(Failed('x')).replace(b'x', b'\\xff')))",
+    "too deep": "out.write(framed(b'\\x82\\xa4type\\xa6Failed\\xa1x' + b'\\x91' * 10000))",
+    "nothing in a frame": "out.write(framed(b''))",
+}
+
+
+@pytest.mark.parametrize("code", NO_MESSAGES.values(), ids=NO_MESSAGES)
+async def test_what_is_no_message_fails_it(code: str) -> None:
+    imports = "from webhook.auditing.messages import Answer, Failed, encode, framed"
+    program = f"import sys\n{imports}\nout = sys.stdout.buffer\n{code}\nout.flush()\n"
+    stays = f"{program}sys.stderr.write('why')\nsys.stderr.flush()\nsys.stdin.buffer.read()\n"
+
+    said = await failed(Api(NODES), command=(sys.executable, "-c", stays))
+
+    assert said.startswith("the process that audits sent what is no message")
+    assert children() == []
+
+
+NO_PROGRAMS = {
+    "no such file": ("/nowhere/python",),
+    "a folder": ("/",),
+    "what is no program": (__file__,),
+    "no name": ("",),
+}
+
+
+@pytest.mark.parametrize("command", NO_PROGRAMS.values(), ids=NO_PROGRAMS)
+async def test_a_process_that_cannot_be_started_fails_it(command: tuple[str, ...]) -> None:
+    said = await failed(Api(NODES), command=command)
+
+    assert said.startswith("the process that audits cannot be started: ")
+
+
+TALKATIVE = """
+import sys
+from webhook.auditing.messages import Failed, encode, framed
+sys.stderr.write("x" * 10_000_000)
+sys.stdout.buffer.write(framed(encode(Failed("done"))))
+"""
+
+
+async def test_what_it_says_on_standard_error_never_blocks_it() -> None:
+    assert await failed(Api(NODES), command=(sys.executable, "-c", TALKATIVE)) == "done"
+
+
+PIPES = {
+    "standard output": "os.write(1, b'x' * 10**6)",
+    "standard error": "os.write(2, b'x' * 9999); os.write(1, b'x' * 4); os.write(2, b'x' * 10**6)",
+}
+
+
+@pytest.mark.parametrize("code", PIPES.values(), ids=PIPES)
+def test_of_a_process_that_was_ended_no_pipe_stays_open(code: str) -> None:
+    async def run() -> list[int]:
+        counts: list[int] = []
+        for _ in range(4):
+            await failed(Api(NODES), command=(sys.executable, "-c", f"import os; {code}"))
+            await asyncio.sleep(0)  # the loop closes them in its next turn
+            counts.append(open_files())
+        return counts
+
+    counts = uvloop.run(run())
+
+    assert len(set(counts)) == 1, "the first one makes what the event loop keeps"
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def test_of_many_last_words_the_last_are_told() -> None:
+    program = "import sys; sys.exit('x' * 10_000_000 + '\\n' + 'y' * 10_000)"
+
+    said = await failed(Api(NODES), command=(sys.executable, "-c", program))
+
+    assert said.startswith("the process that audits ended with 1: yyy")
+    assert len(said) < 5000
+
+
+SILENCES = {
+    "it says nothing": ("import time; time.sleep(600)", "said nothing for 0.5 s"),
+    "it says half a length": (
+        "import time; print('a', end='', flush=True); time.sleep(600)",
+        "said nothing for 0.5 s",
+    ),
+    "it closes its output and stays": (
+        "import os, time; os.close(1); time.sleep(600)",
+        "closed its output and went on",
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "says"), SILENCES.values(), ids=SILENCES)
+async def test_a_process_that_hangs_fails_it(program: str, says: str) -> None:
+    outcome = await Audit(Api(NODES), 0.5, (sys.executable, "-c", program)).run(ORDER)
+
+    assert outcome == Failed(f"the process that audits {says}")
+    assert children() == []
+
+
+async def test_a_process_that_does_not_listen_fails_it() -> None:
+    order = msgspec.structs.replace(ORDER, config="x" * 10_000_000)
+    command = (sys.executable, "-c", "import time; time.sleep(600)")
+
+    outcome = await Audit(Api(NODES), 0.5, command).run(order)
+
+    assert outcome == Failed("the process that audits said nothing for 0.5 s")
+
+
 WAITING = """
 import os, sys
 from webhook.auditing.messages import Ask, encode, framed
@@ -197,7 +314,9 @@ async def test_an_audit_that_is_given_up_ends_its_process() -> None:
             await asyncio.Event().wait()
             raise AssertionError(path)
 
-    task = asyncio.create_task(Audit(Silent(), (sys.executable, "-c", WAITING)).run(ORDER))
+    task = asyncio.create_task(
+        Audit(Silent(), SILENCE_S, (sys.executable, "-c", WAITING)).run(ORDER)
+    )
     await settled(lambda: bool(asked))
     task.cancel()
     with suppress(asyncio.CancelledError):

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from tests.cluster.apiserver import Json, packed
+from webhook.cluster.caches import Start
 from webhook.cluster.pacing import Pace
 from webhook.cluster.reflector import Means
 from webhook.cluster.source import NO_QUERY, Query, refusal
@@ -44,6 +45,11 @@ class Answers:
 async def silence() -> AsyncIterator[bytes]:
     await asyncio.Event().wait()
     yield b""
+
+
+async def unsupervised(_name: str, start: Start) -> None:
+    """Run a background task once; what it raises is the test's."""
+    await start()
 
 
 def means(source: Answers) -> Means:

@@ -5,8 +5,9 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from tests.cluster.apiserver import Json, service
-from tests.cluster.sources import EMPTY, Answers, means
-from webhook.cluster.caches import Caches, Standing
+from tests.cluster.sources import EMPTY, Answers, means, unsupervised
+from webhook.cluster import wire
+from webhook.cluster.caches import Caches, Standing, Start, Supervise
 from webhook.cluster.lookup import Cluster
 from webhook.errors import NotSyncedError
 from webhook.policy.model import OwnerReference
@@ -23,8 +24,8 @@ LISTS = {
 
 
 @asynccontextmanager
-async def following(caches: Caches) -> AsyncGenerator[None]:
-    task = asyncio.create_task(caches.run())
+async def following(caches: Caches, supervise: Supervise = unsupervised) -> AsyncGenerator[None]:
+    task = asyncio.create_task(caches.run(supervise))
     try:
         yield
     finally:
@@ -76,14 +77,33 @@ async def test_one_kind_that_cannot_be_listed_keeps_all_from_being_ready() -> No
     assert standings["Service"] == Standing("Service", True, 2, 0.0, "")
 
 
-async def test_a_bug_ends_all() -> None:
-    caches = filled(services={**EMPTY, "items": [{"metadata": {"name": "a"}}]})
-    caches.cluster.service_store.apply = None  # type: ignore[method-assign, assignment]  # a bug
+async def test_a_reflector_that_fails_lists_again_and_the_others_go_on() -> None:
+    source, failed = Answers(**LISTS), list[str]()
+    caches = Caches(Cluster(owners=()), means(source))
+    store = caches.cluster.service_store
+    put, seen = store.put, list[str]()
 
-    with pytest.raises(ExceptionGroup) as caught:
-        await caches.run()
+    def put_one(thing: wire.Service) -> None:
+        seen.append(thing.name)
+        if seen == ["a", "b"]:
+            raise ZeroDivisionError  # a bug, in the middle of a list
+        put(thing)
 
-    assert caught.group_contains(TypeError)
+    async def restart(name: str, start: Start) -> None:
+        try:
+            await start()
+        except ZeroDivisionError:
+            failed.append(name)
+            source.bodies["/api/v1/services"] = {**EMPTY, "items": [service("b"), service("c")]}
+            await start()
+
+    store.put = put_one  # type: ignore[method-assign]  # as a bug in it would
+    async with following(caches, restart):
+        await caches.wait_synced()
+
+        assert sorted(store.walk()) == [("shop", "b"), ("shop", "c")], "what is gone is gone"
+    assert failed == ["reflector Service"]
+    assert [source.asked.count(path) for path in LISTS] == [1, 1, 2, 1, 1, 1]
 
 
 FOLLOWED = {

@@ -48,6 +48,8 @@ NO_PAGES = {
     "cut off": b'{"metadata": {"resourceVersion": "7"}, "items": [{',
     "no version": b'{"metadata": {}, "items": []}',
     "an empty version": b'{"metadata": {"resourceVersion": ""}, "items": []}',
+    "no UTF-8": b'{"metadata": {"resourceVersion": "\xff"}, "items": []}',
+    "too deep": b'{"metadata": {"resourceVersion": "7"}, "x": %s' % (b"[" * 100_000),
     "no items": b'{"metadata": {"resourceVersion": "7"}}',
 }
 
@@ -65,7 +67,9 @@ def test_a_list_of_nothing_may_be_null() -> None:
     assert page.items is None
 
 
-@pytest.mark.parametrize("line", [b"too many requests", b'{"type": "ADDED"', b'{"type": 1}', b"[]"])
+@pytest.mark.parametrize(
+    "line", [b"too many requests", b'{"type": "ADDED"', b'{"type": 1}', b"[]", b'{"type": "\xff"}']
+)
 def test_what_is_no_event_is_refused(line: bytes) -> None:
     with pytest.raises(ApiError, match="here: sent text that is no event"):
         finish(watching.reading_change("here", line))

@@ -32,6 +32,7 @@ NAMED = (
     "CertificateExpiring",
     "CABundleOutOfSync",
     "CacheStale",
+    "TaskFailing",
     "ConfigInvalid",
     "OwnerLookupsFailing",
     "FailOpen",

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.cluster.sources import unsupervised
 from tests.controlplane.api import Api as Truth
 from tests.controlplane.api import Json
 from webhook.cluster.api import Access, Api, Timeouts
@@ -82,7 +83,7 @@ async def following(
         Access(kubeconfig=str(kubeconfig)), time.monotonic, Timeouts(silence=silence)
     ) as api:
         live = Live(api, streams=streams, pauses=pauses)
-        task = asyncio.create_task(live.caches.run())
+        task = asyncio.create_task(live.caches.run(unsupervised))
         try:
             async with asyncio.timeout(PATIENCE_S):
                 await live.caches.wait_synced()

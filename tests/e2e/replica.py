@@ -127,21 +127,14 @@ class Replica:
     def page(self, path: str) -> str:
         """A page of the health listener, whatever its status."""
         request = urllib.request.Request(f"http://127.0.0.1:{self._health}{path}")
-        opener = urllib.request.build_opener(_Lenient())
+        opener = urllib.request.build_opener(Lenient())
         with opener.open(request, timeout=PATIENCE_S) as answer:
             text: str = answer.read().decode()
         return text
 
     def metric(self, name: str, **labels: str) -> float:
         """The sum of a metric's samples that carry these labels."""
-        wanted = {f'{key}="{value}"' for key, value in labels.items()}
-        found = 0.0
-        for line in self.page("/metrics").splitlines():
-            sample, _, value = line.rpartition(" ")
-            named, _, pairs = sample.partition("{")
-            if named == f"evenspread_{name}" and wanted <= set(pairs.rstrip("}").split(",")):
-                found += float(value)
-        return found
+        return total(self.page("/metrics"), name, **labels)
 
     def configure(self, text: str) -> None:
         """Change the configuration as a kubelet does: another file takes the place of the old."""
@@ -150,7 +143,19 @@ class Replica:
         fresh.replace(self.config)
 
 
-class _Lenient(urllib.request.HTTPErrorProcessor):
+def total(exposition: str, name: str, **labels: str) -> float:
+    """The sum of a metric's samples that carry these labels."""
+    wanted = {f'{key}="{value}"' for key, value in labels.items()}
+    found = 0.0
+    for line in exposition.splitlines():
+        sample, _, value = line.rpartition(" ")
+        named, _, pairs = sample.partition("{")
+        if named == f"evenspread_{name}" and wanted <= set(pairs.rstrip("}").split(",")):
+            found += float(value)
+    return found
+
+
+class Lenient(urllib.request.HTTPErrorProcessor):
     """Takes each status for an answer."""
 
     def http_response(self, request: Any, response: Any) -> Any:

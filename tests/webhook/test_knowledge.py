@@ -6,14 +6,16 @@ import math
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.build import owned_by, pod, request
 from tests.cluster.apiserver import Json, service
-from tests.cluster.sources import EMPTY, Answers, means
+from tests.cluster.sources import EMPTY, Answers, means, unsupervised
 from tests.webhook.serving import PATIENCE, POLICY, settled
+from webhook.cluster.caches import Supervise
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ConfigError, NotSyncedError
 from webhook.health import Condition
@@ -22,6 +24,7 @@ from webhook.logs import Format, Lines, Log, make_log
 from webhook.metrics import Metrics
 from webhook.policy.model import GroupKind, OwnerReference
 from webhook.policy.request import AdmissionRequest
+from webhook.supervisor import Supervisor
 
 FLEET = OwnerSelector(GroupKind("example.io", "Fleet"), ("spec", "selector"))
 OTHER = OwnerSelector(GroupKind("example.io", "Other"), ("spec", "selector"))
@@ -59,8 +62,8 @@ def log(stream: io.BytesIO | None = None) -> Log:
 
 
 @asynccontextmanager
-async def run(knowledge: Knowledge) -> AsyncGenerator[None]:
-    task = asyncio.create_task(knowledge.run())
+async def run(knowledge: Knowledge, supervise: Supervise = unsupervised) -> AsyncGenerator[None]:
+    task = asyncio.create_task(knowledge.run(supervise))
     try:
         async with asyncio.timeout(PATIENCE):
             yield
@@ -201,6 +204,44 @@ async def test_what_the_caches_lack_is_looked_up_and_counted() -> None:
     assert metrics.registry.get_sample_value("evenspread_owner_lookups_total", labels) == 1
 
 
+async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() -> None:
+    source, metrics, answered = cluster(), Metrics(), asyncio.Event()
+    changes: list[str] = []
+
+    async def slow() -> Json:
+        await answered.wait()
+        selector = {"matchLabels": {"app": "a"}}
+        return {"metadata": {"name": "web", "namespace": "shop"}, "spec": {"selector": selector}}
+
+    def change() -> None:
+        changes.append("changed")
+        if len(changes) == 1:
+            raise ZeroDivisionError
+
+    source.bodies[LATE] = slow
+    live = Live((), means(source), metrics, change)
+    supervisor = Supervisor(
+        log(), metrics.task_restarts, lambda: 0.0, lambda _: asyncio.sleep(0), lambda: 0.0
+    )
+    task = asyncio.create_task(supervisor.run("facts", partial(live.run, supervisor.run)))
+    async with asyncio.timeout(PATIENCE):
+        await live.complete()
+        fetching = live.fetch(late(), POLICY, 10.0)
+        assert fetching is not None
+        waiting = asyncio.ensure_future(fetching)
+        await settled(lambda: LATE in source.asked)
+        live.follow((FLEET,))
+        await settled(lambda: len(changes) == 2)
+        answered.set()
+
+        assert (await waiting).owner_selector("shop", REPLICA_SET) is not None
+        assert live.facts.owner_selector("shop", OWNER) is not None
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    assert supervisor.check()["tasks"].detail.startswith("facts restarted once, ")
+
+
 async def test_what_is_asked_when_it_stops_is_given_up() -> None:
     source = cluster()
     live = Live((), means(source), Metrics(), lambda: None)
@@ -217,8 +258,7 @@ async def test_what_is_asked_when_it_stops_is_given_up() -> None:
         await settled(lambda: LATE in source.asked)
     waiting = asyncio.ensure_future(fetching)
 
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
+    assert (await waiting).owner_selector("shop", REPLICA_SET) is None
     await settled(lambda: len(asyncio.all_tasks()) == 1)
 
 
@@ -245,7 +285,7 @@ async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) ->
     metrics = Metrics()
     files = Files(str(file), SHIPPED_OWNERS, metrics, log(said), lambda: changes.append("changed"))
     await files.complete()
-    await files.run()
+    await files.run(unsupervised)
 
     files.follow(SHIPPED_OWNERS)
     assert changes == []

@@ -17,9 +17,10 @@ APPLY, RECOMMEND = f"{HEAD}mode: apply\n", f"{HEAD}mode: recommend\n"
 
 
 class Followed:
-    """A configuration file that is followed, and what came of it."""
+    """A configuration file that is followed, and what came of it; reading it fails at first."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *errors: Exception) -> None:
+        self._errors = list(errors)
         self.file = folder / "config.yaml"
         self.file.write_text(APPLY)
         self.enforced: list[Policy] = []
@@ -28,7 +29,14 @@ class Followed:
             str(self.file), "", "", NEWEST, allow_locked_gates=False, least_overlap=MINUTE
         )
         configuration, _ = read_policy(asked)
-        self.follower = Follower(asked, configuration, self.enforce, self.outcomes.append)
+        self.follower = Follower(
+            asked, configuration, self.enforce, self.outcomes.append, self.read
+        )
+
+    def read(self, asked: Asked) -> tuple[Configuration, Policy]:
+        if self._errors:
+            raise self._errors.pop(0)
+        return read_policy(asked)
 
     def enforce(self, _configuration: Configuration, policy: Policy) -> None:
         self.enforced.append(policy)
@@ -123,3 +131,56 @@ def test_a_version_that_the_gates_do_not_fit_leaves_the_old_one(tmp_path: Path) 
 
     assert [outcome.valid for outcome in followed.outcomes] == [True, False]
     assert [policy.gates.version for policy in followed.enforced] == [Version(1, 26)]
+
+
+EXHAUSTING: dict[str, tuple[Exception, str]] = {
+    "too deep": (RecursionError("a secret"), "is nested too deeply"),
+    "too large": (MemoryError("a secret"), "needs more memory than there is"),
+    "no UTF-8": (
+        UnicodeDecodeError("utf-8", b"secret", 0, 1, "odd"),
+        "is not UTF-8: save it as such",
+    ),
+}
+
+
+@pytest.mark.parametrize(("error", "says"), EXHAUSTING.values(), ids=EXHAUSTING)
+def test_a_version_that_cannot_be_read_is_invalid(
+    error: Exception, says: str, tmp_path: Path
+) -> None:
+    followed = Followed(tmp_path, error)
+    followed.write(RECOMMEND)
+
+    followed.follower.look()
+
+    assert followed.outcomes == [Outcome(valid=False, says=f"{followed.file}: {says}")]
+    assert not followed.follower.valid
+    assert followed.enforced == []
+    followed.write(APPLY)
+    followed.follower.look()
+    assert followed.follower.valid
+
+
+def test_a_bug_in_reading_a_version_makes_it_invalid_and_is_raised_once(tmp_path: Path) -> None:
+    followed = Followed(tmp_path, ZeroDivisionError("a secret"))
+    followed.write(RECOMMEND)
+
+    with pytest.raises(ZeroDivisionError):
+        followed.follower.look()
+    followed.follower.look()
+
+    says = "cannot be read, by a bug of evenspread (ZeroDivisionError)"
+    assert followed.outcomes == [Outcome(valid=False, says=f"{followed.file}: {says}")]
+    assert not followed.follower.valid
+    followed.write(APPLY)
+    followed.follower.look()
+    assert followed.follower.valid
+
+
+def test_after_a_bug_the_version_is_judged_by_all_the_same(tmp_path: Path) -> None:
+    followed = Followed(tmp_path, ZeroDivisionError())
+
+    with pytest.raises(ZeroDivisionError):
+        followed.follower.judge_by(Version(1, 30))
+    followed.follower.judge_by(Version(1, 30))
+
+    assert [policy.gates.version for policy in followed.enforced] == [Version(1, 30)]

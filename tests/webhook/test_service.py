@@ -1,6 +1,7 @@
 """The server as a whole: how it starts, serves, follows its configuration, and stops."""
 
 import asyncio
+import errno
 import json
 import os
 import re
@@ -182,6 +183,7 @@ async def test_it_is_ready_once_everything_is_there(tmp_path: Path) -> None:
         "[+]configuration ok",
         "[+]certificate ok",
         "[+]facts ok: 0 objects from files",
+        "[+]tasks ok",
         "[+]server ok: serving",
         "ok",
     ]
@@ -261,6 +263,25 @@ async def test_a_greeting_may_fail_without_harm(
     assert reply.status == 200
     warned = [line for line in logged(capsysbinary) if line["event"] == "greeting"]
     assert warned[0]["says"].endswith(": no answer")
+
+
+async def test_a_greeting_whose_reader_has_gone_is_not_repeated(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    greetings: list[Ready] = []
+
+    def fail(ready: Ready) -> None:
+        greetings.append(ready)
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    async with started(settings_in(tmp_path), greet=fail) as server:
+        await settled(lambda: "greeting" not in {task.get_name() for task in asyncio.all_tasks()})
+        _, ready = await server.page("/readyz?verbose")
+
+    assert "[+]tasks ok\n" in ready
+    assert len(greetings) == 1
+    (warned,) = (line for line in logged(capsysbinary) if line["event"] == "greeting")
+    assert warned["says"] == "Broken pipe"
 
 
 async def test_the_state_is_kept_between_two_runs(tmp_path: Path) -> None:

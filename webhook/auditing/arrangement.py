@@ -30,6 +30,7 @@ class Surroundings(NamedTuple):
         namespace: Of the Lease; empty if nobody said.
         replica: The name of this one.
         lease_s: The duration of the Lease.
+        silence_s: Seconds without a message, after which the process that audits is ended.
         version: Gives the Kubernetes version that is judged by now.
         wall: The wall clock: aware, UTC.
     """
@@ -38,6 +39,7 @@ class Surroundings(NamedTuple):
     namespace: str
     replica: str
     lease_s: float
+    silence_s: float
     version: Callable[[], Version]
     wall: Callable[[], datetime]
     metrics: Metrics
@@ -51,7 +53,7 @@ class Audits:
         """Put the parts together."""
         self._settings = settings
         self._version = around.version
-        self._audit = Audit(api)
+        self._audit = Audit(api, around.silence_s)
         clocks = Clocks(time.monotonic, around.wall, asyncio.sleep)
         path = f"/apis/coordination.k8s.io/v1/namespaces/{around.namespace}/leases"
         identity = f"{around.replica}_{secrets.token_hex(UNIQUE)}"

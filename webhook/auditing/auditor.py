@@ -6,7 +6,7 @@ from typing import NoReturn, TypeAlias
 
 from webhook.auditing.election import Clocks
 from webhook.auditing.messages import Done, Failed
-from webhook.logs import Log
+from webhook.logs import Log, tell_bug
 from webhook.metrics import Metrics
 
 Run: TypeAlias = Callable[[], Awaitable[Done | Failed]]
@@ -57,7 +57,7 @@ class Auditor:
     async def _audit(self) -> float:
         """Make one audit; gives how long it took, in seconds."""
         begun = self._clocks.now()
-        outcome = await self._run()
+        outcome = await self._outcome()
         took_s = self._clocks.now() - begun
         if isinstance(outcome, Failed):
             self._metrics.audits.labels("failure").inc()
@@ -76,6 +76,14 @@ class Auditor:
         )
         self._complain(outcome.problems)
         return took_s
+
+    async def _outcome(self) -> Done | Failed:
+        """Make one audit; a bug is told, and counts as one that failed."""
+        try:
+            return await self._run()
+        except Exception as error:  # noqa: BLE001  # the next audit may go well
+            tell_bug(self._log, error)
+            return Failed(f"by a bug of evenspread ({type(error).__name__})")
 
     def _complain(self, problems: tuple[str, ...]) -> None:
         """Tell what an audit had to leave out, unless that is as the last time."""

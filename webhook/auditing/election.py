@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import msgspec
 
 from webhook.auditing.lease import Move, Record, Sight, given_back, look, next_move, taken
-from webhook.cluster.source import NO_QUERY, Sender, refusal
+from webhook.cluster.source import DECODE_ERRORS, NO_QUERY, Reason, Sender, refusal
 from webhook.errors import ApiError
 from webhook.logs import Log
 
@@ -59,7 +59,7 @@ class Clocks(NamedTuple):
 class _Lease(msgspec.Struct, frozen=True):
     """A Lease; ``metadata`` is sent back as it came."""
 
-    metadata: dict[str, Any]
+    metadata: msgspec.Raw
     spec: Record | None = None
 
 
@@ -101,8 +101,8 @@ class Election:
     ) -> None:
         self._log.info("lease", says="held: this replica audits")
         self.leads = True
-        work = asyncio.create_task(lead())
-        holding = asyncio.create_task(self._hold(held))
+        work = asyncio.create_task(lead(), name="audits")
+        holding = asyncio.create_task(self._hold(held), name="lease")
         try:
             await asyncio.wait((work, holding), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -176,9 +176,13 @@ class Election:
         self._lease(status, body)
 
     def _lease(self, status: int, body: bytes) -> _Lease:
+        source = f"Lease {self._candidate.path}"
         if status != HTTPStatus.OK:
-            raise refusal(f"Lease {self._candidate.path}", status, body)
-        return _decode(body)
+            raise refusal(source, status, body)
+        try:
+            return _decode(body)
+        except DECODE_ERRORS:
+            raise ApiError(source, "answered with what is no Lease", Reason.GARBAGE) from None
 
     def _complain(self, error: ApiError) -> None:
         """Tell each new problem once; that somebody else was faster is none."""

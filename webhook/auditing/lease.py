@@ -11,11 +11,14 @@ k8s.io/api coordination/v1 ``LeaseSpec``.
 
 from datetime import UTC, datetime
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, TypeAlias
 
 import msgspec
 
 SHORTEST_S = 1  # of a Lease that was given back: whoever looks need not wait for it
+
+
+Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 
 
 class Record(msgspec.Struct, frozen=True, rename="camel"):
@@ -29,10 +32,10 @@ class Record(msgspec.Struct, frozen=True, rename="camel"):
     """
 
     holder_identity: str | None = None
-    lease_duration_seconds: int | None = None
+    lease_duration_seconds: Int32 | None = None
     acquire_time: str | None = None
     renew_time: str | None = None
-    lease_transitions: int | None = None
+    lease_transitions: Int32 | None = None
 
 
 class Sight(NamedTuple):

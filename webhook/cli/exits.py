@@ -36,7 +36,7 @@ class ExitCode(IntEnum):
     """The reader of our output is gone, as with ``| head``; 128 + SIGPIPE."""
 
 
-class UnreadError(Exception):
+class UnreadError(BrokenPipeError):
     """The reader of our output is gone."""
 
 
@@ -71,7 +71,6 @@ _CODES: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (EvenspreadError, ExitCode.UNFINISHED),  # the machine's
     (click.Abort, ExitCode.INTERRUPTED),
     (KeyboardInterrupt, ExitCode.INTERRUPTED),
-    (UnreadError, ExitCode.UNREAD),
     (BrokenPipeError, ExitCode.UNREAD),
 )
 """The first that fits counts; what none fits is a bug."""

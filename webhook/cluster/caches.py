@@ -1,14 +1,20 @@
 """The live caches: one reflector a kind, and what is known of how they stand."""
 
 import asyncio
-from collections.abc import Iterator
-from typing import NamedTuple, NoReturn
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from webhook.cluster.lookup import Cluster
 from webhook.cluster.reflector import Means, Reflector
 from webhook.cluster.resources import resources
 from webhook.errors import NotSyncedError
 from webhook.policy.model import GroupKind, OwnerReference, group_of
+
+Start: TypeAlias = Callable[[], Awaitable[object]]
+"""Gives a new coroutine of a background task."""
+
+Supervise: TypeAlias = Callable[[str, Start], Coroutine[object, object, None]]
+"""Runs a background task of that name until it returns, whatever it raises in between."""
 
 
 class Standing(NamedTuple):
@@ -52,16 +58,23 @@ class Caches:
         """All kinds that are followed."""
         return tuple(self._reflectors)
 
-    async def run(self) -> NoReturn:
+    async def run(self, supervise: Supervise) -> NoReturn:
         """
         Follow all kinds until cancelled.
 
-        Raises:
-            ExceptionGroup: A bug of ours; faults of the API server are never raised.
+        Args:
+            supervise: Restarts a reflector that fails, without the others.
         """
-        async with asyncio.TaskGroup() as group:
-            for kind, reflector in self._reflectors.items():
-                group.create_task(reflector.run(), name=f"reflector {kind}")
+        tasks = [
+            asyncio.create_task(supervise(f"reflector {kind}", reflector.run))
+            for kind, reflector in self._reflectors.items()
+        ]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         raise AssertionError("reflectors end only by being cancelled")
 
     def synced(self, kind: str) -> bool:

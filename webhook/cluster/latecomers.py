@@ -160,7 +160,10 @@ class Latecomers:
     def _answer(self, task: _Asking | None) -> Any:
         if task is None:
             return None
-        answer = task.result() if task.done() else _Answer(Result.LATE)
+        if task.cancelled():
+            answer = _Answer(Result.FAILED)
+        else:
+            answer = task.result() if task.done() else _Answer(Result.LATE)
         self._tell(answer.result)
         return answer.thing
 

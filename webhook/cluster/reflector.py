@@ -15,8 +15,8 @@ Whatever happens is one of three things. The stream ends or breaks off, or nothi
 long that the connection must be dead (bookmarks come each minute): cut off. The server answers,
 but not with events (410 as status or as event, another status, an ERROR event, text, JSON of
 another shape, a line without end): unknown, as it cannot be told what was missed; but a status
-that says "not you" or "not now" changes nothing. Anything else is a bug of ours and ends the
-process.
+that says "not you" or "not now" changes nothing. Anything else is a bug of ours: it ends ``run``,
+whose caller runs it again, from unknown.
 
 Before each new try there is a pause by the back-off, which starts over when a watch has lasted for
 LASTING_S; after that one there is no pause, since servers end watches every half hour. So no fault,
@@ -130,7 +130,8 @@ class Reflector:
         return None if self._heard is None else self._means.clock() - self._heard
 
     async def run(self) -> NoReturn:
-        """Follow the kind until cancelled."""
+        """Follow the kind until cancelled; begins with a list, also after a bug has ended it."""
+        self._version, self._last, self._gone = "", None, None
         while True:
             try:
                 await self._follow()

@@ -18,6 +18,9 @@ LONGEST_MESSAGE = 256  # characters of what a server says, enough for kube-apise
 
 NO_QUERY: Query = {}
 
+DECODE_ERRORS = (msgspec.MsgspecError, UnicodeError, RecursionError)
+"""What msgspec raises for bytes that are not of the type: also for no UTF-8, and too deep ones."""
+
 
 class Reason(StrEnum):
     """Why a watch began anew; a label of ``evenspread_watch_restarts_total``."""

@@ -11,7 +11,7 @@ from collections.abc import Generator
 
 import msgspec
 
-from webhook.cluster.source import Query, Reason
+from webhook.cluster.source import DECODE_ERRORS, Query, Reason
 from webhook.errors import ApiError
 from webhook.policy.nesting import decode_nested, decoding, finish
 
@@ -110,7 +110,7 @@ def reading_page(source: str, body: bytes) -> Generator[None, None, Page]:
     """Do what ``read_page`` does in short steps, and return the page."""
     try:
         page = yield from decoding(_decode_page, body)
-    except msgspec.MsgspecError:
+    except DECODE_ERRORS:
         raise garbage(source, "answered with no list") from None
     if not page.metadata.resource_version:
         raise garbage(source, "answered with a list that has no resourceVersion")
@@ -126,7 +126,7 @@ def reading_change(source: str, line: bytes) -> Generator[None, None, Change]:
     """
     try:
         return (yield from decoding(_decode_change, line))
-    except msgspec.MsgspecError:
+    except DECODE_ERRORS:
         raise garbage(source, "sent text that is no event") from None
 
 
@@ -150,5 +150,5 @@ def garbage(source: str, problem: str) -> ApiError:
 def _metadata_of(written: msgspec.Raw) -> _Metadata | None:
     try:
         return decode_nested(_decode_object, written).metadata
-    except msgspec.MsgspecError:
+    except DECODE_ERRORS:
         return None

@@ -109,6 +109,11 @@ class Limits:
     audit_lease: float = _limit(
         60.0, "seconds", "until another replica audits when one is gone; nobody waits for an audit"
     )
+    audit_silence: float = _limit(
+        600.0,
+        "seconds",
+        "without a message of an audit's process; a huge namespace takes 6 s of CPU",
+    )
     finish: float = _limit(10.0, "seconds", "for what is in flight once the listener is closed")
 
 

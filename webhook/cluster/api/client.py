@@ -27,7 +27,7 @@ import msgspec
 
 from webhook.cluster.api.credentials import Access, Load, identity_of, loader, new_client
 from webhook.cluster.faults import why
-from webhook.cluster.source import NO_QUERY, Query, Reason, refusal
+from webhook.cluster.source import DECODE_ERRORS, NO_QUERY, Query, Reason, refusal
 from webhook.errors import ApiError
 
 RELOAD_S = 60.0  # seconds; a projected token is renewed when a fifth of its hour is left
@@ -160,7 +160,7 @@ class Api:
         """
         try:
             return _decode_version(await self.read("/version")).git_version
-        except msgspec.MsgspecError:
+        except DECODE_ERRORS:
             raise ApiError(self.name, "answered with no version", Reason.GARBAGE) from None
 
     async def call_api(self, resource_path: str, method: str, **options: Any) -> Any:

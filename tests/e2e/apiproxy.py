@@ -1,0 +1,102 @@
+"""An HTTP proxy before an API server, that can answer garbage, or nothing at all."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from enum import Enum, auto
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from tests.controlplane.api import Api
+
+GARBAGE = b'{"kind": "\xff<html>\n'
+_OF_A_CONNECTION = {"Transfer-Encoding", "Content-Length", "Connection", "Host"}
+
+
+class Mode(Enum):
+    """What becomes of requests."""
+
+    PASS = auto()
+    GARBAGE = auto()
+    HANG = auto()
+
+
+class ApiProxy:
+    """
+    Speaks plain HTTP and forwards each request, with the credentials that it came with.
+
+    Attributes:
+        port: Of 127.0.0.1.
+        requests: How many there were, by path.
+    """
+
+    def __init__(self, api: Api, session: aiohttp.ClientSession) -> None:
+        self.port = 0
+        self.requests: Counter[str] = Counter()
+        self._api = api
+        self._session = session
+        self._mode = Mode.PASS
+        self._changed = asyncio.Event()
+        self._handling: set[asyncio.Task[Any] | None] = set()
+
+    def behave(self, mode: Mode) -> None:
+        """Treat new requests in another way, and break off those that there are."""
+        self._mode = mode
+        self._changed.set()
+        self._changed = asyncio.Event()
+        for task in self._handling:
+            if task is not None:
+                task.cancel()
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.requests[request.path] += 1
+        if self._mode is Mode.GARBAGE:
+            return web.Response(body=GARBAGE, content_type="application/json")
+        task = asyncio.current_task()
+        self._handling.add(task)
+        try:
+            if self._mode is Mode.HANG:
+                await self._changed.wait()
+            return await self._forward(request)
+        finally:
+            self._handling.discard(task)
+
+    async def _forward(self, request: web.Request) -> web.StreamResponse:
+        async with self._session.request(
+            request.method,
+            f"{self._api.url}{request.raw_path}",
+            headers=_end_to_end(request.headers),
+            data=await request.read(),
+        ) as answer:
+            response = web.StreamResponse(status=answer.status, headers=_end_to_end(answer.headers))
+            await response.prepare(request)
+            async for piece in answer.content.iter_any():
+                await response.write(piece)
+            return response
+
+
+def _end_to_end(headers: Any) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name not in _OF_A_CONNECTION}
+
+
+@asynccontextmanager
+async def proxying(api: Api) -> AsyncGenerator[ApiProxy]:
+    """Serve as long as the context lasts."""
+    connector = aiohttp.TCPConnector(ssl=api._tls, limit=0)
+    timeout = aiohttp.ClientTimeout(total=None)
+    async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
+        proxy = ApiProxy(api, session)
+        app = web.Application(client_max_size=2**26)
+        app.router.add_route("*", "/{path:.*}", proxy.handle)
+        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        proxy.port = runner.addresses[0][1]
+        try:
+            yield proxy
+        finally:
+            await runner.cleanup()
