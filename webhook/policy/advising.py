@@ -16,6 +16,7 @@ from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
 from webhook.policy.gates import Gate
+from webhook.policy.model import Constraint
 from webhook.policy.profiles import Policy
 from webhook.policy.request import AdmissionRequest
 
@@ -32,17 +33,28 @@ class _Body(msgspec.Struct, frozen=True, gc=False):
 _decode = msgspec.json.Decoder(_Body).decode
 
 
-def advice_on(request: AdmissionRequest, policy: Policy, facts: Facts) -> Advice:
+def is_advised_on(request: AdmissionRequest, policy: Policy) -> bool:
+    """Whether advice is given on a request: not on one without its ``body``."""
+    owned = request.metadata is not None and request.metadata.controller is not None
+    return not owned and bool(request.body) and Gate.ADVICE in policy.gates
+
+
+def advice_on(
+    request: AdmissionRequest,
+    policy: Policy,
+    facts: Facts,
+    constraints: tuple[Constraint, ...] | None = None,
+) -> Advice:
     """
     Ask the rules that need facts about an object that is created or updated.
 
     Args:
-        request: A create or an update; one without its ``body`` gets no advice.
+        request: A create or an update.
         policy: Says what is done about each rule's findings.
         facts: The cluster as it is known.
+        constraints: The list that will be stored; None if it is the one in the request.
     """
-    owned = request.metadata is not None and request.metadata.controller is not None
-    if owned or not request.body or Gate.ADVICE not in policy.gates:
+    if not is_advised_on(request, policy):
         return NOTHING
     try:
         subject = _subject(request)
@@ -50,6 +62,8 @@ def advice_on(request: AdmissionRequest, policy: Policy, facts: Facts) -> Advice
         return NOTHING
     if subject is None:
         return NOTHING
+    if constraints is not None:
+        subject = subject.with_constraints(constraints)
     grounds = Grounds(policy, facts)
     return advise(subject, grounds, policy.actions, not_exemptible=policy.not_exemptible)
 
