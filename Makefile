@@ -116,7 +116,7 @@ cover: $(SETUP)  ## measure each core module by its own tests alone: 100 % of br
 	@$(BIN)/python -m tests.coverage_by_module
 
 .PHONY: bench
-bench: envtest  ## measure against the bare aiohttp floor, a peer in Go, a real control plane: 15 minutes
+bench: envtest tools  ## measure against the bare aiohttp floor, a peer in Go, a real control plane: 15 minutes
 	@$(BIN)/python -m tests.bench --peer --control-plane
 
 .PHONY: docs-reference

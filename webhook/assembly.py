@@ -123,6 +123,7 @@ class Server:
             await self._version(),
             settings.allow_locked_gates,
             settings.least_overlap,
+            settings.validates_pods,
         )
         self._configuration, policy = read_policy(asked)
         self.events = self._events()

@@ -32,6 +32,7 @@ class Asked(NamedTuple):
 
     Attributes:
         least_overlap: A configuration with a shorter ``caOverlap`` is wrong.
+        validates_pods: Whether new pods are sent to the validating hook; None: as the policy says.
     """
 
     config: str
@@ -40,6 +41,7 @@ class Asked(NamedTuple):
     version: Version
     allow_locked_gates: bool
     least_overlap: timedelta
+    validates_pods: bool | None = None
 
 
 def read_policy(asked: Asked) -> tuple[Configuration, Policy]:
@@ -56,7 +58,7 @@ def read_policy(asked: Asked) -> tuple[Configuration, Policy]:
         asked.feature_gates,
         allow_locked=asked.allow_locked_gates,
     )
-    return configuration, policy(configuration, gates)
+    return configuration, policy(configuration, gates, validates_pods=asked.validates_pods)
 
 
 Read: TypeAlias = Callable[[Asked], tuple[Configuration, Policy]]

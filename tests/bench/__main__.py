@@ -26,9 +26,12 @@ from tests.bench.table import as_json, circumstances, show
 from tests.controlplane.assets import AssetsError
 from tests.controlplane.build import BuildError
 from tests.controlplane.processes import ProcessError
+from tests.deploy.manifests import HelmError
+from tests.deploy.tools import ToolError
 
 FAULTS = (
-    AssetsError, BuildError, LoadError, ProcessError, SubprocessError, OSError, ValueError,
+    AssetsError, BuildError, HelmError, LoadError, ProcessError, SubprocessError, ToolError,
+    OSError, ValueError,
 )  # fmt: skip
 FAILED = 3  # exit code when something could not be measured
 

@@ -76,6 +76,8 @@ ON_REQUEST = {
     "with_plane": {
         "creating a pod, p50",
         "creating a pod, p99",
+        "API server CPU to create a pod",
+        "pods created a second",
         "p99 while 100,000 objects stream in",
         "first list of 115,000 objects",
         "memory with all these",

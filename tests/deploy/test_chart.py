@@ -3,12 +3,17 @@
 import itertools
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.deploy.manifests import CHART, KUBERNETES, Helm, HelmError, Json, by_name
+from webhook.config import load, policy
+from webhook.config.settings import read_settings
+from webhook.policy.gates import resolve
+from webhook.policy.versions import NEWEST
 
 HOOKS = ("MutatingWebhookConfiguration/evenspread", "ValidatingWebhookConfiguration/evenspread")
 
@@ -49,6 +54,7 @@ def test_the_schema_knows_each_value_and_no_other() -> None:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a value that does not exist": ({"replicaCount": 3}, "replicaCount"),
     "a member that does not exist": ({"image": {"name": "x"}}, "name"),
+    "another word for whether pods are validated": ({"validatePods": "never"}, "validatePods"),
     "another failure policy": ({"failurePolicy": {"validating": "fail"}}, "validating"),
     "a port that needs a right": ({"ports": {"admission": 443}}, "1,024"),
     "files without a Secret": ({"certificate": {"mode": "files"}}, "secretName"),
@@ -115,6 +121,64 @@ def test_objects_can_be_labelled_past_the_webhooks_only_if_asked_for(helm: Helm)
     for webhook in hooks(helm, {"skipInSelector": True}):
         (expression,) = webhook["objectSelector"]["matchExpressions"]
         assert expression == {"key": "evenspread.io/skip", "operator": "NotIn", "values": ["true"]}
+
+
+# values, whether pods are sent to the validating webhook
+VALIDATING: dict[str, tuple[dict[str, Any], bool]] = {
+    "as it is shipped": ({}, False),
+    "a rule denies": ({"config": {"rules": {"TSC101": "deny"}}}, True),
+    "a rule denies, in full": ({"config": {"rules": {"TSC101": {"action": "deny"}}}}, True),
+    "one rule of several denies": (
+        {"config": {"rules": {"TSC101": "warn", "TSC102": "deny", "TSC103": "audit"}}},
+        True,
+    ),
+    "no rule denies": (
+        {
+            "config": {
+                "rules": {
+                    "TSC101": "warn",
+                    "TSC102": {"exemptible": False},
+                    "TSC103": {"action": "audit"},
+                    "TSC104": False,
+                }
+            }
+        },
+        False,
+    ),
+    "always": ({"validatePods": True}, True),
+    "never": ({"validatePods": False, "config": {"rules": {"TSC101": "deny"}}}, False),
+}
+
+
+@pytest.mark.parametrize(("values", "sent"), VALIDATING.values(), ids=VALIDATING)
+def test_pods_are_sent_to_the_validating_webhook_if_the_server_denies_some(
+    helm: Helm, tmp_path: Path, values: dict[str, Any], sent: bool
+) -> None:
+    objects = by_name(helm.objects(values))
+
+    registered = [_is_sent_pods(each) for name in HOOKS for each in objects[name]["webhooks"]]
+    assert registered == [True, sent]
+    assert _server_expects_pods(objects, tmp_path) is sent
+
+
+def _is_sent_pods(webhook: Json) -> bool:
+    return any("pods" in rule["resources"] for rule in webhook["rules"])
+
+
+def _server_expects_pods(objects: dict[str, Json], folder: Path) -> bool:
+    """What the server makes of the ConfigMap and the flags that it is started with."""
+    for name, text in objects["ConfigMap/evenspread"]["data"].items():
+        (folder / name).write_text(text)
+    container = objects["Deployment/evenspread"]["spec"]["template"]["spec"]["containers"][0]
+    (flag,) = (each for each in container["args"] if each.startswith("--validate-pods="))
+    settings = read_settings({"validate_pods": flag.partition("=")[2]})
+    configuration = load(str(folder / "config.yaml"))
+    gates = resolve(NEWEST, {})
+    return policy(configuration, gates, validates_pods=settings.validates_pods).validates_pods
+
+
+def test_no_webhook_has_match_conditions(helm: Helm) -> None:
+    assert all("matchConditions" not in webhook for webhook in hooks(helm, {}))
 
 
 def test_custom_kinds_reach_configuration_webhooks_and_role(helm: Helm) -> None:

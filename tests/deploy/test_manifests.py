@@ -1,12 +1,21 @@
 """Chart and kustomize make the same objects, and every Kubernetes version takes them."""
 
+import os
+from pathlib import Path
 from typing import Any
 
 import kubernetes_validate  # type: ignore[import-untyped]  # has no types
 import pytest
 
 from tests.deploy.fixtures import Kustomize
-from tests.deploy.manifests import MONITORING, Helm, Json, by_name, made
+from tests.deploy.manifests import DEPLOY, MONITORING, Helm, Json, by_name, made
+
+VALIDATED = """
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [{base}]
+components: [{component}]
+"""
 
 OVERLAYS: dict[str, dict[str, Any]] = {
     "kustomize/overlays/dry-run": {"config": {"mode": "recommend"}},
@@ -112,6 +121,18 @@ def test_an_overlay_is_the_chart_with_a_few_values_and_a_namespace(
     namespace = found.pop("Namespace/evenspread")
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
     assert found == by_name(helm.objects(OVERLAYS[overlay]))
+
+
+def test_the_component_registers_pods_as_the_chart_does_where_a_rule_denies(
+    helm: Helm, kustomize: Kustomize, tmp_path: Path
+) -> None:
+    folders = (DEPLOY / "kustomize" / name for name in ("base", "validate-pods"))
+    base, component = (os.path.relpath(folder, tmp_path) for folder in folders)
+    (tmp_path / "kustomization.yaml").write_text(VALIDATED.format(base=base, component=component))
+
+    configuration = "ValidatingWebhookConfiguration/evenspread"
+    denying = by_name(helm.objects({"config": {"rules": {"TSC101": "deny"}}}))
+    assert by_name(kustomize(str(tmp_path)))[configuration] == denying[configuration]
 
 
 def test_monitoring_is_the_chart_with_monitoring(helm: Helm, kustomize: Kustomize) -> None:

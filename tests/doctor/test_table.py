@@ -7,6 +7,7 @@ import pytest
 from tests.certs.world import authority, leaf
 from tests.deploy.manifests import Json
 from tests.doctor.patient import (
+    BASE,
     CA,
     METRICS,
     OWN,
@@ -38,6 +39,8 @@ PAIR = leaf(CA, "evenspread.evenspread.svc")
 KEYS = "MatchLabelKeysInPodTopologySpread"
 MERGE = f"{KEYS}SelectorMerge"
 RACK = Constraint(topology_key="rack")
+HEAD = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+WITH_PODS = BASE["MutatingWebhookConfiguration/evenspread"]["webhooks"][0]["rules"]
 
 
 def serving_with(*flags: str) -> Json:
@@ -124,6 +127,22 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "no namespace left out": (
         {"configurations": hooks({"namespaceSelector": None})},
         {"exemptions": "called for namespace kube-system"},
+    ),
+    "a rule that denies, without its pods": (
+        {"configuration": configuration(f"{HEAD}rules: {{TSC101: deny}}\n")},
+        {"validated-pods": "deny for TSC101, and validate.evenspread.io is not called for CREATE"},
+    ),
+    "a flag that wants pods, without them": (
+        {"settings": {"validate-pods": "true"}},
+        {"validated-pods": "deploy/kustomize/validate-pods"},
+    ),
+    "pods that no rule denies": (
+        {"configurations": hooks({"rules": WITH_PODS}, Hook.VALIDATE)},
+        {"validated-pods": "helm upgrade, or kubectl apply -k, with validatePods: auto or false"},
+    ),
+    "a condition that costs time": (
+        {"configurations": hooks({"matchConditions": [{"name": "a", "expression": "true"}]})},
+        {"match-conditions": "which took 0.5 ms a pod"},
     ),
     "a condition of the short form": (
         {
@@ -329,7 +348,7 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"configuration": "evenspread config check"},
     ),
     "an old Kubernetes": ({"kubernetes": "v1.27.4"}, {"kubernetes": "upgrade to 1.28 or later"}),
-    "no version that can be read": ({"kubernetes": "odd"}, {"kubernetes": "matchConditions"}),
+    "no version that can be read": ({"kubernetes": "odd"}, {"kubernetes": "older than 1.28"}),
     "a new Kubernetes": ({"kubernetes": "v1.99.0"}, {"kubernetes": "newer than 1.37"}),
     "a gate that is off in the API server alone": (
         {"features": Seen({"MatchLabelKeysInPodTopologySpread": False})},
@@ -375,6 +394,8 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 }
 
 NOTES = {
+    "pods that no rule denies",
+    "a condition that costs time",
     "a mutating webhook of Fail",
     "no budget",
     "a doctor of another version",
@@ -450,6 +471,7 @@ UNSEEN: dict[str, tuple[dict[str, Any], set[str]]] = {
             "timeouts",
             "failure-policy",
             "exemptions",
+            "validated-pods",
             "match-conditions",
             "service",
             "reached",

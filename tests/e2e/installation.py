@@ -39,8 +39,8 @@ WEBHOOKS = "mutatingwebhookconfiguration,validatingwebhookconfiguration"
 """Of both kinds, for kubectl."""
 
 FAILING = {"failurePolicy": {"validating": "Fail"}}
-ENFORCED = {**FAILING, "installHook": {"enabled": False}}
-"""At once, since it is for tests of what comes afterwards."""
+ENFORCED = {**FAILING, "validatePods": True, "installHook": {"enabled": False}}
+"""At once, since it is for tests of what comes afterwards; pods too, since tests create these."""
 
 
 class Cluster:

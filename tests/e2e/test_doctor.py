@@ -224,7 +224,14 @@ def _everywhere(ward: Ward) -> AbstractContextManager[None]:
     reached="failurePolicy Ignore hides why",
 )
 def _short_form(ward: Ward) -> AbstractContextManager[None]:
-    return ward.hooks_patched(("replace", "/matchConditions/0/expression", SHORT_FORM))
+    condition = {"name": "no-mirror-pod", "expression": SHORT_FORM}
+    return ward.hooks_patched(("add", "/matchConditions", [condition]))
+
+
+@broken("a rule denies, and pods are not sent", validated_pods="deploy/kustomize/validate-pods")
+def _unsent(ward: Ward) -> AbstractContextManager[None]:
+    text = f"{ward.objects['ConfigMap/evenspread']['data']['config.yaml']}\nrules: {{TSC101: deny}}"
+    return ward.patched("ConfigMap/evenspread", ("replace", "/data/config.yaml", text))
 
 
 @broken("the configuration has a mistake", configuration="evenspread config check --config FILE")
@@ -394,19 +401,19 @@ def test_what_may_not_be_looked_at_is_said_and_is_no_problem(ward: Ward) -> None
 def test_an_api_server_passes_the_same_answer_on_once_and_nothing_is_done_to_a_probe(
     ward: Ward,
 ) -> None:
-    pod = probe("true")
+    tried = probe("true")
     _, left = ward.replicas
 
     def answered() -> Reply | None:
         """The first calls may still meet connections to the replica that is down."""
-        path = ward.api.collection_of(pod)
-        reply = ward.api.request("POST", path, pod, query={"dryRun": "All"})
+        path = ward.api.collection_of(tried)
+        reply = ward.api.request("POST", path, tried, query={"dryRun": "All"})
         return reply if reply.warnings == (f"evenspread 0.1.0 {left} answered",) else None
 
     with _one_down(ward):
         reply = until(answered, "the replica that is left to answer both calls")
 
-    assert "topologySpreadConstraints" not in reply.body["spec"]
+    assert "topologySpreadConstraints" not in reply.body["template"]["spec"]
     assert "annotations" not in reply.body["metadata"]
 
 

@@ -19,7 +19,7 @@ config:
   apiVersion: evenspread.io/v1alpha1
   kind: SpreadConfiguration
   mode: {mode}
-  rules: {{TSC101: warn}}
+  rules: {{TSC101: warn, TSC102: {action}}}
   profiles:
   - name: cluster
     defaultConstraints:
@@ -32,9 +32,11 @@ cases:
 MISSING_ITSELF = files.VALID.replace("{app: web}", "{app: db}")
 
 
-def answer(pod: str, folder: Path, *hooks: Hook, mode: str = "apply") -> Answer:
+def answer(
+    pod: str, folder: Path, *hooks: Hook, mode: str = "apply", action: str = "warn"
+) -> Answer:
     (folder / "asked.yaml").write_text(pod)
-    suite = load(CONFIG.format(mode=mode, object="asked.yaml"), folder)
+    suite = load(CONFIG.format(mode=mode, action=action, object="asked.yaml"), folder)
     (case,) = suite.cases
     assert isinstance(case.asked, Asked)
     return call(case.asked, hooks or case.hooks, case.policy, suite.cluster)
@@ -90,9 +92,17 @@ def test_denial_tells_its_rules_and_its_message(folder: Path) -> None:
 def test_warnings_of_the_second_webhook_are_told_too(folder: Path) -> None:
     pod = files.POD + MISSING_ITSELF
 
-    assert answer(pod, folder, Hook.MUTATE).warnings == ()
-    (warning,) = answer(pod, folder).warnings
+    assert answer(pod, folder, Hook.MUTATE, action="deny").warnings == ()
+    (warning,) = answer(pod, folder, action="deny").warnings
     assert "TSC101" in warning
+
+
+def test_advice_on_a_pod_comes_from_the_first_webhook_while_no_rule_denies(folder: Path) -> None:
+    pod = files.POD + MISSING_ITSELF
+
+    (warning,) = answer(pod, folder, Hook.MUTATE).warnings
+    assert "TSC101" in warning
+    assert answer(pod, folder).warnings == (warning,)
 
 
 def test_what_both_webhooks_say_is_told_once(folder: Path) -> None:

@@ -175,6 +175,25 @@ def test_the_policy_is_what_the_configuration_says() -> None:
     assert policy.pod_templates[GroupKind("argoproj.io", "Rollout")] == ("spec", "template")
 
 
+@pytest.mark.parametrize(
+    ("rules", "denies"),
+    [
+        ("{}", False),
+        ("{TSC101: deny}", True),
+        ("{TSC101: {action: deny, exemptible: false}}", True),
+        ("{TSC101: warn, TSC102: off}", False),
+    ],
+)
+def test_pods_are_validated_where_a_rule_denies_unless_it_is_set(rules: str, denies: bool) -> None:
+    configuration = check(f"rules: {rules}\n")
+    gates = resolve(parse_version("1.36"), {})
+
+    assert config.policy(configuration, gates).validates_pods is denies
+    for forced in (False, True):
+        made = config.policy(configuration, gates, validates_pods=forced)
+        assert made.validates_pods is forced
+
+
 def test_the_shipped_examples_load() -> None:
     checked = config.load("examples/config/spread.yaml")
 

@@ -157,6 +157,20 @@ def test_gates_are_shown_as_the_components_of_kubernetes_show_them() -> None:
     assert value(metrics, "evenspread_build_info", version="9.9", kubernetes="1.26") == 1
 
 
+@pytest.mark.parametrize("validates_pods", [False, True])
+def test_advice_on_a_pod_is_counted_once(validates_pods: bool) -> None:
+    elsewhere = build.spread(labelSelector={"matchLabels": {"app": "shop"}})
+    asked = decode(build.review_body(build.pod(elsewhere)))
+    policy = build.policy(validates_pods=validates_pods)
+    metrics = Metrics()
+
+    for hook in Hook:
+        metrics.judged(asked, hook, judge(asked, hook, policy, build.facts()), 0.001)
+
+    findings = "evenspread_rule_findings_total"
+    assert value(metrics, findings, rule="TSC101", action="warn") == 1
+
+
 def test_advice_is_counted_by_rule() -> None:
     elsewhere = build.spread(labelSelector={"matchLabels": {"app": "shop"}})
     asked = decode(build.review_body(build.deployment(elsewhere), name="web"))

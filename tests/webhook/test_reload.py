@@ -113,6 +113,15 @@ async def test_it_looks_again_and_again(tmp_path: Path) -> None:
     assert [policy.mode for policy in followed.enforced] == [Mode.RECOMMEND, Mode.APPLY]
 
 
+def test_a_rule_that_denies_has_pods_validated(tmp_path: Path) -> None:
+    followed = Followed(tmp_path)
+    for action in ("deny", "warn"):
+        followed.write(f"{HEAD}rules: {{TSC101: {action}}}\n")
+        followed.follower.look()
+
+    assert [policy.validates_pods for policy in followed.enforced] == [True, False]
+
+
 def test_another_version_of_the_api_server_is_judged_by(tmp_path: Path) -> None:
     followed = Followed(tmp_path)
 

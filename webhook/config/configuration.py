@@ -147,12 +147,21 @@ def check_scheduler(text: str, source: str) -> Configuration:
     return Configuration(files=(source,), profiles=tuple(profiles), notices=_notices([found]))
 
 
-def policy(configuration: Configuration, gates: Gates) -> Policy:
+def policy(
+    configuration: Configuration, gates: Gates, *, validates_pods: bool | None = None
+) -> Policy:
     """
     Make the value by which requests are judged.
 
     The System defaults exist only while their gate is on.
+
+    Args:
+        configuration: What an operator wrote.
+        gates: The gates in force.
+        validates_pods: Whether new pods are sent to the validating hook; None: they are where the
+            action of a policy rule is deny, as the chart registers it.
     """
+    denies = Action.DENY in configuration.actions.values()
     system = Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates
     return Policy(
         gates=gates,
@@ -165,6 +174,7 @@ def policy(configuration: Configuration, gates: Gates) -> Policy:
         exempt_namespaces=configuration.exempt_namespaces,
         actions=configuration.actions,
         not_exemptible=configuration.not_exemptible,
+        validates_pods=denies if validates_pods is None else validates_pods,
         pod_templates=configuration.pod_templates,
     )
 

@@ -113,6 +113,11 @@ class Settings(BaseSettings):
         "evenspread",
         description="of its Service, Deployment and webhook configurations; its Secret is NAME-ca",
     )
+    validate_pods: Literal["auto", "true", "false"] = Field(
+        "auto",
+        description="whether pods are sent to the validating webhook, which then gives the advice "
+        "on them; auto: where a policy rule's action is deny, as the chart registers it",
+    )
     replica: str = Field(
         "",
         description="name of this replica in Events and answers to probes; else that of its host",
@@ -153,6 +158,11 @@ class Settings(BaseSettings):
     def least_overlap(self) -> timedelta:
         """The shortest ``caOverlap`` that the configuration file may ask for."""
         return LEAST_TEST_OVERLAP if self.test_lifetimes else LEAST_CA_OVERLAP
+
+    @property
+    def validates_pods(self) -> bool | None:
+        """Whether new pods are sent to the validating webhook; None: as the policy says."""
+        return None if self.validate_pods == "auto" else self.validate_pods == "true"
 
     @property
     def audit_pause(self) -> timedelta | None:

@@ -1,5 +1,5 @@
 """
-The pods that are tried to see what becomes of them, and what an API server says when it fails.
+The objects that are tried to see what becomes of them, and what an API server says when it fails.
 
 Nothing is ever stored: every request is a dry run.
 """
@@ -52,18 +52,17 @@ def answerers(warnings: Iterable[str]) -> list[Answerer]:
     return [Answerer(each["version"], each["replica"]) for each in found]
 
 
-def probe(value: str, *, kind: str = "Pod") -> Json:
+def probe(value: str) -> Json:
     """
-    Make a probe.
+    Make a probe: a PodTemplate, which both webhooks are sent in every installation.
+
+    The right to create PodTemplates is no power, since no pod ever comes of one.
 
     Args:
         value: The hook that is to answer, or ``true`` for both.
-        kind: Pod; or PodTemplate, which a right to create is no power of.
     """
     pod = _pod({LABEL: value})
-    if kind == "Pod":
-        return pod
-    head = {"apiVersion": "v1", "kind": kind, "metadata": pod["metadata"]}
+    head = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": pod["metadata"]}
     return {**head, "template": {"metadata": {}, "spec": pod["spec"]}}
 
 

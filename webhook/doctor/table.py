@@ -68,8 +68,14 @@ CHECKS = (
         registration.exemptions,
     ),
     Row(
+        "validated-pods",
+        "pods go to the validating webhook if a rule denies, and only then",
+        "the ValidatingWebhookConfiguration, the ConfigMap, flags of the Deployment",
+        registration.validated_pods,
+    ),
+    Row(
         "match-conditions",
-        "match conditions hold for objects without annotations",
+        "no match condition costs time, or fails for objects without annotations",
         _CONFIGURATIONS,
         registration.match_conditions,
     ),
@@ -95,7 +101,7 @@ CHECKS = (
     Row(
         "reached",
         "the API server calls both webhooks, and a replica answers",
-        "dry runs of pods labelled `evenspread.io/probe`",
+        "dry runs of PodTemplates labelled `evenspread.io/probe`",
         serving.reached,
     ),
     Row(

@@ -1,7 +1,7 @@
 """
-Trying pods in a cluster: dry runs, of which nothing is stored.
+Trying pods and PodTemplates in a cluster: dry runs, of which nothing is stored.
 
-Which pods, and what the answers mean, is in ``probing``.
+Which ones, and what the answers mean, is in ``probing``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +20,7 @@ from webhook.policy.provenance import ANNOTATION
 from webhook.policy.request import Hook
 
 _PODS = Place("/api/v1", "pods")
+_POD_TEMPLATES = Place("/api/v1", "podtemplates")
 
 
 async def choose_for(
@@ -54,13 +55,13 @@ DEFAULT = "default"
 
 
 async def probe(asker: Asker, hook: Hook, namespace: str) -> Probed:
-    """Try a few pods that this hook alone answers for."""
+    """Try a few PodTemplates that this hook alone answers for."""
     by: list[Answerer] = []
     refusal = ""
     for _ in range(TRIES):
         answer = await try_out(asker, namespace, probing.probe(hook))
         if may_not_create(answer):
-            return Probed(lacks=f"needs {right_of('create', _PODS, namespace)}")
+            return Probed(lacks=f"needs {right_of('create', _POD_TEMPLATES, namespace)}")
         if answer.status != HTTPStatus.CREATED:
             refusal = answer.message
         found = probing.answerers(answer.warnings)

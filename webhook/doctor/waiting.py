@@ -18,13 +18,6 @@ from webhook.policy.request import Hook
 
 PAUSE_S = 1.0  # between two looks: a replica takes seconds to start
 
-KIND = "PodTemplate"
-"""
-What is tried meanwhile: a hook may do it that has no right to create pods.
-
-The webhooks are called for PodTemplates too, and nothing ever comes of one.
-"""
-
 POLICIES = ("Fail", "Ignore")
 
 
@@ -67,7 +60,7 @@ async def _look(asker: Asker, namespace: str, hook: Hook) -> tuple[list[Answerer
     """Try one hook: who answered, or what came instead."""
     name = f"{hook}.evenspread.io"
     try:
-        answer = await try_out(asker, namespace, probe(hook, kind=KIND))
+        answer = await try_out(asker, namespace, probe(hook))
     except ApiError as error:
         if error.status:
             raise

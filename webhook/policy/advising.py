@@ -19,6 +19,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
 from webhook.policy.gates import Gate
 from webhook.policy.nesting import decode_nested
+from webhook.policy.model import Constraint
 from webhook.policy.profiles import Policy
 from webhook.policy.request import AdmissionRequest
 
@@ -38,7 +39,19 @@ LONGEST_ADVISED = 1024 * 1024
 _decode = msgspec.json.Decoder(_Body).decode
 
 
-def advice_on(request: AdmissionRequest, policy: Policy, facts: Facts) -> Advice:
+def is_advised_on(request: AdmissionRequest, policy: Policy) -> bool:
+    """Whether advice is given on a request: not on one without its ``body``, or a huge one."""
+    owned = request.metadata is not None and request.metadata.controller is not None
+    is_short = 0 < len(request.body) <= LONGEST_ADVISED
+    return not owned and is_short and Gate.ADVICE in policy.gates
+
+
+def advice_on(
+    request: AdmissionRequest,
+    policy: Policy,
+    facts: Facts,
+    constraints: tuple[Constraint, ...] | None = None,
+) -> Advice:
     """
     Ask the rules that need facts about an object that is created or updated.
 
@@ -47,9 +60,9 @@ def advice_on(request: AdmissionRequest, policy: Policy, facts: Facts) -> Advice
             ``LONGEST_ADVISED``, gets no advice.
         policy: Says what is done about each rule's findings.
         facts: The cluster as it is known.
+        constraints: The list that will be stored; None if it is the one in the request.
     """
-    owned = request.metadata is not None and request.metadata.controller is not None
-    if owned or not 0 < len(request.body) <= LONGEST_ADVISED or Gate.ADVICE not in policy.gates:
+    if not is_advised_on(request, policy):
         return NOTHING
     try:
         subject = decode_nested(partial(_subject, request), request.body)
@@ -57,6 +70,8 @@ def advice_on(request: AdmissionRequest, policy: Policy, facts: Facts) -> Advice
         return NOTHING
     if subject is None:
         return NOTHING
+    if constraints is not None:
+        subject = subject.with_constraints(constraints)
     grounds = Grounds(policy, facts)
     return advise(subject, grounds, policy.actions, not_exemptible=policy.not_exemptible)
 

@@ -29,6 +29,8 @@ _GATES = frozenset((Gate.DEFAULTS, Gate.EVEN_PODS_SPREAD))  # without both there
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
+_decode_constraint = msgspec.json.Decoder(Constraint).decode
+
 
 class Skip(StrEnum):
     """Why a pod gets no defaults; a label of ``evenspread_defaults_skipped_total``."""
@@ -88,6 +90,23 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def keys(self) -> tuple[str, ...]:
         """The topology keys of what is injected, in order."""
         return tuple(entry.constraint.topology_key for entry in self.entries)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the pod has its defaults already, and needs no change."""
+        return [*self.ours.values()] == [entry.digest for entry in self.entries]
+
+    def applied_to(self, constraints: Constraints) -> Constraints:
+        """Give the constraint list of the pod once its defaults are injected."""
+        if self.is_in_place:
+            return constraints
+        others = (each for i, each in enumerate(constraints) if i not in self.ours)
+        return (*others, *(_decode_constraint(entry.written) for entry in self.entries))
+
+
+def is_mirror(pod: PodTemplate) -> bool:
+    """Whether a Pod stands for one that a kubelet runs from a file, and that nobody can change."""
+    return pod.metadata is not None and MIRROR_ANNOTATION in pod.metadata.annotations
 
 
 def reason_to_leave_alone(pod: PodTemplate, namespace: str, policy: Policy) -> Skip:

@@ -113,6 +113,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         exempt_namespaces: Namespaces whose pods get no defaults.
         actions: What is done about the findings of each rule that needs facts.
         not_exemptible: Rules from which no annotation exempts.
+        validates_pods: Whether new pods are sent to the validating hook, which then gives the
+            advice on them and may deny; otherwise the mutating hook gives it, as warnings.
         pod_templates: Where each kind with a pod template holds it: built-in and configured kinds.
     """
 
@@ -123,6 +125,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     exempt_namespaces: frozenset[str] = frozenset({"kube-system"})
     actions: Mapping[str, Action] = msgspec.field(default_factory=lambda: DEFAULT_ACTIONS)
     not_exemptible: frozenset[str] = frozenset()
+    validates_pods: bool = False
     pod_templates: Mapping[GroupKind, TemplatePath] = msgspec.field(
         default_factory=lambda: BUILT_IN
     )

@@ -8,7 +8,11 @@ The verdict on one admission request: the order in which everything is asked, al
 4. Null selectors of a pod's own constraints are completed, where a profile says so.
 5. The API rules deny.
 6. A new pod gets its default constraints.
-7. What a person wrote is advised on, by rules that need facts of the cluster.
+7. What a person wrote is advised on, by rules that need facts of the cluster. The validating hook
+   does this, since it sees the object as it will be stored; where it is not sent pods, the mutating
+   hook does it for them, and never denies by it.
+
+Mirror pods are left alone: nothing can be changed in them, and they are bound already.
 
 A verdict is a value; nothing here waits, fails or remembers.
 """
@@ -21,9 +25,9 @@ from msgspec.structs import replace
 
 from webhook.policy import apiserver, fields, rules
 from webhook.policy.advice.advise import NOTHING, Advice
-from webhook.policy.advising import advice_on
+from webhook.policy.advising import advice_on, is_advised_on
 from webhook.policy.amendments import Amended, amend, with_constraints
-from webhook.policy.defaults import INJECTIONS, Injection, inject
+from webhook.policy.defaults import INJECTIONS, Injection, inject, is_mirror
 from webhook.policy.facts import Facts
 from webhook.policy.fieldgates import Drop
 from webhook.policy.fields import LONGEST_VALUE, MOST_CAUSES, summarize
@@ -37,6 +41,7 @@ from webhook.policy.provenance import ANNOTATION
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.rules import Finding
 from webhook.policy.selectors import merge_match_label_keys
+from webhook.policy.workloads import POD
 
 UNPROCESSABLE = 422  # with reason Invalid, as kube-apiserver answers to field errors
 BAD_REQUEST = 400  # with reason BadRequest, as it answers to values of the wrong type
@@ -47,6 +52,7 @@ EXPLAIN = "evenspread validate --explain"  # where a denied user reads on, witho
 
 LIST = pointer(("spec", "topologySpreadConstraints"))
 ANNOTATIONS = pointer(("metadata", "annotations"))
+NO_CONSTRAINTS = Amended(())
 OURS = pointer(("metadata", "annotations", ANNOTATION))
 
 
@@ -109,10 +115,13 @@ def judge(request: AdmissionRequest, hook: Hook, policy: Policy, facts: Facts) -
         return UNTOUCHED
     if request.unreadable:
         verdict = _unreadable(request)
-    elif request.template is not None:
-        verdict = _judge(request, request.template, hook, policy, facts)
-    else:
+    elif request.template is None:
         return UNTOUCHED
+    elif request.kind == POD and is_mirror(request.template):
+        mutates = hook is Hook.MUTATE  # whose verdict says why there are no defaults
+        verdict = _newcomer(request, request.template, policy, facts) if mutates else UNTOUCHED
+    else:
+        verdict = _judge(request, request.template, hook, policy, facts)
     return (
         _recommended(verdict, request, policy, facts) if policy.mode is Mode.RECOMMEND else verdict
     )
@@ -121,32 +130,87 @@ def judge(request: AdmissionRequest, hook: Hook, policy: Policy, facts: Facts) -
 def _judge(
     request: AdmissionRequest, pod: PodTemplate, hook: Hook, policy: Policy, facts: Facts
 ) -> Verdict:
-    if not pod.constraints:
-        if hook is Hook.VALIDATE:
-            return _advised(request, policy, facts)
-        return _newcomer(request, pod, policy, facts)
-    unchanged = pod.constraints == request.old_constraints
-    if len(pod.constraints) > rules.MOST_CONSTRAINTS and not unchanged:
-        at = apiserver.list_path(request.path or ())
-        return _denied(request, [rules.too_many(pod.constraints, at)], ())
-    amended = amend(request, policy, facts)
-    found = _findings(request, hook, policy, amended.constraints) or list(amended.refused)
-    if found:
-        return _told(found) if unchanged else _denied(request, found, amended.drops)
+    amended = NO_CONSTRAINTS
+    if pod.constraints:
+        unchanged = pod.constraints == request.old_constraints
+        if len(pod.constraints) > rules.MOST_CONSTRAINTS and not unchanged:
+            at = apiserver.list_path(request.path or ())
+            return _denied(request, [rules.too_many(pod.constraints, at)], ())
+        amended = amend(request, policy, facts)
+        found = _findings(request, hook, policy, amended.constraints) or list(amended.refused)
+        if found:
+            return _told(found) if unchanged else _denied(request, found, amended.drops)
     if hook is Hook.VALIDATE:
         return _advised(request, policy, facts)
-    newcomer = _newcomer(request, with_constraints(pod, amended.constraints), policy, facts)
-    return _amended(newcomer, amended) if amended.operations else newcomer
+    return _mutated(request, with_constraints(pod, amended.constraints), amended, policy, facts)
+
+
+def _mutated(
+    request: AdmissionRequest, pod: PodTemplate, amended: Amended, policy: Policy, facts: Facts
+) -> Verdict:
+    """
+    Change what the API rules let pass, and advise on it where no other hook does.
+
+    Args:
+        request: What is asked.
+        pod: Its pod template with the constraints that ``amended`` leaves.
+        amended: What is changed in constraints that were written.
+        policy: What to inject, and to advise by.
+        facts: The cluster as it is known.
+    """
+    verdict = _newcomer(request, pod, policy, facts)
+    if amended.operations:
+        verdict = _amended(verdict, amended)
+    return _warned(verdict, request, pod, policy, facts)
 
 
 def _advised(request: AdmissionRequest, policy: Policy, facts: Facts) -> Verdict:
     """Advise on an object that the API rules let pass, in the form in which it will be stored."""
+    if request.creates_pod and not policy.validates_pods:
+        return UNTOUCHED  # the mutating hook gave the advice
     advice = advice_on(request, policy, facts)
     if advice is NOTHING:
         return UNTOUCHED
     if advice.denied:
         return replace(_denied(request, list(advice.violations), ()), advice=advice)
     return Verdict(warnings=advice.lines(), advice=advice)
+
+
+def _warned(
+    verdict: Verdict, request: AdmissionRequest, pod: PodTemplate, policy: Policy, facts: Facts
+) -> Verdict:
+    """
+    Advise on a new pod that the validating hook is not sent.
+
+    Nothing is denied: another webhook may still change the pod.
+
+    Args:
+        verdict: What is done to the pod.
+        request: Its creation.
+        pod: As it stands before its defaults are injected.
+        policy: What to advise by.
+        facts: The cluster as it is known.
+    """
+    if policy.validates_pods or not request.creates_pod or not is_advised_on(request, policy):
+        return verdict
+    stored = pod.constraints
+    if policy.mode is Mode.RECOMMEND:
+        stored = request.template.constraints if request.template else ()
+    elif verdict.injection is not None:
+        stored = verdict.injection.applied_to(stored)
+    advice = advice_on(request, policy, facts, _as_created(stored, pod, policy)).without_denial()
+    if advice is NOTHING:
+        return verdict
+    return replace(verdict, warnings=verdict.warnings + advice.lines(), advice=advice)
+
+
+def _as_created(
+    constraints: tuple[Constraint, ...], pod: PodTemplate, policy: Policy
+) -> tuple[Constraint, ...]:
+    """Give the list that kube-apiserver stores for a new pod, and sends to the validating hook."""
+    if Gate.SELECTOR_MERGE not in policy.gates:
+        return constraints
+    return merge_match_label_keys(constraints, pod.labels)
 
 
 def _told(findings: list[Finding]) -> Verdict:
@@ -220,9 +284,8 @@ def _findings(
     if not constraints or (unchanged and request.built_in):
         return []
     judged = constraints
-    if request.creates_pod and hook is Hook.MUTATE and Gate.SELECTOR_MERGE in policy.gates:
-        labels = request.template.labels if request.template else {}
-        judged = merge_match_label_keys(constraints, labels)
+    if request.creates_pod and hook is Hook.MUTATE and request.template is not None:
+        judged = _as_created(constraints, request.template, policy)
     form = apiserver.form(None if unchanged else old, policy.gates)
     if are_plain(judged, form):
         return []
@@ -242,7 +305,7 @@ def _recomputing(
     pod: PodTemplate, annotations: Mapping[str, str], injection: Injection
 ) -> Iterator[Operation]:
     """The steps from what an earlier call injected to what should stand there."""
-    if list(injection.ours.values()) != [entry.digest for entry in injection.entries]:
+    if not injection.is_in_place:
         yield from _replacing(len(pod.constraints), injection)
     if injection.annotation and annotations.get(ANNOTATION) != injection.annotation:
         yield add(OURS, injection.annotation)

@@ -19,6 +19,19 @@ app.kubernetes.io/instance: {{ .Values.name }}
 {{ concat (list "kube-system") .Values.exemptNamespaces | uniq | toJson }}
 {{- end }}
 
+{{/* Whether pods are sent to the validating webhook; nothing where they are not. */}}
+{{- define "evenspread.validatesPods" -}}
+{{- $validates := eq (toString .Values.validatePods) "true" -}}
+{{- if eq (toString .Values.validatePods) "auto" -}}
+{{- range .Values.config.rules -}}
+{{- $action := . -}}
+{{- if kindIs "map" . }}{{ $action = .action }}{{ end -}}
+{{- if eq (toString $action) "deny" }}{{ $validates = true }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if $validates }}true{{ end -}}
+{{- end }}
+
 {{/* The volume with the CA of callers; nothing where none is asked for. */}}
 {{- define "evenspread.clientCA" -}}
 {{- with .Values.certificate -}}

@@ -104,8 +104,8 @@ KINDS: Mapping[GroupKind, TemplatePath] = {
 
 
 @st.composite
-def objects(draw: st.DrawFn) -> Json:
-    """Draw a workload of any kind with a template in its specification, or a Pod."""
+def objects(draw: st.DrawFn, *, pods: bool = False) -> Json:
+    """Draw a workload of any kind with a template in its specification, or a Pod; or Pods only."""
     spec: Json = {
         "nodeSelector": draw(st.just({}) | node_labels),
         "tolerations": draw(st.just([]) | st.just([{"key": "gpu", "operator": "Exists"}])),
@@ -123,7 +123,7 @@ def objects(draw: st.DrawFn) -> Json:
     metadata: Json = {"name": draw(names)}
     if draw(st.booleans()):
         metadata["annotations"] = {"evenspread.io/exempt": draw(st.sampled_from(EXEMPTIONS))}
-    if draw(st.integers(0, 4)) == 0:
+    if pods or draw(st.integers(0, 4)) == 0:
         inner: dict[str, Any] = made["spec"]["template"]
         metadata["labels"] = inner["metadata"]["labels"]
         return {"apiVersion": "v1", "kind": POD.kind, "metadata": metadata, "spec": inner["spec"]}

@@ -140,7 +140,7 @@ def _unanswered(all_: Installation, hook: Hook, policy: str, probed: Probed) -> 
     if not ours:
         return Finding(
             f"somebody else refused the probe for {name}: {probed.refusal}",
-            "choose a namespace in which such a pod is let pass: --probe-namespace",
+            "choose a namespace in which such a PodTemplate is let pass: --probe-namespace",
         )
     failure = interpret(probed.refusal)
     advice = failure.advice.format(place=all_.place, name=all_.name)

@@ -13,7 +13,7 @@ from webhook.policy.provenance import recognise
 from webhook.policy.versions import NEWEST, Version, parse_version
 
 OLDEST = Version(1, 28)
-"""The first Kubernetes that obeys matchConditions by default; an older one drops them silently."""
+"""The oldest Kubernetes that the chart installs on, and that the manifests are checked for."""
 
 
 def rights(all_: Installation) -> Iterator[Finding]:
@@ -52,8 +52,8 @@ def kubernetes(all_: Installation) -> Iterator[Finding]:
         version = Version(0, 0)
     if version < OLDEST:
         yield Finding(
-            f"Kubernetes {all_.kubernetes} does not obey matchConditions, so that mirror pods are "
-            "sent to the webhooks too",
+            f"Kubernetes {all_.kubernetes} is older than {OLDEST}, the oldest that the manifests "
+            "are checked for",
             f"upgrade to {OLDEST} or later",
         )
     elif version > NEWEST:

@@ -59,6 +59,12 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
         """What is denied, in the form in which API rules deny."""
         return tuple(rules.Finding(each.rule, each.error) for each in self.denied)
 
+    def without_denial(self) -> "Advice":
+        """The same advice, with warnings instead of denials."""
+        if not self.denied:
+            return self
+        return replace(self, denied=(), warned=self.denied + self.warned)
+
     def lines(self, most: int = LINES) -> tuple[str, ...]:
         """The warnings as kubectl shows them, refused exemptions first; at most so many lines."""
         return lines((*self.refused, *self.warned), most)
@@ -128,10 +134,7 @@ def _without_gated(subject: Subject, gates: Gates) -> Subject:
     """The subject without the fields that feature gates hold back."""
     written = subject.pod.constraints
     kept = fieldgates.drop(written, None, gates).constraints
-    if kept is written or subject.pod.spec is None:
-        return subject
-    spec = replace(subject.pod.spec, topology_spread_constraints=kept)
-    return replace(subject, pod=replace(subject.pod, spec=spec))
+    return subject if kept is written else subject.with_constraints(kept)
 
 
 def _consequence(action: Action, subject: Subject) -> Action:

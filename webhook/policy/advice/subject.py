@@ -7,6 +7,7 @@ Reading one from an object on the wire is in ``reading``.
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.advice.antiaffinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
 from webhook.policy.apiserver import list_path
@@ -114,6 +115,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         """Name it as ``Deployment/web``; workloads of a namespace all differ in this."""
         return f"{self.kind.kind}/{self.metadata.name or self.metadata.generate_name}"
+
+    def with_constraints(self, constraints: tuple[Constraint, ...]) -> "Subject":
+        """The same subject with another constraint list; one without a specification is kept."""
+        spec = self.pod.spec
+        if spec is None:
+            return self
+        changed = replace(spec, topology_spread_constraints=constraints)
+        return replace(self, pod=replace(self.pod, spec=changed))
 
     @property
     def labels(self) -> Mapping[str, str]:
