@@ -2,7 +2,8 @@
 The log: one line an event, as JSON for machines or as plain text for people.
 
 There is no line for a request that is simply allowed, and never a body or a secret. Whatever a
-client chose is escaped, so that it cannot forge a line or command a terminal.
+client chose is escaped, so that it cannot forge a line or command a terminal. To log never raises:
+an event that cannot be encoded is a line with its name alone.
 """
 
 import json
@@ -13,11 +14,12 @@ from collections.abc import Callable, Generator, MutableMapping
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, BinaryIO, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
 
 from webhook.imports import without
+from webhook.loglines import Lines
 
 with without("rich"):  # 3 MiB, for tracebacks that are never shown
     import structlog
@@ -40,40 +42,6 @@ class Format(StrEnum):
     CONSOLE = "console"
 
 
-class Lines:
-    """
-    Where lines go: kept for the rest of a turn of the event loop, then written in one piece.
-
-    A system call a line would cost more than judging a review.
-    """
-
-    def __init__(self, stream: BinaryIO, soon: Callable[[Callable[[], None]], object]) -> None:
-        """
-        Start without a line.
-
-        Args:
-            soon: ``call_soon`` of the event loop.
-        """
-        self._stream = stream
-        self._soon = soon
-        self._kept: list[bytes] = []
-
-    def take(self, line: bytes) -> None:
-        """Keep a line, which has no end of its own."""
-        self._kept.append(line)
-        if len(self._kept) == 1:
-            self._soon(self.write)
-
-    def write(self) -> None:
-        """Write what was kept."""
-        kept, self._kept = self._kept, []
-        if kept:
-            self._stream.write(b"\n".join((*kept, b"")))
-            self._stream.flush()
-
-    debug = info = warning = error = critical = take  # what structlog calls, by level
-
-
 def make_log(
     format: Format,  # noqa: A002  # the flag's own name
     lines: Lines,
@@ -91,7 +59,10 @@ def make_log(
     render = RENDERERS[format]
 
     def write(_logger: object, level_name: str, event: Event) -> bytes:
-        return render({"time": clock(), "level": level_name, "event": event.pop("event"), **event})
+        name = event.pop("event")
+        return rendered(
+            render, {"time": clock(), "level": level_name, "event": name, **event}, lines
+        )
 
     lazy = structlog.wrap_logger(
         lines,
@@ -102,10 +73,28 @@ def make_log(
     return log
 
 
+def rendered(render: "Render", event: Event, lines: Lines) -> bytes:
+    """
+    Render an event; one that cannot be is a line with its name alone, counted as lost.
+
+    Args:
+        render: One of ``RENDERERS``.
+        event: With ``time``, ``level`` and ``event`` first.
+        lines: Where it is counted.
+    """
+    time, level, name = event["time"], event["level"], event["event"]
+    try:
+        return render(event)
+    except Exception:  # noqa: BLE001  # whatever a value's own methods raise
+        lines.lost += 1
+        shown = name if isinstance(name, str) else type(name).__name__
+        return render({"time": time, "level": level, "event": shown, "unwritable": True})
+
+
 def _as_json(event: Event) -> bytes:
     try:
         line = _encode(event)
-    except UnicodeEncodeError:  # half a surrogate pair, from the name of a file
+    except Exception:  # noqa: BLE001  # half a surrogate pair, a huge number, an unknown type
         line = b"\x7f"
     if line.isascii() and b"\x7f" not in line:
         return line
@@ -192,8 +181,14 @@ class _Bridge(logging.Handler):
         if error is not None:
             tell_bug(self._log, error, library=record.name)
         else:
-            text = record.getMessage().partition("\n")[0]
-            self._log.warning("library", library=record.name, said=text)
+            self._log.warning("library", library=record.name, said=_message(record))
+
+
+def _message(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage().partition("\n")[0]
+    except Exception:  # noqa: BLE001  # arguments that do not fit the format, or their own methods
+        return f"a message that cannot be formatted, from {record.filename}:{record.lineno}"
 
 
 @contextmanager

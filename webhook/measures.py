@@ -242,6 +242,18 @@ AUDIT_LEADER = Metric(
     (),
     "1 if it is this replica that audits, else 0.",
 )
+LOG_LINES_LOST = Metric(
+    "evenspread_log_lines_lost_total",
+    Type.COUNTER,
+    (),
+    "Log lines that could not be written, in part or whole: the reader is slow or gone.",
+)
+TELEMETRY_FAILURES = Metric(
+    "evenspread_telemetry_failures_total",
+    Type.COUNTER,
+    (),
+    "Verdicts that were answered, but not fully counted or logged: a bug, told in the log.",
+)
 BUILD_INFO = Metric(
     "evenspread_build_info",
     Type.GAUGE,
@@ -288,6 +300,8 @@ METRICS = (
     AUDIT_DURATION,
     AUDITS,
     AUDIT_LEADER,
+    LOG_LINES_LOST,
+    TELEMETRY_FAILURES,
     BUILD_INFO,
     FEATURES,
 )

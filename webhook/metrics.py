@@ -10,7 +10,7 @@ A label has few values: kinds that the policy does not know, and operations that
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from prometheus_client import (
@@ -23,6 +23,8 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.metrics_core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
 from webhook.calls import Calls
 from webhook.exposition import expose
@@ -50,12 +52,14 @@ from webhook.measures import (
     FEATURES,
     FINDINGS,
     IN_FLIGHT,
+    LOG_LINES_LOST,
     OBJECTS_SKIPPED,
     OWNER_LOOKUPS,
     REJECTED,
     REQUESTS,
     SKIPPED,
     TASK_RESTARTS,
+    TELEMETRY_FAILURES,
     WATCH_RESTARTS,
     ZONE_LEFT_OUT,
     Metric,
@@ -86,6 +90,17 @@ class _Children(dict[tuple[str, ...], Child]):
         return child
 
 
+class _ReadCounter(Collector):
+    """A counter whose value another object keeps."""
+
+    def __init__(self, row: Metric) -> None:
+        self._row = row
+        self.read: Callable[[], int] = lambda: 0
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        yield CounterMetricFamily(self._row.name, self._row.help, self.read())
+
+
 class Metrics:
     """
     The metrics of one server.
@@ -97,7 +112,7 @@ class Metrics:
             ``expiry`` (by type and source) and ``in_sync``.
         rejected: A counter by reason; ``restarts`` and ``skipped`` by kind and reason; ``lookups``,
             ``reloads`` and ``audits`` by result; ``rotations`` by type and result;
-            ``task_restarts`` by task.
+            ``task_restarts`` by task; ``telemetry_failures``.
         audited: The metrics of the last audit, as text; that of none if this replica made none.
         audit_time: A gauge, as are ``audit_duration`` and ``audit_leader``.
     """
@@ -131,6 +146,9 @@ class Metrics:
         self.audit_leader = self._gauge(AUDIT_LEADER)
         self.audit_time = self._gauge(AUDIT_TIME)
         self.audit_duration = self._gauge(AUDIT_DURATION)
+        self.telemetry_failures = self._counter(TELEMETRY_FAILURES)
+        self._lost_lines = _ReadCounter(LOG_LINES_LOST)
+        self.registry.register(self._lost_lines)
         self.forget_audit()
         self._build = self._gauge(BUILD_INFO)
         self._features = self._gauge(FEATURES)
@@ -161,6 +179,10 @@ class Metrics:
             if setting.stage is not Stage.ABSENT:
                 stage = "" if setting.stage is Stage.GA else setting.stage.value  # as upstream
                 self._features.labels(gate.value, stage).set(setting.on)
+
+    def count_lost_lines(self, read: Callable[[], int]) -> None:
+        """Show how many log lines were lost; ``read`` is called when the metrics are read."""
+        self._lost_lines.read = read
 
     def exposition(self) -> bytes:
         """Write all metrics in Prometheus' text format, whose media type is ``EXPOSITION``."""

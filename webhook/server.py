@@ -196,10 +196,10 @@ class Admission(Endpoint):
                     await self._thread.run(decide, grounds.still, left) if long else decide()
                 )
                 response = self._answer(request, written)
-            self._metrics.judged(asked, hook, verdict, self.clock() - started)
-            self._verdicts.tell(asked, hook, verdict)
         except Exception as error:  # noqa: BLE001  # whatever it is, somebody waits for an answer
             response = self._refuse(error, uid)
+        else:
+            self._observe(asked, hook, verdict, self.clock() - started)
         if self.draining:
             response.force_close()
         return response
@@ -247,6 +247,18 @@ class Admission(Endpoint):
     def _answer(self, request: web.BaseRequest, body: bytes) -> web.StreamResponse:
         stays = request.keep_alive and request.version == HttpVersion11 and not self.draining
         return Answer(body) if stays else reply(200, body, JSON)
+
+    def _observe(
+        self, asked: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
+    ) -> None:
+        """Count and log a verdict, which is answered whatever comes of that."""
+        try:
+            self._metrics.judged(asked, hook, verdict, seconds)
+            self._verdicts.tell(asked, hook, verdict)
+        except Exception as error:  # noqa: BLE001  # a bug of ours, and no business of the caller
+            self._metrics.telemetry_failures.inc()
+            if (missed := self._throttle.admit()) is not None:
+                tell_bug(self._log, error, uid=asked.uid, missed=str(missed))
 
     def _refuse(self, error: Exception, uid: str) -> web.StreamResponse:
         """Make the answer to a request that gets no verdict: where errors become statuses."""

@@ -11,6 +11,7 @@ import gc
 import logging
 import os
 import sys
+import time
 from collections.abc import (
     AsyncGenerator,
     Awaitable,
@@ -40,7 +41,8 @@ from webhook.health import Phase
 from webhook.listener.drain import Stop, drain
 from webhook.listener.endpoint import bind, listening, require_c_parser
 from webhook.listener.limits import Limits
-from webhook.logs import Format, Lines, Log, libraries_heard, make_log
+from webhook.loglines import Lines
+from webhook.logs import Format, Log, libraries_heard, make_log
 from webhook.verdictlog import VerdictLog
 
 
@@ -106,12 +108,13 @@ async def serve(
     """Do what ``run`` does, in an event loop that runs."""
     require_c_parser()
     limits, stop = limits or Limits(), stop or Stop(os._exit)
-    with _logging(settings) as (log, verdicts), _bound(settings) as (callers, probes):
+    with _logging(settings) as (log, verdicts, lines), _bound(settings) as (callers, probes):
         stop.listen()
         listener = _reached(callers[0])
         async with reach(settings) as api:
             world = World(settings, limits, api, log, verdicts, _now, listener)
             server = Server(world)
+            server.metrics.count_lost_lines(lambda: lines.lost)
             async with listening(server.health, probes):
                 made = await _unless(stop, server.make())
                 if made is not None and made.exception() is None:
@@ -200,16 +203,17 @@ def _bound(settings: Settings) -> Generator[tuple[Sockets, Sockets]]:
 
 
 @contextmanager
-def _logging(settings: Settings) -> Generator[tuple[Log, VerdictLog]]:
-    lines = Lines(sys.stderr.buffer, asyncio.get_running_loop().call_soon)
+def _logging(settings: Settings) -> Generator[tuple[Log, VerdictLog, Lines]]:
+    loop = asyncio.get_running_loop()
+    lines = Lines(sys.stderr.buffer, loop.call_soon, loop.call_later)
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     how = Format(settings.log_format)
     log = make_log(how, lines, _now, level)
     try:
         with libraries_heard(log):
-            yield log, VerdictLog(how, lines, _now, level)
+            yield log, VerdictLog(how, lines, _now, level), lines
     finally:
-        lines.write()
+        lines.finish(time.monotonic)
 
 
 def _now() -> datetime:

@@ -11,7 +11,8 @@ from datetime import datetime
 
 import msgspec
 
-from webhook.logs import RENDERERS, Format, Lines
+from webhook.loglines import Lines
+from webhook.logs import RENDERERS, Format, rendered
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict
 
@@ -80,7 +81,7 @@ class VerdictLog:
             clock: The wall clock: aware, UTC.
             level: The least level that is written; these lines are ``info``.
         """
-        self._write = lines.take
+        self._lines = lines
         self._clock = clock
         self._hears = level <= logging.INFO
         self._format = format
@@ -88,17 +89,21 @@ class VerdictLog:
     def tell(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
         """Write what a review led to; nothing if nothing."""
         if self._hears and (verdict.findings or verdict.drops or verdict.patch or verdict.held):
-            for line in self._lines(asked, hook, verdict):
-                self._write(self._rendered(line))
+            for line in self._told(asked, hook, verdict):
+                self._lines.take(self._rendered(line))
 
     def _rendered(self, line: Line) -> bytes:
         if self._format is Format.JSON:
-            written = _encode(line)
+            try:
+                written = _encode(line)
+            except UnicodeEncodeError:  # half a surrogate pair
+                written = b"\x7f"
             if written.isascii() and b"\x7f" not in written:
                 return written
-        return RENDERERS[self._format](msgspec.to_builtins(line, builtin_types=(datetime,)))
+        event = msgspec.to_builtins(line, builtin_types=(datetime,))
+        return rendered(RENDERERS[self._format], event, self._lines)
 
-    def _lines(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> Iterator[Line]:
+    def _told(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> Iterator[Line]:
         now = self._clock()
         kind, name, outcome = str(asked.kind), asked.shown_name, verdict.outcome
         about = (asked.uid, hook.value, kind, asked.namespace, name, outcome)

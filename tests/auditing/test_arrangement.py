@@ -11,7 +11,8 @@ from webhook.auditing.messages import Order
 from webhook.cluster.source import NO_QUERY, Query
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
-from webhook.logs import Format, Lines, make_log
+from webhook.loglines import Lines
+from webhook.logs import Format, make_log
 from webhook.metrics import Metrics
 from webhook.policy.versions import NEWEST
 

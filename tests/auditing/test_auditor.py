@@ -15,7 +15,8 @@ from webhook.auditing.auditor import Auditor, pause_after
 from webhook.auditing.election import Clocks
 from webhook.auditing.messages import Done, Failed
 from webhook.exposition import expose
-from webhook.logs import Format, Lines, make_log
+from webhook.loglines import Lines
+from webhook.logs import Format, make_log
 from webhook.measures import SKEW
 from webhook.metrics import Metrics
 

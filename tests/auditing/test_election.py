@@ -14,7 +14,8 @@ from tests.webhook.serving import settled
 from webhook.auditing.election import Candidate, Clocks, Election
 from webhook.cluster.source import NO_QUERY, Query, Reason
 from webhook.errors import ApiError
-from webhook.logs import Format, Lines, make_log
+from webhook.loglines import Lines
+from webhook.logs import Format, make_log
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/evenspread-audit"
 BEGIN = datetime(2026, 1, 2, tzinfo=UTC)

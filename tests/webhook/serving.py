@@ -16,7 +16,8 @@ import trustme
 from certs.serving import LiveContext
 from webhook.listener.endpoint import bind, listening
 from webhook.listener.limits import Limits
-from webhook.logs import Format, Lines, make_log
+from webhook.loglines import Lines
+from webhook.logs import Format, make_log
 from webhook.metrics import Metrics
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.gates import resolve
@@ -216,12 +217,15 @@ async def serving(
     facts: Facts | None = None,
     fetch: Fetch = nothing_to_fetch,
     live: LiveContext | None = None,
+    *,
+    metrics: Metrics | None = None,
+    wall: Callable[[], datetime] = lambda: NEW_YEAR,
 ) -> AsyncGenerator[Running]:
     """Run an admission server; afterwards nothing of it may be left."""
-    log, metrics = io.BytesIO(), Metrics()
+    log, metrics = io.BytesIO(), metrics or Metrics()
     lines = Lines(log, lambda write: write())
     told = make_log(Format.JSON, lines, lambda: NEW_YEAR)
-    observers = Observers(metrics, told, VerdictLog(Format.JSON, lines, lambda: NEW_YEAR))
+    observers = Observers(metrics, told, VerdictLog(Format.JSON, lines, wall))
     grounds = Grounds(policy, facts or NoFacts(), fetch, presence("0.1.0", "replica-1"))
     before = len(open_sockets())
     tls, clients = (live.context, live.clients) if live else (server_tls(), None)

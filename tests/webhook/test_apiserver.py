@@ -16,7 +16,8 @@ from tests.webhook.serving import PATIENCE, settled
 from webhook.apiserver import ask_version, follow_version, means_of, reach
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError
-from webhook.logs import Format, Lines, Log, make_log
+from webhook.loglines import Lines
+from webhook.logs import Format, Log, make_log
 from webhook.metrics import Metrics
 from webhook.policy.versions import NEWEST, Version
 

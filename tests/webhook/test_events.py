@@ -10,7 +10,8 @@ from typing import Any
 
 from tests.webhook.serving import settled
 from webhook.events import KEPT, Events, Place
-from webhook.logs import Format, Lines, make_log
+from webhook.loglines import Lines
+from webhook.logs import Format, make_log
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -20,7 +20,8 @@ from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ConfigError, NotSyncedError
 from webhook.health import Condition
 from webhook.knowledge import Files, Knowledge, Live
-from webhook.logs import Format, Lines, Log, make_log
+from webhook.loglines import Lines
+from webhook.logs import Format, Log, make_log
 from webhook.metrics import Metrics
 from webhook.policy.model import GroupKind, OwnerReference
 from webhook.policy.request import AdmissionRequest

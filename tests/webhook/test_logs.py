@@ -11,15 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.logs import (
-    Format,
-    Lines,
-    Log,
-    Throttle,
-    libraries_heard,
-    make_log,
-    tell_bug,
-)
+from webhook.loglines import Lines
+from webhook.logs import Format, Log, Throttle, libraries_heard, make_log, tell_bug
 
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
@@ -147,3 +140,68 @@ def test_a_throttle_counts_what_it_leaves_out() -> None:
 
     assert first == [0, 0, None, None, None]
     assert second == [3, 0]
+
+
+class Unwritable:
+    """A value that cannot be encoded, nor be made a string."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("canary")
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+UNWRITABLE = {
+    "a value without a text": Unwritable(),
+    "a key that JSON lacks": {(1, 2): object()},
+    "more levels than can be encoded": nested(100_000),
+}
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("value", UNWRITABLE.values(), ids=UNWRITABLE)
+def test_an_event_that_cannot_be_rendered_is_a_line_with_its_name(
+    format_: Format, value: object
+) -> None:
+    stream = io.BytesIO()
+    lines = Lines(stream, lambda write: write())
+    log = make_log(format_, lines, lambda: NOON)
+
+    log.warning("reload", value=value)
+    log.warning("after")
+
+    first, second = stream.getvalue().decode().splitlines()
+    assert "reload" in first
+    assert "unwritable" in first
+    assert "canary" not in first
+    assert "after" in second
+    assert lines.lost == 1
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("value", [2**70, {1, 2}, object, "\ud800", b"\xff", float("nan")])
+def test_unusual_values_are_written(format_: Format, value: object) -> None:
+    log, stream = logged(format_)
+
+    log.info("said", value=value)
+
+    assert b"unwritable" not in stream.getvalue()
+    assert stream.getvalue().count(b"\n") == 1
+
+
+@pytest.mark.parametrize("text", ["%d of %d", Unwritable()], ids=["arguments", "text"])
+def test_a_library_whose_message_cannot_be_formatted_is_heard(text: str) -> None:
+    log, stream = logged()
+    record = logging.LogRecord("library", logging.WARNING, "pool.py", 7, text, ("one",), None)
+
+    with libraries_heard(log):
+        logging.getLogger().handlers[-1].handle(record)
+
+    line = json.loads(stream.getvalue())
+    assert line["library"] == "library"
+    assert line["said"] == "a message that cannot be formatted, from pool.py:7"

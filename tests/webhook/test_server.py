@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+from datetime import datetime
 
 import jsonpatch
 import pytest
@@ -19,7 +20,11 @@ from tests.webhook.serving import (
     serving,
     settled,
 )
+from webhook.listener.limits import Limits
+from webhook.metrics import Metrics
 from webhook.policy.facts import Facts, NoFacts
+from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.verdict import Verdict
 from webhook.server import HOOKS
 
 
@@ -155,6 +160,41 @@ async def test_a_draining_server_ends_connections_with_their_next_reply() -> Non
     assert reply.status == 200
     assert reply.closes
     assert rest == b""
+
+
+def broken_clock() -> datetime:
+    raise LookupError("canary")
+
+
+class BrokenMetrics(Metrics):
+    """Cannot count."""
+
+    def judged(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float) -> None:
+        raise LookupError("canary")
+
+
+async def test_a_verdict_that_cannot_be_logged_is_answered() -> None:
+    async with serving(wall=broken_clock) as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(broken_review()))
+
+    assert (reply.status, reply.response["allowed"]) == (200, False)
+    assert server.value("telemetry_failures_total") == 1
+    assert [(line["event"], line["uid"]) for line in server.lines] == [("bug", UID)]
+    assert server.rejected("bug") == 0
+
+
+async def test_a_verdict_that_cannot_be_counted_is_answered() -> None:
+    limits = Limits(refusals_logged=2)
+    async with serving(limits, metrics=BrokenMetrics()) as server:
+        wire = await server.connect()
+
+        replies = [await wire.ask(call(review())) for _ in range(20)]
+
+    assert {reply.status for reply in replies} == {200}
+    assert server.value("telemetry_failures_total") == 20
+    assert 0 < len(server.lines) < 20
 
 
 async def test_a_bug_is_a_500_and_tells_its_uid_to_the_log_alone() -> None:

@@ -27,7 +27,7 @@ from webhook.errors import ApiError, ConfigError, SourceError
 from webhook.listener.drain import Stop
 from webhook.listener.limits import Limits
 from webhook.policy.versions import NEWEST
-from webhook.service import Greet, Ready, serve, welcome
+from webhook.service import Console, Greet, Ready, serve, welcome
 
 QUICK = Limits(drain_least=0, drain_quiet=0, drain_most=0)
 SERVICE = """
@@ -78,7 +78,10 @@ def settings_in(folder: Path, **members: Any) -> Settings:
 
 @asynccontextmanager
 async def started(
-    settings: Settings, limits: Limits = QUICK, greet: Greet | None = None
+    settings: Settings,
+    limits: Limits = QUICK,
+    greet: Greet | None = None,
+    console: Console | None = None,
 ) -> AsyncGenerator[Started]:
     loop, stop = asyncio.get_running_loop(), Stop(lambda code: pytest.fail(f"exit {code}"))
     ready: asyncio.Future[Ready] = loop.create_future()
@@ -89,7 +92,9 @@ async def started(
         if greet is not None:
             greet(told)
 
-    serving = asyncio.create_task(serve(settings, lines.append, take, limits=limits, stop=stop))
+    serving = asyncio.create_task(
+        serve(settings, console or lines.append, take, limits=limits, stop=stop)
+    )
     async with asyncio.timeout(PATIENCE):
         while not ready.done():  # or it has failed
             assert not serving.done(), serving.exception()
@@ -141,6 +146,14 @@ async def test_a_version_that_came_later_is_told(
 
     [told] = [line["says"] for line in logged(capsysbinary) if line["event"] == "version"]
     assert told == f"Kubernetes 1.99 is newer than what is known: it is judged as {NEWEST}"
+
+
+async def test_it_serves_although_nobody_can_read_its_greeting(tmp_path: Path) -> None:
+    def reader_gone(_line: str) -> None:
+        raise BrokenPipeError
+
+    async with started(settings_in(tmp_path), console=reader_gone) as server:
+        assert (await server.page("/livez"))[0] == 200
 
 
 async def test_it_says_where_it_serves_and_how_to_try_it(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from tests import build
 from webhook import review
-from webhook.logs import Format, Lines
+from webhook.loglines import Lines
+from webhook.logs import Format
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.gates import Gate, resolve
 from webhook.policy.profiles import Mode, Policy
@@ -136,3 +137,11 @@ def test_lines_below_the_level_are_not_written() -> None:
     profiles = build.policy(build.profile())
 
     assert told(asked, profiles, build.facts(app="web"), level=logging.WARNING) == b""
+
+
+def test_half_a_surrogate_pair_is_written() -> None:
+    asked = build.request(build.pod(), name="a\ud800")
+
+    written = told(asked, build.policy(build.profile()), build.facts(app="web"))
+
+    assert json.loads(written)["name"] == "a\ud800"

@@ -18,8 +18,8 @@ from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
 from webhook.policy.gates import Gate
-from webhook.policy.nesting import decode_nested
 from webhook.policy.model import Constraint
+from webhook.policy.nesting import decode_nested
 from webhook.policy.profiles import Policy
 from webhook.policy.request import AdmissionRequest
 
