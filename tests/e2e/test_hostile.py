@@ -1,0 +1,237 @@
+"""
+One tenant, with rights in one namespace, tries to break the replicas; nobody else notices.
+
+The figures of each test are printed: ``pytest -rP`` shows them.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from tests.controlplane.assets import Assets
+from tests.controlplane.fixtures import RUNNING
+from tests.controlplane.options import Options
+from tests.controlplane.plane import ControlPlane
+from tests.e2e.customkinds import define, definition
+from tests.e2e.hostile import (
+    ATTACKS,
+    DEEP,
+    DEPTHS,
+    KINDS,
+    MOST_REVIEW,
+    STORED,
+    WIDE,
+    Attack,
+    generated,
+    managed,
+    ordinary,
+    pairs,
+    review,
+)
+from tests.e2e.objects import LONG, VERSIONS, rounds, service
+from tests.e2e.replica import CONFIG
+from tests.e2e.siege import MOST_MEMORY, Received, Siege
+from tests.e2e.witness import peak
+from webhook.__main__ import main
+
+SECONDS = float(os.environ.get("EVENSPREAD_HOSTILE_SECONDS", "8"))
+"""How long generated attacks go on."""
+
+BATCH = 10  # generated attacks with one seed
+SERVICES = rounds(300, 3000)
+LARGE = rounds(15, 200)  # Services of 1.4 MB each; eight of them took 400 MiB
+LARGEST_ANSWER = 200 * 1024  # bytes: a hundred causes with sentences of 1 KiB, and their warnings
+HOOKS = ("mutate", "validate")
+RECOMMEND = f"{CONFIG}\nmode: recommend\n"
+
+
+@pytest.fixture(scope="module")
+def plane(control_plane_assets: Assets, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+    """One of its own: what lies in it would break the replicas of other tests."""
+    options = Options(controllers=False, scheduler=False, service_accounts=False)
+    with ControlPlane(control_plane_assets, options) as started:
+        running = request.config.stash.setdefault(RUNNING, [])
+        running.append(started)
+        define(started, definition("argoproj.io", "Rollout", "rollouts"))
+        yield started
+        running.remove(started)
+
+
+def result(siege: Siege) -> list[str]:
+    """Print the figures of a siege that is over; returns its troubles."""
+    print("\n".join(siege.figures))
+    return siege.troubles
+
+
+def test_deep_objects_of_every_kind(plane: ControlPlane, tmp_path: Path) -> None:
+    """And a replica that starts with them becomes ready, however it lists them."""
+    statuses: set[int] = set()
+    with Siege(plane, tmp_path) as siege:
+        for kind in KINDS:
+            for depth in DEPTHS if LONG else DEPTHS[1::2]:
+                attack = Attack("metadata/managedFields", managed(depth))
+                with siege.step(f"{kind}, managedFields {depth} levels deep"):
+                    statuses.add(siege.create(attack, kind, f"created-{depth}").status)
+                    statuses.add(siege.update(attack, kind, f"updated-{depth}").status)
+        for number, (title, attack) in enumerate(DEEP.items()):
+            if attack.kinds == ("Rollout",):
+                with siege.step(title):
+                    statuses.add(siege.create(attack, "Rollout", f"deep-{number}").status)
+        for version in ("1.31", "1.36"):  # lists in pages, and as streams
+            with siege.another(version, kube_version=version) as late:
+                late.wait()
+
+    assert statuses == {200, 201}, "these are objects that an API server takes"
+    assert result(siege) == []
+
+
+def test_wide_objects_of_every_kind(plane: ControlPlane, tmp_path: Path) -> None:
+    with Siege(plane, tmp_path) as siege:
+        for number, (title, attack) in enumerate((WIDE | STORED).items()):
+            chosen = attack.kinds[number % len(attack.kinds)]
+            for kind in attack.kinds if LONG else (chosen,):
+                if LONG or number % 2 == 0:
+                    with siege.step(f"{kind}, {title}, created"):
+                        siege.create(attack, kind, f"created-{number}")
+                if LONG or number % 2 == 1:
+                    with siege.step(f"{kind}, {title}, updated"):
+                        siege.update(attack, kind, f"updated-{number}")
+
+    assert result(siege) == []
+
+
+def test_large_services(plane: ControlPlane, tmp_path: Path) -> None:
+    """Each is watched, and would be held by every replica."""
+    with Siege(plane, tmp_path) as siege:
+        for number in range(LARGE):
+            with siege.step(f"Service {number} of 160 000 pairs"):
+                siege.create(STORED["a selector of 160 000 pairs"], "Service", f"large-{number}")
+        with siege.another("late") as late:
+            late.wait()
+            most = peak(late.process.pid)
+
+    assert most < MOST_MEMORY, "a replica that starts has room for them too"
+    assert result(siege) == []
+
+
+def test_many_services_of_some_size(plane: ControlPlane, tmp_path: Path) -> None:
+    """None is large; together they are as much."""
+    attack = Attack("spec/selector", pairs(20_000))
+    with Siege(plane, tmp_path) as siege, siege.step("Services of 2 000 pairs"):
+        for number in range(SERVICES):
+            siege.create(attack, "Service", f"some-{number}")
+
+    assert result(siege) == []
+
+
+def test_many_services_that_select_each_pod(plane: ControlPlane, tmp_path: Path) -> None:
+    """Each pod of the namespace is compared with all of them."""
+    with Siege(plane, tmp_path) as siege, siege.step("Services for all pods, and a pod"):
+        for number in range(SERVICES):
+            siege.tenant.create(service(f"all-{number}", siege.namespace, {"app": "it"}))
+        for number in range(10):
+            siege.tenant.create(ordinary("Pod", siege.namespace, f"pod-{number}"))
+
+    assert result(siege) == []
+
+
+@pytest.mark.parametrize("config", [CONFIG, RECOMMEND], ids=["apply", "recommend"])
+def test_reviews_sent_to_a_replica(plane: ControlPlane, tmp_path: Path, config: str) -> None:
+    """Also such as no API server sends: both objects of 3 MiB, whole or broken."""
+    troubles: list[str] = []
+    with Siege(plane, tmp_path, config) as siege:
+        for title, kind, hook, body in reviews():
+            with siege.step(f"{title}, {kind}, {hook}, {len(body)} bytes"):
+                answer = siege.send(hook, body)
+            troubles += [f"{title}, {kind}, {hook}: {each}" for each in complaints(answer)]
+
+    assert result(siege) + troubles == []
+
+
+def reviews() -> Iterator[tuple[str, str, str, bytes]]:
+    """Title, kind, hook and body; the bodies are too large to be there all at once."""
+    for number, (title, attack) in enumerate(ATTACKS.items()):
+        for kind in attack.kinds if LONG else (attack.kinds[number % len(attack.kinds)],):
+            made = attack.body(kind, "default", "it")
+            for hook in ("mutate", "validate") if LONG else (HOOKS[number % 2],):
+                yield f"{title}, created", kind, hook, review(made, kind, "default")
+                plain = json.dumps(ordinary(kind, "default", "it")).encode()
+                changed = review(made, kind, "default", old=plain)
+                yield f"{title}, updated", kind, hook, changed
+                unchanged = review(made, kind, "default", old=made)
+                yield f"{title}, unchanged", kind, hook, unchanged[:MOST_REVIEW]
+
+
+def complaints(answer: Received) -> list[str]:
+    """What an answer must not be."""
+    found: list[str] = []
+    if answer.status != 200 and not (400 <= answer.status < 500 and answer.body):
+        found.append(f"status {answer.status}: {answer.body[:200]!r}")
+    if len(answer.body) > LARGEST_ANSWER:
+        found.append(f"an answer of {len(answer.body)} bytes")
+    return found
+
+
+def test_generated_objects(plane: ControlPlane, tmp_path: Path) -> None:
+    """What nobody has thought of; SECONDS of it, created and sent directly."""
+    numbers, until = count(), time.monotonic() + SECONDS
+    troubles: list[str] = []
+    with Siege(plane, tmp_path) as siege:
+
+        def attack(chosen: tuple[str, Attack]) -> None:
+            kind, made = chosen
+            number = next(numbers)
+            title = f"{kind}, {made.path} = {made.text()[:60]}..."
+            with siege.step(f"{title}, created"):
+                siege.create(made, kind, f"generated-{number}")
+            with siege.step(f"{title}, sent"):
+                body = review(made.body(kind, siege.namespace, "sent"), kind, siege.namespace)
+                answer = siege.send(HOOKS[number % 2], body[:MOST_REVIEW])
+            troubles.extend(f"{title}: {each}" for each in complaints(answer))
+
+        for batch in count():
+            if time.monotonic() > until:
+                break
+            seed(batch)(_generate(given(generated())(attack)))()
+
+    print(f"{next(numbers)} generated objects")
+    assert result(siege) + troubles == []
+
+
+_generate = settings(
+    max_examples=BATCH,
+    phases=[Phase.generate],  # a replica that fell is not there to shrink an example with
+    derandomize=False,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_commands_beside_deep_objects(
+    plane: ControlPlane, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other objects are judged; what cannot be read is named; nothing ends with a traceback."""
+    namespace, kubeconfig = plane.create_namespace(), str(plane.apiserver.kubeconfig)
+    attack = Attack("metadata/managedFields", managed(9000))
+    for kind in KINDS:
+        path = plane.api.collection(VERSIONS.get(kind, "v1"), kind, namespace)
+        plane.api.request("POST", path, attack.body(kind, namespace, "deep"))
+    plane.api.create(ordinary("Deployment", namespace, "plain"))
+
+    at = ("-n", namespace, "--kubeconfig", kubeconfig)
+    audited = main(["audit", *at, "-o", "json", "--fail-on", "never"])
+    out, err = capsys.readouterr()
+    assert (audited, "Traceback" in err, "bug" in err) == (0, False, False), err
+    found = {(each["kind"], each["name"]) for each in json.loads(out)["workloads"]}
+    assert {("Deployment", "plain"), ("Deployment", "deep"), ("Pod", "deep")} <= found
+
+    explained = main(["explain", "pod/deep", *at])
+    out, err = capsys.readouterr()
+    assert explained in (0, 1), err
+    assert "bug" not in err
