@@ -122,9 +122,9 @@ def numbered(size: int, item: str) -> Text:
     return lambda: "[" + ",".join(_numbered(size, item)) + "]"
 
 
-def pairs(size: int, value: str = "") -> Text:
+def pairs(size: int, value: str = "", prefix: str = "") -> Text:
     """A map of strings, of so many bytes."""
-    return lambda: "{" + ",".join(_numbered(size, f'"#":"{value}"')) + "}"
+    return lambda: "{" + ",".join(_numbered(size, f'"{prefix}#":"{value}"')) + "}"
 
 
 def string(size: int, character: str) -> Text:
@@ -211,28 +211,7 @@ WIDE: Final = {
     "300 000 labels of the pods": Attack("pod/metadata/labels", pairs(_BIG), _PODS),
     "300 000 labels": Attack("metadata/labels", pairs(_BIG)),
     "300 000 annotations": Attack("metadata/annotations", pairs(_BIG)),
-    "a million owners": Attack("metadata/ownerReferences", repeated(_BIG)),
-    "100 000 owners": Attack(
-        "metadata/ownerReferences",
-        numbered(_BIG, '{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"#","uid":"u"}'),
-    ),
     "a selector of 300 000 pairs": Attack("spec/selector", pairs(_BIG), ("Service",)),
-    "a selector of a million expressions": Attack(
-        "spec/selector", lambda: f'{{"matchExpressions":{repeated(_BIG)()}}}', _SELECTING
-    ),
-    "a million tolerations": Attack("pod/spec/tolerations", repeated(_BIG), _PODS),
-    "a million containers": Attack("pod/spec/containers", repeated(_BIG), _PODS),
-    "a million ports": Attack(
-        "pod/spec/containers",
-        lambda: f'[{{"name":"a","image":"i","ports":{repeated(_BIG)()}}}]',
-        _PODS,
-    ),
-    "a million terms of affinity": Attack(
-        "pod/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution",
-        repeated(_BIG),
-        _PODS,
-    ),
-    "a million gates": Attack("pod/spec/schedulingGates", repeated(_BIG), _PODS),
     "a label of control characters": Attack(
         "pod/metadata/labels/a", string(_BIG, "\\u0001"), _PODS
     ),
@@ -262,6 +241,35 @@ WIDE: Final = {
 }
 """Most are refused by kube-apiserver in the end; the mutating hook sees them before."""
 
+FLOODS: Final = {
+    "a million owners": Attack("metadata/ownerReferences", repeated(_BIG)),
+    "100 000 owners": Attack(
+        "metadata/ownerReferences",
+        numbered(_BIG, '{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"#","uid":"u"}'),
+    ),
+    "a selector of a million expressions": Attack(
+        "spec/selector", lambda: f'{{"matchExpressions":{repeated(_BIG)()}}}', _SELECTING
+    ),
+    "a million tolerations": Attack("pod/spec/tolerations", repeated(_BIG), _PODS),
+    "a million containers": Attack("pod/spec/containers", repeated(_BIG), _PODS),
+    "a million ports": Attack(
+        "pod/spec/containers",
+        lambda: f'[{{"name":"a","image":"i","ports":{repeated(_BIG)()}}}]',
+        _PODS,
+    ),
+    "a million terms of affinity": Attack(
+        "pod/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution",
+        repeated(_BIG),
+        _PODS,
+    ),
+    "a million gates": Attack("pod/spec/schedulingGates", repeated(_BIG), _PODS),
+}
+"""
+Only sent to replicas: kube-apiserver validates each item by itself, which takes it minutes.
+
+None of them is stored, but the mutating hook would see them before.
+"""
+
 STORED: Final = {
     "less-thans that are stored": Attack(
         "pod/spec/containers",
@@ -288,12 +296,17 @@ STORED: Final = {
 }
 """Watched kinds that every cache has to hold, or to leave out."""
 
-ATTACKS: Final = {**DEEP, **WIDE, **STORED}
+ATTACKS: Final = {**DEEP, **WIDE, **FLOODS, **STORED}
 
 
-def generated() -> st.SearchStrategy[tuple[str, Attack]]:
-    """A kind, and something deep, wide or long somewhere in it."""
-    sizes = st.integers(1, _BIG)
+def generated(most: int = _BIG) -> st.SearchStrategy[tuple[str, Attack]]:
+    """
+    A kind, and something deep, wide or long somewhere in it.
+
+    Args:
+        most: Bytes of what is wide or long.
+    """
+    sizes = st.integers(1, most)
     character = st.sampled_from(
         ["a", "<", "\\u0001", '\\"', "é", "\u2028", "\U0001f600", "\\u0000"]
     )
@@ -305,7 +318,7 @@ def generated() -> st.SearchStrategy[tuple[str, Attack]]:
         st.builds(numbered, sizes, item),
         st.builds(pairs, sizes, character),
         st.builds(string, sizes, character),
-        st.builds(bad_labels, st.integers(1, 1000), st.integers(1, 200)),
+        st.builds(bad_labels, st.integers(1, 1000), st.integers(1, most // 15_000)),
     )
     paths = sorted({attack.path for attack in ATTACKS.values()})
     attacks = st.builds(Attack, st.sampled_from(paths), text)

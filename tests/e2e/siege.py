@@ -24,6 +24,7 @@ from tests.e2e.witness import Witness, forget_peak, memory, peak
 LONGEST_LIVEZ_MS = 200.0
 MOST_MEMORY = 400 * MIB
 MOST_GROWTH = 64 * MIB  # of the peak, by one body
+API_TIMEOUT = "10s"  # of a request to the API server, which some objects keep busy for minutes
 PATIENCE_S = 60.0  # for an answer
 
 RATE = 10.0  # ordinary pods a second: enough to meet what lasts 200 ms
@@ -141,16 +142,22 @@ class Siege:
             steps.append(Step(title, began, time.monotonic(), most, most - before[replica]))
 
     def create(self, attack: Attack, kind: str, name: str) -> Reply:
-        """Create a hostile object as the tenant."""
+        """Create a hostile object as the tenant; the status 0 stands for no answer."""
         collection = self.tenant.collection(VERSIONS.get(kind, "v1"), kind, self.namespace)
-        return self.tenant.request("POST", collection, attack.body(kind, self.namespace, name))
+        return self._ask("POST", collection, attack.body(kind, self.namespace, name))
 
     def update(self, attack: Attack, kind: str, name: str) -> Reply:
         """Create an ordinary object as the tenant, and make it a hostile one."""
         made = ordinary(kind, self.namespace, name)
         self.tenant.create(made)
         body = attack.body(kind, self.namespace, name)
-        return self.tenant.request("PUT", self.tenant.path_of(made), body)
+        return self._ask("PUT", self.tenant.path_of(made), body)
+
+    def _ask(self, method: str, path: str, body: bytes) -> Reply:
+        try:
+            return self.tenant.request(method, path, body, query={"timeout": API_TIMEOUT})
+        except (OSError, http.client.HTTPException) as error:
+            return Reply(0, {"message": str(error)})
 
     def send(self, hook: str, body: bytes) -> Received:
         """Send a body to the replica that the API server does not call."""
