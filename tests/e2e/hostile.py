@@ -32,6 +32,9 @@ KINDS: Final = (*VERSIONS, "Service")
 
 LABELS: Final = {"app": "it"}
 
+EMPTY: Final = '""'
+"""An empty string, as JSON."""
+
 Text: TypeAlias = Callable[[], str]
 """Writes JSON; given the kind's apiVersion only where it stands in ``{version}``."""
 
@@ -149,6 +152,11 @@ def expression(operator: str, values: str) -> str:
     return constraint(f'"labelSelector":{{"matchExpressions":[{inner}]}}')
 
 
+def _labelled(key: str, value: str) -> str:
+    """A constraint that selects by one label; both are JSON."""
+    return constraint(f'"labelSelector":{{"matchLabels":{{{key}:{value}}}}}')
+
+
 def bad_labels(constraints: int, labels: int) -> Text:
     """Constraints whose labels are all invalid: a finding for each."""
 
@@ -227,6 +235,15 @@ WIDE: Final = {
     ),
     "a topology key of emoji": Attack(
         _SPREAD, lambda: f'[{{"maxSkew":0,"topologyKey":{string(_BIG, chr(0x1F600))()}}}]', _PODS
+    ),
+    "a selected label key of control characters": Attack(
+        _SPREAD, lambda: f"[{_labelled(string(_BIG, chr(92) + 'u0001')(), EMPTY)}]", _PODS
+    ),
+    "a selected label key of emoji": Attack(
+        _SPREAD, lambda: f"[{_labelled(string(_BIG, chr(0x1F600))(), EMPTY)}]", _PODS
+    ),
+    "a selected label value of less-thans": Attack(
+        _SPREAD, lambda: f"[{_labelled(EMPTY, string(_BIG, '<')())}]", _PODS
     ),
     "an action of emoji": Attack(
         _SPREAD,

@@ -5,6 +5,7 @@ The API server calls one replica; the other is sent bodies directly. Both follow
 """
 
 import http.client
+import json
 import ssl
 import time
 from collections.abc import Generator
@@ -155,9 +156,15 @@ class Siege:
 
     def _ask(self, method: str, path: str, body: bytes) -> Reply:
         try:
-            return self.tenant.request(method, path, body, query={"timeout": API_TIMEOUT})
+            timed = f"{path}{'&' if '?' in path else '?'}timeout={API_TIMEOUT}"
+            return self.tenant.request(method, timed, body)
         except (OSError, http.client.HTTPException) as error:
             return Reply(0, {"message": str(error)})
+
+    def dry_run(self, obj: Json) -> Reply:
+        """Try to create an object as the tenant, so that nothing is stored."""
+        collection = self.tenant.collection_of(obj)
+        return self._ask("POST", f"{collection}?dryRun=All", json.dumps(obj).encode())
 
     def send(self, hook: str, body: bytes) -> Received:
         """Send a body to the replica that the API server does not call."""

@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 
 import pytest
@@ -46,10 +46,12 @@ SECONDS = float(os.environ.get("EVENSPREAD_HOSTILE_SECONDS", "8"))
 
 BATCH = 10  # generated attacks with one seed
 MOST_CREATED = 100_000  # bytes of a generated member; kube-apiserver is slow to refuse a million
-SERVICES = rounds(300, 3000)
-LARGE = rounds(12, 200)  # Services of 1.4 MB each, of which a cache made 28 MiB each
+SERVICES = rounds(200, 3000)
+LARGE = rounds(10, 200)  # Services of 1.4 MB each, of which a cache made 28 MiB each
 LARGEST_ANSWER = 200 * 1024  # bytes: a hundred causes with sentences of 1 KiB, and their warnings
 HOOKS = ("mutate", "validate")
+GROUPS, PAIRS = 10, 5_000  # Services, and pairs of the selector of each
+COMBINATIONS = rounds(40, 2**GROUPS)  # of Services that select a pod
 RECOMMEND = f"{CONFIG}\nmode: recommend\n"
 
 
@@ -144,12 +146,37 @@ def test_many_services_that_select_each_pod(plane: ControlPlane, tmp_path: Path)
     assert result(siege) == []
 
 
-@pytest.mark.parametrize("config", [CONFIG, RECOMMEND], ids=["apply", "recommend"])
-def test_reviews_sent_to_a_replica(plane: ControlPlane, tmp_path: Path, config: str) -> None:
+def test_many_selectors_of_some_size(plane: ControlPlane, tmp_path: Path) -> None:
+    """
+    Each pod is selected by other Services, so that its constraints are others.
+
+    Nothing is stored of the pods: they are dry runs, which no quota counts.
+    """
+    groups = [{f"{group}-{key}": "" for key in range(PAIRS)} for group in range(GROUPS)]
+    with Siege(plane, tmp_path) as siege:
+        for number, selector in enumerate(groups):
+            siege.tenant.create(service(f"group-{number}", siege.namespace, selector))
+        with siege.step(f"{COMBINATIONS} pods with other selectors"):
+            for combination in range(1, COMBINATIONS):
+                pod = ordinary("Pod", siege.namespace, f"pod-{combination}")
+                for number, selector in enumerate(groups):
+                    if combination >> number & 1:
+                        pod["metadata"]["labels"] |= selector
+                siege.dry_run(pod)
+
+    assert result(siege) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "first"), [(CONFIG, 0), (RECOMMEND, 2)], ids=["apply", "recommend"]
+)
+def test_reviews_sent_to_a_replica(
+    plane: ControlPlane, tmp_path: Path, config: str, first: int
+) -> None:
     """Also such as no API server sends: both objects of 3 MiB, whole or broken."""
     troubles: list[str] = []
     with Siege(plane, tmp_path, config) as siege:
-        for title, kind, hook, body in reviews():
+        for title, kind, hook, body in reviews(first):
             with siege.step(f"{title}, {kind}, {hook}, {len(body)} bytes"):
                 answer = siege.send(hook, body)
             troubles += [f"{title}, {kind}, {hook}: {each}" for each in complaints(answer)]
@@ -157,18 +184,21 @@ def test_reviews_sent_to_a_replica(plane: ControlPlane, tmp_path: Path, config: 
     assert result(siege) + troubles == []
 
 
-def reviews() -> Iterator[tuple[str, str, str, bytes]]:
-    """Title, kind, hook and body; the bodies are too large to be there all at once."""
-    for number, (title, attack) in enumerate(ATTACKS.items()):
+def reviews(first: int) -> Iterator[tuple[str, str, str, bytes]]:
+    """
+    Title, kind, hook and body; the bodies are too large to be there all at once.
+
+    In the short form there is one of each attack: which one moves on from ``first``.
+    """
+    for number, (title, attack) in enumerate(ATTACKS.items(), first):
         for kind in attack.kinds if LONG else (attack.kinds[number % len(attack.kinds)],):
             made = attack.body(kind, "default", "it")
-            for hook in ("mutate", "validate") if LONG else (HOOKS[number % 2],):
-                yield f"{title}, created", kind, hook, review(made, kind, "default")
-                plain = json.dumps(ordinary(kind, "default", "it")).encode()
-                changed = review(made, kind, "default", old=plain)
-                yield f"{title}, updated", kind, hook, changed
-                unchanged = review(made, kind, "default", old=made)
-                yield f"{title}, unchanged", kind, hook, unchanged[:MOST_REVIEW]
+            plain = json.dumps(ordinary(kind, "default", "it")).encode()
+            olds = {"created": b"", "updated": plain, "unchanged": made}
+            for turn, ((done, old), hook) in enumerate(product(olds.items(), HOOKS)):
+                if LONG or turn == number % 6:
+                    body = review(made, kind, "default", old=old)
+                    yield f"{title}, {done}", kind, hook, body[:MOST_REVIEW]
 
 
 def complaints(answer: Received) -> list[str]:
