@@ -58,7 +58,7 @@ RECOMMEND = f"{CONFIG}\nmode: recommend\n"
 @pytest.fixture(scope="module")
 def plane(control_plane_assets: Assets, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """One of its own: what lies in it would break the replicas of other tests."""
-    options = Options(controllers=False, scheduler=False, service_accounts=False)
+    options = Options(controllers=False, scheduler=False, service_accounts=False, audit=True)
     with ControlPlane(control_plane_assets, options) as started:
         running = request.config.stash.setdefault(RUNNING, [])
         running.append(started)
