@@ -132,7 +132,9 @@ class Siege:
     def step(self, title: str) -> Generator[None]:
         """Do something whose effect is told apart from all else."""
         before: dict[Replica, int] = {}
-        for replica in self._steps:
+        for replica, steps in self._steps.items():
+            last = steps[-1].title if steps else "its start"
+            assert replica.process.alive, f"after {last} a replica ended\n{replica.process.tail()}"
             forget_peak(replica.process.pid)
             before[replica] = memory(replica.process.pid)
         began = time.monotonic()
