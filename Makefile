@@ -103,6 +103,11 @@ $(UNIT_TESTS): unit-%: .venv-%/.setup
 e2e-long: $(SETUP)  ## run the tests on a real control plane in their long forms: some minutes
 	@EVENSPREAD_E2E=long $(BIN)/pytest -q tests/e2e
 
+.PHONY: hostile
+hostile: $(SETUP)  ## try to break replicas as a tenant: ten minutes; SECONDS=N
+	@EVENSPREAD_E2E=long EVENSPREAD_HOSTILE_SECONDS=$(or $(SECONDS),600) \
+		$(BIN)/pytest -q -rP tests/e2e/test_hostile.py -k generated
+
 .PHONY: check
 check: $(SETUP)  ## lint, format, types and imports; stops at the first failure
 	@$(BIN)/ruff check --quiet

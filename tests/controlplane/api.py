@@ -88,13 +88,16 @@ class Api:
         """
         One request, whatever its answer.
 
+        Args:
+            body: Sent as JSON; bytes are sent as they are.
+
         Raises:
             OSError, http.client.HTTPException: There was no answer. Nothing is sent twice, so a
                 test that counts knows what it sent.
         """
         target = f"{path}?{urlencode(query)}" if query else path
         headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
-        data = None if body is None else json.dumps(body).encode()
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         if data is not None:
             headers["Content-Type"] = content_type
         connection = self._connection()
@@ -226,7 +229,7 @@ def _readable(idle: socket.socket) -> bool:
 def _decoded(content: bytes) -> Json:
     try:
         body = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or nested deeper than this decoder reads
         return {"text": content.decode(errors="replace")}
     return body if isinstance(body, dict) else {"text": content.decode()}
 

@@ -70,14 +70,14 @@ class Replica:
         config: The configuration file that it follows.
         settings: What it is told besides, by the names of flags with underscores.
         log: What it wrote.
-        port: Of the admission listener.
+        port: Of the admission listener; ``health_port`` of the health listener.
     """
 
     def __init__(self, folder: Path, kubeconfig: Path, config: str, **settings: Any) -> None:
         self.folder = folder
         self.config = folder / "config.yaml"
         self.configure(config)
-        self.port, self._health = free_port(), free_port()
+        self.port, self.health_port = free_port(), free_port()
         self.log = folder / "evenspread.log"
         self.settings = {
             "kubeconfig": str(kubeconfig),
@@ -86,7 +86,7 @@ class Replica:
             "state": str(folder / "state"),
             "bind": "127.0.0.1",
             "port": self.port,
-            "health_port": self._health,
+            "health_port": self.health_port,
             **settings,
         }
         command = [sys.executable, "-c", PROGRAM, json.dumps(self.settings), str(POLL_S)]
@@ -126,7 +126,7 @@ class Replica:
 
     def page(self, path: str) -> str:
         """A page of the health listener, whatever its status."""
-        request = urllib.request.Request(f"http://127.0.0.1:{self._health}{path}")
+        request = urllib.request.Request(f"http://127.0.0.1:{self.health_port}{path}")
         opener = urllib.request.build_opener(Lenient())
         with opener.open(request, timeout=PATIENCE_S) as answer:
             text: str = answer.read().decode()

@@ -11,7 +11,8 @@ import pytest
 
 from tests.webhook.serving import NEW_YEAR, PATIENCE, settled
 from webhook.cluster.backoff import LONGEST_S, SHORTEST_S
-from webhook.logs import Format, Lines, make_log
+from webhook.loglines import Lines
+from webhook.logs import Format, make_log
 from webhook.metrics import Metrics
 from webhook.supervisor import LASTING_S, Supervisor
 

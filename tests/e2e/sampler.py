@@ -1,0 +1,50 @@
+"""
+Takes samples of /livez until standard input ends: a line for each, ``began status measured own``.
+
+A program of its own, so that no thread of a test delays it, and without imports that take time.
+``began`` is CLOCK_MONOTONIC in seconds, which is the same in all processes of a machine;
+``measured`` are milliseconds of wall clock. A machine that does other things delays both sides, so
+``own`` leaves out what the kernel says that the main threads of both have waited for a core.
+"""
+
+import http.client
+import os
+import select
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+PAUSE_S = 0.05  # between two samples
+PATIENCE_S = 30.0  # for one sample
+
+
+def wait_ms(pid: int) -> float:
+    """How long the main thread was able to run and had no core, since it began; 0 once it ended."""
+    with suppress(OSError):
+        return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[1]) / 1e6
+    return 0.0
+
+
+def sample(port: int, pid: int) -> str:
+    """Ask once; a server that does not answer has the status 0."""
+    status = 0
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    waited, began = wait_ms(pid) + wait_ms(os.getpid()), time.monotonic()
+    with suppress(OSError, http.client.HTTPException):
+        connection.request("GET", "/livez")
+        status = connection.getresponse().status
+    took = (time.monotonic() - began) * 1000
+    connection.close()
+    waited = wait_ms(pid) + wait_ms(os.getpid()) - waited
+    return f"{began:.4f} {status} {took:.1f} {max(0.0, took - max(0.0, waited)):.1f}"
+
+
+def main(port: int, pid: int) -> None:
+    """Print samples of the health listener at a port of the process with an id."""
+    while not select.select([sys.stdin], [], [], PAUSE_S)[0]:
+        print(sample(port, pid), flush=True)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,280 @@
+"""
+One tenant, with rights in one namespace, tries to break the replicas; nobody else notices.
+
+The figures of each test are printed: ``pytest -rP`` shows them.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from itertools import count, product
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from tests.controlplane.assets import Assets
+from tests.controlplane.fixtures import RUNNING
+from tests.controlplane.options import Options
+from tests.controlplane.plane import ControlPlane
+from tests.e2e.customkinds import define, definition
+from tests.e2e.hostile import (
+    ATTACKS,
+    DEEP,
+    DEPTHS,
+    KINDS,
+    MOST_REVIEW,
+    MOST_STORED,
+    STORED,
+    WIDE,
+    Attack,
+    generated,
+    managed,
+    ordinary,
+    pairs,
+    review,
+)
+from tests.e2e.objects import LONG, VERSIONS, rounds, service
+from tests.e2e.replica import CONFIG
+from tests.e2e.siege import MOST_MEMORY, Received, Siege
+from tests.e2e.witness import peak
+from webhook.__main__ import main
+
+SECONDS = float(os.environ.get("EVENSPREAD_HOSTILE_SECONDS", "8"))
+"""How long generated attacks go on."""
+
+BATCH = 10  # generated attacks with one seed
+MOST_CREATED = 100_000  # bytes of a generated member; kube-apiserver is slow to refuse a million
+SERVICES = rounds(200, 3000)
+LARGE = rounds(10, 200)  # Services of 1.4 MB each, of which a cache made 28 MiB each
+LARGEST_ANSWER = 200 * 1024  # bytes: a hundred causes with sentences of 1 KiB, and their warnings
+HOOKS = ("mutate", "validate")
+GROUPS, PAIRS = 10, 5_000  # Services, and pairs of the selector of each
+COMBINATIONS = rounds(40, 2**GROUPS)  # of Services that select a pod
+RECOMMEND = f"{CONFIG}\nmode: recommend\n"
+
+
+@pytest.fixture(scope="module")
+def plane(control_plane_assets: Assets, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+    """One of its own: what lies in it would break the replicas of other tests."""
+    options = Options(controllers=False, scheduler=False, service_accounts=False, audit=True)
+    with ControlPlane(control_plane_assets, options) as started:
+        running = request.config.stash.setdefault(RUNNING, [])
+        running.append(started)
+        define(started, definition("argoproj.io", "Rollout", "rollouts"))
+        yield started
+        running.remove(started)
+
+
+def withstood(siege: Siege, *more: str) -> None:
+    """Print the figures of a siege that is over; nothing may have been broken."""
+    print("\n".join(siege.figures))
+    troubles = (*siege.troubles, *more)
+    assert not troubles, "\n".join(troubles)
+
+
+def test_deep_objects_of_every_kind(plane: ControlPlane, tmp_path: Path) -> None:
+    """And a replica that starts with them becomes ready, however it lists them."""
+    statuses: set[int] = set()
+    with Siege(plane, tmp_path) as siege:
+        for kind in KINDS:
+            for depth in DEPTHS if LONG else DEPTHS[1::2]:
+                attack = Attack("metadata/managedFields", managed(depth))
+                with siege.step(f"{kind}, managedFields {depth} levels deep"):
+                    statuses.add(siege.create(attack, kind, f"created-{depth}").status)
+                    statuses.add(siege.update(attack, kind, f"updated-{depth}").status)
+        for number, (title, attack) in enumerate(DEEP.items()):
+            if attack.kinds == ("Rollout",):
+                with siege.step(title):
+                    statuses.add(siege.create(attack, "Rollout", f"deep-{number}").status)
+        for version in ("1.31", "1.36"):  # lists in pages, and as streams
+            with siege.another(version, kube_version=version) as late:
+                late.wait()
+
+    assert statuses == {200, 201}, "these are objects that an API server takes"
+    withstood(siege)
+
+
+def test_wide_objects_of_every_kind(plane: ControlPlane, tmp_path: Path) -> None:
+    with Siege(plane, tmp_path) as siege:
+        for number, (title, attack) in enumerate((WIDE | STORED).items()):
+            chosen = attack.kinds[number % len(attack.kinds)]
+            for kind in attack.kinds if LONG else (chosen,):
+                if LONG or number % 2 == 0:
+                    with siege.step(f"{kind}, {title}, created"):
+                        siege.create(attack, kind, f"created-{number}")
+                if LONG or number % 2 == 1:
+                    with siege.step(f"{kind}, {title}, updated"):
+                        siege.update(attack, kind, f"updated-{number}")
+
+    withstood(siege)
+
+
+def test_large_services(plane: ControlPlane, tmp_path: Path) -> None:
+    """Each is watched, and would be held by every replica."""
+    with Siege(plane, tmp_path) as siege:
+        for number in range(LARGE):
+            attack = Attack("spec/selector", pairs(MOST_STORED, prefix=f"{number}-"))
+            with siege.step(f"Service {number} of 100 000 pairs"):
+                siege.create(attack, "Service", f"large-{number}")
+        with siege.another("late") as late:
+            late.wait()
+            most = peak(late.process.pid)
+
+    assert most < MOST_MEMORY, "a replica that starts has room for them too"
+    withstood(siege)
+
+
+def test_many_services_of_some_size(plane: ControlPlane, tmp_path: Path) -> None:
+    """None is large; together they are as much."""
+    with Siege(plane, tmp_path) as siege, siege.step("Services of 1 500 pairs"):
+        for number in range(SERVICES):
+            attack = Attack("spec/selector", pairs(20_000, prefix=f"{number}-"))
+            siege.create(attack, "Service", f"some-{number}")
+
+    withstood(siege)
+
+
+def test_many_services_that_select_each_pod(plane: ControlPlane, tmp_path: Path) -> None:
+    """Each pod of the namespace is compared with all of them."""
+    with Siege(plane, tmp_path) as siege, siege.step("Services for all pods, and a pod"):
+        for number in range(SERVICES):
+            siege.tenant.create(service(f"all-{number}", siege.namespace, {"app": "it"}))
+        for number in range(10):
+            siege.tenant.create(ordinary("Pod", siege.namespace, f"pod-{number}"))
+
+    withstood(siege)
+
+
+def test_many_selectors_of_some_size(plane: ControlPlane, tmp_path: Path) -> None:
+    """
+    Each pod is selected by other Services, so that its constraints are others.
+
+    Nothing is stored of the pods: they are dry runs, which no quota counts.
+    """
+    groups = [{f"{group}-{key}": "" for key in range(PAIRS)} for group in range(GROUPS)]
+    with Siege(plane, tmp_path) as siege:
+        for number, selector in enumerate(groups):
+            siege.tenant.create(service(f"group-{number}", siege.namespace, selector))
+        with siege.step(f"{COMBINATIONS} pods with other selectors"):
+            for combination in range(1, COMBINATIONS):
+                pod = ordinary("Pod", siege.namespace, f"pod-{combination}")
+                for number, selector in enumerate(groups):
+                    if combination >> number & 1:
+                        pod["metadata"]["labels"] |= selector
+                siege.dry_run(pod)
+
+    withstood(siege)
+
+
+@pytest.mark.parametrize(
+    ("config", "first"), [(CONFIG, 0), (RECOMMEND, 2)], ids=["apply", "recommend"]
+)
+def test_reviews_sent_to_a_replica(
+    plane: ControlPlane, tmp_path: Path, config: str, first: int
+) -> None:
+    """Also such as no API server sends: both objects of 3 MiB, whole or broken."""
+    troubles: list[str] = []
+    with Siege(plane, tmp_path, config) as siege:
+        for title, kind, hook, body in reviews(first):
+            with siege.step(f"{title}, {kind}, {hook}, {len(body)} bytes"):
+                answer = siege.send(hook, body)
+            troubles += [f"{title}, {kind}, {hook}: {each}" for each in complaints(answer)]
+
+    withstood(siege, *troubles)
+
+
+def reviews(first: int) -> Iterator[tuple[str, str, str, bytes]]:
+    """
+    Title, kind, hook and body; the bodies are too large to be there all at once.
+
+    In the short form there is one of each attack: which one moves on from ``first``.
+    """
+    for number, (title, attack) in enumerate(ATTACKS.items(), first):
+        for kind in attack.kinds if LONG else (attack.kinds[number % len(attack.kinds)],):
+            made = attack.body(kind, "default", "it")
+            plain = json.dumps(ordinary(kind, "default", "it")).encode()
+            olds = {"created": b"", "updated": plain, "unchanged": made}
+            for turn, ((done, old), hook) in enumerate(product(olds.items(), HOOKS)):
+                if LONG or turn == number % 6:
+                    body = review(made, kind, "default", old=old)
+                    yield f"{title}, {done}", kind, hook, body[:MOST_REVIEW]
+
+
+def complaints(answer: Received) -> list[str]:
+    """What an answer must not be."""
+    found: list[str] = []
+    if answer.status != 200 and not (400 <= answer.status < 500 and answer.body):
+        found.append(f"status {answer.status}: {answer.body[:200]!r}")
+    if len(answer.body) > LARGEST_ANSWER:
+        found.append(f"an answer of {len(answer.body)} bytes")
+    return found
+
+
+def test_generated_objects(plane: ControlPlane, tmp_path: Path) -> None:
+    """What nobody has thought of; SECONDS of it, created and sent directly."""
+    numbers, until = count(), time.monotonic() + SECONDS
+    troubles: list[str] = []
+    with Siege(plane, tmp_path) as siege:
+
+        def create(chosen: tuple[str, Attack]) -> None:
+            kind, attack = chosen
+            with siege.step(f"{kind}, {described(attack)}, created"):
+                siege.create(attack, kind, f"generated-{next(numbers)}")
+
+        def send(chosen: tuple[str, Attack]) -> None:
+            kind, attack = chosen
+            title = f"{kind}, {described(attack)}, sent"
+            body = review(attack.body(kind, "default", "sent"), kind, "default")
+            with siege.step(title):
+                answer = siege.send(HOOKS[next(numbers) % 2], body[:MOST_REVIEW])
+            troubles.extend(f"{title}: {each}" for each in complaints(answer))
+
+        for batch in count():
+            if time.monotonic() > until:
+                break
+            seed(batch)(_generate(given(generated(MOST_CREATED))(create)))()
+            seed(batch)(_generate(given(generated())(send)))()
+
+    print(f"{next(numbers)} generated objects")
+    withstood(siege, *troubles)
+
+
+def described(attack: Attack) -> str:
+    """Enough of an attack to make it again."""
+    text = attack.text()
+    return f"{attack.path}: {len(text)} bytes of {text[:60]!a}"
+
+
+_generate = settings(
+    max_examples=BATCH,
+    phases=[Phase.generate],  # a replica that fell is not there to shrink an example with
+    derandomize=False,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_commands_beside_deep_objects(
+    plane: ControlPlane, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other objects are judged; what cannot be read is named; nothing ends with a traceback."""
+    namespace, kubeconfig = plane.create_namespace(), str(plane.apiserver.kubeconfig)
+    attack = Attack("metadata/managedFields", managed(9000))
+    for kind in KINDS:
+        path = plane.api.collection(VERSIONS.get(kind, "v1"), kind, namespace)
+        plane.api.request("POST", path, attack.body(kind, namespace, "deep"))
+    plane.api.create(ordinary("Deployment", namespace, "plain"))
+
+    at = ("-n", namespace, "--kubeconfig", kubeconfig)
+    audited = main(["audit", *at, "-o", "json", "--fail-on", "never"])
+    out, err = capsys.readouterr()
+    assert (audited, "Traceback" in err, "bug" in err) == (0, False, False), err
+    found = {(each["kind"], each["name"]) for each in json.loads(out)["workloads"]}
+    assert {("Deployment", "plain"), ("Deployment", "deep"), ("Pod", "deep")} <= found
+
+    explained = main(["explain", "pod/deep", *at])
+    out, err = capsys.readouterr()
+    assert explained in (0, 1), err
+    assert "bug" not in err
