@@ -19,6 +19,7 @@ from webhook.cluster.latecomers import Latecomers
 from webhook.cluster.lookup import Cluster
 from webhook.cluster.manifests import load_cluster
 from webhook.cluster.reflector import Means
+from webhook.cluster.sizes import NamespaceQuota
 from webhook.config.kinds import OwnerSelector
 from webhook.errors import ConfigError
 from webhook.health import Condition, Conditions
@@ -256,7 +257,7 @@ class Live:
             raise
 
     def _prepare(self, owners: Owners) -> _Following:
-        caches = Caches(Cluster(owners), self._means)
+        caches = Caches(Cluster(owners, NamespaceQuota()), self._means)
         looked_up = self._metrics.lookups
         latecomers = Latecomers(
             caches, self._means.source, lambda result: looked_up.labels(result).inc()

@@ -126,7 +126,7 @@ OBJECTS_SKIPPED = Metric(
     "evenspread_objects_skipped_total",
     Type.COUNTER,
     ("kind", "reason"),
-    "Objects that a cache does without; reason is shape (a wrong type) or selector-size.",
+    "Objects that a cache does without; reason is shape, selector-size or namespace-size.",
 )
 WATCH_RESTARTS = Metric(
     "evenspread_watch_restarts_total",

@@ -80,6 +80,11 @@ class Grounds(NamedTuple):
     still: Still = nullcontext
 
 
+def _read(bodies: list[bytes | bytearray], policy: Policy) -> AdmissionRequest:
+    """Decode the body in a list, and take it out of there."""
+    return review.decode(bodies.pop(), policy.pod_templates)
+
+
 def _decide(asked: AdmissionRequest, hook: Hook, grounds: Grounds) -> tuple[Verdict, bytes]:
     """Judge a request, and write the answer."""
     verdict = probe.answer(asked, hook, grounds.present)
@@ -184,7 +189,8 @@ class Admission(Endpoint):
             with self._bodies.held_until_answered(body), self._flight:
                 left = self._time_left(started, timeout)
                 grounds, long = self.grounds, len(body) > self.limits.long_review
-                read = partial(review.decode, body, grounds.policy.pod_templates)
+                read = partial(_read, [body], grounds.policy)
+                del body  # so that decoding can let go of it
                 asked = await self._thread.run(read, nullcontext, left) if long else read()
                 uid = asked.uid
                 self.callers.prove(request.protocol, started)

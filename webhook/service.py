@@ -19,7 +19,7 @@ from collections.abc import (
     Coroutine,
     Generator,
 )
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from ipaddress import ip_address
@@ -183,12 +183,14 @@ async def _welcome(server: Server, greet: Callable[[], Awaitable[None]]) -> None
 
 
 async def _greet(ready: Ready, console: Console, greet: Greet | None, log: Log) -> None:
-    """Greet once, at best: who should read it may have gone."""
-    try:
+    """Print where the server is, and greet once; the reader of either may have gone."""
+    with suppress(OSError):
         for line in welcome(ready):
             console(line)
-        if greet is not None:
-            await asyncio.to_thread(greet, ready)
+    if greet is None:
+        return
+    try:
+        await asyncio.to_thread(greet, ready)
     except (EvenspreadError, OSError) as error:
         log.warning("greeting", says=why(error))
 

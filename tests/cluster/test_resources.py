@@ -7,10 +7,10 @@ from webhook.cluster.lookup import Cluster
 from webhook.cluster.resources import (
     Place,
     Resource,
-    SelectorSizeError,
     custom_decoder,
     resources,
 )
+from webhook.cluster.sizes import SelectorSizeError
 from webhook.config.kinds import OwnerSelector
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.workloads import TemplatePath

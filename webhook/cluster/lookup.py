@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from webhook.cluster.nodes import NodeStore
 from webhook.cluster.services import ServiceStore
-from webhook.cluster.store import NamespaceStore, OwnerStore
+from webhook.cluster.sizes import NamespaceQuota
+from webhook.cluster.store import UNLIMITED, NamespaceStore, OwnerStore
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.policy.facts import Service, TaintedDomains
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, group_of
@@ -32,19 +33,22 @@ class Cluster:
         custom_paths: Where the custom kinds hold their selectors.
     """
 
-    def __init__(self, owners: Iterable[OwnerSelector] = SHIPPED_OWNERS) -> None:
+    def __init__(
+        self, owners: Iterable[OwnerSelector] = SHIPPED_OWNERS, quota: NamespaceQuota = UNLIMITED
+    ) -> None:
         """
         Start with nothing known.
 
         Args:
             owners: The custom kinds whose selectors are asked for.
+            quota: Bounds what the Services and owners of a namespace take.
         """
-        self.service_store = ServiceStore()
+        self.service_store = ServiceStore(quota)
         self.namespace_store = NamespaceStore()
         self.node_store = NodeStore()
-        self.owner_stores = {kind: OwnerStore() for kind in BUILT_IN_OWNERS}
+        self.owner_stores = {kind: OwnerStore(quota) for kind in BUILT_IN_OWNERS}
         self.custom_paths = {owner.kind: owner.path for owner in owners}
-        self.custom_stores = {kind: OwnerStore() for kind in self.custom_paths}
+        self.custom_stores = {kind: OwnerStore(quota) for kind in self.custom_paths}
 
     def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[Service]:
         """Give the Services that select a pod with these labels, sorted by name."""

@@ -43,7 +43,8 @@ from webhook.cluster.discovery import locate
 from webhook.cluster.lines import Lines
 from webhook.cluster.pacing import Pace
 from webhook.cluster.resources import Place, Resource, Skip
-from webhook.cluster.source import Query, Reason, Source, refusal
+from webhook.cluster.sizes import NamespaceSizeError
+from webhook.cluster.source import DECODE_ERRORS, Query, Reason, Source, refusal
 from webhook.cluster.store import Event, Key, Named
 from webhook.errors import ApiError
 from webhook.policy.nesting import decode_nested
@@ -244,19 +245,22 @@ class Reflector:
         thing: Named
         try:
             thing = self.resource.decode(written)
-        except msgspec.MsgspecError as error:
+        except DECODE_ERRORS as error:
             event, thing = Event.DELETED, self._name(written)
             self._means.skip(self.resource.kind, Skip.of(error, thing))
         if not thing.name:
             raise watching.garbage(self._server, "sent an object without a name")
         if self._gone is not None:
             self._gone.discard((thing.namespace, thing.name))
-        self.resource.store.apply(event, thing)
+        try:
+            self.resource.store.apply(event, thing)
+        except NamespaceSizeError as error:
+            self._means.skip(self.resource.kind, Skip.of(error, thing))
 
     def _name(self, written: msgspec.Raw) -> Named:
         try:
             return decode_nested(_decode_named, written)
-        except msgspec.MsgspecError:
+        except DECODE_ERRORS:
             raise watching.garbage(self._server, "sent what is no object") from None
 
     def _begin(self) -> Steps:

@@ -1,6 +1,6 @@
 """Which kinds the caches follow: where an API server has them, and how their objects are read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeAlias
 from urllib.parse import quote
 
@@ -12,6 +12,12 @@ from webhook.cluster.lookup import (
     REPLICATION_CONTROLLER,
     STATEFUL_SET,
     Cluster,
+)
+from webhook.cluster.sizes import (
+    LARGEST_SELECTOR,
+    NamespaceSizeError,
+    SelectorSizeError,
+    selector_size,
 )
 from webhook.cluster.store import Named, Store
 from webhook.policy.model import GroupKind, LabelSelector
@@ -26,26 +32,12 @@ Raises ``msgspec.MsgspecError`` if it is no such object.
 """
 
 
-LARGEST_SELECTOR = 8 * 1024
-"""
-Bytes of a selector that is kept, with 64 more for each of its parts; usual ones have under 400.
-
-A Service of 1.5 MB, the most that etcd stores by default, would take 20 MB of memory.
-"""
-
-_PART = 64  # bytes that a string and its place in a dict or tuple take besides its characters
-
-
-class SelectorSizeError(msgspec.ValidationError):
-    """A selector is too large to be kept."""
-
-
 class Skip(NamedTuple):
     """
     An object that a cache does without.
 
     Attributes:
-        reason: ``selector-size``, or ``shape`` for values of wrong types.
+        reason: ``selector-size``, ``namespace-size``, or ``shape`` for values of wrong types.
         says: What is wrong; never the object's own text.
     """
 
@@ -55,10 +47,15 @@ class Skip(NamedTuple):
     says: str
 
     @classmethod
-    def of(cls, error: msgspec.MsgspecError, thing: Named) -> Self:
+    def of(cls, error: Exception, thing: Named) -> Self:
         """Describe an object that could not be decoded."""
-        reason = "selector-size" if isinstance(error, SelectorSizeError) else "shape"
-        return cls(thing.namespace, thing.name, reason, str(error))
+        return cls(thing.namespace, thing.name, _REASONS.get(type(error), "shape"), str(error))
+
+
+_REASONS: Mapping[type[Exception], str] = {
+    SelectorSizeError: "selector-size",
+    NamespaceSizeError: "namespace-size",
+}
 
 
 class Place(NamedTuple):
@@ -158,16 +155,6 @@ def _check_size(selector: LabelSelector | dict[str, str] | None) -> None:
     if size > LARGEST_SELECTOR:
         problem = f"its selector takes {size} bytes, at most {LARGEST_SELECTOR} are kept"
         raise SelectorSizeError(problem)
-
-
-def selector_size(selector: LabelSelector) -> int:
-    """Estimate how many bytes of memory a selector takes."""
-    pairs = selector.match_labels
-    size = sum(map(len, pairs)) + sum(map(len, pairs.values())) + 2 * _PART * len(pairs)
-    for expression in selector.match_expressions:
-        size += len(expression.key) + len(expression.operator) + 2 * _PART
-        size += sum(map(len, expression.values)) + _PART * len(expression.values)
-    return size
 
 
 def custom_decoder(path: TemplatePath) -> Decode:

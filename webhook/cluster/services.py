@@ -12,7 +12,8 @@ from operator import attrgetter
 from sys import intern
 
 from webhook.cluster import wire
-from webhook.cluster.store import Key, Store, interned
+from webhook.cluster.sizes import NamespaceQuota, pairs_size
+from webhook.cluster.store import UNLIMITED, Key, Store, interned
 from webhook.policy.facts import Service
 
 Pair = tuple[str, str]
@@ -23,18 +24,28 @@ _by_name = attrgetter("name")
 class ServiceStore(Store[wire.Service]):
     """The Services that select pods; those whose selector is null are not kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, quota: NamespaceQuota = UNLIMITED) -> None:
+        self._quota = quota
         self._namespaces: dict[str, _Shelf] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._namespaces.values()))
 
     def put(self, thing: wire.Service) -> None:
-        """Add a Service, or replace the one of its name."""
+        """
+        Add a Service, or replace the one of its name.
+
+        Raises:
+            NamespaceSizeError: There are too many in its namespace; then it is absent.
+        """
         selector = thing.selector
-        if selector is None:
-            self.remove(thing.namespace, thing.name)
+        known = self._known(thing.namespace, thing.name)
+        if known is not None and selector is not None and known.selector == selector:
             return
+        self.remove(thing.namespace, thing.name)
+        if selector is None:
+            return
+        self._quota.take(thing.namespace, pairs_size(selector))
         shelf = self._namespaces.get(thing.namespace)
         if shelf is None:
             shelf = self._namespaces[intern(thing.namespace)] = _Shelf()
@@ -43,10 +54,15 @@ class ServiceStore(Store[wire.Service]):
     def remove(self, namespace: str, name: str) -> None:
         """Forget a Service; do nothing if it is not known."""
         shelf = self._namespaces.get(namespace)
-        if shelf is not None:
-            shelf.remove(name)
-            if not len(shelf):
-                del self._namespaces[namespace]
+        removed = shelf.remove(name) if shelf is not None else None
+        if removed is not None:
+            self._quota.free(namespace, pairs_size(removed.selector))
+        if shelf is not None and not len(shelf):
+            del self._namespaces[namespace]
+
+    def _known(self, namespace: str, name: str) -> Service | None:
+        shelf = self._namespaces.get(namespace)
+        return shelf.known(name) if shelf is not None else None
 
     def walk(self) -> Iterator[Key]:
         """Name one Service that has a selector after the other."""
@@ -77,12 +93,12 @@ class _Shelf:
         """The names of all."""
         return self._services
 
+    def known(self, name: str) -> Service | None:
+        service, _ = self._services.get(name, (None, None))
+        return service
+
     def put(self, service: Service) -> None:
-        known = self._services.get(service.name)
-        if known is not None:
-            if known[0] == service:
-                return
-            self.remove(service.name)
+        """Add a Service of a new name."""
         pairs = service.selector.items()
         self._commonness.update(pairs)
         pair = min(pairs, key=self._rarity, default=None)
@@ -93,17 +109,19 @@ class _Shelf:
     def _rarity(self, pair: Pair) -> tuple[int, Pair]:
         return self._commonness[pair], pair
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str) -> Service | None:
+        """Forget a Service; gives it, or None if there is none."""
         service, pair = self._services.pop(name, (None, None))
         if service is None:
-            return
+            return None
         self._forget_pairs(service)
         if pair is None:
             del self._for_all[name]
-            return
+            return service
         del self._filed[pair][name]
         if not self._filed[pair]:
             del self._filed[pair]
+        return service
 
     def _forget_pairs(self, service: Service) -> None:
         for pair in service.selector.items():

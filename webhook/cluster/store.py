@@ -14,10 +14,13 @@ from typing import Generic, Protocol, TypeVar
 from msgspec.structs import replace
 
 from webhook.cluster import wire
+from webhook.cluster.sizes import NamespaceQuota, selector_size
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement
 
 Key = tuple[str, str]
 """Namespace and name; the namespace is empty for kinds that have none."""
+
+UNLIMITED = NamespaceQuota(None)
 
 T_contra = TypeVar("T_contra", bound="Named", contravariant=True)
 
@@ -142,7 +145,8 @@ class OwnerStore(Store[Owner]):
     POOLED = 8192
     """Most selectors in the pool, a few MB; copies of one application rarely have more."""
 
-    def __init__(self) -> None:
+    def __init__(self, quota: NamespaceQuota = UNLIMITED) -> None:
+        self._quota = quota
         self._selectors: dict[str, dict[str, LabelSelector]] = {}
         self._pool: dict[object, LabelSelector] = {}
 
@@ -150,10 +154,16 @@ class OwnerStore(Store[Owner]):
         return sum(map(len, self._selectors.values()))
 
     def put(self, thing: Owner) -> None:
-        """Add an owner, or replace the one of its name."""
+        """
+        Add an owner, or replace the one of its name.
+
+        Raises:
+            NamespaceSizeError: There are too many in its namespace; then it is absent.
+        """
+        self.remove(thing.namespace, thing.name)
         if thing.selector is None:
-            self.remove(thing.namespace, thing.name)
             return
+        self._quota.take(thing.namespace, selector_size(thing.selector))
         selectors = self._selectors.get(thing.namespace)
         if selectors is None:
             selectors = self._selectors[intern(thing.namespace)] = {}
@@ -162,7 +172,10 @@ class OwnerStore(Store[Owner]):
     def remove(self, namespace: str, name: str) -> None:
         """Forget an owner; do nothing if it is not known."""
         selectors = self._selectors.get(namespace)
-        if selectors and selectors.pop(name, None) is not None and not selectors:
+        known = selectors.pop(name, None) if selectors else None
+        if known is not None:
+            self._quota.free(namespace, selector_size(known))
+        if selectors is not None and not selectors:
             del self._selectors[namespace]
 
     def walk(self) -> Iterator[Key]:

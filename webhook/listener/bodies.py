@@ -9,6 +9,8 @@ from aiohttp import StreamReader, web
 from webhook.errors import OverloadError, ReviewError
 from webhook.listener.limits import MIB, Limits
 
+COPIED = 1024 * 1024  # bytes of a body that becomes ``bytes``; a larger one is not held twice
+
 _NOTHING = nullcontext()
 
 
@@ -26,7 +28,7 @@ class Bodies:
         self._uncounted = min(limits.body, limits.long_review)  # bytes; small ones are many
         self.held = 0
 
-    async def read(self, request: web.BaseRequest, patience: float) -> bytes:
+    async def read(self, request: web.BaseRequest, patience: float) -> bytes | bytearray:
         """
         Read the body of a request to its end; it counts until ``held_until_answered`` ends.
 
@@ -51,9 +53,9 @@ class Bodies:
             raise
         if len(body) <= self._uncounted:
             self.held -= len(body)
-        return bytes(body)
+        return body if len(body) > COPIED else bytes(body)
 
-    def held_until_answered(self, body: bytes) -> AbstractContextManager[object]:
+    def held_until_answered(self, body: bytes | bytearray) -> AbstractContextManager[object]:
         """Count a body that ``read`` gave as long as the context lasts."""
         return self._holding(len(body)) if len(body) > self._uncounted else _NOTHING
 

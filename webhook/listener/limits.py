@@ -35,9 +35,9 @@ class Limits:
     """The bounds of one server; times are in seconds, sizes in bytes."""
 
     body: int = _limit(
-        8 * MIB,
+        32 * MIB,
         "bytes",
-        "an API server takes 3 MiB, re-encodes it with managedFields, and sends it twice on UPDATE",
+        "an API server takes 3 MiB, writes '<' as six bytes, and adds the old object on UPDATE",
     )
     body_read: float = _limit(
         10.0, "seconds", "or the request's timeout if that is less; aiohttp itself would wait on"

@@ -77,6 +77,7 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         entries: What should stand there instead, at the end of the list.
         annotation: How to say so; empty if there is nothing to say.
         zone_left_out: Whether System's zone constraint was left out, since nodes lack zones.
+        is_small: Whether what is made from it may be remembered.
     """
 
     skip: Skip
@@ -85,6 +86,7 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     entries: tuple[Entry, ...] = ()
     annotation: str = ""
     zone_left_out: bool = False
+    is_small: bool = True
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -200,7 +202,8 @@ def _beside(
     if spared:
         wanted = tuple(each for each in wanted if each.topology_key != ZONE)
     kept = fieldgates.drop(wanted, None, policy.gates).constraints
-    return _some(profile.name, kept, derived, spared)
+    make = _some if derived.is_small else _some.__wrapped__
+    return make(profile.name, kept, derived, spared)
 
 
 @lru_cache(INJECTIONS)
@@ -249,6 +252,7 @@ def _some(profile: str, wanted: Constraints, derived: Derived, spared: bool) -> 
         entries=entries,
         annotation=render.encode(told).decode() if entries else "",
         zone_left_out=spared,
+        is_small=derived.is_small,
     )
 
 

@@ -19,6 +19,16 @@ REPLICATION_CONTROLLER = ("v1", "ReplicationController")
 """API version and kind of the one owner whose selector is a map, as that of a Service is."""
 
 
+SMALL = 32
+"""
+Pairs and expressions of a selector that is remembered. A tenant may have a pod that many Services
+select, and dry-run it with ever other labels: each time another selector.
+"""
+
+MOST_SOURCES = 32
+"""Objects that are named as sources; an annotation with thousands would make the pod invalid."""
+
+
 class Derived(msgspec.Struct, frozen=True, gc=False):
     """
     A derived selector, never an empty one; hashable, so that it can be remembered by.
@@ -26,12 +36,18 @@ class Derived(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         pairs: What must stand among a pod's labels, sorted by key, each key once.
         expressions: Further conditions, without repeats.
-        sources: The objects that it came from, as ``Service/web``; Services first, by name.
+        sources: The objects that it came from, as ``Service/web``; Services first, by name; at most
+            ``MOST_SOURCES``, then their number.
     """
 
     pairs: tuple[tuple[str, str], ...]
     expressions: tuple[LabelSelectorRequirement, ...]
     sources: tuple[str, ...]
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is worth remembering: the selectors of real pods are."""
+        return len(self.pairs) + len(self.expressions) <= SMALL
 
     @property
     def selector(self) -> LabelSelector:
@@ -73,7 +89,14 @@ def derive(pod: PodTemplate, namespace: str, facts: Facts) -> Derived | None:
         pairs.update(owned.match_labels)  # of a ReplicationController: instead of the Services'
     if not pairs and not expressions:
         return None
-    return Derived(tuple(sorted(pairs.items())), expressions, tuple(sources))
+    return Derived(tuple(sorted(pairs.items())), expressions, _shortened(sources))
+
+
+def _shortened(sources: list[str]) -> tuple[str, ...]:
+    left_out = len(sources) - MOST_SOURCES
+    if left_out <= 0:
+        return tuple(sources)
+    return (*sources[:MOST_SOURCES], f"{left_out} more")
 
 
 def _anded(pairs: Mapping[str, str], owned: LabelSelector) -> tuple[LabelSelectorRequirement, ...]:

@@ -61,7 +61,7 @@ def decoding(decode: Callable[[bytes | msgspec.Raw], T], data: bytes) -> Generat
     return decode(pruned)
 
 
-def prune(data: bytes, deepest: int | None = None) -> bytes:
+def prune(data: bytes | bytearray, deepest: int | None = None) -> bytes:
     """
     Replace every array and object below ``KEPT_LEVELS`` by null.
 
@@ -85,9 +85,9 @@ def finish(steps: Generator[None, None, T]) -> T:
             return result
 
 
-def pruning(data: bytes, deepest: int | None = None) -> Generator[None, None, bytes]:
+def pruning(data: bytes | bytearray, deepest: int | None = None) -> Generator[None, None, bytes]:
     """Do what ``prune`` does in short steps, and return the result."""
-    kept: list[bytes] = []
+    kept: list[bytes | bytearray] = []
     depth = begin = cut = 0
     for number, token in enumerate(_tokens(data)):
         if number % STEP_TOKENS == 0:

@@ -71,6 +71,7 @@ class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         injection: What a new pod's defaults are; None if that was not asked.
         advice: What rules that need facts say; None if they were not asked.
         held: What recommend mode held back: ``deny``, ``patch`` or nothing.
+        recurs: Whether other requests get this very object, so that its answer is worth keeping.
     """
 
     allowed: bool = True
@@ -83,6 +84,7 @@ class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     injection: Injection | None = None
     advice: Advice | None = None
     held: str = ""
+    recurs: bool = False
 
     @property
     def outcome(self) -> str:
@@ -94,7 +96,7 @@ class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return "patch" if self.patch else "allow"
 
 
-UNTOUCHED = Verdict()
+UNTOUCHED = Verdict(recurs=True)
 """The verdict on whatever does not concern us."""
 
 
@@ -201,7 +203,8 @@ def _warned(
     advice = advice_on(request, policy, facts, _as_created(stored, pod, policy)).without_denial()
     if advice is NOTHING:
         return verdict
-    return replace(verdict, warnings=verdict.warnings + advice.lines(), advice=advice)
+    warnings = verdict.warnings + advice.lines()
+    return replace(verdict, warnings=warnings, advice=advice, recurs=False)
 
 
 def _as_created(
@@ -232,6 +235,7 @@ def _amended(verdict: Verdict, amended: Amended) -> Verdict:
         patch=amended.operations + verdict.patch,
         warnings=tuple(map(brief, amended.warnings)),
         drops=amended.drops,
+        recurs=False,
     )
 
 
@@ -243,7 +247,8 @@ def _newcomer(request: AdmissionRequest, pod: PodTemplate, policy: Policy, facts
     annotations = pod.metadata.annotations if pod.metadata else {}
     if injection.ours or ANNOTATION in annotations:
         return Verdict(patch=tuple(_recomputing(pod, annotations, injection)), injection=injection)
-    return _adding(injection, bool(pod.constraints), bool(annotations))
+    add_all = _adding if injection.is_small else _adding.__wrapped__
+    return add_all(injection, bool(pod.constraints), bool(annotations))
 
 
 @lru_cache(INJECTIONS)
@@ -256,15 +261,16 @@ def _adding(injection: Injection, listed: bool, annotated: bool) -> Verdict:  # 
         listed: Whether it has constraints of its own.
         annotated: Whether it has annotations.
     """
+    recurs = injection.is_small
     if not injection.entries:
-        return Verdict(injection=injection)
+        return Verdict(injection=injection, recurs=recurs)
     written = [entry.written for entry in injection.entries]
     told = injection.annotation
     patch = (
         *([add(f"{LIST}/-", each) for each in written] if listed else [add(LIST, written)]),
         add(OURS, told) if annotated else add(ANNOTATIONS, {ANNOTATION: told}),
     )
-    return Verdict(patch=patch, injection=injection)
+    return Verdict(patch=patch, injection=injection, recurs=recurs)
 
 
 def _unreadable(request: AdmissionRequest) -> Verdict:
@@ -333,7 +339,8 @@ def _recommended(
         return replace(verdict, allowed=True, message="", warnings=(said,), held="deny")
     told = [*_would_inject(verdict), *forecast(request, policy, facts)]
     warnings = verdict.warnings + tuple(map(brief, told))
-    return replace(verdict, patch=(), warnings=warnings, held="patch" if verdict.patch else "")
+    held = "patch" if verdict.patch else ""
+    return replace(verdict, patch=(), warnings=warnings, held=held, recurs=False)
 
 
 def _would_inject(verdict: Verdict) -> Iterator[str]:

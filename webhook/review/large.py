@@ -1,10 +1,11 @@
 """
 Large reviews, cut down to the members that are read, and bounded in their number.
 
-A body of 8 MiB may hold two million members of three bytes each, and decoded each takes up to a
-hundred. So before a large body is decoded, only the parts of it that some rule reads are kept, as
-text, and their members are counted. ``reduce_review`` is the entry point; reviews of usual size
-never come here.
+kube-apiserver writes ``<`` as six bytes, so that the review of an update of two stored objects may
+have 18 MB. A body of 8 MiB may hold two million members of three bytes each, and decoded, each takes
+up to a hundred. So before a large body is decoded, only the parts of it that some rule reads are
+kept, as text, and their members are counted. ``reduce_review`` is the entry point; reviews of usual
+size never come here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,6 +29,14 @@ MOST_MEMBERS = 600_000
 Members, values and objects of the parts that are read; decoding as many takes 57 MiB, measured.
 
 An object that etcd stores (1.5 MiB by default) has at most 400 000.
+"""
+
+LONGEST_PART = 4 * 1024 * 1024
+"""
+Bytes of one part that is read; a longer one counts as absent.
+
+Labels and constraints of an object that etcd stores are shorter, and kube-apiserver refuses more
+than 256 KiB of annotations. The containers, of which only ports are read, may be longer.
 """
 
 _NULL = msgspec.Raw(b"null")
@@ -59,7 +68,7 @@ _decode = msgspec.json.Decoder(_Review).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def reduce_review(body: bytes, path: TemplatePath) -> bytes:
+def reduce_review(body: bytes | bytearray, path: TemplatePath) -> bytes:
     """
     Leave out of a review what nobody reads.
 
@@ -86,13 +95,24 @@ def reduce_review(body: bytes, path: TemplatePath) -> bytes:
     return reduced
 
 
-def members_in(text: bytes) -> int:
+def members_in(text: bytes | bytearray) -> int:
     """Count, from above, what a JSON text makes a decoder build."""
     return text.count(b",") + text.count(b":") + text.count(b"{")
 
 
 def _reduced(obj: msgspec.Raw, keep: msgspec.json.Decoder[Any]) -> msgspec.Raw:
-    return msgspec.Raw(_encode(keep.decode(obj)))
+    parts = keep.decode(obj)
+    _drop_long(parts)
+    return msgspec.Raw(_encode(parts))
+
+
+def _drop_long(parts: msgspec.Struct | None) -> None:
+    for name in parts.__struct_fields__ if parts else ():
+        part = getattr(parts, name)
+        if isinstance(part, msgspec.Struct):
+            _drop_long(part)
+        elif part is not None and memoryview(part).nbytes > LONGEST_PART:
+            setattr(parts, name, _NULL)
 
 
 @lru_cache  # a path for each kind that holds a pod template

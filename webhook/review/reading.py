@@ -78,12 +78,12 @@ class _Metadata(msgspec.Struct, frozen=True, gc=False):
     metadata: ObjectMeta | None = None
 
 
-_decode = msgspec.json.Decoder(_Review).decode
+_decode_review = msgspec.json.Decoder(_Review).decode
 _decode_raw = msgspec.json.Decoder(_RawReview).decode
 
 
 def decode(
-    body: bytes, pod_templates: Mapping[GroupKind, TemplatePath] = BUILT_IN
+    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath] = BUILT_IN
 ) -> AdmissionRequest:
     """
     Read a review.
@@ -96,16 +96,25 @@ def decode(
         ReviewError: It is no AdmissionReview v1 with a request, or the object in it has a shape
             that no API server would send.
     """
+    _check_text(body)
     try:
-        _check_text(body)
-        if len(body) > LARGE:
-            return _decode_large(body, pod_templates)
-        return _decode_any(body, pod_templates)
+        return _decode(body, pod_templates)
     except RecursionError:
-        return _decode_deep(body, pod_templates)
+        return _decode(_pruned(body), pod_templates)
 
 
-def _check_text(body: bytes) -> None:
+def _decode(
+    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath]
+) -> AdmissionRequest:
+    if len(body) > LARGE:
+        reduced = _reduced(body, pod_templates)
+        if isinstance(reduced, AdmissionRequest):
+            return reduced
+        body = reduced  # the whole body is not held while the rest is decoded
+    return _decode_any(bytes(body), pod_templates)
+
+
+def _check_text(body: bytes | bytearray) -> None:
     """Refuse what is not UTF-8, also in members that msgspec passes over."""
     if body.isascii():
         return
@@ -118,35 +127,33 @@ def _check_text(body: bytes) -> None:
         raise ReviewError("the body is no JSON: not valid UTF-8") from None
 
 
-def _decode_deep(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> AdmissionRequest:
-    """Read a review that is nested too deeply for msgspec; what is cut out is read by nobody."""
+def _pruned(body: bytes | bytearray) -> bytes:
+    """Cut out what is nested too deeply for msgspec, and read by nobody."""
     try:
-        pruned = prune(body, DEEPEST)
+        return prune(body, DEEPEST)
     except NestingError as error:
         raise ReviewError(f"the body is no {KIND}: {error}") from None
-    if len(pruned) > LARGE:
-        return _decode_large(pruned, pod_templates)
-    return _decode_any(pruned, pod_templates)
 
 
-def _decode_large(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> AdmissionRequest:
-    """Read a review of which only the parts that matter fit into memory."""
+def _reduced(
+    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath]
+) -> bytes | AdmissionRequest:
+    """Cut a large review down to what is read; a request if it needs no further decoding."""
     asked, kind = _read_envelope(body)
     path = pod_templates.get(kind)
     if path is None or asked.sub_resource or asked.operation not in ("CREATE", "UPDATE"):
         return _untouched(asked, kind)
     try:
-        reduced = reduce_review(body, path)
+        return reduce_review(body, path)
     except msgspec.ValidationError as error:
         if members_in(body) > MOST_MEMBERS:
             return replace(_untouched(asked, kind), path=path, unreadable=_reason(error))
-        return _decode_closely(body, pod_templates)
-    return _decode_any(reduced, pod_templates)
+        return _decode_closely(bytes(body), pod_templates)
 
 
 def _decode_any(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> AdmissionRequest:
     try:
-        review = _decode(body)
+        review = _decode_review(body)
     except msgspec.ValidationError:
         return _decode_closely(body, pod_templates)
     except msgspec.DecodeError as error:
@@ -218,7 +225,7 @@ def _decode_closely(
     return replace(_custom(asked, kind, path), body=body)
 
 
-def _read_envelope(body: bytes) -> tuple[_RawRequest, GroupKind]:
+def _read_envelope(body: bytes | bytearray) -> tuple[_RawRequest, GroupKind]:
     """Read all of a review but its objects."""
     try:
         review = _decode_raw(body)

@@ -54,7 +54,12 @@ _HEAD = f'{{"apiVersion":"{API_VERSION}","kind":"{KIND}","response":'.encode()
 
 def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:
     """Write the review that answers a request."""
-    rest = _rest_of_consent(verdict) if verdict.allowed else _rest_of_denial(request, verdict)
+    if not verdict.allowed:
+        rest = _rest_of_denial(request, verdict)
+    elif verdict.recurs:
+        rest = _rest_of_consent(verdict)
+    else:
+        rest = _rest_of_consent.__wrapped__(verdict)
     return b'%b{"uid":"%b",%b}' % (_HEAD, request.uid.encode(), rest)
 
 
