@@ -139,7 +139,7 @@ class Object:
         try:
             found = json.loads(content)
             version = str(found["metadata"]["resourceVersion"])
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             raise StoreError(self.title, "the API server's answer is no object") from None
         return Reply(content=found, resource_version=version, at=_read_date(headers.get("Date")))
 
@@ -157,6 +157,6 @@ def _hint(status: int) -> str:
 def _read_date(text: str | None) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text or "")
-    except ValueError:
+    except (ValueError, TypeError, IndexError, OverflowError):  # the parser's own, of odd dates
         return None
     return moment if moment.tzinfo else None

@@ -11,7 +11,14 @@ from typing import Self
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from certs.pem import read_certificates, write_certificates
+from certs.errors import PairError
+from certs.pem import (
+    alternative_names_of,
+    pair_errors,
+    read_certificates,
+    read_der,
+    write_certificates,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,17 +63,14 @@ class Clients:
             return False
         try:
             return not self.names or not self.names.isdisjoint(_names(certificate))
-        except (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType):
+        except PairError:
             return False
 
 
 def _names(der: bytes) -> set[str]:
-    certificate = x509.load_der_x509_certificate(der)
-    names = {
-        str(one.value) for one in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    }
-    try:
-        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except x509.ExtensionNotFound:
-        return names
-    return names | set(extension.value.get_values_for_type(x509.DNSName))
+    certificate = read_der(der, where="client")
+    alternative = alternative_names_of(certificate)
+    with pair_errors("client", "its names cannot be read"):
+        common = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        hosts = alternative.get_values_for_type(x509.DNSName) if alternative else ()
+        return {*(str(one.value) for one in common), *hosts}

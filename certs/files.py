@@ -5,6 +5,9 @@ The names are those of a Secret of type ``kubernetes.io/tls``, as cert-manager f
 folder is polled, since a mounted Secret sends no reliable events.
 """
 
+import os
+import stat
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +19,9 @@ from certs.pem import Bundle, read_certificates
 from certs.polling import INTERVAL_S, Found, PollingSource, Trusts, nobody_asked
 from certs.serving import LiveContext
 from certs.source import Outside
+
+LARGEST = 2**20
+"""Bytes of a file: the Secret that is usually mounted cannot be larger than 1 MiB."""
 
 _TRIES = 2  # reads in a row: a symlink may be swapped between certificate and key, not twice
 
@@ -44,17 +50,21 @@ def file_source(
     return PollingSource(find, live, outside, interval=interval, trusts=trusts)
 
 
-def read_pair(folder: Path) -> Bundle:
+def read_pair(folder: Path, read: Callable[[Path], bytes] | None = None) -> Bundle:
     """
     Read ``tls.crt`` and ``tls.key``.
+
+    Args:
+        read: Reads a file; None: ``content``.
 
     Raises:
         PairError: A file is missing, broken, or not the other's.
     """
+    read = read or content
     for _ in range(_TRIES - 1):
         with suppress(PairError):
-            return _read_pair_once(folder)
-    return _read_pair_once(folder)
+            return _read_pair_once(folder, read)
+    return _read_pair_once(folder, read)
 
 
 def read_authorities(folder: Path, pair: Bundle) -> tuple[x509.Certificate, ...]:
@@ -67,20 +77,33 @@ def read_authorities(folder: Path, pair: Bundle) -> tuple[x509.Certificate, ...]
 
 def content(path: Path) -> bytes:
     """
-    Read a file that may not be empty.
+    Read a regular file that may not be empty; others, such as pipes, might never end.
 
     Raises:
-        PairError: It cannot be read, or is empty.
+        PairError: It cannot be read, is empty, or is larger than ``LARGEST``.
     """
+    where = str(path)
     try:
-        found = path.read_bytes()
+        with open(path, "rb", opener=_open_at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise PairError(where, "is no regular file")
+            found = file.read(LARGEST + 1)
     except OSError as error:
-        raise PairError(str(path), f"cannot be read: {error.strerror}") from None
+        raise PairError(where, f"cannot be read: {error.strerror}") from None
+    except ValueError:  # a NUL
+        raise PairError(where, "cannot be read: no file can have that name") from None
+    if len(found) > LARGEST:
+        raise PairError(where, "is larger than 1 MiB, and so than any Secret: is it the right one?")
     if not found.strip():
-        raise PairError(str(path), "is empty")
+        raise PairError(where, "is empty")
     return found
 
 
-def _read_pair_once(folder: Path) -> Bundle:
-    certificates, key = content(folder / "tls.crt"), content(folder / "tls.key")
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for whoever writes into it, if it is a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _read_pair_once(folder: Path, read: Callable[[Path], bytes]) -> Bundle:
+    certificates, key = read(folder / "tls.crt"), read(folder / "tls.key")
     return Bundle.parse(certificates, key, where=str(folder))

@@ -6,8 +6,7 @@ webhook. What a bundle holds beyond our authorities is kept while it is valid.
 """
 
 import base64
-import binascii
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from cryptography import x509
 
 from certs.api import Client, Object, Operation
-from certs.errors import AbsentError, PairError
+from certs.errors import AbsentError, PairError, StoreError
 from certs.pem import Bundle, fingerprint, issued_by, read_certificates, write_certificates
 
 KINDS = {
@@ -106,11 +105,10 @@ class Hooks:
             except AbsentError:
                 absent.append(one.title)
                 continue
-            bundles = map(_bundle, reply.content.get("webhooks") or [])
             configurations.append(
                 Configuration(
                     title=one.title,
-                    bundles=tuple(bundles),
+                    bundles=_bundles(reply.content, one.title),
                     resource_version=reply.resource_version,
                 )
             )
@@ -191,12 +189,20 @@ def merge(
     return tuple(dict.fromkeys((*kept, *trusted)))
 
 
-def _bundle(webhook: Any) -> Certificates:
+def _bundles(content: Mapping[str, Any], title: str) -> tuple[Certificates, ...]:
+    webhooks: Iterable[Any] = content.get("webhooks") or []
+    try:
+        bundles = [one["clientConfig"].get("caBundle") for one in webhooks]
+    except (AttributeError, KeyError, TypeError):
+        raise StoreError(title, "the API server's answer is no webhook configuration") from None
+    return tuple(map(_bundle, bundles))
+
+
+def _bundle(text: object) -> Certificates:
     """Read one bundle; one that cannot be read trusts nobody, and is replaced."""
     try:
-        pem = base64.b64decode(webhook["clientConfig"].get("caBundle") or "", validate=True)
-        return read_certificates(pem)
-    except (binascii.Error, KeyError, PairError):
+        return read_certificates(base64.b64decode(str(text or ""), validate=True))
+    except (ValueError, PairError):
         return ()
 
 

@@ -1,16 +1,17 @@
 """
 PEM bytes and the checked pair of certificate chain and private key they stand for.
 
-No files, no clock: bytes come in, and the time is an argument.
+No files, no clock: bytes come in, and the time is an argument. Whatever the bytes are, the outcome
+is a value or a ``PairError``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Self
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 
@@ -23,6 +24,23 @@ PrivateKey = (
     | ed448.Ed448PrivateKey
 )
 """The kinds of key that a TLS server can have."""
+
+
+@contextmanager
+def pair_errors(where: str, problem: str) -> Generator[None]:
+    """
+    Turn whatever is raised in the context into a ``PairError``; nothing may be awaited in it.
+
+    For bytes that it cannot read, ``cryptography`` raises errors of a dozen types, and for some a
+    panic of its Rust code, a ``BaseException`` that cannot be imported. Their texts are dropped:
+    they may echo what could not be read.
+    """
+    try:
+        yield
+    except (PairError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001
+        raise PairError(where, problem) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +63,12 @@ class Bundle:
 
     def __post_init__(self) -> None:
         """Refuse a key that is not the leaf's."""
-        if public_bytes(self.leaf.public_key()) != public_bytes(self.key.public_key()):
-            raise PairError(
-                name_of(self.leaf),
-                "the private key does not belong to the certificate; write both files anew",
-            )
+        name = name_of(self.leaf)
+        with pair_errors(name, "the public key is broken, or of a kind that no TLS server has"):
+            belongs = public_bytes(self.leaf.public_key()) == public_bytes(self.key.public_key())
+        if not belongs:
+            problem = "the private key does not belong to the certificate; write both files anew"
+            raise PairError(name, problem)
 
     @classmethod
     def parse(cls, certificates: bytes, key: bytes, *, where: str = "certificate") -> Self:
@@ -108,13 +127,39 @@ def read_certificates(pem: bytes, *, where: str = "certificate") -> tuple[x509.C
     """
     Parse one or more PEM certificates, in their order.
 
+    Names, serial number and dates of each can be read; its public key and extensions may be broken.
+
     Raises:
         PairError: There is none, or one of them is broken.
     """
-    try:
-        return tuple(x509.load_pem_x509_certificates(pem))
-    except ValueError:
-        raise PairError(where, "holds no readable PEM certificate") from None
+    with pair_errors(where, "holds no readable PEM certificate"):
+        return tuple(map(_checked, x509.load_pem_x509_certificates(pem)))
+
+
+def read_der(der: bytes, *, where: str) -> x509.Certificate:
+    """
+    Parse a certificate as a handshake shows it; of its parts the same can be read.
+
+    Raises:
+        PairError: It is broken.
+    """
+    with pair_errors(where, "is no readable certificate"):
+        return _checked(x509.load_der_x509_certificate(der))
+
+
+def alternative_names_of(certificate: x509.Certificate) -> x509.SubjectAlternativeName | None:
+    """
+    Read the extension that names hosts; None if there is none.
+
+    Raises:
+        PairError: An extension is broken.
+    """
+    with pair_errors(name_of(certificate), "its extensions cannot be read"):
+        try:
+            found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        except x509.ExtensionNotFound:
+            return None
+        return found.value
 
 
 def write_certificates(certificates: Iterable[x509.Certificate]) -> bytes:
@@ -129,13 +174,12 @@ def read_key(pem: bytes, *, where: str = "key") -> PrivateKey:
     Raises:
         PairError: It is broken, needs a passphrase, or is of a kind that TLS has no use for.
     """
-    try:
-        key = serialization.load_pem_private_key(pem, password=None)
-    except TypeError:
-        raise PairError(where, "the private key has a passphrase; store it without one") from None
-    except ValueError:
-        # The parser's own words are dropped: they may echo what they could not read.
-        raise PairError(where, "holds no readable PEM private key") from None
+    with pair_errors(where, "holds no readable PEM private key"):
+        try:
+            key = serialization.load_pem_private_key(pem, password=None)
+        except TypeError:
+            problem = "the private key has a passphrase; store it without one"
+            raise PairError(where, problem) from None
     if not isinstance(key, PrivateKey):
         raise PairError(where, "a TLS server needs an ECDSA, RSA or EdDSA key")
     return key
@@ -162,18 +206,34 @@ def describe(certificate: x509.Certificate) -> str:
 def issued_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
     """Tell whether ``authority`` signed ``certificate``: by name and by signature, not by time."""
     try:
-        certificate.verify_directly_issued_by(authority)
-    except (InvalidSignature, TypeError, ValueError):
+        with pair_errors("signature", "is not the authority's, or cannot be checked"):
+            certificate.verify_directly_issued_by(authority)
+    except PairError:
         return False
     return True
 
 
 def public_bytes(key: object) -> bytes:
-    """Write a public key so that equal keys are equal bytes."""
-    assert isinstance(key, _PUBLIC_KEYS)
+    """
+    Write a public key so that equal keys are equal bytes.
+
+    Raises:
+        TypeError: A TLS server cannot have it.
+    """
+    if not isinstance(key, _PUBLIC_KEYS):
+        raise TypeError(type(key).__name__)
     return key.public_bytes(
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
+
+
+def _checked(certificate: x509.Certificate) -> x509.Certificate:
+    """Read what is parsed only when it is read, so that no later use of it can fail."""
+    describe(certificate)
+    certificate.issuer.rfc4514_string()
+    format(certificate.not_valid_before_utc, "%FT%TZ")
+    certificate.public_bytes(serialization.Encoding.DER)
+    return certificate
 
 
 _PUBLIC_KEYS = (

@@ -14,7 +14,7 @@ from cryptography import x509
 from certs.errors import CertError, StoreError
 from certs.pem import Bundle, describe
 from certs.serving import LiveContext
-from certs.source import Notice, Outside, Status, Subject
+from certs.source import Notice, Outside, Status, Subject, unexpected
 
 INTERVAL_S = 10.0
 """How long a new pair may go unnoticed; the same as cert-manager's and controller-runtime's."""
@@ -72,6 +72,7 @@ class PollingSource:
         self._interval = interval
         self._trusts = trusts
         self._status = Status()
+        self._doubt = ""  # why it was not known who trusts it, when last reported
 
     @property
     def status(self) -> Status:
@@ -100,6 +101,8 @@ class PollingSource:
             await self._refresh()
         except CertError as error:
             self._complain(str(error))
+        except Exception as error:  # noqa: BLE001  # the old pair is good, whatever this is
+            self._complain(unexpected(error))
 
     async def compare(self) -> None:
         """Ask whether what is served is trusted; if not, that is for others to put right."""
@@ -108,6 +111,9 @@ class PollingSource:
             in_sync = await self._trusts(self._live.served)
         except StoreError:
             in_sync = None
+        except Exception as error:  # noqa: BLE001
+            in_sync = None
+            self._report_doubt(unexpected(error))
         if in_sync is False and self._status.in_sync is not False:
             text = "caBundle does not lead to what is served; put its authority there"
             self._outside.report(Notice(subject=Subject.CA_BUNDLE, ok=False, text=text))
@@ -127,6 +133,12 @@ class PollingSource:
             problem="",
             ready=True,
         )
+
+    def _report_doubt(self, problem: str) -> None:
+        if problem != self._doubt:
+            text = f"whether clients trust it is not known: {problem}"
+            self._outside.report(Notice(subject=Subject.CA_BUNDLE, ok=False, text=text))
+        self._doubt = problem
 
     def _complain(self, problem: str) -> None:
         if problem == self._status.problem:

@@ -18,7 +18,7 @@ from certs.restraint import Restraint
 from certs.secret import SecretStore, Stored
 from certs.serving import LiveContext
 from certs.situation import Leaf, Lifetimes, Situation
-from certs.source import Notice, Outside, Status, Subject
+from certs.source import Notice, Outside, Status, Subject, unexpected
 from certs.trust import Trust, validity
 
 LONGEST_PAUSE_S = 30.0
@@ -99,6 +99,9 @@ class SelfSource:
             return self._back_off()
         except CertError as error:
             self._complain(Subject.LEAF if isinstance(error, PairError) else Subject.CA, str(error))
+            return self._back_off()
+        except Exception as error:  # noqa: BLE001  # what is served is good, whatever this is
+            self._complain(Subject.CA, unexpected(error))
             return self._back_off()
         self._failures = self._conflicts = 0
         return 0.0 if acted else self._poll_s

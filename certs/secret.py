@@ -1,7 +1,6 @@
 """The Secret by which all replicas agree: read it, change it if nobody else has, ask of it."""
 
 import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -81,7 +80,7 @@ class SecretStore:
         return Stored(
             trust=trust,
             problem=problem,
-            asked=_asked(metadata.get("annotations") or {}),
+            asked=_asked(metadata.get("annotations")),
             resource_version=reply.resource_version,
             server_now=reply.at,
         )
@@ -111,24 +110,24 @@ class SecretStore:
     def _parse(self, data: Mapping[str, Any]) -> Trust:
         try:
             entries = {key: base64.b64decode(one, validate=True) for key, one in data.items()}
-        except (binascii.Error, TypeError):
+        except (AttributeError, TypeError, ValueError):
             raise StoreError(self.title, "the API server's answer is no Secret") from None
         return Trust.parse(entries, where=self.title)
 
 
-def _asked(annotations: Mapping[str, str]) -> dict[Subject, datetime]:
-    asked: dict[Subject, datetime] = {}
-    for subject, annotation in ANNOTATIONS.items():
-        moment = _read_time(annotations.get(annotation, ""))
-        if moment is not None:
-            asked[subject] = moment
-    return asked
+def _asked(annotations: Any) -> dict[Subject, datetime]:
+    try:
+        wishes = {subject: annotations.get(name) for subject, name in ANNOTATIONS.items()}
+    except AttributeError:  # no object
+        return {}
+    moments = {subject: _read_time(wish) for subject, wish in wishes.items()}
+    return {subject: moment for subject, moment in moments.items() if moment is not None}
 
 
-def _read_time(text: str) -> datetime | None:
+def _read_time(text: object) -> datetime | None:
     """Read a wish; one that cannot be read is none, since there is nobody to tell."""
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(str(text))
     except ValueError:
         return None
     return moment if moment.tzinfo else None

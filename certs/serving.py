@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from certs.clients import Clients
 from certs.errors import PairError
-from certs.pem import Bundle, name_of, write_certificates
+from certs.pem import Bundle, name_of, pair_errors, write_certificates
 
 ALPN = ["http/1.1"]
 """All that the server speaks; kube-apiserver would prefer HTTP/2 and falls back."""
@@ -41,7 +41,12 @@ class LiveContext:
     """
 
     def __init__(self, clients: Clients | None = None) -> None:
-        """Ask callers for a certificate from the first handshake on, or never."""
+        """
+        Ask callers for a certificate from the first handshake on, or never.
+
+        Raises:
+            PairError: OpenSSL refuses the CA of the callers.
+        """
         self.clients = clients
         self.context = server_context(clients)
         self.context.sni_callback = self._pick
@@ -66,8 +71,9 @@ class LiveContext:
                 The old certificate stays in use.
         """
         fresh = server_context(self.clients)
-        load(fresh, pair)
-        shake_hands(fresh, pair, trusted)
+        with pair_errors(name_of(pair.leaf), "OpenSSL cannot serve it"):
+            load(fresh, pair)
+            shake_hands(fresh, pair, trusted)
         self._current = fresh
         self._served = pair
 
@@ -86,6 +92,9 @@ def server_context(clients: Clients | None) -> ssl.SSLContext:
 
     The listening context and all that take its place must ask for client certificates alike:
     OpenSSL obeys the listening one, so a single one that does not ask would open the door.
+
+    Raises:
+        PairError: OpenSSL refuses the CA of the callers.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -94,7 +103,8 @@ def server_context(clients: Clients | None) -> ssl.SSLContext:
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     context.num_tickets = 0
     if clients is not None:
-        context.load_verify_locations(cadata=clients.pem())
+        with pair_errors("CA of the clients", "OpenSSL refuses it"):
+            context.load_verify_locations(cadata=clients.pem())
         context.verify_mode = ssl.CERT_REQUIRED
     return context
 
@@ -104,10 +114,14 @@ def client_context(trusted: Sequence[x509.Certificate]) -> ssl.SSLContext:
     Make the context of a client that trusts these certificates and nothing else.
 
     It checks the chain and its purpose, neither the dates nor the host.
+
+    Raises:
+        PairError: OpenSSL refuses one of them.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
-    context.load_verify_locations(cadata=write_certificates(trusted).decode("ascii"))
+    with pair_errors("trusted certificates", "OpenSSL refuses one of them"):
+        context.load_verify_locations(cadata=write_certificates(trusted).decode("ascii"))
     # An intermediate may be the anchor: a chain in a file need not reach its root.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | ssl.VerifyFlags(_NO_CHECK_TIME)
     context.set_alpn_protocols(ALPN)

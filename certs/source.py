@@ -5,10 +5,12 @@ A source puts certificates into the ``LiveContext`` it was made with, and tells 
 Clock, sleep and the listener for notices are handed to it.
 """
 
+import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Protocol
 
 from cryptography import x509
@@ -79,6 +81,13 @@ class Status:
     absent: tuple[str, ...] = ()
     problem: str = ""
     ready: bool = False
+
+
+def unexpected(error: Exception) -> str:
+    """Name a bug of ours by its type and its place; its text may hold a piece of what was read."""
+    frames = traceback.extract_tb(error.__traceback__)
+    at = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"a bug of evenspread, {type(error).__name__}{at}; please report it"
 
 
 class CertificateSource(Protocol):

@@ -20,7 +20,7 @@ from cryptography import x509
 from certs.errors import PairError, StateError
 from certs.files import content, read_pair
 from certs.issue import alternative_names, make_authority, sign_leaf
-from certs.pem import issued_by, read_certificates
+from certs.pem import alternative_names_of, issued_by, pair_errors, read_certificates
 from certs.polling import INTERVAL_S, Found, PollingSource
 from certs.serving import LiveContext
 from certs.source import Outside
@@ -111,19 +111,19 @@ def _make(folder: Path, hosts: Sequence[str], now: datetime) -> Found:
 
 
 def _former_hosts(folder: Path) -> tuple[str, ...]:
+    """List the hosts of the leaf that is there; none if one of them cannot be written again."""
     try:
         leaf = read_certificates(content(folder / "tls.crt"))[0]
+        hosts = tuple(str(name.value) for name in _names(leaf))
+        with pair_errors(str(folder), "is for hosts that cannot be written"):
+            alternative_names(hosts).public_bytes()
     except PairError:
         return ()
-    return tuple(str(name.value) for name in _names(leaf))
+    return hosts
 
 
 def _names(leaf: x509.Certificate) -> set[x509.GeneralName]:
-    try:
-        extension = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except x509.ExtensionNotFound:
-        return set()
-    return set(extension.value)
+    return set(alternative_names_of(leaf) or ())
 
 
 @contextmanager

@@ -65,7 +65,7 @@ class Trust:
             if state["version"] > _VERSION:
                 raise StoreError(where, f"{STATE} was written by a later release; run that one")
             trust = cls.of(_parse_entry(one, where) for one in state["authorities"])
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError):
             raise PairError(
                 where, f"{STATE} cannot be understood; a new authority is made"
             ) from None

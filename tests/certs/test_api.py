@@ -1,12 +1,13 @@
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from certs.api import Object
 from certs.errors import AbsentError, ConflictError, StoreError
-from tests.certs.cluster import SECRET, Cluster
+from tests.certs.cluster import SECRET, Cluster, Response
 from tests.certs.world import NOW
 
 ADD = {"op": "add", "path": "/data", "value": {"a": "c2VjcmV0"}}
@@ -78,6 +79,7 @@ DATES = {
     "without a zone": ("Tue, 01 Jan 2030 00:00:00 -0000", None),
     "no date": ("yesterday", None),
     "empty": ("", None),
+    "in a zone that does not exist": ("Tue, 01 Jan 2030 00:00:00 +999999999999999", None),
 }
 
 
@@ -120,6 +122,18 @@ async def test_what_is_no_object_is_an_error(cluster: Cluster, content: object) 
 
     with pytest.raises(StoreError, match="is no object"):
         await secret(cluster).read()
+
+
+class DeepClient:
+    """Answers with JSON that nests deeper than can be read."""
+
+    async def call_api(self, *_args: Any, **_options: Any) -> Response:
+        return Response(200, {}, b'{"metadata":' + b"[" * 200_000)
+
+
+async def test_an_answer_that_nests_too_deep_is_an_error() -> None:
+    with pytest.raises(StoreError, match="is no object"):
+        await Object(client=DeepClient(), path=SECRET, title="Secret").read()
 
 
 async def test_the_client_of_kubernetes_speaks_the_same(

@@ -2,14 +2,15 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from certs.errors import PairError, StoreError
-from certs.files import file_source
+from certs.files import LARGEST, content, file_source, read_pair
 from certs.pem import Bundle, write_certificates
+from certs.polling import Found, PollingSource
 from certs.serving import LiveContext
 from tests.certs.world import (
     DAY,
@@ -137,7 +138,30 @@ def forbid(folder: Path) -> None:
     (folder / "tls.crt").mkdir()
 
 
+def replace_by_pipe(folder: Path) -> None:
+    (folder / "tls.key").unlink()
+    os.mkfifo(folder / "tls.key")
+
+
+def replace_by_device(folder: Path) -> None:
+    (folder / "tls.crt").unlink()
+    (folder / "tls.crt").symlink_to("/dev/zero")
+
+
+def enlarge(folder: Path) -> None:
+    with (folder / "tls.crt").open("ab") as file:
+        file.truncate(LARGEST + 1)
+
+
+def blank(folder: Path) -> None:
+    (folder / "tls.crt").write_bytes(b"\0" * 1000)
+
+
 SPOILT = {
+    "a pipe in the place of a file": (replace_by_pipe, r"tls\.key: is no regular file"),
+    "a device in the place of a file": (replace_by_device, r"tls\.crt: is no regular file"),
+    "a file larger than any Secret": (enlarge, r"tls\.crt: is larger than 1 MiB"),
+    "a file of NUL bytes": (blank, "no readable PEM certificate"),
     "the key of another certificate": (mismatch, "does not belong to the certificate"),
     "an empty certificate": (empty, r"tls\.crt: is empty"),
     "a torn key": (truncate, "no readable PEM private key"),
@@ -256,26 +280,16 @@ async def test_a_stale_authority_beside_the_pair_does_not_hold_it_up(
     assert live.served == FIRST
 
 
-async def test_a_symlink_that_is_swapped_between_two_reads_is_read_again(
-    tmp_path: Path, live: LiveContext, world: World
-) -> None:
+def test_a_symlink_that_is_swapped_between_two_reads_is_read_again(tmp_path: Path) -> None:
     mount(tmp_path, 1, FIRST)
-    # The key is a pipe, so that the symlink moves on exactly between certificate and key.
-    (tmp_path / "..1" / "tls.key").unlink()
-    os.mkfifo(tmp_path / "..1" / "tls.key")
 
-    def swap_and_answer() -> None:
-        with (tmp_path / "..1" / "tls.key").open("wb") as pipe:
+    def read(path: Path) -> bytes:
+        found = content(path)
+        if found == FIRST.certificate_pem():
             mount(tmp_path, 2, SECOND)
-            pipe.write(SECOND.key_pem())
+        return found
 
-    thread = Thread(target=swap_and_answer)
-    thread.start()
-    await file_source(tmp_path, live, world.outside).start()
-    thread.join()
-
-    assert live.served == SECOND
-    assert world.complaints == []
+    assert read_pair(tmp_path, read) == SECOND
 
 
 async def test_bundles_that_trust_it_or_not_are_told_and_change_nothing(
@@ -313,3 +327,36 @@ async def test_an_api_server_that_is_away_leaves_it_open_who_trusts_it(
     assert source.status.in_sync is None
     assert source.status.ready
     assert world.complaints == []
+
+
+def test_a_name_that_no_file_can_have_is_refused() -> None:
+    with pytest.raises(PairError, match="no file can have that name"):
+        content(Path("/tls\0"))
+
+
+async def test_the_loop_outlasts_errors_that_nobody_expects(
+    live: LiveContext, world: World
+) -> None:
+    finds: list[Bundle | None] = [FIRST, None, None, SECOND]
+
+    def find(_now: datetime) -> Found:
+        pair = finds.pop(0)
+        if pair is None:
+            raise LookupError("canary")
+        return Found(pair=pair, authorities=())
+
+    async def trusts(_pair: Bundle) -> bool | None:
+        raise LookupError("canary")
+
+    source = PollingSource(find, live, world.outside, trusts=trusts)
+    await source.start()
+    world.nights = 4
+    finds.append(SECOND)
+
+    with pytest.raises(EndOfTestError):
+        await source.run()
+
+    assert live.served == SECOND
+    assert source.status.problem == ""
+    assert any("LookupError at test_files.py" in text for text in world.complaints)
+    assert not any("canary" in text for text in world.complaints)

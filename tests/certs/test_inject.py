@@ -1,5 +1,6 @@
 import base64
 import copy
+from typing import Any
 
 import jsonpatch
 import pytest
@@ -200,3 +201,18 @@ async def test_bundles_lead_to_a_leaf_or_not(
     cluster.set_bundle(VALIDATING, *certificates(other))
 
     assert await cluster.hooks.trust(pair) is trusted
+
+
+@pytest.mark.parametrize("webhooks", [5, [1], [None], ["x"], [{}], [{"clientConfig": 1}]])
+async def test_webhooks_of_another_structure_are_no_answer(cluster: Cluster, webhooks: Any) -> None:
+    cluster.objects[MUTATING]["webhooks"] = webhooks
+
+    with pytest.raises(StoreError, match="is no webhook configuration"):
+        await cluster.hooks.read()
+
+
+@pytest.mark.parametrize("bundle", [5, [1], "é", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t", "AAAA"])
+async def test_a_bundle_that_cannot_be_read_trusts_nobody(cluster: Cluster, bundle: Any) -> None:
+    cluster.objects[MUTATING]["webhooks"][0]["clientConfig"]["caBundle"] = bundle
+
+    assert (await cluster.hooks.read()).bundles[0] == ()

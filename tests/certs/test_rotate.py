@@ -1,12 +1,16 @@
 import asyncio
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
+from hypothesis import given
+from hypothesis import strategies as st
 
 from certs.errors import PairError
 from certs.pem import Bundle, issued_by
@@ -536,6 +540,58 @@ async def test_it_runs_until_it_is_stopped(fleet: Fleet) -> None:
 
     assert source.status.ready
     assert fleet.world.slept[-1] == 3
+
+
+GARBAGE: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+PLACES: dict[str, tuple[str | int, ...]] = {
+    SECRET: ("data",),
+    f"{SECRET} {STATE}": ("data", STATE),
+    f"{SECRET} annotations": ("metadata", "annotations"),
+    MUTATING: ("webhooks",),
+    f"{MUTATING} first": ("webhooks", 0),
+    f"{MUTATING} clientConfig": ("webhooks", 0, "clientConfig"),
+    f"{MUTATING} caBundle": ("webhooks", 0, "clientConfig", "caBundle"),
+}
+"""Object, and what more tells places apart -> path in it."""
+
+
+@given(place=st.sampled_from(sorted(PLACES)), garbage=GARBAGE)
+def test_no_garbage_in_the_cluster_ends_the_loop(place: str, garbage: Any) -> None:
+    async def live() -> None:
+        fleet = Fleet()
+        source = fleet.add()
+        await fleet.settle()
+        found: Any = fleet.cluster.objects[place.partition(" ")[0]]
+        *way, last = PLACES[place]
+        for step in way:
+            found = found[step]
+        found[last] = garbage
+
+        for _ in range(3):
+            await source.tend()
+
+        shake_hands(source.live.context, served(source), served(source).chain)
+        assert not any("a bug of" in text for text in fleet.world.complaints)
+
+    asyncio.run(live())
+
+
+async def test_the_loop_outlasts_errors_that_nobody_expects(fleet: Fleet) -> None:
+    async def fail(_pair: Bundle) -> None:
+        raise LookupError("canary")
+
+    source = fleet.add(fail)
+    for _ in range(20):
+        await source.tend()
+
+    assert served(source) is source.live.served
+    [told] = [text for text in fleet.world.complaints if "LookupError" in text]
+    assert re.match(r"a bug of evenspread, LookupError at test_rotate.py:\d+; please", told)
+    assert await source.tend() > 0
 
 
 def files_below(folder: Path) -> list[Path]:

@@ -1,5 +1,6 @@
 import base64
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -94,3 +95,31 @@ async def test_a_wish_that_is_written_by_hand_is_read(cluster: Cluster) -> None:
     cluster.objects[SECRET]["metadata"]["annotations"] = {ANNOTATIONS[Subject.CA]: written}
 
     assert (await cluster.secret.load()).asked == {Subject.CA: NOW}
+
+
+STRANGE: dict[str, tuple[str, Any]] = {
+    "data that is a list": ("data", [1]),
+    "data that is a text": ("data", "x"),
+    "an entry that is a number": ("data", {STATE: 5}),
+    "an entry that is no ASCII": ("data", {STATE: "é"}),
+    "an entry that is no text": ("data", {STATE: {"a": 1}}),
+}
+
+
+@pytest.mark.parametrize(("member", "value"), STRANGE.values(), ids=STRANGE)
+async def test_what_has_another_structure_is_no_answer(
+    cluster: Cluster, member: str, value: Any
+) -> None:
+    cluster.objects[SECRET][member] = value
+
+    with pytest.raises(StoreError, match="is no Secret"):
+        await cluster.secret.load()
+
+
+@pytest.mark.parametrize("annotations", [[1], "x", 5, {ANNOTATIONS[Subject.CA]: 5}])
+async def test_annotations_of_another_structure_ask_for_nothing(
+    cluster: Cluster, annotations: Any
+) -> None:
+    cluster.objects[SECRET]["metadata"]["annotations"] = annotations
+
+    assert (await cluster.secret.load()).asked == {}

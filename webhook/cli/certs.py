@@ -9,12 +9,11 @@ from socket import create_connection
 from typing import TypeVar
 
 import click
-from cryptography import x509
 
 from certs.api import Client
-from certs.errors import AbsentError, StoreError
+from certs.errors import AbsentError, PairError, StoreError
 from certs.inject import Hooks
-from certs.pem import read_certificates
+from certs.pem import read_certificates, read_der
 from certs.probe import TIMEOUT_S
 from certs.secret import SecretStore
 from certs.serving import client_context
@@ -110,8 +109,8 @@ def met(address: str) -> Served:
     anybody.check_hostname = False
     anybody.verify_mode = ssl.CERT_NONE
     try:
-        leaf = x509.load_der_x509_certificate(meet(anybody))
-    except (OSError, ValueError) as error:
+        leaf = read_der(meet(anybody), where="what it shows")
+    except (OSError, ValueError, PairError) as error:
         raise SourceError(address, f"shows no certificate: {why(error)}") from error
 
     def trusted_by(trusted: Certificates) -> bool:
