@@ -8,14 +8,14 @@ def test_each_cache_is_listed_on_the_readiness_page(replica: Replica) -> None:
 
     names = [line.partition(" ok")[0] for line in lines]
     assert names[:2] == ["[+]configuration", "[+]certificate"]
-    assert names[2:-2] == [
+    assert names[2:-3] == [
         f"[+]cache {kind}"
         for kind in (
             *("Namespace", "Node", "Service", "ReplicationController", "ReplicaSet"),
             *("StatefulSet", "Rollout.argoproj.io"),
         )
     ]
-    assert lines[-2:] == ["[+]server ok: serving", "ok"]
+    assert lines[-3:] == ["[+]tasks ok", "[+]server ok: serving", "ok"]
     assert "objects, heard of " in lines[2]
 
 
