@@ -88,6 +88,14 @@ def test_what_is_done_about_what_others_see(obj: Json, obeyed: Policy, action: A
     assert action_on("TSC101", asked(obj), obeyed) is action
 
 
+def test_advice_is_about_the_constraints_that_will_be_stored() -> None:
+    request, wanted = asked(build.pod(ELSEWHERE)), build.template(build.pod(HERE)).constraints
+
+    assert "TSC101" in rules(request)
+    stored = advice_on(request, build.policy(), build.facts(), wanted)
+    assert "TSC101" not in [finding.rule for finding in stored.warned]
+
+
 def test_no_advice_is_given_while_its_gate_is_off() -> None:
     off = build.policy(gates=build.gates(EvenspreadAdvice=False))
 

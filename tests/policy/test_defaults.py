@@ -29,6 +29,7 @@ from webhook.policy.defaults import (
     Skip,
     complete_selectors,
     inject,
+    is_mirror,
     profile_of,
     reason_to_leave_alone,
 )
@@ -283,6 +284,27 @@ def test_what_was_injected_is_found_again_and_wanted_still() -> None:
     assert list(again.ours.values()) == [each.digest for each in first.entries]
     assert again.entries == first.entries
     assert again.annotation == first.annotation
+
+
+def test_defaults_are_applied_after_the_constraints_of_others_and_once() -> None:
+    first = inject(template(pod(spread(topologyKey="rack"))), NAMESPACE, ADDING, WEB)
+    own = template(pod(spread(topologyKey="rack"))).constraints
+
+    applied = first.applied_to(own)
+    assert applied[:1] == own
+    assert [each.topology_key for each in applied[1:]] == list(first.keys)
+    assert all(each.label_selector == selector(app="web") for each in applied)
+    assert replace(first, ours={0: "old"}).applied_to(own) == applied[1:]
+    in_place = dict(enumerate((each.digest for each in first.entries), start=1))
+    assert replace(first, ours=in_place).applied_to(applied) is applied
+
+
+def test_a_mirror_pod_is_one_by_its_annotation() -> None:
+    mirror = template(pod(annotations={"kubernetes.io/config.mirror": ""}))
+
+    assert is_mirror(mirror)
+    assert not is_mirror(template(pod()))
+    assert not is_mirror(replace(mirror, metadata=None))
 
 
 FIRST, SECOND = profile(name="first"), profile(name="second")

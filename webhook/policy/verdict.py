@@ -193,13 +193,13 @@ def _warned(
         policy: What to advise by.
         facts: The cluster as it is known.
     """
-    if policy.validates_pods or not request.creates_pod or not is_advised_on(request, policy):
+    injection = verdict.injection  # None if no pod is created
+    if policy.validates_pods or injection is None or not is_advised_on(request, policy):
         return verdict
-    stored = pod.constraints
     if policy.mode is Mode.RECOMMEND:
         stored = request.template.constraints if request.template else ()
-    elif verdict.injection is not None:
-        stored = verdict.injection.applied_to(stored)
+    else:
+        stored = injection.applied_to(pod.constraints)
     advice = advice_on(request, policy, facts, _as_created(stored, pod, policy)).without_denial()
     if advice is NOTHING:
         return verdict

@@ -161,6 +161,15 @@ def test_a_denial_is_told_as_those_of_the_api_rules() -> None:
     )
 
 
+def test_a_denial_can_be_a_warning_instead() -> None:
+    denying = advise(deployed(WRONG), admission(), DENYING)
+    warning = advise(deployed(WRONG), admission(), JUST_101)
+
+    assert denying.without_denial().lines() == warning.lines()
+    assert denying.without_denial().denied == ()
+    assert warning.without_denial() is warning
+
+
 def test_refused_exemptions_are_told_before_warnings() -> None:
     lines = advise(exempt("TSC101"), admission(), JUST_101).lines()
 
