@@ -2,10 +2,10 @@
 Large reviews, cut down to the members that are read, and bounded in their number.
 
 kube-apiserver writes ``<`` as six bytes, so that the review of an update of two stored objects may
-have 18 MB. And a body of 8 MiB may hold two million members of three bytes each, each of which takes
-up to a hundred when it is decoded. So before that, only the parts of a large body that some rule
-reads are kept, as text, and their members are counted. ``reduce_review`` is the entry point; reviews
-of usual size never come here.
+have 18 MB. And a body of 8 MiB may hold two million members of three bytes, each of which takes up
+to a hundred when it is decoded. So before that, only the parts of a large body that some rule reads
+are kept, as text, and their members are counted. ``reduce_review`` is the entry point; reviews of
+usual size never come here.
 """
 
 from collections.abc import Iterable, Mapping
