@@ -44,8 +44,8 @@ profiles:
 PROGRAM = """
 import json, sys, uvloop
 from webhook.config.settings import read_settings
-from webhook.listener.limits import Limits
-from webhook.service import serve
+from webhook.server.http.limits import Limits
+from webhook.server.run import serve
 poll = float(sys.argv[2])
 limits = Limits(
     config_poll=poll, certificate_poll=poll, drain_least=0, drain_quiet=0, drain_most=0,
