@@ -26,7 +26,7 @@ from webhook.doctor.table import CHECKS
 from webhook.fix.remedies import REMEDIES
 from webhook.policy.advice.examples import EXAMPLES as ADVISED
 from webhook.policy.advice.examples import Manifests
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.rules import ROWS
 from webhook.policy.api import rules, warnings
 from webhook.policy.api.examples import EXAMPLES
 from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage

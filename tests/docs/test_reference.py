@@ -18,7 +18,7 @@ from webhook.config.settings import setting_table
 from webhook.policy import probe
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.examples import EXAMPLES as ADVISED
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.rules import ROWS
 from webhook.policy.api.examples import EXAMPLES
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, Skip

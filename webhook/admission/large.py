@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
+from webhook.policy.advice.decode import Holder
 from webhook.policy.advice.hostports import NetworkedSpec
-from webhook.policy.advice.reading import Holder
 from webhook.policy.advice.subject import SubjectSpec
 from webhook.policy.model import ObjectMeta
 from webhook.policy.workloads import TemplatePath

@@ -18,7 +18,7 @@ from webhook.cluster.manifests import NAMESPACE
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
 from webhook.manifests import Document, Mistype, Path, is_object, mistype, render_path
-from webhook.policy.advice.reading import read
+from webhook.policy.advice.decode import read
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, group_of
 from webhook.policy.workloads import POD, TemplatePath

@@ -17,7 +17,7 @@ from webhook.cluster import wire
 from webhook.cluster.lookup import BUILT_IN_OWNERS
 from webhook.cluster.resources import custom_decoder
 from webhook.config import OwnerSelector
-from webhook.policy.advice.reading import read
+from webhook.policy.advice.decode import read
 from webhook.policy.model import GroupKind
 from webhook.policy.workloads import TemplatePath
 

@@ -17,7 +17,7 @@ from webhook.cluster import wire
 from webhook.cluster.lookup import Cluster
 from webhook.cluster.nodes import NodeStore
 from webhook.config import OwnerSelector
-from webhook.policy.advice.grounds import Survey
+from webhook.policy.advice.context import Survey
 from webhook.policy.advice.subject import Running, Subject, SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.placement.census import Census

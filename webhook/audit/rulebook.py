@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.policy.advice import exemptions
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.rules import ROWS
 from webhook.policy.api.rules import MOST_CONSTRAINTS, RULES
 from webhook.policy.api.warnings import WARNINGS
 from webhook.policy.verdict import EXPLAIN

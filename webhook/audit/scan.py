@@ -16,8 +16,8 @@ from webhook.audit.snapshot import Unreadable
 from webhook.audit.spreading import spreads_of
 from webhook.audit.wording import Said, Words, mistyped
 from webhook.policy.advice.advise import Advice, advise
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.context import Grounds
+from webhook.policy.advice.rules import ROWS
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import apiserver, rules
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from webhook.audit.report import Cell, Spread
-from webhook.policy.advice.grounds import Survey
+from webhook.policy.advice.context import Survey
 from webhook.policy.advice.subject import Running, Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import ZONE

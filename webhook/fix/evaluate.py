@@ -15,7 +15,7 @@ from webhook.config import Configuration
 from webhook.errors import SourceError
 from webhook.fix.changes import Change, Obstacle, apply
 from webhook.manifests import Document
-from webhook.policy.advice.grounds import Grounds
+from webhook.policy.advice.context import Grounds
 from webhook.policy.api.rules import RULES
 from webhook.policy.defaulting.profiles import Policy
 

@@ -22,7 +22,7 @@ from webhook.fix.selecting import (
     part_keys,
     write_own_selector,
 )
-from webhook.policy.advice.typos import nearest
+from webhook.policy.advice.suggestions import nearest
 from webhook.policy.api.rules import ACTIONS, NODE_POLICIES, SCHEDULE_ANYWAY
 from webhook.policy.api.warnings import DEPRECATED_KEYS
 

@@ -8,10 +8,10 @@ import yaml
 from msgspec.structs import replace
 
 from tests.build import NAMESPACE, FakeFacts, Json, gates, kind_of, pod, policy, template
+from webhook.policy.advice.context import Grounds, Survey
+from webhook.policy.advice.decode import read
 from webhook.policy.advice.findings import Remark
-from webhook.policy.advice.grounds import Grounds, Survey
-from webhook.policy.advice.reading import read
-from webhook.policy.advice.rows import ROWS, Check
+from webhook.policy.advice.rules import ROWS, Check
 from webhook.policy.advice.subject import Running, Subject
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Policy
 from webhook.policy.facts import Service

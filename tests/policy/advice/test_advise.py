@@ -27,10 +27,10 @@ from tests.policy.advice.subjects import admission, audit, deployed, node, subje
 from tests.policy.placement.clusters import node_lists
 from tests.strategies import any_lists, clusters, labels, policies
 from webhook.policy.advice.advise import NOTHING, Advice, advise
+from webhook.policy.advice.context import Grounds, Survey
 from webhook.policy.advice.exemptions import ANNOTATION
 from webhook.policy.advice.findings import LINE_CHARACTERS, LINES, Remark
-from webhook.policy.advice.grounds import Grounds, Survey
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.rules import ROWS
 from webhook.policy.advice.subject import Running, Subject, SubjectPod, SubjectSpec
 from webhook.policy.api.fielderrors import FORBIDDEN
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action

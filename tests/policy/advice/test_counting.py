@@ -11,6 +11,7 @@ from tests.policy.advice.subjects import (
     subject,
     workload,
 )
+from webhook.policy.advice.context import Grounds
 from webhook.policy.advice.counting import (
     asking,
     counts_itself,
@@ -22,7 +23,6 @@ from webhook.policy.advice.counting import (
     selected_keys,
     strangers,
 )
-from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 

@@ -4,7 +4,7 @@ import yaml
 from tests.build import default, policy, profile
 from tests.policy.advice.subjects import documents, from_manifests, subject
 from webhook.policy.advice.examples import EXAMPLES, NODES
-from webhook.policy.advice.rows import ROWS, Row
+from webhook.policy.advice.rules import ROWS, Row
 from webhook.policy.api.apiserver import list_path
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.rules import Form, check

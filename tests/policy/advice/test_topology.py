@@ -16,7 +16,7 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
-from webhook.policy.advice.grounds import Grounds
+from webhook.policy.advice.context import Grounds
 from webhook.policy.advice.subject import DAEMON_SET, Subject
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import GroupKind, Node, Taint

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from tests.policy.explain.situations import blocked, situation, situations
+from tests.policy.explain.scenarios import blocked, situation, situations
 from tests.policy.placement.clusters import GPU, gates, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.changes import smallest_changes
 from webhook.policy.explain.edits import Edit, LowerMinDomains, RaiseMaxSkew, Soften, apply_all
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Situation
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import measure, place, refusals
 from webhook.policy.placement.spreads import SOFT, resolve

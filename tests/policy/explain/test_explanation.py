@@ -3,7 +3,7 @@ from typing import Any
 from hypothesis import given
 from msgspec.structs import replace
 
-from tests.policy.explain.situations import situation, situations
+from tests.policy.explain.scenarios import situation, situations
 from tests.policy.placement.clusters import GPU, SELECTS_WEB, gates, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.explanation import (
@@ -14,7 +14,7 @@ from webhook.policy.explain.explanation import (
     NodePart,
     explain,
 )
-from webhook.policy.explain.situation import NOT_MODELLED, Situation
+from webhook.policy.explain.scenario import NOT_MODELLED, Situation
 from webhook.policy.placement.spreads import SOFT, Defaults, resolve
 
 NODES = (node("n1", "a"), node("n2", "b"), node("n3", "c", taints=[GPU]), node("n4"))

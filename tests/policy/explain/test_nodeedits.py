@@ -1,11 +1,10 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.situations import situation
+from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.edits import Edit
-from webhook.policy.explain.names import REGION
 from webhook.policy.explain.nodeedits import (
     AddNodes,
     Cordon,
@@ -15,6 +14,7 @@ from webhook.policy.explain.nodeedits import (
     render_labels,
     shared_labels,
 )
+from webhook.policy.explain.scenario import REGION
 from webhook.policy.model import Node
 from webhook.policy.placement.taints import UNSCHEDULABLE
 

@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.situations import situation
+from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.noderemedies import (
@@ -14,7 +14,7 @@ from webhook.policy.explain.noderemedies import (
     uncordon,
 )
 from webhook.policy.explain.remedies import Edits
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Situation
 from webhook.policy.model import Node
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import Placement

@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.situations import situation
+from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.remedies import (
@@ -16,7 +16,7 @@ from webhook.policy.explain.remedies import (
     tolerate,
     untolerated_taints,
 )
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Situation
 from webhook.policy.model import Taint
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import Placement

@@ -1,11 +1,11 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.situations import situation
+from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME
+from webhook.policy.explain.scenario import Situation
 from webhook.policy.explain.sentences import headline, reason_of, why_minimum
-from webhook.policy.explain.situation import Situation
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SOFT
 

@@ -7,7 +7,7 @@ import msgspec
 from webhook.cli.inputs.cluster import Json
 from webhook.errors import SourceError
 from webhook.manifests import is_object, mistype, render_path
-from webhook.policy.advice.reading import read
+from webhook.policy.advice.decode import read
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta
 from webhook.policy.placement.nodes import SchedulingPod

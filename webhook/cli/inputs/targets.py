@@ -21,7 +21,7 @@ from webhook.policy.defaulting.forecast import Foreseen, first_pod
 from webhook.policy.defaulting.inject import inject, profile_of
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
 from webhook.policy.defaulting.selector import derive
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Situation
 from webhook.policy.facts import Facts
 from webhook.policy.model import Constraint, LabelSelector
 from webhook.policy.placement.census import Census

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from webhook.errors import ConfigError
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.rules import ROWS
 from webhook.policy.api.rules import MOST_CONSTRAINTS, RULES
 from webhook.policy.api.warnings import WARNINGS
 

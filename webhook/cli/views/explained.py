@@ -14,8 +14,8 @@ from webhook.policy.explain.explanation import (
     Group,
     NodePart,
 )
-from webhook.policy.explain.names import counted, listed, short_key
 from webhook.policy.explain.rollout import Rollout
+from webhook.policy.explain.scenario import counted, listed, short_key
 from webhook.policy.placement.spreads import HARD, HONOR
 
 BAR = 20  # cells; a line then fits in 80 columns beside a zone's name and its numbers

@@ -11,8 +11,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from webhook.policy.explain.explanation import ConstraintPart, Explanation
-from webhook.policy.explain.names import short_key
 from webhook.policy.explain.rollout import Rollout
+from webhook.policy.explain.scenario import short_key
 from webhook.policy.placement.spreads import HARD
 
 HEIGHT = 120  # pixels of the tallest column of a drawing

@@ -11,9 +11,9 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice.advise import NOTHING, Advice, advise
+from webhook.policy.advice.context import Grounds
+from webhook.policy.advice.decode import read
 from webhook.policy.advice.exemptions import parse
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
 from webhook.policy.catalogue import Action

@@ -20,9 +20,9 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice import exemptions
+from webhook.policy.advice.context import Grounds
 from webhook.policy.advice.findings import LINES, Finding, found, lines
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.rows import ROWS, Row, Where
+from webhook.policy.advice.rules import ROWS, Row, Where
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates, rules
 from webhook.policy.api.gates import Gate, Gates

@@ -8,7 +8,7 @@ by the template alone. How many pods there are is the subject of ``placement.tal
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from webhook.policy.advice.grounds import Grounds, Survey, understood
+from webhook.policy.advice.context import Grounds, Survey, understood
 from webhook.policy.advice.subject import DAEMON_SET, DEPLOYMENT, JOBS, STATEFUL_SET, Subject
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.model import Constraint, GroupKind, LabelSelector

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from webhook.policy import render
 from webhook.policy.advice.antiaffinity import PodAffinityTerm
+from webhook.policy.advice.context import Grounds
 from webhook.policy.advice.findings import Remark, named
 from webhook.policy.advice.flow import entries
-from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import Running, Subject
 from webhook.policy.advice.suggestions import own_selector, restart
 from webhook.policy.api.gates import Gate

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from itertools import permutations
 
+from webhook.policy.advice.context import Grounds, Nesting, Survey
 from webhook.policy.advice.counting import counts_itself, hard_spreads, known_selectors, strangers
 from webhook.policy.advice.feasibility import MOST_REPLICAS, Limit, fits
 from webhook.policy.advice.findings import Remark, shown
 from webhook.policy.advice.flow import member
-from webhook.policy.advice.grounds import Grounds, Nesting, Survey
 from webhook.policy.advice.subject import Subject
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import Spread

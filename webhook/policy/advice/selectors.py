@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from webhook.policy import render
+from webhook.policy.advice.context import Grounds, Survey
 from webhook.policy.advice.counting import counts_nobody, known_selectors, missed, strangers
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.findings import Remark, clip, named
 from webhook.policy.advice.flow import member
-from webhook.policy.advice.grounds import Grounds, Survey
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import naming_first, suggest_selector
 from webhook.policy.model import LabelSelector

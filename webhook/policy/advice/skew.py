@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from webhook.policy.advice.context import Grounds, Survey
 from webhook.policy.advice.counting import asking
 from webhook.policy.advice.findings import Remark, named, shown
 from webhook.policy.advice.flow import member
-from webhook.policy.advice.grounds import Grounds, Survey
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import restart
 from webhook.policy.api.gates import Gates

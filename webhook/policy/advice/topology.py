@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from webhook.policy.advice.context import Grounds, Survey, tolerates_cordons
 from webhook.policy.advice.counting import hard_spreads
 from webhook.policy.advice.findings import Remark, clip, named, number, shown
 from webhook.policy.advice.flow import member
-from webhook.policy.advice.grounds import Grounds, Survey, tolerates_cordons
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.typos import KEY_CHARACTERS, nearest
+from webhook.policy.advice.suggestions import KEY_CHARACTERS, nearest
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.facts import Facts

@@ -22,7 +22,7 @@ from webhook.policy.explain.remedies import (
     soften,
     tolerate,
 )
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Situation
 from webhook.policy.placement.place import Placement
 
 MOST_TRIALS = 20

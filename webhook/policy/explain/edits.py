@@ -11,8 +11,7 @@ from functools import reduce
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.explain.names import short_key
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Situation, short_key
 from webhook.policy.model import Taint
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SOFT, Spread

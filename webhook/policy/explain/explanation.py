@@ -6,8 +6,8 @@ import msgspec
 
 from webhook.policy.explain.changes import Change, smallest_changes
 from webhook.policy.explain.rollout import unevenness
+from webhook.policy.explain.scenario import NOT_MODELLED, Situation
 from webhook.policy.explain.sentences import headline, reason_of, why_minimum, written
-from webhook.policy.explain.situation import NOT_MODELLED, Situation
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.place import Placement
 from webhook.policy.placement.spreads import HARD, HONOR, IGNORE, Spread

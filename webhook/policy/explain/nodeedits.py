@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.edits import Edit
-from webhook.policy.explain.names import counted, short_key
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Situation, counted, short_key
 from webhook.policy.model import Node
 from webhook.policy.placement.taints import UNSCHEDULABLE
 from webhook.policy.placement.topology import Topology

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.edits import DropAffinity, DropSelector, Edit, Tolerate, apply_all
-from webhook.policy.explain.names import short_key
 from webhook.policy.explain.nodeedits import AddNodes, LabelNode, Uncordon
 from webhook.policy.explain.remedies import (
     Edits,
@@ -12,7 +11,7 @@ from webhook.policy.explain.remedies import (
     raises_for,
     untolerated_taints,
 )
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Situation, short_key
 from webhook.policy.model import Node
 from webhook.policy.placement.nodeaffinity import term_matches
 from webhook.policy.placement.nodes import Reason

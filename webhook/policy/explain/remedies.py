@@ -16,7 +16,7 @@ from webhook.policy.explain.edits import (
     Soften,
     Tolerate,
 )
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Situation
 from webhook.policy.model import Node, Taint
 from webhook.policy.placement.place import Placement
 from webhook.policy.placement.taints import EXCLUDING, UNSCHEDULABLE, Toleration, tolerates

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from webhook.policy.explain.edits import Edit, apply_all
-from webhook.policy.explain.names import counted, short_key
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Situation, counted, short_key
 from webhook.policy.placement.place import Placement
 from webhook.policy.placement.tallies import Tally
 

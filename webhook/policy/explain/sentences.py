@@ -2,8 +2,7 @@
 
 from collections import Counter
 
-from webhook.policy.explain.names import counted, listed, short_key
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Situation, counted, listed, short_key
 from webhook.policy.placement.nodes import Obstacle, Reason
 from webhook.policy.placement.place import Placement
 from webhook.policy.placement.tallies import Floor, Tally

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.policy.advice.subjects import admission, deployed
-from webhook.policy.advice.rows import ROWS, Row, Where
+from webhook.policy.advice.rules import ROWS, Row, Where
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.policy.placement import clusters
 from tests.policy.placement.clusters import WEB_POD, gates, running
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Situation
 from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from webhook.policy.advice import defaulting, gated, replicas, rollout, selectors, skew, topology
+from webhook.policy.advice import defaulting, fields, replicas, selectors, skew, topology
+from webhook.policy.advice.context import Grounds
 from webhook.policy.advice.findings import Remark
-from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.versions import Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
@@ -126,7 +126,7 @@ ROWS: tuple[Row, ...] = (
         "these are gone, what remains is uneven, and nothing moves it.",
         "write `matchLabelKeys: [pod-template-hash]`",
         _1_25,
-        rollout.revisions_count_apart,
+        fields.revisions_count_apart,
     ),
     Row(
         "TSC108",
@@ -135,7 +135,7 @@ ROWS: tuple[Row, ...] = (
         "that a hard constraint wants in another zone has nowhere to go.",
         "write `whenUnsatisfiable: ScheduleAnyway` for the zone",
         _1_16,
-        rollout.volumes_can_follow,
+        fields.volumes_can_follow,
     ),
     Row(
         "TSC109",
@@ -165,7 +165,7 @@ ROWS: tuple[Row, ...] = (
         "an earlier time keeps it without effect.",
         "leave the field out, or have the gate switched on",
         _1_16,
-        gated.fields_are_in_force,
+        fields.fields_are_in_force,
         Where.DROPPING,
         as_written=True,
     ),

@@ -7,7 +7,7 @@ from hypothesis import given
 from tests.build import NAMESPACE, Json, kind_of, pod, spread
 from tests.policy.advice.subjects import ROLLOUT, deployed, subject, workload
 from tests.strategies import pods
-from webhook.policy.advice.reading import read
+from webhook.policy.advice.decode import read
 from webhook.policy.advice.subject import DEPLOYMENT, Subject
 from webhook.policy.model import GroupKind
 from webhook.policy.workloads import BUILT_IN, POD

@@ -3,8 +3,8 @@ from msgspec.structs import replace
 from tests.build import NAMESPACE, constraint, gates, policy
 from tests.policy.advice.subjects import GPU, THREE, admission, node, zones
 from tests.policy.placement.clusters import WEB
+from webhook.policy.advice.context import Survey, tolerates_cordons, understood
 from webhook.policy.advice.feasibility import Shape
-from webhook.policy.advice.grounds import Survey, tolerates_cordons, understood
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import Node
 from webhook.policy.placement.census import Census
