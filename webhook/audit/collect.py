@@ -18,7 +18,7 @@ from webhook.cluster.manifests import NAMESPACE
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
 from webhook.manifests import Document, Mistype, Path, is_object, mistype, render_path
-from webhook.policy.advice.decode import read
+from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, group_of
 from webhook.policy.workloads import POD, TemplatePath
@@ -108,7 +108,7 @@ class Gathering:
         if kind == POD:
             self._put_pod(pod(data, NAMESPACE), origin, asked=asked)
             return
-        subject = read(data, kind, self._templates[kind], document.namespace or NAMESPACE)
+        subject = decode_subject(data, kind, self._templates[kind], document.namespace or NAMESPACE)
         if subject is not None:
             self.snapshot.workloads.append(
                 Workload(

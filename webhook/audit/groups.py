@@ -12,7 +12,7 @@ import msgspec
 
 from webhook.audit.snapshot import Pod, Workload
 from webhook.cluster.manifests import NAMESPACE
-from webhook.policy.advice.subject import Running, Subject
+from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
 from webhook.policy.workloads import POD
 
@@ -45,7 +45,7 @@ class Groups:
             workloads: What pods may belong to.
         """
         self.known = {key_of(each.subject): each for each in workloads}
-        self.found: dict[Key, dict[bytes, Running]] = {}
+        self.found: dict[Key, dict[bytes, RunningPods]] = {}
         self.versions: dict[Key, str] = {}
         self._roots: dict[tuple[str, OwnerReference], Key] = {}
 
@@ -63,7 +63,7 @@ class Groups:
             )
             group = groups.get(like)
             if group is None:
-                group = groups[like] = Running(pod, {})
+                group = groups[like] = RunningPods(pod, {})
             nodes = group.nodes
             assert isinstance(nodes, dict), "made above"
             nodes[spec.node_name] = nodes.get(spec.node_name, 0) + 1

@@ -17,7 +17,7 @@ from webhook.cluster import wire
 from webhook.cluster.lookup import BUILT_IN_OWNERS
 from webhook.cluster.resources import custom_decoder
 from webhook.config import OwnerSelector
-from webhook.policy.advice.decode import read
+from webhook.policy.advice.decode import decode_subject
 from webhook.policy.model import GroupKind
 from webhook.policy.workloads import TemplatePath
 
@@ -72,7 +72,7 @@ class Intake:
     def _put_workload(self, snapshot: Snapshot, listed: Listed, item: msgspec.Raw) -> None:
         kind = listed.group_kind
         path = self._templates.get(kind)
-        subject = read(item, kind, path) if path is not None else None
+        subject = decode_subject(item, kind, path) if path is not None else None
         owner = self._owner(listed, kind, item)
         if subject is not None:
             snapshot.workloads.append(

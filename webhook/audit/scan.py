@@ -16,8 +16,8 @@ from webhook.audit.snapshot import Unreadable
 from webhook.audit.spreading import spreads_of
 from webhook.audit.wording import Said, Words, mistyped
 from webhook.policy.advice.advise import Advice, advise
-from webhook.policy.advice.context import Grounds
-from webhook.policy.advice.rules import ROWS
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import apiserver, rules
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
@@ -75,7 +75,7 @@ def scan(
         question: What to ask.
         progress: Gives the subjects one after the other, and may show how far that is.
     """
-    grounds = Grounds(question.policy, inventory.cluster, inventory.survey)
+    grounds = AdviceContext(question.policy, inventory.cluster, inventory.survey)
     scanner = Scanner(question, grounds)
     chosen = [each for each in inventory.audited if question.covers(each.subject.namespace)]
     reports = [scanner.report_on(each) for each in progress(chosen)]
@@ -118,7 +118,7 @@ class Judged(NamedTuple):
 class Scanner:
     """Asks about one subject after the other."""
 
-    def __init__(self, question: Question, grounds: Grounds) -> None:
+    def __init__(self, question: Question, grounds: AdviceContext) -> None:
         """
         Ask nothing yet.
 
@@ -128,7 +128,7 @@ class Scanner:
         """
         self._question = question
         self._grounds = grounds
-        self._rows = tuple(row for row in ROWS if question.asks(row.id))
+        self._rows = tuple(row for row in POLICY_RULES if question.asks(row.id))
 
     def judge(self, audited: Audited) -> Judged:
         """Ask every rule about one subject."""
@@ -154,7 +154,7 @@ class Scanner:
         """Make the report on one subject."""
         subject, origin = audited.subject, audited.origin
         judged = self.judge(audited)
-        survey = self._grounds.survey
+        survey = self._grounds.cluster
         assert survey is not None, "an audit has one"
         return WorkloadReport(
             api_version=audited.api_version,

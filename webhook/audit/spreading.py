@@ -8,17 +8,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from webhook.audit.report import Cell, Spread
-from webhook.policy.advice.context import Survey
-from webhook.policy.advice.subject import Running, Subject
+from webhook.policy.advice.context import ClusterState
+from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.tallies import Incoming, Tally
+from webhook.policy.placement.tallies import IncomingPod, PodTally
 
 MOST_CELLS = 40  # of one row: more zones than there are anywhere, more nodes than anybody looks at
 
 
-def spreads_of(subject: Subject, survey: Survey, gates: Gates) -> tuple[Spread, ...]:
+def spreads_of(subject: Subject, survey: ClusterState, gates: Gates) -> tuple[Spread, ...]:
     """
     Look at the running pods of a workload.
 
@@ -32,11 +32,11 @@ def spreads_of(subject: Subject, survey: Survey, gates: Gates) -> tuple[Spread, 
     constraints = most.pod.constraints or subject.constraints
     if not constraints:
         return tuple(_unasked(subject, survey))
-    pod = Incoming(subject.namespace, most.pod.labels, subject.demands)
+    pod = IncomingPod(subject.namespace, most.pod.labels, subject.demands)
     return tuple(map(_row, survey.tallies(pod, constraints, gates)))
 
 
-def _row(tally: Tally) -> Spread:
+def _row(tally: PodTally) -> Spread:
     spread = tally.spread
     cells = _cells(tally.domains.sizes, tally.pods)
     return Spread(
@@ -60,7 +60,7 @@ def _cells(sizes: Mapping[str, int], pods: Mapping[str, int]) -> tuple[Cell, ...
     return tuple(Cell(value, sizes[value], pods[value]) for value in fullest)
 
 
-def _unasked(subject: Subject, survey: Survey) -> Iterator[Spread]:
+def _unasked(subject: Subject, survey: ClusterState) -> Iterator[Spread]:
     """The zones of a workload's own pods, that nothing asks to be even."""
     domains = survey.topology.domains(ZONE, (ZONE,), Demands(tolerations=None))
     pods = _pods_of(subject.running, domains.values)
@@ -81,7 +81,7 @@ def _unasked(subject: Subject, survey: Survey) -> Iterator[Spread]:
     )
 
 
-def _pods_of(running: tuple[Running, ...], values: Mapping[str, str]) -> Counter[str]:
+def _pods_of(running: tuple[RunningPods, ...], values: Mapping[str, str]) -> Counter[str]:
     counted: Counter[str] = Counter()
     for group in running:
         for node, number in group.nodes.items():

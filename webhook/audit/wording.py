@@ -84,7 +84,7 @@ class Words:
             if rule != plain or (advice, field) not in said
         ]
 
-    def _of(self, each: findings.Finding, weight: Weight, reason: str = "") -> Finding:
+    def _of(self, each: findings.AdviceFinding, weight: Weight, reason: str = "") -> Finding:
         return self.finding(each.rule, weight, Said(each.field, each.problem, each.instead, reason))
 
 

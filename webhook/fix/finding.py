@@ -6,7 +6,7 @@ from webhook.audit.origins import path_of
 from webhook.audit.report import Finding
 from webhook.manifests import Path, is_array, is_object
 from webhook.manifests.yaml import load
-from webhook.policy.advice.context import Grounds
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Constraint
 
@@ -27,7 +27,7 @@ class Case(NamedTuple):
     finding: Finding
     value: Any
     subject: Subject
-    grounds: Grounds
+    grounds: AdviceContext
 
     @property
     def path(self) -> Path:

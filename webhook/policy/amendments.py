@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from webhook.policy import render
 from webhook.policy.advice import findings
-from webhook.policy.advice.admission import action_on
+from webhook.policy.advice.admission import effective_action
 from webhook.policy.api import apiserver, fielderrors, fieldgates
 from webhook.policy.api.fieldgates import Drop
 from webhook.policy.api.gates import Gate
@@ -78,7 +78,7 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
     base = pointer((*path, "spec", "topologySpreadConstraints"))
     additions = tuple(_additions(kept.constraints, completed, base))
     operations = (*_removals(kept.drops, base), *additions)
-    at, action = apiserver.list_path(path), action_on(GATED, request, policy)
+    at, action = apiserver.list_path(path), effective_action(GATED, request, policy)
     is_told = action in {Action.WARN, Action.DENY}
     warnings = tuple(_told(kept.drops, policy)) if is_told else ()
     if policy.mode is Mode.RECOMMEND and additions:

@@ -67,9 +67,9 @@ def test_the_hash_is_added_to_the_keys_there_are() -> None:
 
 
 def test_where_there_are_no_match_label_keys_there_is_nothing_to_write() -> None:
-    grounds = admission(obeyed=policy(gates=NO_MATCH_LABEL_KEYS))
+    context = admission(obeyed=policy(gates=NO_MATCH_LABEL_KEYS))
 
-    assert ask("TSC107", deployed(spread()), grounds) == []
+    assert ask("TSC107", deployed(spread()), context) == []
 
 
 def stateful(constraint: Json | None, **changes: Any) -> Subject:

@@ -5,10 +5,10 @@ from tests.build import Json, pod
 from tests.policy.advice.subjects import deployed, subject
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import (
-    naming_first,
-    nearest,
+    nearest_key,
+    order_by_naming,
     own_selector,
-    restart,
+    suggest_restart,
     suggest_selector,
 )
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
@@ -36,7 +36,7 @@ def test_a_selector_in_yaml() -> None:
 def test_labels_that_name_come_first() -> None:
     labels = {"a": "1", "app": "web", "z": "2", "app.kubernetes.io/name": "web"}
 
-    assert list(naming_first(labels)) == ["app.kubernetes.io/name", "app", "a", "z"]
+    assert list(order_by_naming(labels)) == ["app.kubernetes.io/name", "app", "a", "z"]
 
 
 RESTARTS = {
@@ -54,7 +54,7 @@ RESTARTS = {
 
 @pytest.mark.parametrize(("judged", "told"), RESTARTS.values(), ids=RESTARTS.keys())
 def test_how_to_make_pods_anew(judged: Subject, told: str) -> None:
-    assert restart(judged) == told
+    assert suggest_restart(judged) == told
 
 
 CLOUD = [HOSTNAME, "topology.ebs.csi.aws.com/zone", ZONE, "example.io/rack"]
@@ -73,4 +73,4 @@ NEAREST: dict[str, tuple[str, list[str], str]] = {
 
 @pytest.mark.parametrize(("key", "keys", "meant"), NEAREST.values(), ids=NEAREST.keys())
 def test_nearest(key: str, keys: list[str], meant: str) -> None:
-    assert nearest(key, keys) == meant
+    assert nearest_key(key, keys) == meant

@@ -5,7 +5,7 @@ from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.scenario import REGION, SHORT, counted, full_key, listed, short_key
-from webhook.policy.placement.nodes import Demands, Reason
+from webhook.policy.placement.nodes import Demands, RejectionReason
 
 CORDONED = replace(node("n3", "c", disk="ssd"), unschedulable=True)
 NODES = (
@@ -25,7 +25,7 @@ def test_all_filters_that_are_modelled_are_asked() -> None:
 
     assert placement.passing == ("n1",)
     assert {name: found.reason for name, found in placement.refused.items()} == {
-        "n2": Reason.TAINT, "n3": Reason.CORDON, "n4": Reason.AFFINITY
+        "n2": RejectionReason.TAINT, "n3": RejectionReason.CORDON, "n4": RejectionReason.AFFINITY
     }  # fmt: skip
     assert not placement.statuses["n5"].passes
 

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from webhook.audit.report import RANKS, Cell, Finding, Report, Spread, Weight, WorkloadReport
 from webhook.audit.rulebook import RULEBOOK
-from webhook.policy.advice.findings import number
+from webhook.policy.advice.findings import count_of
 
 MOST_PICTURES = 300  # workloads, 3 KB each; the most uneven ones, then those with most findings
 
@@ -57,7 +57,7 @@ def render(report: Report, _threshold: Weight | None) -> str:
         weights=[*map(str, Weight), "exempted"],
         pictures=[Picture(each, each.spreads) for each in pictures],
         left_out=len(spread) - len(pictures),
-        number=number,
+        number=count_of,
         tone=tone,
         strength=strength,
     )

@@ -16,7 +16,7 @@ NAMING_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app", 
 RESTARTABLE = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET})  # kinds that kubectl can restart
 
 
-def naming_first(labels: Mapping[str, str]) -> dict[str, str]:
+def order_by_naming(labels: Mapping[str, str]) -> dict[str, str]:
     """Labels in the order in which they are good at telling workloads apart."""
     first = {key: labels[key] for key in NAMING_LABELS if key in labels}
     return first | dict(sorted(labels.items()))
@@ -38,7 +38,7 @@ def own_selector(subject: Subject) -> LabelSelector:
     return LabelSelector(naming or dict(sorted(subject.labels.items())) or {"app": name})
 
 
-def restart(subject: Subject) -> str:
+def suggest_restart(subject: Subject) -> str:
     """How to have a workload make all its pods anew; a comment, since there is nothing to write."""
     if subject.kind in RESTARTABLE:
         namespace = f" -n {subject.namespace}" if subject.namespace else ""
@@ -52,10 +52,12 @@ WELL_KNOWN = (ZONE, "topology.kubernetes.io/region", HOSTNAME)
 
 KEY_CHARACTERS = 317  # of a label key: 253 of its prefix, a slash, 63 of its name
 MOST_KEYS = 200  # label keys of nodes that a mistyped one is compared with, some 5 us each
-LIKENESS = 0.75  # of two names of which one is taken for a typing error of the other, from 0 to 1
+KEY_SIMILARITY = (
+    0.75  # of two names of which one is taken for a typing error of the other, from 0 to 1
+)
 
 
-def nearest(key: str, keys: Collection[str]) -> str:
+def nearest_key(key: str, keys: Collection[str]) -> str:
     """
     The label that somebody meant who wrote a key that no node carries.
 
@@ -71,7 +73,7 @@ def nearest(key: str, keys: Collection[str]) -> str:
         return ""
     known = [each for each in WELL_KNOWN if each in keys]
     known += [each for each in islice(keys, MOST_KEYS) if each not in known]
-    names = get_close_matches(_name(key), map(_name, known), 1, LIKENESS)
+    names = get_close_matches(_name(key), map(_name, known), 1, KEY_SIMILARITY)
     meant = [each for each in known if _name(each) in names]
     alike = {each: SequenceMatcher(None, key, each).ratio() for each in meant}
     if "/" in key:

@@ -4,16 +4,16 @@ import msgspec
 
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.place import Placement, measure, place, refusals
-from webhook.policy.placement.spreads import Spreads
-from webhook.policy.placement.tallies import Incoming
+from webhook.policy.placement.place import Placement, find_rejections, place_pod, tally_constraints
+from webhook.policy.placement.spreads import SpreadConstraints
+from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.placement.topology import Topology
 
 NOT_MODELLED = ("resources", "ports", "volumes", "pod affinity")
 """What else could keep a pod off a node, and is never looked at."""
 
 
-class Situation(msgspec.Struct, frozen=True):
+class Scenario(msgspec.Struct, frozen=True):
     """
     A pod and its surroundings; whatever changes makes another one.
 
@@ -24,17 +24,17 @@ class Situation(msgspec.Struct, frozen=True):
         census: The other pods; the pod itself is not among them.
     """
 
-    pod: Incoming
-    spreads: Spreads
+    pod: IncomingPod
+    spreads: SpreadConstraints
     topology: Topology
     census: Census
 
     def placement(self) -> Placement:
         """Where the pod can go, by all filters that are modelled; O(nodes x constraints)."""
-        return place(
-            measure(self.pod, self.spreads, self.topology, self.census),
+        return place_pod(
+            tally_constraints(self.pod, self.spreads, self.topology, self.census),
             self.topology,
-            refusals(self.topology, self.pod.demands),
+            find_rejections(self.topology, self.pod.demands),
         )
 
 
