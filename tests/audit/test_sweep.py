@@ -9,13 +9,14 @@ from tests.audit import world
 from tests.audit.server import Server
 from tests.audit.world import BARE, DEPLOYMENT, EVERYTHING, NODES, REPLICA_SET, RUNNING, question
 from webhook.audit.inventory import Inventory
-from webhook.audit.kinds import BUILT_IN, PODS, Listed
+from webhook.audit.kinds import NAMESPACED, PODS
 from webhook.audit.listing import Listing
 from webhook.audit.report import WorkloadReport
 from webhook.audit.scan import scan
 from webhook.audit.sweep import Cursor, Sweep
 from webhook.cluster.source import Reason
 from webhook.errors import ApiError, ExpiredError
+from webhook.policy.kinds import KindRow
 
 
 async def swept(server: Server) -> list[WorkloadReport]:
@@ -89,7 +90,7 @@ def test_each_object_is_taken_once_and_with_its_namespace(
 
 
 async def walk(server: Server) -> list[tuple[str, str, str]]:
-    kinds = [each for each in BUILT_IN if each.kind in ("Deployment", "Service", "Job")]
+    kinds = [each for each in NAMESPACED if each.kind in ("Deployment", "Service", "Job")]
     cursors = [Cursor(server, each) for each in kinds]
     taken: list[tuple[str, str, str]] = []
     while True:
@@ -141,12 +142,12 @@ async def test_a_list_in_no_order_is_not_believed() -> None:
 
 FORBIDDEN = ApiError("api", "answered 403", Reason.FORBIDDEN, 403)
 
-EVERY_KIND = (*BUILT_IN, PODS)
+EVERY_KIND = (*NAMESPACED, PODS)
 
 
 @pytest.mark.parametrize("listed", EVERY_KIND, ids=lambda listed: listed.kind)
 async def test_a_kind_that_may_not_be_listed_is_known_before_the_first_report(
-    listed: Listed,
+    listed: KindRow,
 ) -> None:
     sweep = Sweep(
         Server(EVERYTHING, {listed.path(""): [FORBIDDEN]}),

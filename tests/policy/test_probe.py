@@ -43,7 +43,7 @@ def test_a_template_that_nothing_comes_of_can_be_a_probe_too() -> None:
 def test_the_answer_is_one_warning_and_nothing_else() -> None:
     assert PRESENT.warnings == ("evenspread 0.1.0 evenspread-7c9f-abcde answered",)
     assert msgspec.structs.asdict(PRESENT) == {
-        **msgspec.structs.asdict(UNTOUCHED),
+        **msgspec.structs.asdict(Verdict()),
         "warnings": PRESENT.warnings,
     }
     assert PRESENT.outcome == "allow"

@@ -19,10 +19,10 @@ from webhook.admission.version import API_VERSION, KIND
 from webhook.manifests import Document, Path, expand, is_object
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
+from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict, judge
-from webhook.policy.workloads import TemplatePath
 
 NAMESPACE = "default"  # of a manifest that names none, as for kubectl
 USER = {"username": "evenspread", "groups": ["system:authenticated"]}

@@ -13,15 +13,15 @@ from msgspec.structs import replace
 from webhook.audit.origins import Origin
 from webhook.audit.snapshot import Owner, Pod, Snapshot, Unreadable, Workload, reduced
 from webhook.cluster import wire
-from webhook.cluster.lookup import BUILT_IN_OWNERS, REPLICATION_CONTROLLER
+from webhook.cluster.lookup import OWNER_VERSION_KINDS, REPLICATION_CONTROLLER_V1
 from webhook.cluster.manifests import NAMESPACE
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
 from webhook.manifests import Document, Mistype, Path, is_object, mistype, render_path
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject, SubjectPod
+from webhook.policy.kinds import POD, TemplatePath
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, group_of
-from webhook.policy.workloads import POD, TemplatePath
 
 _SELECTOR: TemplatePath = ("spec", "selector")  # of every built-in controller
 _NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
@@ -126,11 +126,11 @@ class Gathering:
 
     def _put_owner(self, document: Document, kind: GroupKind) -> None:
         version = (document.api_version, document.kind)
-        path = _SELECTOR if version in BUILT_IN_OWNERS else self._owners.get(kind)
+        path = _SELECTOR if version in OWNER_VERSION_KINDS else self._owners.get(kind)
         if path is None or not document.name:
             return
         held = _inner(document.value, path)
-        if version == REPLICATION_CONTROLLER:
+        if version == REPLICATION_CONTROLLER_V1:
             held = {"matchLabels": held} if held is not None else None
         try:
             selector = msgspec.convert(held, LabelSelector | None)

@@ -11,15 +11,14 @@ from typing import Any
 import msgspec
 
 from webhook.audit.collect import pod, without_noise, workload_of
-from webhook.audit.kinds import Listed
 from webhook.audit.snapshot import Owner, Snapshot, Workload
 from webhook.cluster import wire
-from webhook.cluster.lookup import BUILT_IN_OWNERS
+from webhook.cluster.lookup import OWNER_VERSION_KINDS
 from webhook.cluster.resources import custom_decoder
 from webhook.config import OwnerSelector
 from webhook.policy.advice.reading import read
+from webhook.policy.kinds import KindRow, TemplatePath
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import TemplatePath
 
 _SELECTOR: TemplatePath = ("spec", "selector")
 
@@ -47,7 +46,7 @@ class Intake:
         self._built_in_selector = custom_decoder(_SELECTOR)
         self.kinds = templates.keys() | self._selectors.keys()
 
-    def put(self, snapshot: Snapshot, listed: Listed, item: msgspec.Raw) -> None:
+    def put(self, snapshot: Snapshot, listed: KindRow, item: msgspec.Raw) -> None:
         """
         Put an object into a snapshot.
 
@@ -69,7 +68,7 @@ class Intake:
             case _:
                 self._put_workload(snapshot, listed, item)
 
-    def _put_workload(self, snapshot: Snapshot, listed: Listed, item: msgspec.Raw) -> None:
+    def _put_workload(self, snapshot: Snapshot, listed: KindRow, item: msgspec.Raw) -> None:
         kind = listed.group_kind
         path = self._templates.get(kind)
         subject = read(item, kind, path) if path is not None else None
@@ -89,10 +88,10 @@ class Intake:
                 )
             )
 
-    def _owner(self, listed: Listed, kind: GroupKind, item: msgspec.Raw) -> Any:
+    def _owner(self, listed: KindRow, kind: GroupKind, item: msgspec.Raw) -> Any:
         if listed.kind == "ReplicationController":
             return msgspec.json.decode(item, type=wire.ReplicationController)
-        if (listed.api_version, listed.kind) in BUILT_IN_OWNERS:
+        if (listed.api_version, listed.kind) in OWNER_VERSION_KINDS:
             return self._built_in_selector(item)
         decode = self._selectors.get(kind)
         return decode(item) if decode else None

@@ -12,14 +12,14 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.audit.intake import Intake
-from webhook.audit.kinds import BUILT_IN, CLUSTER_WIDE, PODS, Listed, find_customs
+from webhook.audit.kinds import CLUSTER_WIDE, NAMESPACED, PODS, find_customs
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster.pages import TRIES, pages
 from webhook.cluster.source import Reader, Reason
 from webhook.config import OwnerSelector
 from webhook.errors import ApiError, ExpiredError, SourceError
+from webhook.policy.kinds import KindRow, TemplatePath
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import TemplatePath
 
 Told: TypeAlias = Callable[[str, int], None]
 """Is told a kind and how many of its objects were read so far."""
@@ -66,13 +66,13 @@ class Listing:
         Raises:
             ApiError: The API server cannot be reached at all.
         """
-        for listed in (*CLUSTER_WIDE, *BUILT_IN):
+        for listed in (*CLUSTER_WIDE, *NAMESPACED):
             await self._read(listed, namespace, told)
         for listed in await find_customs(self._source, self._intake.kinds, self.problems):
             await self._read(listed, namespace, told)
         await self._read(PODS, namespace, told)
 
-    async def _read(self, listed: Listed, namespace: str, told: Told) -> None:
+    async def _read(self, listed: KindRow, namespace: str, told: Told) -> None:
         try:
             await self._list(listed, namespace, told)
         except ApiError as error:
@@ -80,7 +80,7 @@ class Listing:
                 raise
             self.problems.append(error)
 
-    async def _list(self, listed: Listed, namespace: str, told: Told) -> None:
+    async def _list(self, listed: KindRow, namespace: str, told: Told) -> None:
         """Read a list; one that expires is forgotten, and begun anew."""
         before = _lengths(self.snapshot), len(self.problems)
         for attempt in range(1, TRIES + 1):
@@ -94,7 +94,7 @@ class Listing:
             else:
                 return
 
-    async def _pages(self, listed: Listed, namespace: str, told: Told) -> None:
+    async def _pages(self, listed: KindRow, namespace: str, told: Told) -> None:
         path, number = listed.path(namespace), 0
         async for page in pages(self._source, path):
             for item in page:

@@ -24,7 +24,7 @@ from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.forecast import first_pod, foresee
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Policy
-from webhook.policy.workloads import POD
+from webhook.policy.kinds import POD
 
 T = TypeVar("T")
 

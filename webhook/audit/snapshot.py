@@ -21,9 +21,9 @@ from webhook.manifests import is_object
 from webhook.manifests.yaml import is_array
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
+from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import LabelSelector, ObjectMeta
 from webhook.policy.placement.census import FINISHED, ObservedStatus
-from webhook.policy.workloads import TemplatePath
 
 API_VERSION = "evenspread.io/v1alpha1"
 KIND = "ClusterSnapshot"

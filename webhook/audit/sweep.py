@@ -16,7 +16,7 @@ import msgspec
 from webhook.audit.groups import Groups
 from webhook.audit.intake import Intake
 from webhook.audit.inventory import Inventory, Terrain
-from webhook.audit.kinds import BUILT_IN, CLUSTER_WIDE, PODS, Listed, find_customs
+from webhook.audit.kinds import CLUSTER_WIDE, NAMESPACED, PODS, find_customs
 from webhook.audit.report import Report
 from webhook.audit.scan import Question, scan
 from webhook.audit.snapshot import Snapshot
@@ -25,6 +25,7 @@ from webhook.cluster.pages import TRIES, pages
 from webhook.cluster.source import Reader, Reason
 from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
+from webhook.policy.kinds import KindRow
 from webhook.policy.nesting import decode_nested
 
 FIRST = 50  # objects of the first page of each list: 1 MB at most, of the largest that there are
@@ -38,7 +39,7 @@ _decode = msgspec.json.Decoder(wire.Object).decode
 class Cursor:
     """A list that is read as far as it is needed, and keeps one page of it."""
 
-    def __init__(self, source: Reader, listed: Listed) -> None:
+    def __init__(self, source: Reader, listed: KindRow) -> None:
         """Ask nothing yet."""
         self.listed = listed
         self._source = source
@@ -157,7 +158,7 @@ class Sweep:
         customs = await find_customs(self._source, self._intake.kinds, problems)
         if problems:
             raise problems[0]
-        return [Cursor(self._source, each) for each in (*BUILT_IN, *customs, PODS)]
+        return [Cursor(self._source, each) for each in (*NAMESPACED, *customs, PODS)]
 
     async def _gather(
         self, namespace: str, cursors: Sequence[Cursor], snapshot: Snapshot
@@ -174,7 +175,7 @@ class Sweep:
             snapshot.pods.clear()
         return groups
 
-    def _put(self, snapshot: Snapshot, listed: Listed, item: msgspec.Raw) -> None:
+    def _put(self, snapshot: Snapshot, listed: KindRow, item: msgspec.Raw) -> None:
         try:
             self._intake.put(snapshot, listed, item)
         except msgspec.DecodeError as error:

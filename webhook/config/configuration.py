@@ -28,8 +28,8 @@ from webhook.policy.defaulting.profiles import (
     Policy,
     Profile,
 )
+from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import TemplatePath
 
 
 class AskedGate(NamedTuple):

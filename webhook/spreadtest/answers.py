@@ -12,8 +12,8 @@ from webhook.errors import ReviewError
 from webhook.manifests import is_object
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
+from webhook.policy.kinds import TemplatePath
 from webhook.policy.request import Hook
-from webhook.policy.workloads import TemplatePath
 
 _LIST = ("spec", "topologySpreadConstraints")  # below a pod template
 

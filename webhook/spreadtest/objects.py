@@ -9,8 +9,8 @@ from webhook.admission.version import KIND
 from webhook.config.reading import Reading
 from webhook.errors import SourceError
 from webhook.manifests import Document, Path, is_object, read_file
+from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.workloads import TemplatePath
 from webhook.spreadtest.form import Reference
 
 Templates = Mapping[GroupKind, TemplatePath]

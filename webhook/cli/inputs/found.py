@@ -9,9 +9,9 @@ from webhook.errors import SourceError
 from webhook.manifests import is_object, mistype, render_path
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta
 from webhook.policy.placement.nodes import SchedulingPod
-from webhook.policy.workloads import TemplatePath
 
 _HASH = "pod-template-hash"  # k8s.io/api apps/v1 ``DefaultDeploymentUniqueLabelKey``
 _REVISION = "deployment.kubernetes.io/revision"

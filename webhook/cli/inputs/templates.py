@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import PodTemplate
-from webhook.policy.workloads import TemplatePath
 
 
 def template_in(value: Any, path: TemplatePath) -> PodTemplate | None:

@@ -22,10 +22,10 @@ from webhook.policy.api.fieldgates import Drop
 from webhook.policy.api.gates import Gates, Stage
 from webhook.policy.api.rules import Finding
 from webhook.policy.api.warnings import Caution
+from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.render import Rendered
 from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
-from webhook.policy.workloads import TemplatePath
 
 CREATED = 201  # what kube-apiserver answers to a create that it accepts
 
