@@ -1,16 +1,16 @@
 """The objects that the cases of a suite are about: as they are, or in the files that it names."""
 
 from collections.abc import Mapping
-from pathlib import Path as File
+from pathlib import Path
 from typing import Any
 
 from webhook.admission.offline import unpack
 from webhook.admission.version import KIND
 from webhook.config.reading import Reading
 from webhook.errors import SourceError
-from webhook.manifests import Document, Path, is_object, read_file
+from webhook.manifests import Document, is_object, read_file
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import FieldPath, TemplatePath
 from webhook.spreadtest.form import Reference
 
 Templates = Mapping[GroupKind, TemplatePath]
@@ -36,7 +36,7 @@ class Objects:
         self._templates = templates
         self._files: dict[str, list[Document] | SourceError] = {}
 
-    def find(self, written: Any, path: Path) -> Document | SourceError | None:
+    def find(self, written: Any, path: FieldPath) -> Document | SourceError | None:
         """
         Find an object.
 
@@ -60,7 +60,7 @@ class Objects:
             self._chosen(documents, reference, path) if isinstance(documents, list) else documents
         )
 
-    def _read(self, file: str, path: Path) -> list[Document] | SourceError | None:
+    def _read(self, file: str, path: FieldPath) -> list[Document] | SourceError | None:
         beside = beside_suite(self._reading, file)
         if not beside.is_file():
             self._reading.refuse(f"{str(beside)!r} is no file", path)
@@ -75,7 +75,7 @@ class Objects:
         return self._files[file]
 
     def _chosen(
-        self, documents: list[Document], reference: Reference, path: Path
+        self, documents: list[Document], reference: Reference, path: FieldPath
     ) -> Document | None:
         judged = [each for each in documents if self._is_judged(each)]
         fitting = [each for each in judged if _fits(each, reference)]
@@ -96,9 +96,9 @@ class Objects:
         return document.kind == KIND or kind in self._templates
 
 
-def beside_suite(reading: Reading, file: str) -> File:
+def beside_suite(reading: Reading, file: str) -> Path:
     """The path of a file that a suite names."""
-    return File(reading.document.source).parent / file
+    return Path(reading.document.source).parent / file
 
 
 def _fits(document: Document, reference: Reference) -> bool:
