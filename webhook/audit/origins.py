@@ -66,7 +66,7 @@ class Origin:
             field: As findings name it, as ``spec.topologySpreadConstraints[0].maxSkew``; empty for
                 the object itself.
         """
-        path = path_of(field)
+        path = parse_path(field)
         if self.document is not None:
             return self.document.line(path)
         known = (path[:end] for end in range(len(path), -1, -1))
@@ -85,7 +85,7 @@ class Origin:
         return StoredOrigin(self.source, tuple((path, self.document.line(path)) for path in paths))
 
 
-def path_of(field: str) -> Path:
+def parse_path(field: str) -> Path:
     """Read a path as far as it can be one: an error about two members names them in braces."""
     return tuple(_steps(field))
 

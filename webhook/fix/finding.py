@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from webhook.audit.origins import path_of
-from webhook.audit.report import Finding
+from webhook.audit.origins import parse_path
+from webhook.audit.report import AuditFinding
 from webhook.manifests import Path, is_array, is_object
 from webhook.manifests.yaml import load
 from webhook.policy.advice.grounds import Grounds
@@ -24,7 +24,7 @@ class Case(NamedTuple):
         grounds: The policy and the cluster.
     """
 
-    finding: Finding
+    finding: AuditFinding
     value: Any
     subject: Subject
     grounds: Grounds
@@ -32,7 +32,7 @@ class Case(NamedTuple):
     @property
     def path(self) -> Path:
         """Where the finding is, from the object."""
-        return path_of(self.finding.field)
+        return parse_path(self.finding.field)
 
     @property
     def list_path(self) -> Path:
