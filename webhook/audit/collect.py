@@ -24,11 +24,12 @@ from webhook.cluster.lookup import BUILT_IN_OWNERS, REPLICATION_CONTROLLER
 from webhook.cluster.manifests import NAMESPACE
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
-from webhook.manifests import Document, Mistype, Path, is_object, mistype, render_path
+from webhook.manifests import Document, Mistype, is_object, mistype
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, group_of
-from webhook.policy.workloads import POD, TemplatePath
+from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path
+from webhook.policy.workloads import POD
 
 _SELECTOR: TemplatePath = ("spec", "selector")  # of every built-in controller
 _NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
@@ -97,7 +98,7 @@ class Gathering:
             into.append(msgspec.convert(_in_namespace(document), kind))
         except msgspec.ValidationError as error:
             problem, path = mistype(error, document.value)
-            told = f"{document.kind}/{document.name}: {render_path(path)}: {problem}"
+            told = f"{document.kind}/{document.name}: {format_path(path)}: {problem}"
             self.problems.append(document.error(told, path))
 
     def _put_namespace(self, document: Document) -> None:
@@ -136,13 +137,13 @@ class Gathering:
         path = _SELECTOR if version in BUILT_IN_OWNERS else self._owners.get(kind)
         if path is None or not document.name:
             return
-        held = _inner(document.value, path)
+        held = find_value(document.value, path)
         if version == REPLICATION_CONTROLLER:
             held = {"matchLabels": held} if held is not None else None
         try:
             selector = msgspec.convert(held, LabelSelector | None)
         except msgspec.ValidationError as error:
-            problem = f"{document.kind}/{document.name}: {'.'.join(path)}: {error}"
+            problem = f"{document.kind}/{document.name}: {format_path(path)}: {error}"
             self.problems.append(document.error(problem, path))
             return
         self.snapshot.owners.append(
@@ -160,7 +161,7 @@ class Gathering:
     ) -> None:
         found = _mistype(document.value, self._templates[kind], error)
         if not asked:
-            told = f"{document.kind}/{document.name}: {render_path(found.path)}: {found.problem}"
+            told = f"{document.kind}/{document.name}: {format_path(found.path)}: {found.problem}"
             self.problems.append(document.error(told, found.path))
             return
         self.snapshot.unreadable.append(
@@ -171,7 +172,7 @@ class Gathering:
                 name=document.name,
                 source=document.source,
                 line=document.line(),
-                field=render_path(found.path),
+                field=format_path(found.path),
                 field_line=document.line(found.path),
                 problem=found.problem,
             )
@@ -230,19 +231,13 @@ def _in_namespace(document: Document) -> dict[str, Any]:
     return {**value, "metadata": {**metadata, "namespace": NAMESPACE}}
 
 
-def _inner(value: Any, path: Path) -> Any:
-    for step in path:
-        value = value.get(str(step)) if is_object(value) else None
-    return value
-
-
 def _mistype(value: Any, path: TemplatePath, error: msgspec.DecodeError) -> Mistype:
     """Find the value that has the wrong type, from the whole object instead of a part of it."""
-    places: tuple[tuple[Path, Any], ...] = ((path, SubjectPod), (("metadata",), ObjectMeta))
+    places: tuple[tuple[FieldPath, Any], ...] = ((path, SubjectPod), (("metadata",), ObjectMeta))
     for at, kind in places:
         try:
-            msgspec.convert(_inner(value, at), kind | None)
+            msgspec.convert(find_value(value, at), kind | None)
         except msgspec.ValidationError as found:
-            problem, inner = mistype(found, _inner(value, at))
+            problem, inner = mistype(found, find_value(value, at))
             return Mistype(problem, (*at, *inner))
     return Mistype(str(error), ("spec",))

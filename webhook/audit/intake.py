@@ -19,7 +19,7 @@ from webhook.cluster.resources import custom_decoder
 from webhook.config import OwnerSelector
 from webhook.policy.advice.reading import read
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
 _SELECTOR: TemplatePath = ("spec", "selector")
 

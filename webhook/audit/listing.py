@@ -25,7 +25,7 @@ from webhook.cluster.source import Reader, Reason
 from webhook.config import OwnerSelector
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
 ProgressReporter: TypeAlias = Callable[[str, int], None]
 """Is told a kind and how many of its objects were read so far."""

@@ -32,6 +32,7 @@ from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.forecast import first_pod, foresee
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.paths import constraints_field
 from webhook.policy.workloads import POD
 
 T = TypeVar("T")
@@ -214,4 +215,4 @@ def _too_many(subject: Subject) -> list[rules.Finding]:
     constraints = subject.pod.constraints
     if len(constraints) <= rules.MOST_CONSTRAINTS:
         return []
-    return [rules.too_many(constraints, apiserver.list_path(subject.path))]
+    return [rules.too_many(constraints, constraints_field(subject.path))]

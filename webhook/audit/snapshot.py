@@ -18,12 +18,11 @@ from webhook.audit.origins import Origin, StoredOrigin
 from webhook.cluster import wire
 from webhook.errors import SourceError
 from webhook.manifests import is_object
-from webhook.manifests.yaml import is_array
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
+from webhook.policy.paths import CONSTRAINTS_IN_POD, TemplatePath, is_array
 from webhook.policy.placement.census import FINISHED, ObservedStatus
-from webhook.policy.workloads import TemplatePath
 
 SNAPSHOT_API_VERSION = "evenspread.io/v1alpha1"
 SNAPSHOT_KIND = "ClusterSnapshot"
@@ -33,7 +32,6 @@ COMPRESSION_LEVEL = 6  # of compression; 9 takes three times as long for one hun
 
 _OURS = "evenspread.io/"  # annotations that rules read
 _GZIP = b"\x1f\x8b"
-_CONSTRAINTS = ("spec", "topologySpreadConstraints")
 
 
 class SnapshotPodMetadata(ObjectMeta, frozen=True, rename="camel", gc=False):
@@ -135,7 +133,7 @@ def reduce_metadata(metadata: ObjectMeta) -> ObjectMeta:
 
 def constraints_path(path: TemplatePath) -> tuple[str, ...]:
     """Where an object holds its constraints, given where it holds its pod template."""
-    return (*path, *_CONSTRAINTS)
+    return (*path, *CONSTRAINTS_IN_POD)
 
 
 def write_snapshot(snapshot: Snapshot, file: str) -> None:

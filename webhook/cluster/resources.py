@@ -17,7 +17,7 @@ from webhook.cluster.sizes import (
 from webhook.cluster.store import Named, Store
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.nesting import decode_nested
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
 Decode: TypeAlias = Callable[[bytes | msgspec.Raw], Any]
 """

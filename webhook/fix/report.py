@@ -9,9 +9,9 @@ from webhook.audit.inventory import AuditSubject
 from webhook.audit.report import SEVERITY_RANKS, AuditFinding, AuditSeverity
 from webhook.fix.changes import Change, Put
 from webhook.fix.finding import NOTHING, Case
-from webhook.manifests import Path, render_path
 from webhook.policy.advice import flow
 from webhook.policy.advice.findings import clip
+from webhook.policy.paths import FieldPath, format_path
 
 API_VERSION = "evenspread.io/v1alpha1"
 KIND = "FixReport"
@@ -121,17 +121,17 @@ def _told(change: Change, before: Any) -> str:
         written = _member(change.path, change.value)
         return f"added {written}" if before is NOTHING else f"wrote {written}, not {_value(before)}"
     if isinstance(name, int):
-        within = render_path(change.path[:-1]).rpartition(".")[2]
+        within = format_path(change.path[:-1]).rpartition(".")[2]
         shown = f" ({before})" if isinstance(before, str) else ""
         return f"removed entry {name} of {within}{shown}"
     return f"removed {flow.member(name, before)}"
 
 
-def _member(path: Path, value: Any) -> str:
+def _member(path: FieldPath, value: Any) -> str:
     name = path[-1]
     if isinstance(name, str):
         return flow.member(name, value)
-    return f"{flow.flow(value)} in {render_path(path[:-1]).rpartition('.')[2]}"
+    return f"{flow.flow(value)} in {format_path(path[:-1]).rpartition('.')[2]}"
 
 
 def _value(value: Any) -> str:

@@ -1,16 +1,16 @@
 """The objects that the cases of a suite are about: as they are, or in the files that it names."""
 
 from collections.abc import Mapping
-from pathlib import Path as File
+from pathlib import Path
 from typing import Any
 
 from webhook.admission.offline import unpack
 from webhook.admission.version import KIND
 from webhook.config.reading import Reading
 from webhook.errors import SourceError
-from webhook.manifests import Document, Path, is_object, read_file
+from webhook.manifests import Document, is_object, read_file
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import FieldPath, TemplatePath
 from webhook.spreadtest.schema import ObjectReference
 
 Templates = Mapping[GroupKind, TemplatePath]
@@ -38,7 +38,7 @@ class SuiteObjects:
         self._templates = templates
         self._files: dict[str, list[Document] | SourceError] = {}
 
-    def find(self, written: Any, path: Path) -> Document | SourceError | None:
+    def find(self, written: Any, path: FieldPath) -> Document | SourceError | None:
         """
         Find an object.
 
@@ -62,7 +62,7 @@ class SuiteObjects:
             self._chosen(documents, reference, path) if isinstance(documents, list) else documents
         )
 
-    def _read(self, file: str, path: Path) -> list[Document] | SourceError | None:
+    def _read(self, file: str, path: FieldPath) -> list[Document] | SourceError | None:
         beside = resolve_path(self._reading, file)
         if not beside.is_file():
             self._reading.refuse(f"{str(beside)!r} is no file", path)
@@ -77,7 +77,7 @@ class SuiteObjects:
         return self._files[file]
 
     def _chosen(
-        self, documents: list[Document], reference: ObjectReference, path: Path
+        self, documents: list[Document], reference: ObjectReference, path: FieldPath
     ) -> Document | None:
         judged = [each for each in documents if self._is_judged(each)]
         fitting = [each for each in judged if _fits(each, reference)]
@@ -98,9 +98,9 @@ class SuiteObjects:
         return document.kind == KIND or kind in self._templates
 
 
-def resolve_path(reading: Reading, file: str) -> File:
+def resolve_path(reading: Reading, file: str) -> Path:
     """The path of a file that a suite names."""
-    return File(reading.document.source).parent / file
+    return Path(reading.document.source).parent / file
 
 
 def _fits(document: Document, reference: ObjectReference) -> bool:

@@ -9,13 +9,10 @@ import msgspec
 from webhook import admission
 from webhook.admission.offline import Answered, Asked, answer, then_validate
 from webhook.errors import ReviewError
-from webhook.manifests import is_object
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
+from webhook.policy.paths import CONSTRAINTS_IN_POD, TemplatePath, find_value
 from webhook.policy.request import Hook
-from webhook.policy.workloads import TemplatePath
-
-_LIST = ("spec", "topologySpreadConstraints")  # below a pod template
 
 
 class CaseVerdict(StrEnum):
@@ -119,9 +116,8 @@ def _once(answers: Sequence[Answered]) -> tuple[str, ...]:
 
 
 def _constraints(value: Any, path: TemplatePath) -> list[Any]:
-    for step in (*path, *_LIST):
-        value = value.get(step) if is_object(value) else None
-    return value or []
+    constraints: list[Any] | None = find_value(value, (*path, *CONSTRAINTS_IN_POD))
+    return constraints or []
 
 
 def _written(raw: msgspec.Raw) -> Any:

@@ -17,15 +17,15 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from webhook.config.sentences import is_mapping, refusal, refuse, shown, suggestion
+from webhook.config.sentences import refusal, refuse, shown, suggestion
 from webhook.config.spread import GateName
 from webhook.config.written import Written
 from webhook.errors import VersionError
-from webhook.manifests import Path
 from webhook.policy.api.examples import EXAMPLES
 from webhook.policy.api.versions import NEWEST, parse_version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.inject import Skip
+from webhook.policy.paths import FieldPath, is_object
 from webhook.spreadtest.response import CaseVerdict
 
 SUITE_KIND = "SpreadTest"
@@ -50,7 +50,7 @@ def _path_or(what: str) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if value == "":
             raise refusal("is empty: write the path of a file")
-        if not isinstance(value, str) and not is_mapping(value):
+        if not isinstance(value, str) and not is_object(value):
             raise refusal(f"must be the path of a file or {what}, not {shown(value)}")
         return value
 
@@ -234,7 +234,7 @@ def suite_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
 
 
-def _repeated_names(cases: tuple[CaseSchema, ...]) -> Iterator[tuple[Path, str]]:
+def _repeated_names(cases: tuple[CaseSchema, ...]) -> Iterator[tuple[FieldPath, str]]:
     seen = set[str]()
     for i, case in enumerate(cases):
         if case.name in seen:

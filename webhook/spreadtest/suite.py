@@ -14,9 +14,10 @@ from webhook.config.configuration import check_document
 from webhook.config.files import read_text
 from webhook.config.reading import Reading, read_document
 from webhook.errors import MistakesError, SourceError
-from webhook.manifests import Document, Path, expand, is_object, read_documents
+from webhook.manifests import Document, expand, is_object, read_documents
 from webhook.policy.api.versions import NEWEST, parse_version
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.paths import FieldPath
 from webhook.policy.request import Hook
 from webhook.spreadtest import schema
 from webhook.spreadtest.discovery import SuiteText
@@ -113,7 +114,7 @@ def _fill(cluster: Cluster, written: SpreadTest, reading: Reading) -> list[Sourc
     return problems
 
 
-def _parts(part: Any, path: Path, reading: Reading) -> Iterator[Document | SourceError]:
+def _parts(part: Any, path: FieldPath, reading: Reading) -> Iterator[Document | SourceError]:
     if is_object(part):
         suite = reading.document
         yield from expand(Document(suite.source, part, suite.lines, path))
@@ -151,7 +152,7 @@ class _CaseMaker:
             expected=dict(case.expect.written),
         )
 
-    def _asked(self, case: schema.CaseSchema, path: Path) -> Asked | SourceError | None:
+    def _asked(self, case: schema.CaseSchema, path: FieldPath) -> Asked | SourceError | None:
         document = self._objects.find(case.object, (*path, "object"))
         if not isinstance(document, Document):
             return document
@@ -167,7 +168,7 @@ class _CaseMaker:
             return None
         return as_update(asked, old)
 
-    def _policy(self, case: schema.CaseSchema, path: Path) -> Policy | None:
+    def _policy(self, case: schema.CaseSchema, path: FieldPath) -> Policy | None:
         configuration = self._configuration
         version = case.kube_version or self._written.kube_version
         asked = {
@@ -188,7 +189,7 @@ class _CaseMaker:
             return None
         return policy(configuration, gates)
 
-    def _gates(self, gates: dict[str, bool], path: Path) -> dict[str, AskedGate]:
+    def _gates(self, gates: dict[str, bool], path: FieldPath) -> dict[str, AskedGate]:
         return {
             name: AskedGate(on, self._reading.where((*path, "featureGates", name)))
             for name, on in gates.items()
