@@ -11,7 +11,14 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.audit.origins import Origin
-from webhook.audit.snapshot import Owner, Pod, Snapshot, Unreadable, Workload, reduced
+from webhook.audit.snapshot import (
+    Snapshot,
+    SnapshotOwner,
+    SnapshotPod,
+    SnapshotWorkload,
+    UnreadableObject,
+    reduce_metadata,
+)
 from webhook.cluster import wire
 from webhook.cluster.lookup import BUILT_IN_OWNERS, REPLICATION_CONTROLLER
 from webhook.cluster.manifests import NAMESPACE
@@ -107,22 +114,22 @@ class Gathering:
         origin = Origin.of(document)
         data = msgspec.json.encode(document.value)
         if kind == POD:
-            self._put_pod(pod(data, NAMESPACE), origin, asked=asked)
+            self._put_pod(decode_pod(data, NAMESPACE), origin, asked=asked)
             return
         subject = read(data, kind, self._templates[kind], document.namespace or NAMESPACE)
         if subject is not None:
             self.snapshot.workloads.append(
-                Workload(
+                SnapshotWorkload(
                     api_version=document.api_version,
-                    subject=without_noise(subject),
+                    subject=remove_unread_annotations(subject),
                     origin=origin,
                     asked=asked,
                 )
             )
 
-    def _put_pod(self, found: Pod, origin: Origin, *, asked: bool) -> None:
+    def _put_pod(self, found: SnapshotPod, origin: Origin, *, asked: bool) -> None:
         if found.metadata is None or found.metadata.controller is None:
-            self.snapshot.workloads.append(workload_of(found, origin, asked=asked))
+            self.snapshot.workloads.append(build_pod_workload(found, origin, asked=asked))
         (self.snapshot.pods if asked else self.snapshot.neighbours).append(found)
 
     def _put_owner(self, document: Document, kind: GroupKind) -> None:
@@ -140,7 +147,7 @@ class Gathering:
             self.problems.append(document.error(problem, path))
             return
         self.snapshot.owners.append(
-            Owner(
+            SnapshotOwner(
                 api_version=document.api_version,
                 kind=document.kind,
                 namespace=document.namespace or NAMESPACE,
@@ -158,7 +165,7 @@ class Gathering:
             self.problems.append(document.error(told, found.path))
             return
         self.snapshot.unreadable.append(
-            Unreadable(
+            UnreadableObject(
                 api_version=document.api_version,
                 kind=document.kind,
                 namespace=document.namespace or NAMESPACE,
@@ -172,7 +179,7 @@ class Gathering:
         )
 
 
-def pod(data: bytes | msgspec.Raw, namespace: str = "") -> Pod:
+def decode_pod(data: bytes | msgspec.Raw, namespace: str = "") -> SnapshotPod:
     """
     Read a pod of a cluster.
 
@@ -189,13 +196,15 @@ def pod(data: bytes | msgspec.Raw, namespace: str = "") -> Pod:
         return found
     if namespace and not metadata.namespace:
         metadata = replace(metadata, namespace=namespace)
-    return replace(found, metadata=reduced(metadata))
+    return replace(found, metadata=reduce_metadata(metadata))
 
 
-_decode_pod = msgspec.json.Decoder(Pod).decode
+_decode_pod = msgspec.json.Decoder(SnapshotPod).decode
 
 
-def workload_of(found: Pod, origin: Origin | None = None, *, asked: bool = True) -> Workload:
+def build_pod_workload(
+    found: SnapshotPod, origin: Origin | None = None, *, asked: bool = True
+) -> SnapshotWorkload:
     """A pod as what is audited."""
     metadata = found.metadata or ObjectMeta()
     subject = Subject(
@@ -204,14 +213,14 @@ def workload_of(found: Pod, origin: Origin | None = None, *, asked: bool = True)
         namespace=metadata.namespace,
         pod=SubjectPod(found.metadata, found.spec),
     )
-    return Workload(api_version="v1", subject=subject, origin=origin, asked=asked)
+    return SnapshotWorkload(api_version="v1", subject=subject, origin=origin, asked=asked)
 
 
-def without_noise(subject: Subject) -> Subject:
+def remove_unread_annotations(subject: Subject) -> Subject:
     """A subject without the annotations that no rule reads."""
     inner = subject.pod.metadata
-    held = replace(subject.pod, metadata=reduced(inner)) if inner else subject.pod
-    return replace(subject, metadata=reduced(subject.metadata), pod=held)
+    held = replace(subject.pod, metadata=reduce_metadata(inner)) if inner else subject.pod
+    return replace(subject, metadata=reduce_metadata(subject.metadata), pod=held)
 
 
 def _in_namespace(document: Document) -> dict[str, Any]:

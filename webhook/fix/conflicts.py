@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, starmap
 from typing import NamedTuple
 
-from webhook.audit.report import Finding
+from webhook.audit.report import AuditFinding
 from webhook.fix.changes import Change, Identity, Obstacle, identity, touch
 from webhook.fix.evaluate import Judged
 from webhook.fix.locate import Placed, place
@@ -28,7 +28,7 @@ class Proposal(NamedTuple):
     """
 
     judged: Judged
-    finding: Finding
+    finding: AuditFinding
     changes: tuple[Change, ...]
     wrote: str
 

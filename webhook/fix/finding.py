@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from webhook.audit.report import Finding
+from webhook.audit.report import AuditFinding
 from webhook.manifests.yaml import load
 from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import Subject
@@ -23,7 +23,7 @@ class Case(NamedTuple):
         grounds: The policy and the cluster.
     """
 
-    finding: Finding
+    finding: AuditFinding
     value: Any
     subject: Subject
     grounds: Grounds
