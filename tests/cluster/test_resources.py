@@ -9,6 +9,7 @@ from webhook.cluster.sizes import SelectorSizeError
 from webhook.config.kinds import OwnerSelector
 from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind, LabelSelector
+from webhook.policy.paths import TemplatePath
 
 APP = {"matchLabels": {"app": "a"}}
 SELECTOR = LabelSelector({"app": "a"})

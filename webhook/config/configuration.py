@@ -30,6 +30,7 @@ from webhook.policy.defaulting.profiles import (
 )
 from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind
+from webhook.policy.paths import TemplatePath
 
 
 class AskedGate(NamedTuple):

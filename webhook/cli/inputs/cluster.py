@@ -17,9 +17,9 @@ from webhook.cluster.manifests import NAMESPACE, fill
 from webhook.cluster.resources import Place
 from webhook.cluster.source import Source
 from webhook.config import OwnerSelector
-from webhook.manifests import Document, mistype, render_path
-from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
+from webhook.manifests import Document, mistype
 from webhook.policy.model import GroupKind, group_of
+from webhook.policy.paths import format_path
 from webhook.policy.placement.census import ObservedPod
 
 Json: TypeAlias = dict[str, Any]
@@ -107,7 +107,7 @@ class Files:
                 pod = msgspec.convert(document.value, ObservedPod)
             except msgspec.ValidationError as error:
                 wrong = mistype(error, document.value)
-                said = f"Pod/{document.name}: {render_path(wrong.path)}: {wrong.problem}"
+                said = f"Pod/{document.name}: {format_path(wrong.path)}: {wrong.problem}"
                 self._problems.append(document.error(said, wrong.path))
             else:
                 found.append(replace(pod, metadata=replace(pod.metadata, namespace=namespace)))

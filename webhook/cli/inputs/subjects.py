@@ -8,6 +8,8 @@ from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document
 from webhook.policy.kinds import POD, TemplatePath
 from webhook.policy.model import GroupKind, group_of
+from webhook.policy.paths import TemplatePath
+from webhook.policy.workloads import POD
 
 Templates = Mapping[GroupKind, TemplatePath]
 

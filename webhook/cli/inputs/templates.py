@@ -7,6 +7,7 @@ import msgspec
 
 from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import PodTemplate
+from webhook.policy.paths import TemplatePath
 
 
 def template_in(value: Any, path: TemplatePath) -> PodTemplate | None:
