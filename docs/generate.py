@@ -33,8 +33,9 @@ from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage
 from webhook.policy.api.rules import RULES, Form
 from webhook.policy.api.versions import FIRST, NEWEST, Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES, TemplatePath
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind
+from webhook.policy.paths import TemplatePath
 from webhook.server.http import limits
 from webhook.spreadtest.schema import CaseSchema, Expectation, SpreadTest
 from webhook.telemetry.catalogue import METRICS

@@ -16,7 +16,7 @@ from webhook.policy.api.gates import Gates, resolve
 from webhook.policy.api.versions import NEWEST, Version
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Policy, Profile
 from webhook.policy.facts import Service, TaintedDomains
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, TemplatePath
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import (
     Constraint,
     GroupKind,
@@ -32,7 +32,7 @@ from webhook.policy.paths import TemplatePath
 from webhook.policy.placement.taints import EXCLUDING
 from webhook.policy.request import CREATE, AdmissionRequest
 from webhook.policy.selectors import has_pairs
-from webhook.policy.workloads import BUILT_IN, Workload
+from webhook.policy.workloads import Workload
 
 Json: TypeAlias = dict[str, Any]
 

@@ -7,7 +7,6 @@ from webhook.cluster.lookup import Cluster
 from webhook.cluster.resources import Place, Resource, custom_decoder, resources
 from webhook.cluster.sizes import SelectorSizeError
 from webhook.config.kinds import OwnerSelector
-from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.paths import TemplatePath
 

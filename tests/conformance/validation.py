@@ -15,10 +15,10 @@ from webhook.policy.api.apiserver import Request
 from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import parse_version
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, TemplatePath
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, PodTemplate, group_of
 from webhook.policy.paths import TemplatePath
-from webhook.policy.workloads import BUILT_IN, Workload
+from webhook.policy.workloads import Workload
 
 NEWEST_RECORDED = "1.36"  # what a case without a version was recorded from
 

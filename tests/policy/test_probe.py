@@ -10,7 +10,7 @@ from webhook.admission import decode
 from webhook.policy.facts import NoFacts
 from webhook.policy.probe import LABEL, answer, presence
 from webhook.policy.request import AdmissionRequest, Hook
-from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, judge
+from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, Verdict, judge
 
 PRESENT = presence("0.1.0", "evenspread-7c9f-abcde")
 

@@ -18,7 +18,6 @@ from msgspec.structs import fields
 from webhook.policy.advice.hostports import NetworkedSpec
 from webhook.policy.advice.reading import Holder
 from webhook.policy.advice.subject import SubjectSpec
-from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import ObjectMeta
 from webhook.policy.paths import TemplatePath
 

@@ -19,7 +19,6 @@ from webhook.admission.version import API_VERSION, KIND
 from webhook.manifests import Document, expand, is_object
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
-from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import FieldPath, TemplatePath, find_value
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook

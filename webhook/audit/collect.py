@@ -27,10 +27,9 @@ from webhook.errors import SourceError
 from webhook.manifests import Document, Mistype, is_object, mistype
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.kinds import POD, TemplatePath
+from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, group_of
 from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path
-from webhook.policy.workloads import POD
 
 _SELECTOR: TemplatePath = ("spec", "selector")  # of every built-in controller
 _NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
@@ -139,7 +138,7 @@ class Gathering:
         if path is None or not document.name:
             return
         held = find_value(document.value, path)
-        if version == REPLICATION_CONTROLLER:
+        if version == REPLICATION_CONTROLLER_V1:
             held = {"matchLabels": held} if held is not None else None
         try:
             selector = msgspec.convert(held, LabelSelector | None)

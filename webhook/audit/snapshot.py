@@ -20,7 +20,6 @@ from webhook.errors import SourceError
 from webhook.manifests import is_object
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
-from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import LabelSelector, ObjectMeta
 from webhook.policy.paths import CONSTRAINTS_IN_POD, TemplatePath, is_array
 from webhook.policy.placement.census import FINISHED, ObservedStatus

@@ -20,7 +20,6 @@ from webhook.audit.kinds import (
     LISTED_BUILT_IN,
     LISTED_CLUSTER_SCOPED,
     LISTED_PODS,
-    ListedKind,
     find_custom_kinds,
 )
 from webhook.audit.report import AuditReport
@@ -47,7 +46,7 @@ _decode = msgspec.json.Decoder(wire.Object).decode
 class ListCursor:
     """A list that is read as far as it is needed, and keeps one page of it."""
 
-    def __init__(self, source: Reader, listed: ListedKind) -> None:
+    def __init__(self, source: Reader, listed: KindRow) -> None:
         """Ask nothing yet."""
         self.listed = listed
         self._source = source
@@ -187,7 +186,7 @@ class ClusterSweep:
             snapshot.pods.clear()
         return groups
 
-    def _put(self, snapshot: Snapshot, listed: ListedKind, item: msgspec.Raw) -> None:
+    def _put(self, snapshot: Snapshot, listed: KindRow, item: msgspec.Raw) -> None:
         try:
             self._intake.put(snapshot, listed, item)
         except msgspec.DecodeError as error:

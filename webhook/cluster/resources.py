@@ -15,7 +15,7 @@ from webhook.cluster.sizes import (
     selector_size,
 )
 from webhook.cluster.store import Named, Store
-from webhook.policy.kinds import BUILT_IN_KINDS, TemplatePath
+from webhook.policy.kinds import BUILT_IN_KINDS
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import TemplatePath

@@ -28,7 +28,6 @@ from webhook.policy.defaulting.profiles import (
     Policy,
     Profile,
 )
-from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import TemplatePath
 

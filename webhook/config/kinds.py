@@ -9,9 +9,9 @@ from pydantic import Field, field_validator
 
 from webhook.config.sentences import refusal
 from webhook.config.written import Written
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, CUSTOM_KINDS, SHIPPED_TEMPLATES
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import FieldPath, TemplatePath
-from webhook.policy.workloads import BUILT_IN
 
 Kinds: TypeAlias = Mapping[GroupKind, TemplatePath]
 

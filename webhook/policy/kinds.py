@@ -10,14 +10,11 @@ pkg/scheduler/framework/plugins/helper/spread.go ``DefaultSelector`` for the sel
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TypeAlias
 
 import msgspec
 
 from webhook.policy.model import GroupKind
-
-TemplatePath: TypeAlias = tuple[str, ...]
-"""Member names from an object to a part of it; empty for the object itself."""
+from webhook.policy.paths import TemplatePath
 
 
 class KindRow(msgspec.Struct, frozen=True, gc=False):

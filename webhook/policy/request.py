@@ -8,10 +8,9 @@ from enum import StrEnum
 
 import msgspec
 
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD, TemplatePath
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
 from webhook.policy.paths import TemplatePath
-from webhook.policy.workloads import BUILT_IN, POD
 
 CREATE = "CREATE"
 UPDATE = "UPDATE"

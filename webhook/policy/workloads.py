@@ -9,8 +9,9 @@ Source: k8s.io/api core/v1, apps/v1 and batch/v1 types.go.
 
 import msgspec
 
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, TemplatePath
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import ObjectMeta, PodSpec, PodTemplate
+from webhook.policy.paths import TemplatePath
 
 
 class JobTemplateSpec(msgspec.Struct, frozen=True, gc=False):

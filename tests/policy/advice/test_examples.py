@@ -9,8 +9,8 @@ from webhook.policy.api.gates import resolve
 from webhook.policy.api.rules import Form, check
 from webhook.policy.api.versions import NEWEST
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.paths import constraints_field
-from webhook.policy.workloads import BUILT_IN
 
 BY_ID = {row.id: row for row in ROWS}
 

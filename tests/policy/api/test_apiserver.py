@@ -11,7 +11,6 @@ from webhook.policy.api.versions import Version
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import Constraint, GroupKind, PodSpec, PodTemplate
 from webhook.policy.paths import constraints_field
-from webhook.policy.workloads import BUILT_IN, POD
 
 DEPLOYMENT = GroupKind("apps", "Deployment")
 STATEFUL_SET = GroupKind("apps", "StatefulSet")

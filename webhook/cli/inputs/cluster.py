@@ -18,6 +18,7 @@ from webhook.cluster.resources import Place
 from webhook.cluster.source import Source
 from webhook.config import OwnerSelector
 from webhook.manifests import Document, mistype
+from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import format_path
 from webhook.policy.placement.census import ObservedPod

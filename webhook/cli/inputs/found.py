@@ -9,7 +9,6 @@ from webhook.errors import SourceError
 from webhook.manifests import is_object, mistype
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta
 from webhook.policy.paths import TemplatePath, find_value, format_path
 from webhook.policy.placement.nodes import SchedulingPod

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import PodTemplate
 from webhook.policy.paths import TemplatePath
 

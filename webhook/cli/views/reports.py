@@ -21,7 +21,6 @@ from webhook.policy.api.fieldgates import Drop
 from webhook.policy.api.gates import Gates, Stage
 from webhook.policy.api.rules import Finding
 from webhook.policy.api.warnings import Caution
-from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import (
     CONSTRAINTS_IN_POD,

@@ -12,7 +12,6 @@ import msgspec
 
 from webhook.policy.advice.hostports import asks_for_host_ports
 from webhook.policy.advice.subject import JOBS, Subject, SubjectPod
-from webhook.policy.kinds import TemplatePath
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.paths import TemplatePath
 

@@ -10,11 +10,20 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice.antiaffinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
+from webhook.policy.kinds import (
+    CRON_JOB,
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB,
+    POD,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    STATEFUL_SET,
+)
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
 from webhook.policy.paths import TemplatePath, constraints_field
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
-from webhook.policy.workloads import POD
 
 JOBS = frozenset({JOB, CRON_JOB})
 REPLACING = JOBS | {STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLER}

@@ -18,11 +18,10 @@ from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.api.rules import Finding, Form
 from webhook.policy.api.versions import Version
 from webhook.policy.api.warnings import Caution, warn
-from webhook.policy.kinds import POD, REPLICATION_CONTROLLER, STATEFUL_SET, TemplatePath
+from webhook.policy.kinds import POD, REPLICATION_CONTROLLER, STATEFUL_SET
 from webhook.policy.model import Constraint, GroupKind, PodTemplate
 from webhook.policy.paths import TemplatePath, constraints_field
 from webhook.policy.selectors import merge_match_label_keys
-from webhook.policy.workloads import POD
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 

@@ -11,11 +11,10 @@ import msgspec
 
 from webhook.policy.api.gates import Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, TemplatePath
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, PodTemplate
 from webhook.policy.paths import TemplatePath
 from webhook.policy.selectors import matches
-from webhook.policy.workloads import BUILT_IN
 
 DEFAULT_SCHEDULER = "default-scheduler"  # what an empty schedulerName means, core/v1 PodSpec
 HOSTNAME = "kubernetes.io/hostname"
