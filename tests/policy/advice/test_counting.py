@@ -23,7 +23,7 @@ from webhook.policy.advice.counting import (
     selected_keys,
     unmet_requirements,
 )
-from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET
+from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 
 HASH = "pod-template-hash"

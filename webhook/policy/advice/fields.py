@@ -6,11 +6,12 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import POD_TEMPLATE_HASH, counts_itself, selected_keys
 from webhook.policy.advice.findings import RuleViolation
 from webhook.policy.advice.flow import member
-from webhook.policy.advice.subject import DEPLOYMENT, STATEFUL_SET, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import GATES, Gate, Gates, Stage, stage_at
 from webhook.policy.api.rules import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from webhook.policy.defaulting.profiles import ZONE
+from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
 
 ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels that pin volumes
 

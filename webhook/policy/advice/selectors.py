@@ -21,9 +21,9 @@ from webhook.policy.advice.findings import RuleViolation, clip, join_names
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import order_by_naming, suggest_selector
+from webhook.policy.kinds import POD
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import render as render_selector
-from webhook.policy.workloads import POD
 
 SELECTOR_CHARACTERS = 400  # of a selector that is repeated in a message; usual ones have 40
 
