@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from webhook.cluster.discovery import locate_custom
+from webhook.cluster.lookup import VersionKind
 from webhook.cluster.source import Reader
 from webhook.errors import ApiError, SourceError
 from webhook.policy.model import GroupKind, group_of
@@ -21,6 +22,11 @@ class ListedKind(NamedTuple):
     kind: str
     plural: str
     namespaced: bool = True
+
+    @property
+    def version_kind(self) -> VersionKind:
+        """The API version and the kind."""
+        return self.api_version, self.kind
 
     @property
     def group_kind(self) -> GroupKind:
