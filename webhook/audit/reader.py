@@ -20,14 +20,14 @@ from webhook.audit.snapshot import (
     reduce_metadata,
 )
 from webhook.cluster import wire
-from webhook.cluster.lookup import BUILT_IN_OWNERS, REPLICATION_CONTROLLER, VersionKind
+from webhook.cluster.lookup import OWNER_VERSION_KINDS, REPLICATION_CONTROLLER_V1, VersionKind
 from webhook.cluster.resources import custom_decoder
 from webhook.config import OwnerSelector
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject, SubjectPod
+from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.paths import TemplatePath
-from webhook.policy.workloads import POD
 
 _decode_pod = msgspec.json.Decoder(SnapshotPod).decode
 _decode_controller = custom_decoder(("spec", "selector"))
@@ -35,8 +35,8 @@ _decode_controller = custom_decoder(("spec", "selector"))
 _Decode: TypeAlias = Callable[[bytes | msgspec.Raw], Any]
 
 _BUILT_IN_OWNERS: Mapping[VersionKind, _Decode] = {
-    **dict.fromkeys(BUILT_IN_OWNERS, _decode_controller),
-    REPLICATION_CONTROLLER: msgspec.json.Decoder(wire.ReplicationController).decode,
+    **dict.fromkeys(OWNER_VERSION_KINDS, _decode_controller),
+    REPLICATION_CONTROLLER_V1: msgspec.json.Decoder(wire.ReplicationController).decode,
 }
 
 

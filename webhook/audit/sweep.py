@@ -19,7 +19,6 @@ from webhook.audit.kinds import (
     LISTED_BUILT_IN,
     LISTED_CLUSTER_SCOPED,
     LISTED_PODS,
-    ListedKind,
     find_custom_kinds,
 )
 from webhook.audit.reader import ObjectReader
@@ -31,6 +30,7 @@ from webhook.cluster.pages import TRIES, pages
 from webhook.cluster.source import Reader, Reason
 from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
+from webhook.policy.kinds import KindRow
 from webhook.policy.nesting import decode_nested
 
 FIRST_PAGE_OBJECTS = (
@@ -46,7 +46,7 @@ _decode = msgspec.json.Decoder(wire.Object).decode
 class ListCursor:
     """A list that is read as far as it is needed, and keeps one page of it."""
 
-    def __init__(self, source: Reader, listed: ListedKind) -> None:
+    def __init__(self, source: Reader, listed: KindRow) -> None:
         """Ask nothing yet."""
         self.listed = listed
         self._source = source
@@ -186,9 +186,9 @@ class ClusterSweep:
             snapshot.pods.clear()
         return groups
 
-    def _put(self, snapshot: Snapshot, listed: ListedKind, item: msgspec.Raw) -> None:
+    def _put(self, snapshot: Snapshot, listed: KindRow, item: msgspec.Raw) -> None:
         try:
-            self._reader.put(snapshot, listed.version_kind, item)
+            self._reader.put(snapshot, (listed.api_version, listed.kind), item)
         except msgspec.DecodeError as error:
             self.problems.append(SourceError(listed.path(""), str(error)))
 

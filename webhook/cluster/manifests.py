@@ -7,9 +7,9 @@ import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.lookup import (
-    REPLICA_SET,
-    REPLICATION_CONTROLLER,
-    STATEFUL_SET,
+    REPLICA_SET_V1,
+    REPLICATION_CONTROLLER_V1,
+    STATEFUL_SET_V1,
     Cluster,
     VersionKind,
 )
@@ -104,11 +104,11 @@ class _Filler:
             ("v1", "Namespace"): _putting(wire.Namespace, cluster.namespace_store),
             ("v1", "Node"): _putting(wire.Node, cluster.node_store),
             ("v1", "Service"): _putting(wire.Service, cluster.service_store),
-            REPLICATION_CONTROLLER: _putting(
-                wire.ReplicationController, owners[REPLICATION_CONTROLLER]
+            REPLICATION_CONTROLLER_V1: _putting(
+                wire.ReplicationController, owners[REPLICATION_CONTROLLER_V1]
             ),
-            REPLICA_SET: _putting(wire.Controller, owners[REPLICA_SET]),
-            STATEFUL_SET: _putting(wire.Controller, owners[STATEFUL_SET]),
+            REPLICA_SET_V1: _putting(wire.Controller, owners[REPLICA_SET_V1]),
+            STATEFUL_SET_V1: _putting(wire.Controller, owners[STATEFUL_SET_V1]),
         }
         self._custom_puts: dict[GroupKind, _Put] = {
             kind: _putting_custom(path, cluster.custom_stores[kind])
