@@ -13,7 +13,7 @@ from webhook.cli.output import tell_problems
 from webhook.cli.outputs import Output
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.tested import show
-from webhook.errors import ConfigError, MistakesError, SourceError
+from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.spreadtest.finding import SuiteText, find
 from webhook.spreadtest.loading import Suite, load_suite
 from webhook.spreadtest.renderers import FORMATS, render
@@ -57,10 +57,10 @@ def _loaded(texts: Iterable[SuiteText]) -> list[Suite]:
     for text in texts:
         try:
             suites.append(load_suite(text))
-        except MistakesError as error:
+        except CombinedConfigError as error:
             mistakes += error.errors
     if mistakes:
-        raise MistakesError(mistakes)
+        raise CombinedConfigError(mistakes)
     return suites
 
 

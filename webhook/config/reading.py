@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from webhook.config import sentences
 from webhook.config.sentences import Mistake, RefusalError, is_list, is_mapping
-from webhook.errors import ConfigError, ManifestError, MistakesError
+from webhook.errors import CombinedConfigError, ConfigError, ManifestError
 from webhook.manifests import Document, Path, parse
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -85,7 +85,9 @@ class Reading:
         """
         if self.errors:
             self.errors.sort(key=lambda item: item[0])
-            raise MistakesError(list({str(error): error for _, error in self.errors}.values()))
+            raise CombinedConfigError(
+                list({str(error): error for _, error in self.errors}.values())
+            )
 
     def _refuse(self, model: type[BaseModel], value: Any, path: Path, told: ErrorDetails) -> None:
         below = told["loc"]
@@ -133,7 +135,7 @@ def read_document(text: str, source: str) -> Document:
     if not errors and not is_mapping(documents[0].value):
         errors = [ConfigError("must be a mapping: write at least apiVersion and kind", source)]
     if errors:
-        raise MistakesError(errors)
+        raise CombinedConfigError(errors)
     first = documents[0]
     return Document(first.source, _without_nulls(first.value), first.lines, first.path)
 

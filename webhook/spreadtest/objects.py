@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path as File
 from typing import Any
 
-from webhook.admission.offline import unpack
-from webhook.admission.version import KIND
+from webhook.admission.encode import REVIEW_KIND
+from webhook.admission.offline import unpack_recording
 from webhook.config.reading import Reading
 from webhook.errors import SourceError
 from webhook.manifests import Document, Path, is_object, read_file
@@ -71,7 +71,7 @@ class Objects:
             except SourceError as error:
                 self._files[file] = error
             else:
-                self._files[file] = [each for one in documents for each in unpack(one)]
+                self._files[file] = [each for one in documents for each in unpack_recording(one)]
         return self._files[file]
 
     def _chosen(
@@ -93,7 +93,7 @@ class Objects:
 
     def _is_judged(self, document: Document) -> bool:
         kind = GroupKind(group_of(document.api_version), document.kind)
-        return document.kind == KIND or kind in self._templates
+        return document.kind == REVIEW_KIND or kind in self._templates
 
 
 def beside_suite(reading: Reading, file: str) -> File:
