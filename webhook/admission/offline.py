@@ -2,7 +2,7 @@
 What the server would be asked about an object in a file, and what it would answer.
 
 A manifest becomes the AdmissionReview that kube-apiserver would send when it is created; a recorded
-review is sent as it is. Both take the way of every request: decode_review, judged, encoded.
+review is sent as it is. Both take the way of every request: decoded, judged, encoded.
 """
 
 import json
@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from webhook import admission
 from webhook.admission.encode import REVIEW_API_VERSION, REVIEW_KIND
 from webhook.admission.jsonpatch import apply_patch
-from webhook.manifests import Document, Path, expand, is_object
+from webhook.manifests import Document, expand, is_object
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import GroupKind, group_of
+from webhook.policy.paths import FieldPath, TemplatePath, find_value
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict, judge
-from webhook.policy.workloads import TemplatePath
 
 NAMESPACE = "default"  # of a manifest that names none, as for kubectl
 USER = {"username": "evenspread", "groups": ["system:authenticated"]}
@@ -65,7 +65,7 @@ class OfflineResult(msgspec.Struct, frozen=True):
     Attributes:
         request: What was asked, as far as it was read.
         verdict: What was decided.
-        review: The AdmissionReview to answer with; ``response.patch`` is decode_review.
+        review: The AdmissionReview to answer with; ``response.patch`` is decoded.
         before: The object as it was sent.
         after: The object once the patch is applied.
     """
@@ -102,9 +102,8 @@ def _recorded(document: Document) -> OfflineReview:
     body = dict(document.value)
     call: Any = body.pop(_CALL, None)
     validates = is_object(call) and _VALIDATING in str(call.get("path"))
-    request: Any = body.get("request")
-    inner = request.get("object") if is_object(request) else None
-    at: Path = (*document.path, "request", "object")
+    inner = find_value(body, ("request", "object"))
+    at: FieldPath = (*document.path, "request", "object")
     return OfflineReview(
         replace(document, value=inner, path=at),
         body,

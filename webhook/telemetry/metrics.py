@@ -33,10 +33,10 @@ from prometheus_client.registry import Collector
 
 from webhook.policy.api.gates import Stage
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, Verdict
-from webhook.policy.workloads import BUILT_IN
 from webhook.telemetry import catalogue
 from webhook.telemetry.catalogue import BUCKETS, Metric
 from webhook.telemetry.exposition import expose
@@ -160,7 +160,7 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # upstream left out its "-> None"
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        self._kinds = _names(BUILT_IN)
+        self._kinds = _names(BUILT_IN_TEMPLATES)
         self.in_flight = self._gauge(catalogue.IN_FLIGHT)
         self.connections = self._gauge(catalogue.CONNECTIONS)
         self.body_bytes = self._gauge(catalogue.BODIES)

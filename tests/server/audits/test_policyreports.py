@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.audit.world import finding, report
-from webhook.audit.report import Report
+from webhook.audit.report import AuditReport
 from webhook.cluster.source import NO_QUERY, Query, refusal
 from webhook.server.audits.messages import ApiRequest, ApiResponse
 from webhook.server.audits.policyreports import (
@@ -94,7 +94,7 @@ class FakeApiServer:
 
 
 async def audited(
-    server: FakeApiServer, *found: Report, group: str = "wgpolicyk8s.io"
+    server: FakeApiServer, *found: AuditReport, group: str = "wgpolicyk8s.io"
 ) -> list[str]:
     """Write what an audit found; gives the problems."""
     reports = PolicyReportWriter(server, group)

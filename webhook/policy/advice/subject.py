@@ -10,24 +10,26 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice.antiaffinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
-from webhook.policy.api.apiserver import list_path
+from webhook.policy.kinds import (
+    CRON_JOB,
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB,
+    POD,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    STATEFUL_SET,
+)
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
+from webhook.policy.paths import TemplatePath, constraints_field
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
-from webhook.policy.workloads import POD, TemplatePath
 
-DEPLOYMENT = GroupKind("apps", "Deployment")
-DAEMON_SET = GroupKind("apps", "DaemonSet")
-STATEFUL_SET = GroupKind("apps", "StatefulSet")
-JOBS = frozenset({GroupKind("batch", "Job"), GroupKind("batch", "CronJob")})
-REPLACING = JOBS | {
-    STATEFUL_SET,
-    GroupKind("apps", "ReplicaSet"),
-    GroupKind("", "ReplicationController"),
-}
+JOBS = frozenset({JOB, CRON_JOB})
+REPLACING = JOBS | {STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLER}
 """Kinds that make no pod while they have as many as they want, also while they are rolled out."""
 
-SELECTING = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET, GroupKind("apps", "ReplicaSet")})
+SELECTING = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET, REPLICA_SET})
 """
 Kinds that are refused without a selector that matches labels of their template.
 
@@ -210,7 +212,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def list_path(self) -> str:
         """Where its constraints stand, as ``spec.template.spec.topologySpreadConstraints``."""
-        return list_path(self.path)
+        return constraints_field(self.path)
 
     def field(self, index: int, name: str = "") -> str:
         """The path of a constraint, or of a field of it."""

@@ -12,8 +12,8 @@ import sys
 from datetime import timedelta
 from typing import BinaryIO
 
-from webhook.audit.scan import Question
-from webhook.audit.sweep import Sweep
+from webhook.audit.scan import AuditOptions
+from webhook.audit.sweep import ClusterSweep
 from webhook.cluster.source import NO_QUERY, Query, Reason, refusal
 from webhook.errors import ApiError, EvenspreadError
 from webhook.policy.api.versions import parse_version
@@ -111,8 +111,8 @@ async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
         timedelta(),  # no certificate is made here
     )
     configuration, policy = read_policy(asked)
-    question = Question(policy, configuration.actions, configuration.not_exemptible)
-    sweep, gauges = Sweep(server, configuration, question), AuditGauges()
+    question = AuditOptions(policy, configuration.actions, configuration.not_exemptible)
+    sweep, gauges = ClusterSweep(server, configuration, question), AuditGauges()
     reports = PolicyReportWriter(server, order.policy_reports) if order.policy_reports else None
     if reports is not None:
         await reports.look()
