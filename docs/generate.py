@@ -19,24 +19,25 @@ from pydantic import BaseModel
 
 from webhook.cli.views.catalogue import CATALOGUE
 from webhook.cli.views.diffs import REASONS
-from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
+from webhook.config.kinds import SHIPPED_OWNERS
 from webhook.config.settings import setting_table
 from webhook.doctor.probes import FAILURES
 from webhook.doctor.table import CHECKS
 from webhook.fix.remedies import REMEDIES
-from webhook.policy.advice.examples import EXAMPLES as ADVISED
-from webhook.policy.advice.examples import Manifests
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
+from webhook.policy.advice.examples import AdviceExample
+from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.api import rules, warnings
 from webhook.policy.api.examples import EXAMPLES
 from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage
 from webhook.policy.api.rules import RULES, Form
 from webhook.policy.api.versions import FIRST, NEWEST, Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind
-from webhook.policy.workloads import BUILT_IN, TemplatePath
+from webhook.policy.paths import TemplatePath
 from webhook.server.http import limits
-from webhook.spreadtest.form import Case, Expectation, SpreadTest
+from webhook.spreadtest.schema import CaseSchema, Expectation, SpreadTest
 from webhook.telemetry.catalogue import METRICS
 
 NEXT = "\n\n"
@@ -101,7 +102,7 @@ def skips() -> str:
 
 def templates() -> str:
     """The kinds whose pod templates are judged."""
-    kinds = [*_placed(BUILT_IN, "built in"), *_placed(SHIPPED_TEMPLATES, "shipped")]
+    kinds = [*_placed(BUILT_IN_TEMPLATES, "built in"), *_placed(SHIPPED_TEMPLATES, "shipped")]
     return table(("kind", "group", "pod template", "known"), kinds)
 
 
@@ -151,11 +152,11 @@ def advice() -> str:
         f"- instead: {row.fix}\n- asked at: {row.where}, since Kubernetes {row.since}\n"
         f"- action, unless configured: {code(row.action)}{NEXT}"
         f"{_given(ADVISED[row.id])}{_shown(ADVISED[row.id].violates, ADVISED[row.id].passes)}"
-        for row in ROWS
+        for row in POLICY_RULES
     )
 
 
-def _given(example: Manifests) -> str:
+def _given(example: AdviceExample) -> str:
     """What else holds for an example of a policy rule."""
     gates = ",".join(f"{name}={str(on).lower()}" for name, on in example.gates.items())
     given = [f"With {code(f'--feature-gates {gates}')}:"] if gates else []
@@ -279,7 +280,7 @@ def suite() -> str:
 
 def case() -> str:
     """What a case of a suite is made of."""
-    return _form(Case)
+    return _form(CaseSchema)
 
 
 def expectation() -> str:

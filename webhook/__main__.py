@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from webhook.cli.exits import ExitCode, ClosedOutputError, report
+from webhook.cli.exits import ClosedOutputError, ExitCode, report
 from webhook.cli.program import program
 
 READABLE = "evenspread.readable"

@@ -3,15 +3,15 @@ import pytest
 from tests.audit import world
 from tests.audit.server import Server
 from tests.audit.world import LIVE, gather, report_on
-from webhook.audit.listing import Listing
+from webhook.audit.listing import ClusterListing
 from webhook.cluster.pages import TRIES
 from webhook.cluster.source import Reason
 from webhook.errors import ApiError, ExpiredError
 
 
-async def listed(server: Server, namespace: str = "") -> Listing:
+async def listed(server: Server, namespace: str = "") -> ClusterListing:
     configuration = world.CONFIGURATION
-    listing = Listing(server, configuration.pod_templates, configuration.owner_selectors)
+    listing = ClusterListing(server, configuration.pod_templates, configuration.owner_selectors)
     await listing.read(namespace)
     return listing
 
@@ -69,12 +69,12 @@ async def test_what_cannot_be_listed_is_told_and_the_rest_is_read(error: ApiErro
 
 
 async def test_a_server_that_cannot_be_reached_is_asked_once() -> None:
-    server = Server(LIVE, {"/api/v1/nodes": [ApiError("api", "down", Reason.UNREACHABLE)]})
+    server = Server(LIVE, {"/api/v1/namespaces": [ApiError("api", "down", Reason.UNREACHABLE)]})
 
     with pytest.raises(ApiError, match="down"):
         await listed(server)
 
-    assert server.asked == ["/api/v1/nodes"]
+    assert server.asked == ["/api/v1/namespaces"]
 
 
 async def test_objects_that_cannot_be_read_are_problems() -> None:

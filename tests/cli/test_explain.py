@@ -309,7 +309,7 @@ def test_constraints_that_our_server_would_inject(shop: Path, run: Run) -> None:
 # arguments, what stderr says, exit code
 MISTAKES = {
     "nothing to explain": (["-n", "shop"], "nothing to explain", 2),
-    "an unknown kind": (["node/n1", "--cluster", "shop.yaml"], "is not a kind with a pod template", 2),
+    "an unknown kind": (["node/n1", "--cluster", "shop.yaml"], "is not a kind with", 2),
     "no name": (["pod/", "--cluster", "shop.yaml"], "the name is missing", 2),
     "no such pod": (["pod/x", "--cluster", "shop.yaml"], "Pod default/x: not found", 3),
     "a pod of another namespace": (
@@ -328,7 +328,9 @@ MISTAKES = {
         ["web-1", "--cluster", "shop.yaml", "--add-nodes", "zone=a:x"], "zone=us-1d:3", 2
     ),
     "a node that is not there": (
-        ["web-1", "-n", "shop", "--cluster", "shop.yaml", "--cordon", "n9"], "node 'n9' does not exist", 2
+        ["web-1", "-n", "shop", "--cluster", "shop.yaml", "--cordon", "n9"],
+        "node 'n9' does not exist",
+        2,
     ),
     "no kubeconfig": (["web-1", "--kubeconfig", "none"], "credentials cannot be used", 3),
 }  # fmt: skip

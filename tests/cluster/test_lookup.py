@@ -1,7 +1,12 @@
 import pytest
 
 from tests.cluster.objects import controller, namespace, node, service
-from webhook.cluster.lookup import REPLICA_SET, REPLICATION_CONTROLLER, STATEFUL_SET, Cluster
+from webhook.cluster.lookup import (
+    REPLICA_SET_V1,
+    REPLICATION_CONTROLLER_V1,
+    STATEFUL_SET_V1,
+    Cluster,
+)
 from webhook.cluster.wire import CustomController, Metadata
 from webhook.config.kinds import OwnerSelector
 from webhook.policy.facts import Facts, Service
@@ -18,7 +23,7 @@ def cluster() -> Cluster:
     cluster.namespace_store.put(namespace("shop", {"tier": "prod"}))
     cluster.node_store.put(node("a", {"zone": "1"}))
     cluster.node_store.put(node("b", {}))
-    for key in (REPLICATION_CONTROLLER, REPLICA_SET, STATEFUL_SET):
+    for key in (REPLICATION_CONTROLLER_V1, REPLICA_SET_V1, STATEFUL_SET_V1):
         cluster.owner_stores[key].put(controller("web", {"kind": key[1]}))
     cluster.custom_stores[CLONE_SET].put(
         CustomController(Metadata("web", "shop"), LabelSelector({"kind": "CloneSet"}))

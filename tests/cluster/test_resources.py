@@ -8,7 +8,7 @@ from webhook.cluster.resources import Place, Resource, custom_decoder, resources
 from webhook.cluster.sizes import SelectorSizeError
 from webhook.config.kinds import OwnerSelector
 from webhook.policy.model import GroupKind, LabelSelector
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
 APP = {"matchLabels": {"app": "a"}}
 SELECTOR = LabelSelector({"app": "a"})

@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from webhook.audit import baseline
-from webhook.audit.inventory import Audited, Inventory
-from webhook.audit.renderers import FORMATS, render
-from webhook.audit.renderers.table import Meaning, lines
-from webhook.audit.report import Report, Weight
-from webhook.audit.scan import Question, scan
-from webhook.audit.snapshot import Snapshot, save
+from webhook.audit.inventory import AuditSubject, Inventory
+from webhook.audit.renderers import AUDIT_FORMATS, render_report
+from webhook.audit.renderers.table import TextStyle, format_lines
+from webhook.audit.report import AuditReport, AuditSeverity
+from webhook.audit.scan import AuditOptions, scan
+from webhook.audit.snapshot import Snapshot, write_snapshot
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
@@ -26,12 +26,12 @@ from webhook.config import Configuration
 from webhook.errors import ConfigError
 
 _STYLES = {
-    Meaning.PLAIN: Style.PLAIN,
-    Meaning.PLACE: Style.PLACE,
-    Meaning.BAD: Style.BAD,
-    Meaning.DOUBTFUL: Style.DOUBTFUL,
-    Meaning.GOOD: Style.GOOD,
-    Meaning.HINT: Style.HINT,
+    TextStyle.PLAIN: Style.PLAIN,
+    TextStyle.PLACE: Style.PLACE,
+    TextStyle.BAD: Style.BAD,
+    TextStyle.DOUBTFUL: Style.DOUBTFUL,
+    TextStyle.GOOD: Style.GOOD,
+    TextStyle.HINT: Style.HINT,
 }
 
 
@@ -65,7 +65,7 @@ def audit(
     namespace: str,
     all_namespaces: bool,
     output: tuple[OutputTarget, ...],
-    fail_on: Weight | None,
+    fail_on: AuditSeverity | None,
     rules: frozenset[str],
     since_baseline: str,
     **policy_options: Any,
@@ -75,13 +75,13 @@ def audit(
         raise ConfigError("use -n or -A, not both", "-A")
     requested = read_policy(**policy_options)
     configuration = requested.configuration
-    known = baseline.load(since_baseline) if since_baseline else None
+    known = baseline.load_baseline(since_baseline) if since_baseline else None
     inputs = Inputs(filename, strict=strict)
     scope = ClusterScope(kubeconfig, context, namespace)
     collected = collect_snapshot(inputs, cluster, snapshot, configuration, scope)
     if save_snapshot:
-        save(collected, save_snapshot)
-    question = Question(
+        write_snapshot(collected, save_snapshot)
+    question = AuditOptions(
         policy=requested.policy,
         actions=configuration.actions,
         not_exemptible=configuration.not_exemptible,
@@ -90,30 +90,30 @@ def audit(
     )
     report = _scan(collected, question, configuration)
     if known is not None:
-        report = baseline.without_known(report, known)
+        report = baseline.remove_known_findings(report, known)
     for target in output:
         _write(report, target, fail_on)
     inputs.report()
     return outcome(findings=report.exceeds(fail_on), unfinished=bool(inputs.problems))
 
 
-def _scan(collected: Snapshot, question: Question, configuration: Configuration) -> Report:
+def _scan(collected: Snapshot, question: AuditOptions, configuration: Configuration) -> AuditReport:
     inventory = Inventory(collected, configuration.owner_selectors)
     with progress_bar() as bar:
 
-        def track(items: Sequence[Audited]) -> Iterable[Audited]:
+        def track(items: Sequence[AuditSubject]) -> Iterable[AuditSubject]:
             return bar.track(items, description="auditing")
 
         return scan(inventory, collected.unreadable, question, track)
 
 
-def _write(report: Report, target: OutputTarget, threshold: Weight | None) -> None:
+def _write(report: AuditReport, target: OutputTarget, threshold: AuditSeverity | None) -> None:
     if not target.file and target.format == TABLE:
         Terminal().lines(
-            [(text, _STYLES[meaning]) for text, meaning in line] for line in lines(report)
+            [(text, _STYLES[meaning]) for text, meaning in line] for line in format_lines(report)
         )
         return
-    write_text(render(report, target.format, threshold), target)
+    write_text(render_report(report, target.format, threshold), target)
 
 
 command = Command(
@@ -145,7 +145,7 @@ command = Command(
             "FILE",
             "Report only findings that are not in this report, written by -o json=FILE.",
         ),
-        targets_option(FORMATS),
+        targets_option(AUDIT_FORMATS),
         options.severity(),
     ],
     help=(

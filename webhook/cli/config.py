@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webhook.admission.offline import ask, decoded, unpack
+from webhook.admission.offline import build_reviews, decode_review, unpack_recording
 from webhook.cli import options
 from webhook.cli.command import Command, CommandGroup
 from webhook.cli.exits import ExitCode, outcome
@@ -15,7 +15,7 @@ from webhook.config import example
 from webhook.errors import ConfigError, ReviewError
 from webhook.manifests import Document
 from webhook.policy.facts import Facts
-from webhook.policy.workloads import POD
+from webhook.policy.kinds import POD
 
 
 def check(
@@ -23,7 +23,7 @@ def check(
 ) -> ExitCode:
     """Check the configuration and show its effect."""
     requested = read_policy(**policy_options)
-    inputs = Inputs(filename, unpack=unpack)
+    inputs = Inputs(filename, unpack=unpack_recording)
     documents = list(inputs.objects())
     facts = facts_from(cluster, documents, requested.configuration.owner_selectors, inputs)
     view = ConfigurationView(requested, facts, _make_example(requested, facts, documents))
@@ -42,9 +42,9 @@ def _make_example(
     policy = requested.policy
     if not documents:
         return ExamplePod("a pod labelled app=example, behind a Service", example(policy))
-    for review in ask(documents, {POD: ()}):
+    for review in build_reviews(documents, {POD: ()}):
         try:
-            request = decoded(review, policy)
+            request = decode_review(review, policy)
         except ReviewError as error:
             raise ConfigError(str(error), review.document.place()) from error
         if request.template is not None:

@@ -18,12 +18,12 @@ from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
 from webhook.cli.views import doctor as doctor_view
 from webhook.config.durations import parse_duration
-from webhook.doctor.client import Asker
-from webhook.doctor.collect import Asked, gather
-from webhook.doctor.dryrun import DEFAULT
-from webhook.doctor.findings import State
-from webhook.doctor.installation import Replica, Seen
-from webhook.doctor.table import examine
+from webhook.doctor.client import DoctorClient
+from webhook.doctor.collect import DoctorTarget, collect_installation
+from webhook.doctor.dryrun import DEFAULT_PROBE_NAMESPACE
+from webhook.doctor.findings import CheckState
+from webhook.doctor.installation import Lookup, Replica
+from webhook.doctor.table import run_checks
 from webhook.doctor.wait import POLICIES, set_failure_policies, wait_answered
 from webhook.errors import ConfigError, SourceError
 from webhook.policy.request import Hook
@@ -55,36 +55,40 @@ def doctor(
         return apiserver.call(
             kubeconfig,
             context,
-            lambda api: _wait(Asker(api), name, probe_namespace or DEFAULT, wait, policies),
+            lambda api: _wait(
+                DoctorClient(api), name, probe_namespace or DEFAULT_PROBE_NAMESPACE, wait, policies
+            ),
         )
-    asked = Asked(
+    target = DoctorTarget(
         name, namespace, probe_namespace, _fetch_leaf(address), tuple(map(_fetch_replica, health))
     )
     installation = apiserver.call(
-        kubeconfig, context, lambda api: gather(Asker(api), asked, _now(), __version__)
+        kubeconfig,
+        context,
+        lambda api: collect_installation(DoctorClient(api), target, _now(), __version__),
     )
-    results = examine(installation)
+    results = run_checks(installation)
     if output is OutputFormat.TABLE:
         doctor_view.show(installation, results, Terminal())
     else:
         write_document(doctor_view.as_document(installation, results), output)
-    problems = any(result.state is State.PROBLEM for result in results)
+    problems = any(result.state is CheckState.PROBLEM for result in results)
     return outcome(findings=problems, unfinished=False)
 
 
 async def _wait(
-    asker: Asker, name: str, namespace: str, wait: str, policies: dict[Hook, str]
+    client: DoctorClient, name: str, namespace: str, wait: str, policies: dict[Hook, str]
 ) -> ExitCode:
     patience = parse_duration(wait)
     if patience is None:
         raise ConfigError(f"{wait!r} is not a duration: write one such as 90s or 2m", "--wait")
     terminal = Terminal()
     answered = await wait_answered(
-        asker, namespace, time.monotonic, asyncio.sleep, patience.total_seconds()
+        client, namespace, time.monotonic, asyncio.sleep, patience.total_seconds()
     )
     for answer in dict.fromkeys(answered):
         terminal.line(f"evenspread {answer.version} {answer.replica} answered")
-    for line in await set_failure_policies(asker, name, policies):
+    for line in await set_failure_policies(client, name, policies):
         terminal.line(line)
     return ExitCode.FINE
 
@@ -110,8 +114,8 @@ def _fetch_replica(address: str) -> Replica:
     """Read the health and metrics pages of a replica."""
     return Replica(
         address,
-        Seen(_fetch_page(address, "/readyz?verbose")),
-        Seen(_fetch_page(address, "/metrics")),
+        Lookup(_fetch_page(address, "/readyz?verbose")),
+        Lookup(_fetch_page(address, "/metrics")),
     )
 
 

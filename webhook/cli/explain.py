@@ -24,7 +24,7 @@ from webhook.cli.views.explanation_page import render_page
 from webhook.cluster.manifests import NAMESPACE
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document
-from webhook.policy.explain.edits import Edit
+from webhook.policy.explain.edits import ScenarioEdit
 from webhook.policy.explain.explanation import Explanation
 from webhook.policy.explain.explanation import explain as explain_placement
 from webhook.policy.explain.rollout import Rollout, roll_out
@@ -172,7 +172,7 @@ class ExplainSource(NamedTuple):
 
 
 def _explain_target(
-    target: PlacementTarget, edits: tuple[Edit, ...], scale: int | None, *, simulate: bool
+    target: PlacementTarget, edits: tuple[ScenarioEdit, ...], scale: int | None, *, simulate: bool
 ) -> ExplainResult:
     situation = target.situation
     if not simulate:

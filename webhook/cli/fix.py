@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from webhook.audit.report import Weight
+from webhook.audit.report import AuditSeverity
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
@@ -30,7 +30,7 @@ def fix(
     diff: bool,
     cluster: str,
     output: OutputFormat,
-    fail_on: Weight | None,
+    fail_on: AuditSeverity | None,
     rules: frozenset[str],
     **policy_options: Any,
 ) -> ExitCode:

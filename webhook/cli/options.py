@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from webhook.audit.report import Weight
+from webhook.audit.report import AuditSeverity
 from webhook.audit.rulebook import RULEBOOK
 from webhook.cli.output import OutputFormat
 from webhook.errors import ConfigError
@@ -83,9 +83,9 @@ def severity(where: str = "") -> click.Option:
     """
     return click.Option(
         ["--fail-on"],
-        type=click.Choice([*map(str, Weight), NEVER]),
+        type=click.Choice([*map(str, AuditSeverity), NEVER]),
         callback=_parse_severity,
-        default=str(Weight.DENY),
+        default=str(AuditSeverity.DENY),
         show_default=True,
         help=f"Lowest severity of a finding{where} that makes the exit code 1.",
     )
@@ -170,8 +170,10 @@ def parse_format(_ctx: click.Context, _option: click.Parameter, chosen: str) -> 
     return OutputFormat(chosen)
 
 
-def _parse_severity(_ctx: click.Context, _option: click.Parameter, written: str) -> Weight | None:
-    return None if written == NEVER else Weight(written)
+def _parse_severity(
+    _ctx: click.Context, _option: click.Parameter, written: str
+) -> AuditSeverity | None:
+    return None if written == NEVER else AuditSeverity(written)
 
 
 def _parse_rules(_ctx: click.Context, _option: click.Parameter, written: str) -> frozenset[str]:

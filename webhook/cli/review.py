@@ -4,7 +4,15 @@ from typing import Any
 
 import click
 
-from webhook.admission.offline import HOOKS, Answered, Asked, answer, ask, then_validate, unpack
+from webhook.admission.offline import (
+    HOOK_CHOICES,
+    OfflineResult,
+    OfflineReview,
+    answer_review,
+    build_reviews,
+    follow_up_review,
+    unpack_recording,
+)
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
@@ -48,19 +56,19 @@ class Reviewer:
         self.outcomes = {"patched": 0, "allowed as they are": 0, "denied": 0}
         self.doubtful = 0
 
-    def answer(self, asked: Asked, hooks: tuple[Hook, ...]) -> None:
+    def answer(self, request: OfflineReview, hooks: tuple[Hook, ...]) -> None:
         """
         Answer one review by each webhook in turn, until one denies.
 
         Raises:
             ReviewError: The object is not a valid review.
         """
-        answered = None
+        result = None
         for hook in hooks:
-            asked = then_validate(asked, answered) if answered else asked
-            answered = answer(asked, hook, self._policy, self._facts)
-            self._show(asked, answered, hook)
-            if not answered.verdict.allowed:
+            request = follow_up_review(request, result) if result else request
+            result = answer_review(request, hook, self._policy, self._facts)
+            self._show(request, result, hook)
+            if not result.verdict.allowed:
                 break
 
     def show_refusal(self, report: ValidationReport) -> None:
@@ -75,17 +83,17 @@ class Reviewer:
                 {"source": report.source, "line": report.line, "response": response}, self._output
             )
 
-    def _show(self, asked: Asked, answered: Answered, hook: Hook) -> None:
-        verdict = answered.verdict
+    def _show(self, request: OfflineReview, result: OfflineResult, hook: Hook) -> None:
+        verdict = result.verdict
         patched = "patched" if verdict.patch else "allowed as they are"
         self.outcomes[patched if verdict.allowed else "denied"] += 1
         self.doubtful += bool(verdict.warnings)
         if self.terminal:
-            show_answer(asked, answered, hook, self.terminal)
+            show_answer(request, result, hook, self.terminal)
         else:
-            source, line = asked.document.source, asked.document.line()
+            source, line = request.document.source, request.document.line()
             place = {"source": source, "line": line, "hook": str(hook)}
-            write_document(place | answered.review, self._output)
+            write_document(place | result.review, self._output)
 
     def summary(self) -> str:
         """Format the counts as one line."""
@@ -107,13 +115,13 @@ def review(
     """Answer every object and show the answers."""
     configuration, gates = read_policy(**policy_options)
     policy = make_policy(configuration, gates)
-    inputs = Inputs(filename, strict=strict, unpack=unpack)
+    inputs = Inputs(filename, strict=strict, unpack=unpack_recording)
     documents = list(inputs.objects())
     facts = facts_from(cluster, documents, configuration.owner_selectors, inputs)
     reviewer = Reviewer(policy, facts, output)
-    for request in ask(documents, policy.pod_templates):
+    for request in build_reviews(documents, policy.pod_templates):
         try:
-            reviewer.answer(request, HOOKS[hook] if hook else (request.hook,))
+            reviewer.answer(request, HOOK_CHOICES[hook] if hook else (request.hook,))
         except ReviewError as error:
             report = report_on(request.document, policy.pod_templates, gates)
             if request.recorded or not report.denied:
@@ -141,7 +149,7 @@ command = Command(
         *options.gates(),
         click.Option(
             ["--hook"],
-            type=click.Choice(list(HOOKS)),
+            type=click.Choice(list(HOOK_CHOICES)),
             help="Webhook that answers; both calls validate with the object that mutate patched. "
             "Default: mutate, or the webhook of a recorded review.",
         ),

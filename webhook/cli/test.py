@@ -11,16 +11,22 @@ from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.output import TABLE, OutputTarget, report_problems, targets_option, write_text
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import style_of
-from webhook.errors import ConfigError, MistakesError, SourceError
-from webhook.spreadtest.differences import lines
-from webhook.spreadtest.finding import SuiteText, find
-from webhook.spreadtest.loading import Suite, load_suite
-from webhook.spreadtest.renderers import FORMATS, render
-from webhook.spreadtest.results import CaseResult, Report, Status, Summary, report
-from webhook.spreadtest.running import run
+from webhook.errors import CombinedConfigError, ConfigError, SourceError
+from webhook.spreadtest.differences import format_differences
+from webhook.spreadtest.discovery import SuiteText, find_suites
+from webhook.spreadtest.renderers import TEST_FORMATS, render_report
+from webhook.spreadtest.results import (
+    CaseResult,
+    CaseStatus,
+    SuiteReport,
+    SuiteSummary,
+    build_report,
+)
+from webhook.spreadtest.runner import run_suite
+from webhook.spreadtest.suite import Suite, load_suite
 
-_STYLES = {Status.PASSED: Style.GOOD, Status.FAILED: Style.BAD, Status.ERROR: Style.BAD}
-_STATUS_WIDTH = max(map(len, Status))
+_STYLES = {CaseStatus.PASSED: Style.GOOD, CaseStatus.FAILED: Style.BAD, CaseStatus.ERROR: Style.BAD}
+_STATUS_WIDTH = max(map(len, CaseStatus))
 _INDENT = " " * (_STATUS_WIDTH + 4)
 
 
@@ -28,14 +34,14 @@ def test(
     *, folder: tuple[str, ...], cases: tuple[str, ...], output: tuple[OutputTarget, ...]
 ) -> ExitCode:
     """Run the suites below the folders and write every output."""
-    found = list(find(folder))
+    found = list(find_suites(folder))
     problems = [item for item in found if isinstance(item, SourceError)]
     suites = _load_suites(item for item in found if isinstance(item, SuiteText))
     chosen = list(_select_cases(suites, cases)) if cases else suites
     if cases and not chosen:
         names = " or ".join(map(repr, cases))
         raise ConfigError(f"no case has a name that contains {names}", "--cases")
-    results = report(map(run, chosen))
+    results = build_report(map(run_suite, chosen))
     for target in output:
         _write(results, target)
     report_problems(problems)
@@ -43,9 +49,9 @@ def test(
     return outcome(findings=bool(results.summary.failed), unfinished=unfinished)
 
 
-def _write(results: Report, target: OutputTarget) -> None:
+def _write(results: SuiteReport, target: OutputTarget) -> None:
     if target.format != TABLE:
-        write_text(render(results, target.format), target)
+        write_text(render_report(results, target.format), target)
     elif target.file:
         text = StringIO()
         _show(results, Terminal(text))
@@ -54,7 +60,7 @@ def _write(results: Report, target: OutputTarget) -> None:
         _show(results, Terminal())
 
 
-def _show(results: Report, terminal: Terminal) -> None:
+def _show(results: SuiteReport, terminal: Terminal) -> None:
     """Write each suite with its cases, then the totals."""
     for suite in results.suites:
         title = suite.source if suite.name == suite.source else f"{suite.source}: {suite.name}"
@@ -65,16 +71,16 @@ def _show(results: Report, terminal: Terminal) -> None:
 
 
 def _show_case(source: str, case: CaseResult, terminal: Terminal) -> None:
-    place = "" if case.status is Status.PASSED else f" ({source}:{case.line})"
+    place = "" if case.status is CaseStatus.PASSED else f" ({source}:{case.line})"
     status = (f"{case.status:{_STATUS_WIDTH}}", _STYLES[case.status])
     terminal.line("  ", status, f"  {case.name}{place}")
     if case.problem:
         terminal.line(f"{_INDENT}{case.problem}")
-    for line in lines(case):
+    for line in format_differences(case):
         terminal.line(_INDENT, (line, style_of(line)))
 
 
-def _format_summary(summary: Summary) -> str:
+def _format_summary(summary: SuiteSummary) -> str:
     cases = f"{summary.cases} {'case' if summary.cases == 1 else 'cases'}"
     suites = f"{summary.suites} {'suite' if summary.suites == 1 else 'suites'}"
     errors = f", {summary.errors} could not be run" if summary.errors else ""
@@ -88,10 +94,10 @@ def _load_suites(texts: Iterable[SuiteText]) -> list[Suite]:
     for text in texts:
         try:
             suites.append(load_suite(text))
-        except MistakesError as error:
+        except CombinedConfigError as error:
             errors += error.errors
     if errors:
-        raise MistakesError(errors)
+        raise CombinedConfigError(errors)
     return suites
 
 
@@ -117,7 +123,7 @@ command = Command(
             metavar="TEXT",
             help="Run only cases whose name contains TEXT, ignoring case. May be repeated.",
         ),
-        targets_option([TABLE, *FORMATS]),
+        targets_option([TABLE, *TEST_FORMATS]),
     ],
     help=(
         "Run every SpreadTest file below DIR, with the configuration and the cluster that it "

@@ -7,18 +7,18 @@ import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.lookup import (
-    REPLICA_SET,
-    REPLICATION_CONTROLLER,
-    STATEFUL_SET,
+    REPLICA_SET_V1,
+    REPLICATION_CONTROLLER_V1,
+    STATEFUL_SET_V1,
     Cluster,
     VersionKind,
 )
 from webhook.cluster.store import Named, Store
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
-from webhook.manifests import Document, Skipped, is_object, mistype, read_documents, render_path
+from webhook.manifests import Document, Skipped, is_object, mistype, read_documents
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath, find_value, format_path
 
 NAMESPACE = "default"
 """Where objects are that name no namespace, as for kubectl."""
@@ -104,11 +104,11 @@ class _Filler:
             ("v1", "Namespace"): _putting(wire.Namespace, cluster.namespace_store),
             ("v1", "Node"): _putting(wire.Node, cluster.node_store),
             ("v1", "Service"): _putting(wire.Service, cluster.service_store),
-            REPLICATION_CONTROLLER: _putting(
-                wire.ReplicationController, owners[REPLICATION_CONTROLLER]
+            REPLICATION_CONTROLLER_V1: _putting(
+                wire.ReplicationController, owners[REPLICATION_CONTROLLER_V1]
             ),
-            REPLICA_SET: _putting(wire.Controller, owners[REPLICA_SET]),
-            STATEFUL_SET: _putting(wire.Controller, owners[STATEFUL_SET]),
+            REPLICA_SET_V1: _putting(wire.Controller, owners[REPLICA_SET_V1]),
+            STATEFUL_SET_V1: _putting(wire.Controller, owners[STATEFUL_SET_V1]),
         }
         self._custom_puts: dict[GroupKind, _Put] = {
             kind: _putting_custom(path, cluster.custom_stores[kind])
@@ -157,14 +157,12 @@ def _putting(kind: type[T], store: Store[T]) -> _Put:
 
 def _putting_custom(path: TemplatePath, store: Store[wire.CustomController]) -> _Put:
     def put(value: dict[str, Any]) -> None:
-        inner: Any = value
-        for step in path:
-            inner = inner.get(step) if is_object(inner) else None
-        custom = {"metadata": value.get("metadata"), "selector": inner}
+        selector = find_value(value, path)
+        custom = {"metadata": value.get("metadata"), "selector": selector}
         try:
             store.put(msgspec.convert(custom, wire.CustomController))
         except msgspec.ValidationError as error:
-            shown = str(error).replace("$.selector", f"$.{'.'.join(path)}")
+            shown = str(error).replace("$.selector", f"$.{format_path(path)}")
             raise msgspec.ValidationError(shown) from error
 
     return put
@@ -172,4 +170,4 @@ def _putting_custom(path: TemplatePath, store: Store[wire.CustomController]) -> 
 
 def _problem(document: Document, error: msgspec.ValidationError) -> ManifestError:
     problem, path = mistype(error, document.value)
-    return document.error(f"{document.kind}/{document.name}: {render_path(path)}: {problem}", path)
+    return document.error(f"{document.kind}/{document.name}: {format_path(path)}: {problem}", path)

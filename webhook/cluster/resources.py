@@ -7,7 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from webhook.cluster import wire
-from webhook.cluster.lookup import REPLICA_SET, REPLICATION_CONTROLLER, STATEFUL_SET, Cluster
+from webhook.cluster.lookup import Cluster
 from webhook.cluster.sizes import (
     LARGEST_SELECTOR,
     NamespaceSizeError,
@@ -15,9 +15,10 @@ from webhook.cluster.sizes import (
     selector_size,
 )
 from webhook.cluster.store import Named, Store
+from webhook.policy.kinds import BUILT_IN_KINDS
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.nesting import decode_nested
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
 Decode: TypeAlias = Callable[[bytes | msgspec.Raw], Any]
 """
@@ -100,32 +101,33 @@ class Resource(NamedTuple):
     custom: GroupKind | None = None
 
 
-_CORE = "/api/v1"
-_APPS = "/apis/apps/v1"
-
 _decode_object = msgspec.json.Decoder(wire.Object).decode
 
-NAMESPACES = Place(_CORE, "namespaces")
+NAMESPACES = Place("/api/v1", "namespaces")
+
+
+_STRUCTS: Mapping[str, type[msgspec.Struct]] = {
+    "Namespace": wire.Namespace,
+    "Node": wire.Node,
+    "Service": wire.Service,
+    "ReplicationController": wire.ReplicationController,
+}
+"""What an object of a watched kind is decoded into, unless it is ``wire.Controller``."""
 
 
 def resources(cluster: Cluster) -> Iterator[Resource]:
     """List what is followed to keep a cluster's stores true: built-in kinds, then custom ones."""
-    owners = cluster.owner_stores
-    controllers, controller = wire.ReplicationController, wire.Controller
-    for kind, store, read_as, place in (
-        ("Namespace", cluster.namespace_store, wire.Namespace, NAMESPACES),
-        ("Node", cluster.node_store, wire.Node, Place(_CORE, "nodes")),
-        ("Service", cluster.service_store, wire.Service, Place(_CORE, "services")),
-        (
-            "ReplicationController",
-            owners[REPLICATION_CONTROLLER],
-            controllers,
-            Place(_CORE, "replicationcontrollers"),
-        ),
-        ("ReplicaSet", owners[REPLICA_SET], controller, Place(_APPS, "replicasets")),
-        ("StatefulSet", owners[STATEFUL_SET], controller, Place(_APPS, "statefulsets")),
-    ):
-        yield Resource(kind, store, _decoder(msgspec.json.Decoder(read_as).decode), place)
+    stores: dict[str, Store[Any]] = {
+        "Namespace": cluster.namespace_store,
+        "Node": cluster.node_store,
+        "Service": cluster.service_store,
+        **{kind: store for (_, kind), store in cluster.owner_stores.items()},
+    }
+    for row in BUILT_IN_KINDS.values():
+        if row.watched:
+            struct = _STRUCTS.get(row.kind, wire.Controller)
+            read = _decoder(msgspec.json.Decoder(struct).decode)
+            yield Resource(row.kind, stores[row.kind], read, Place(row.root, row.plural))
     for custom, path in cluster.custom_paths.items():
         decode = custom_decoder(path)
         yield Resource(str(custom), cluster.custom_stores[custom], decode, None, custom)

@@ -23,8 +23,8 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.advice.admission import advice_on, is_advised_on
-from webhook.policy.advice.advise import NOTHING, Advice
+from webhook.policy.advice.admission import advise_request, is_advised_on
+from webhook.policy.advice.advise import NO_ADVICE, Advice
 from webhook.policy.amendments import Amended, amend, with_constraints
 from webhook.policy.api import apiserver, fielderrors, rules
 from webhook.policy.api.fastpath import are_plain
@@ -37,11 +37,12 @@ from webhook.policy.defaulting.inject import INJECTIONS, Injection, inject, is_m
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.defaulting.provenance import ANNOTATION
 from webhook.policy.facts import Facts
+from webhook.policy.kinds import POD
 from webhook.policy.model import Constraint, PodTemplate
-from webhook.policy.patch import Operation, add, pointer, remove
+from webhook.policy.patch import Operation, add, remove
+from webhook.policy.paths import CONSTRAINTS_IN_POD, constraints_field, format_pointer
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.selectors import merge_match_label_keys
-from webhook.policy.workloads import POD
 
 UNPROCESSABLE = 422  # with reason Invalid, as kube-apiserver answers to field errors
 BAD_REQUEST = 400  # with reason BadRequest, as it answers to values of the wrong type
@@ -50,10 +51,10 @@ WARNING_CHARACTERS = 256  # kube-apiserver may cut longer ones, pkg/endpoints/fi
 
 EXPLAIN = "evenspread validate --explain"  # where a denied user reads on, without a network
 
-LIST = pointer(("spec", "topologySpreadConstraints"))
-ANNOTATIONS = pointer(("metadata", "annotations"))
+LIST = format_pointer(CONSTRAINTS_IN_POD)
+ANNOTATIONS = format_pointer(("metadata", "annotations"))
 NO_CONSTRAINTS = Amended(())
-OURS = pointer(("metadata", "annotations", ANNOTATION))
+OURS = format_pointer(("metadata", "annotations", ANNOTATION))
 
 
 class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -136,7 +137,7 @@ def _judge(
     if pod.constraints:
         unchanged = pod.constraints == request.old_constraints
         if len(pod.constraints) > rules.MOST_CONSTRAINTS and not unchanged:
-            at = apiserver.list_path(request.path or ())
+            at = constraints_field(request.path or ())
             return _denied(request, [rules.too_many(pod.constraints, at)], ())
         amended = amend(request, policy, facts)
         found = _findings(request, hook, policy, amended.constraints) or list(amended.refused)
@@ -170,8 +171,8 @@ def _advised(request: AdmissionRequest, policy: Policy, facts: Facts) -> Verdict
     """Advise on an object that the API rules let pass, in the form in which it will be stored."""
     if request.creates_pod and not policy.validates_pods:
         return UNTOUCHED  # the mutating hook gave the advice
-    advice = advice_on(request, policy, facts)
-    if advice is NOTHING:
+    advice = advise_request(request, policy, facts)
+    if advice is NO_ADVICE:
         return UNTOUCHED
     if advice.denied:
         return replace(_denied(request, list(advice.violations), ()), advice=advice)
@@ -200,8 +201,10 @@ def _warned(
         stored = request.template.constraints if request.template else ()
     else:
         stored = injection.applied_to(pod.constraints)
-    advice = advice_on(request, policy, facts, _as_created(stored, pod, policy)).without_denial()
-    if advice is NOTHING:
+    advice = advise_request(
+        request, policy, facts, _as_created(stored, pod, policy)
+    ).without_denial()
+    if advice is NO_ADVICE:
         return verdict
     warnings = verdict.warnings + advice.lines()
     return replace(verdict, warnings=warnings, advice=advice, recurs=False)
@@ -295,7 +298,7 @@ def _findings(
     form = apiserver.form(None if unchanged else old, policy.gates)
     if are_plain(judged, form):
         return []
-    return rules.check(judged, apiserver.list_path(request.path or ()), form, rules.MOST_FINDINGS)
+    return rules.check(judged, constraints_field(request.path or ()), form, rules.MOST_FINDINGS)
 
 
 def _denied(request: AdmissionRequest, findings: list[Finding], drops: tuple[Drop, ...]) -> Verdict:

@@ -4,12 +4,13 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tests.build import gates, pod, spread, template, workload
-from webhook.policy.api.apiserver import Answer, Request, answer, form, list_path
+from webhook.policy.api.apiserver import Answer, Request, answer, form
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.rules import Form
 from webhook.policy.api.versions import Version
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import Constraint, GroupKind, PodSpec, PodTemplate
-from webhook.policy.workloads import BUILT_IN, POD
+from webhook.policy.paths import constraints_field
 
 DEPLOYMENT = GroupKind("apps", "Deployment")
 STATEFUL_SET = GroupKind("apps", "StatefulSet")
@@ -49,7 +50,7 @@ def asked(
 
     return Request(
         kind=kind,
-        path=BUILT_IN[kind],
+        path=BUILT_IN_TEMPLATES[kind],
         template=made(*constraints),
         old=made(old) if old else None,
         changed=changed,
@@ -128,7 +129,7 @@ def test_kube_apiserver_would_answer(
 
 
 def test_an_object_without_a_template_has_nothing_to_judge() -> None:
-    nothing = Request(kind=DEPLOYMENT, path=BUILT_IN[DEPLOYMENT], template=None)
+    nothing = Request(kind=DEPLOYMENT, path=BUILT_IN_TEMPLATES[DEPLOYMENT], template=None)
 
     assert answer(nothing, NEWEST) == Answer([], (), [], ())
 
@@ -166,7 +167,7 @@ PATHS = {
 
 @pytest.mark.parametrize(("path", "text"), PATHS.values(), ids=PATHS.keys())
 def test_the_list_stands_in(path: tuple[str, ...], text: str) -> None:
-    assert list_path(path) == text
+    assert constraints_field(path) == text
 
 
 def listed(*constraints: dict[str, object]) -> tuple[Constraint, ...]:
@@ -206,7 +207,7 @@ def test_any_list_is_answered(
     given = answer(
         Request(
             kind=DEPLOYMENT,
-            path=BUILT_IN[DEPLOYMENT],
+            path=BUILT_IN_TEMPLATES[DEPLOYMENT],
             template=holding(constraints),
             old=None if old is None else holding(old),
         ),

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
-from webhook.audit.collect import Gathering
-from webhook.audit.listing import Listing
-from webhook.audit.snapshot import Snapshot, load
+from webhook.audit.collect import ManifestCollector
+from webhook.audit.listing import ClusterListing
+from webhook.audit.snapshot import Snapshot, load_snapshot
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.source import Reader
@@ -53,27 +53,27 @@ def collect_snapshot(
             raise ConfigError(
                 "already contains manifests and cluster: leave out -f and --cluster", "--snapshot"
             )
-        return load(snapshot)
+        return load_snapshot(snapshot)
     if not inputs.paths:
         if cluster:
             raise ConfigError("requires -f: name the manifests to audit", "--cluster")
         return _list_cluster(inputs, configuration, scope)
-    gathering = Gathering(configuration.pod_templates, configuration.owner_selectors)
-    surroundings = Inputs([cluster] if cluster else [])
-    for document in surroundings.objects():
-        gathering.add(document, asked=False)
+    collector = ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
+    context = Inputs([cluster] if cluster else [])
+    for document in context.objects():
+        collector.add(document, requested=False)
     for document in inputs.objects():
-        gathering.add(document)
-    inputs.problems += surroundings.problems + gathering.problems
-    inputs.skipped += surroundings.skipped
-    return gathering.snapshot
+        collector.add(document)
+    inputs.problems += context.problems + collector.problems
+    inputs.skipped += context.skipped
+    return collector.snapshot
 
 
 def _list_cluster(inputs: Inputs, configuration: Configuration, scope: ClusterScope) -> Snapshot:
     """List the objects from an API server, with a progress bar for each kind."""
 
-    async def read(api: Reader) -> Listing:
-        listing = Listing(api, configuration.pod_templates, configuration.owner_selectors)
+    async def read(api: Reader) -> ClusterListing:
+        listing = ClusterListing(api, configuration.pod_templates, configuration.owner_selectors)
         with progress_bar() as bar:
             tasks: dict[str, TaskID] = {}
 

@@ -21,10 +21,11 @@ from webhook.cluster.manifests import NAMESPACE, fill
 from webhook.cluster.resources import Place
 from webhook.cluster.source import Source
 from webhook.config import OwnerSelector
-from webhook.manifests import Document, mistype, render_path
+from webhook.manifests import Document, mistype
+from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, group_of
+from webhook.policy.paths import format_path
 from webhook.policy.placement.census import ObservedPod
-from webhook.policy.workloads import POD
 
 Json: TypeAlias = dict[str, Any]
 
@@ -39,20 +40,9 @@ class RunCoroutine(Protocol):
         ...
 
 
-REPLICA_SET_KIND = GroupKind("apps", "ReplicaSet")
-
-_CORE, _APPS, _BATCH = "/api/v1", "/apis/apps/v1", "/apis/batch/v1"
-
 PLACES: Mapping[GroupKind, Place] = {
-    POD: Place(_CORE, "pods"),
-    GroupKind("", "ReplicationController"): Place(_CORE, "replicationcontrollers"),
-    GroupKind("", "PodTemplate"): Place(_CORE, "podtemplates"),
-    GroupKind("apps", "Deployment"): Place(_APPS, "deployments"),
-    REPLICA_SET_KIND: Place(_APPS, "replicasets"),
-    GroupKind("apps", "StatefulSet"): Place(_APPS, "statefulsets"),
-    GroupKind("apps", "DaemonSet"): Place(_APPS, "daemonsets"),
-    GroupKind("batch", "Job"): Place(_BATCH, "jobs"),
-    GroupKind("batch", "CronJob"): Place(_BATCH, "cronjobs"),
+    kind: Place(BUILT_IN_KINDS[kind].root, BUILT_IN_KINDS[kind].plural)
+    for kind in BUILT_IN_TEMPLATES
 }
 """API path of each built-in kind with a pod template."""
 
@@ -123,7 +113,7 @@ class ManifestCluster:
                 pod = msgspec.convert(document.value, ObservedPod)
             except msgspec.ValidationError as error:
                 wrong = mistype(error, document.value)
-                message = f"Pod/{document.name}: {render_path(wrong.path)}: {wrong.problem}"
+                message = f"Pod/{document.name}: {format_path(wrong.path)}: {wrong.problem}"
                 self._problems.append(document.error(message, wrong.path))
             else:
                 found.append(replace(pod, metadata=replace(pod.metadata, namespace=namespace)))

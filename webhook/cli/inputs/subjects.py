@@ -12,12 +12,13 @@ import msgspec
 
 from webhook.cli.inputs.cluster import ClusterReader, Json
 from webhook.errors import ConfigError, SourceError
-from webhook.manifests import Document, is_object, mistype, render_path
-from webhook.policy.advice.reading import read
+from webhook.manifests import Document, is_object, mistype
+from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, group_of
+from webhook.policy.paths import TemplatePath, find_value, format_path
 from webhook.policy.placement.nodes import SchedulingPod
-from webhook.policy.workloads import POD, TemplatePath
 
 Templates = Mapping[GroupKind, TemplatePath]
 
@@ -144,17 +145,15 @@ def decode_template(subject: ExplainSubject) -> SchedulingPod:
     Raises:
         SourceError: A value has a wrong type, or the template is missing.
     """
-    held: Any = subject.value
-    for member in subject.path:
-        held = held.get(member) if is_object(held) else None
+    held = find_value(subject.value, subject.path)
     try:
         pod = msgspec.convert(held, SchedulingPod | None)
     except msgspec.ValidationError as error:
         wrong = mistype(error, held)
-        at = render_path((*subject.path, *wrong.path))
+        at = format_path((*subject.path, *wrong.path))
         raise SourceError(str(subject), f"{at}: {wrong.problem}") from error
     if pod is None:
-        at = ".".join(subject.path)
+        at = format_path(subject.path)
         raise SourceError(str(subject), f"has nothing at {at}: write a pod template there")
     return pod
 
@@ -169,7 +168,7 @@ def read_workload(subject: ExplainSubject) -> Subject:
     decode_template(subject)  # reports the path of a wrong type
     try:
         data = msgspec.json.encode(subject.value)
-        workload = read(data, subject.kind, subject.path, subject.namespace)
+        workload = decode_subject(data, subject.kind, subject.path, subject.namespace)
     except msgspec.ValidationError as error:
         raise SourceError(str(subject), f"cannot be read: {error}") from error
     assert workload is not None, "decode_template raises if there is no template"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from webhook.cli.inputs.cluster import REPLICA_SET_KIND, ClusterReader
+from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.subjects import (
     ExplainSubject,
@@ -19,21 +19,24 @@ from webhook.cli.inputs.subjects import (
     revision_of,
     selector_of,
 )
-from webhook.policy.advice.subject import DEPLOYMENT
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import Foreseen, first_pod
 from webhook.policy.defaulting.inject import inject, profile_of
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
 from webhook.policy.defaulting.selector import derive
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Scenario
 from webhook.policy.facts import Facts
+from webhook.policy.kinds import DEPLOYMENT, POD, REPLICA_SET
 from webhook.policy.model import Constraint, LabelSelector
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import SchedulingPod
-from webhook.policy.placement.place import incoming
-from webhook.policy.placement.spreads import Defaults, Spreads, resolve
+from webhook.policy.placement.place import incoming_pod
+from webhook.policy.placement.spreads import (
+    DefaultConstraints,
+    SpreadConstraints,
+    resolve_constraints,
+)
 from webhook.policy.placement.topology import Topology
-from webhook.policy.workloads import POD
 
 
 class PlacementTarget(msgspec.Struct, frozen=True):
@@ -49,7 +52,7 @@ class PlacementTarget(msgspec.Struct, frozen=True):
     """
 
     subject: str
-    situation: Situation
+    situation: Scenario
     runs_on: str
     replicas: int
     running: Mapping[str, int]
@@ -118,7 +121,7 @@ class TargetBuilder:
 
     def _situation(
         self, pod: SchedulingPod, namespace: str, facts: Facts, census: Census, *, is_new: bool
-    ) -> Situation:
+    ) -> Scenario:
         constraints = pod.constraints
         if is_new and not self._replaces:
             # The webhook will patch the pod: apply its defaults before the scheduler sees it.
@@ -126,8 +129,8 @@ class TargetBuilder:
             kept = (entry for i, entry in enumerate(constraints) if i not in injection.ours)
             added = (_decode_constraint(entry.written) for entry in injection.entries)
             constraints = (*kept, *added)
-        return Situation(
-            incoming(pod, namespace),
+        return Scenario(
+            incoming_pod(pod, namespace),
             self._resolve(constraints, pod, namespace, facts),
             Topology(self._cluster.facts(namespace).node_store),
             census,
@@ -135,7 +138,7 @@ class TargetBuilder:
 
     def _resolve(
         self, constraints: tuple[Constraint, ...], pod: SchedulingPod, namespace: str, facts: Facts
-    ) -> Spreads:
+    ) -> SpreadConstraints:
         """Add kube-scheduler's own default constraints, which apply to pods without any."""
         derived = derive(pod, namespace, facts)
         selector = derived.selector if derived else None
@@ -146,7 +149,9 @@ class TargetBuilder:
         else:
             system = Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates
             defaults = SYSTEM_CONSTRAINTS if system else ()
-        return resolve(constraints, pod.labels, gates, Defaults(defaults, selector, system))
+        return resolve_constraints(
+            constraints, pod.labels, gates, DefaultConstraints(defaults, selector, system)
+        )
 
     def _pod_of_replica_set(
         self, subject: ExplainSubject, template: SchedulingPod
@@ -158,10 +163,10 @@ class TargetBuilder:
         """
         if subject.kind != DEPLOYMENT:
             return None
-        found = self._cluster.all_of(REPLICA_SET_KIND, subject.namespace)
+        found = self._cluster.all_of(REPLICA_SET, subject.namespace)
         for value in sorted(found, key=revision_of, reverse=True):
             replica_set = ExplainSubject(
-                REPLICA_SET_KIND, subject.path, subject.namespace, value, exists=True
+                REPLICA_SET, subject.path, subject.namespace, value, exists=True
             )
             if not is_controlled_by(value, subject):
                 continue

@@ -6,10 +6,10 @@ import click
 
 from webhook.errors import ConfigError
 from webhook.policy.api.labels import key_problems, value_problems
-from webhook.policy.explain.edits import Edit
-from webhook.policy.explain.names import full_key
-from webhook.policy.explain.nodeedits import AddNodes, Cordon, Without
-from webhook.policy.explain.rollout import MOST_REPLICAS
+from webhook.policy.explain.edits import ScenarioEdit
+from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
+from webhook.policy.explain.rollout import PLACED_REPLICAS
+from webhook.policy.explain.scenario import full_key
 
 MOST_NODES = 1000  # nodes to add at a time; the largest clusters have 5000
 
@@ -18,14 +18,14 @@ _addition = re.compile(r"(?P<labels>[^:]+)(:(?P<number>[0-9]+))?").fullmatch
 
 def parse_edits(
     without: tuple[str, ...], cordon: tuple[str, ...], add_nodes: tuple[str, ...]
-) -> tuple[Edit, ...]:
+) -> tuple[ScenarioEdit, ...]:
     """
     Parse the changes to make before replicas are placed: lost nodes, cordons, additions.
 
     Raises:
         ConfigError: A value cannot be parsed.
     """
-    lost = (Without(*_parse_label(text, "--without")) for text in without)
+    lost = (RemoveNodes(*_parse_label(text, "--without")) for text in without)
     return (*lost, *map(Cordon, cordon), *map(_parse_addition, add_nodes))
 
 
@@ -53,7 +53,7 @@ def whatif_options() -> list[click.Option]:
         click.Option(
             ["--scale"],
             metavar="N",
-            type=click.IntRange(0, MOST_REPLICAS),
+            type=click.IntRange(0, PLACED_REPLICAS),
             help="Suppose that the workload has N replicas.",
         ),
         click.Option(

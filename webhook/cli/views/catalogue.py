@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from webhook.errors import ConfigError
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.api.rules import MOST_CONSTRAINTS, RULES
 from webhook.policy.api.warnings import WARNINGS
 
@@ -47,7 +47,7 @@ _OF_WARNINGS = {
 CATALOGUE = dict(sorted({**_OF_RULES, **_OF_WARNINGS, **_OWN_RULES}.items()))
 """Rule id -> texts, sorted by id: the API rules, warnings, and other findings of ``validate``."""
 
-_OF_ADVICE = {row.id: RuleText(row.title, row.why, row.fix) for row in ROWS}
+_OF_ADVICE = {row.id: RuleText(row.title, row.why, row.fix) for row in POLICY_RULES}
 _EXPLAINED = {**_OF_ADVICE, **CATALOGUE}
 
 

@@ -3,7 +3,7 @@
 from difflib import unified_diff
 from typing import Any
 
-from webhook.admission.offline import Answered, Asked
+from webhook.admission.offline import OfflineResult, OfflineReview
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.findings import name_of, show_causes
 from webhook.cli.views.validation import causes
@@ -30,18 +30,20 @@ _STYLES = {"+": Style.GOOD, "-": Style.BAD, "@": Style.HINT}
 _HEADINGS = ("+++", "---")
 
 
-def show_answer(asked: Asked, answered: Answered, hook: Hook, terminal: Terminal) -> None:
+def show_answer(
+    review: OfflineReview, result: OfflineResult, hook: Hook, terminal: Terminal
+) -> None:
     """Write the verdict on an object, its causes or warnings, and the patch."""
-    document, verdict, request = asked.document, answered.verdict, answered.request
+    document, verdict, request = review.document, result.verdict, result.request
     subject = name_of(request.kind.kind, request.namespace, request.shown_name)
-    result, style = _describe_verdict(verdict, hook)
-    terminal.line((document.place(), Style.PLACE), f": {subject}: ", (result, style))
+    sentence, style = _describe_verdict(verdict, hook)
+    terminal.line((document.place(), Style.PLACE), f": {subject}: ", (sentence, style))
     if not verdict.allowed:
         path, findings = request.path or (), list(verdict.findings)
         show_causes(document.source, subject, causes(document, path, findings), terminal)
     for warning in verdict.warnings:
         terminal.line("    ", ("warning", Style.DOUBTFUL), f": {warning}")
-    show_diff(answered.before, answered.after, subject, terminal)
+    show_diff(result.before, result.after, subject, terminal)
 
 
 def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None:

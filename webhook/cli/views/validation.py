@@ -5,7 +5,6 @@ Entry points: ``report_on`` and ``reports_on``. ``webhook.policy.api.apiserver``
 module adds lines and fixes.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -13,26 +12,30 @@ from typing import Any
 import msgspec
 
 from webhook.cli.views.catalogue import fix_of
-from webhook.manifests import Document, Path, mistype
+from webhook.manifests import Document, mistype
 from webhook.policy import render
 from webhook.policy.api import apiserver, fieldgates
-from webhook.policy.api.apiserver import Request, list_path
+from webhook.policy.api.apiserver import Request
 from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.fieldgates import Drop
 from webhook.policy.api.gates import Gates, Stage
 from webhook.policy.api.rules import Finding
 from webhook.policy.api.warnings import Caution
 from webhook.policy.model import GroupKind, PodTemplate, group_of
+from webhook.policy.paths import (
+    CONSTRAINTS_IN_POD,
+    FieldPath,
+    TemplatePath,
+    constraints_field,
+    format_path,
+    parse_path,
+)
 from webhook.policy.render import Rendered
 from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
-from webhook.policy.workloads import TemplatePath
 
 CREATED = 201  # status code of kube-apiserver for a create that it accepts
 
 TYPE_INVALID = "FieldValueTypeInvalid"  # apimachinery meta/v1 CauseTypeTypeInvalid
-
-_is_member = re.compile(r"[A-Za-z]\w*").fullmatch
-_step = re.compile(r"\.?([^.\[\]{}]+)|\[(\d+)\]").match
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -188,7 +191,7 @@ def causes(document: Document, path: TemplatePath, findings: list[Finding]) -> I
 def _report_type_error(document: Document, error: msgspec.ValidationError) -> ValidationReport:
     """Report a type error: kube-apiserver cannot decode such an object."""
     found = mistype(error, document.value)
-    field = _format_path(found.path) or document.kind
+    field = format_path(found.path) or document.kind
     line = document.line(found.path)
     fix = next((fix for end, fix in _TYPE_FIXES.items() if found.problem.endswith(end)), "")
     version, kind = document.api_version, document.kind
@@ -219,20 +222,12 @@ class _Lines:
 
     def __init__(self, document: Document, path: TemplatePath) -> None:
         self._document = document
-        self._list: Path = (*path, "spec", "topologySpreadConstraints")
-        self.at = list_path(path)
+        self._list: FieldPath = (*path, *CONSTRAINTS_IN_POD)
+        self.at = constraints_field(path)
 
     def find(self, field: str) -> int:
         """Find the line of a field at or below the list, or of its parent if it is missing."""
-        return self._document.line((*self._list, *_parse_field(field.removeprefix(self.at))))
-
-
-def _parse_field(field: str) -> Iterator[str | int]:
-    """Parse a path up to the braces, in which an error about two members names them."""
-    position = 0
-    while step := _step(field, position):
-        yield step[1] if step[2] is None else int(step[2])
-        position = step.end()
+        return self._document.line((*self._list, *parse_path(field.removeprefix(self.at))))
 
 
 def _describe_warning(caution: Caution, lines: _Lines) -> ValidationNotice:
@@ -254,11 +249,6 @@ def _format_invalid(kind: GroupKind, name: str, findings: list[Finding]) -> str:
     if not findings:
         return ""
     return f'{kind} "{name}" is invalid: {aggregate([finding.error for finding in findings])}'
-
-
-def _format_path(path: Path) -> str:
-    steps = (f".{step}" if _is_member(str(step)) else f"[{step}]" for step in path)
-    return "".join(steps).removeprefix(".")
 
 
 def _report(document: Document, **answer: Any) -> ValidationReport:

@@ -18,14 +18,13 @@ from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.api.rules import Finding, Form
 from webhook.policy.api.versions import Version
 from webhook.policy.api.warnings import Caution, warn
+from webhook.policy.kinds import POD, REPLICATION_CONTROLLER, STATEFUL_SET
 from webhook.policy.model import Constraint, GroupKind, PodTemplate
+from webhook.policy.paths import TemplatePath, constraints_field
 from webhook.policy.selectors import merge_match_label_keys
-from webhook.policy.workloads import POD, TemplatePath
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
-STATEFUL_SET = GroupKind("apps", "StatefulSet")
-REPLICATION_CONTROLLER = GroupKind("", "ReplicationController")
 MERGED, APART = Form(merged=True), Form(merged=False)
 
 JUDGES_STATEFUL_SETS = Version(1, 30)  # 1.29 was seen not to, 1.33 to do so
@@ -67,11 +66,6 @@ class Answer(NamedTuple):
     drops: tuple[Drop, ...]
 
 
-def list_path(path: TemplatePath) -> str:
-    """Where the constraint list stands, as field errors say it."""
-    return ".".join((*path, "spec", "topologySpreadConstraints"))
-
-
 def answer(request: Request, gates: Gates) -> Answer:
     """
     What the API server would do with a request.
@@ -86,7 +80,7 @@ def answer(request: Request, gates: Gates) -> Answer:
     stored = kept.constraints
     if request.kind == POD and request.template and old is None and Gate.SELECTOR_MERGE in gates:
         stored = merge_match_label_keys(stored, request.template.labels)
-    at = list_path(request.path)
+    at = constraints_field(request.path)
     judged = form(old, gates)
     passed_over = _passes_over(request.kind, old, judged, gates.version)
     findings = [] if passed_over else rules.check(stored, at, judged)
