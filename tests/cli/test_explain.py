@@ -92,7 +92,7 @@ it can be placed if you do one of these, each tried:
   - uncordon node n3 (then n3)
   - add 1 node with zone=us-1c (then new-1)
   - make constraint 0 (zone) ScheduleAnyway (then n1, n2)
-not looked at: resources, ports, volumes, pod affinity
+not considered: resources, ports, volumes, pod affinity
 """
 
 
@@ -168,7 +168,7 @@ def test_a_pod_without_constraints(shop: Path, run: Run) -> None:
         "  n1    -      -    best",
         "  n2    -      -    best",
         "  cannot: 1 node(s) were unschedulable: n3",
-        "not looked at: resources, ports, volumes, pod affinity",
+        "not considered: resources, ports, volumes, pod affinity",
     ]
 
 

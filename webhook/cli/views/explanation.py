@@ -43,7 +43,7 @@ def show(explanation: Explanation, what_if: Rollout | None, terminal: Terminal) 
         _show_nodes(explanation, terminal)
         _show_changes(explanation, terminal)
         missing = ", ".join(explanation.not_modelled)
-        terminal.line((f"not looked at: {missing}", Style.HINT))
+        terminal.line((f"not considered: {missing}", Style.HINT))
 
 
 def _show_rollout(rollout: Rollout, terminal: Terminal) -> None:
