@@ -6,10 +6,9 @@ from tests.policy.placement.clusters import WEB
 from webhook.policy.advice.feasibility import Shape
 from webhook.policy.advice.grounds import Survey, tolerates_cordons, understood
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.model import Node
+from webhook.policy.model import SCHEDULE_ANYWAY, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import SOFT
 from webhook.policy.placement.taints import Toleration
 from webhook.policy.placement.tallies import Incoming
 
@@ -77,7 +76,7 @@ def test_what_is_measured_is_remembered_until_something_else_is_asked() -> None:
 def test_a_soft_constraint_has_the_domains_that_the_pod_can_go_to() -> None:
     closed = [node("cp", "zone-cp", GPU), Node("d1", {ZONE: "zone-d"}, unschedulable=True)]
     known, pod = survey(*zones("a1", "b1"), *closed), Incoming(NAMESPACE, WEB)
-    soft, hard = constraint(when_unsatisfiable=SOFT), constraint(max_skew=2)
+    soft, hard = constraint(when_unsatisfiable=SCHEDULE_ANYWAY), constraint(max_skew=2)
 
     first, second = known.tallies(pod, (soft, hard), gates())
 

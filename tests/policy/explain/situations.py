@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from tests.policy.placement import clusters
 from tests.policy.placement.clusters import WEB_POD, gates, running
 from webhook.policy.explain.situation import Situation
-from webhook.policy.model import Constraint, Node
+from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import HARD, resolve
+from webhook.policy.placement.spreads import resolve
 from webhook.policy.placement.topology import Topology
 
 
@@ -33,7 +33,7 @@ def situations(draw: st.DrawFn) -> Situation:
     """Draw a pod with hard constraints and a small cluster, some of whose nodes are cordoned."""
     pod = draw(clusters.incoming)
     some = st.lists(clusters.constraints, max_size=3, unique_by=lambda each: each.topology_key)
-    constraints = tuple(replace(each, when_unsatisfiable=HARD) for each in draw(some))
+    constraints = tuple(replace(each, when_unsatisfiable=DO_NOT_SCHEDULE) for each in draw(some))
     nodes = [
         replace(node, unschedulable=draw(st.booleans())) for node in draw(clusters.node_lists())
     ]

@@ -10,9 +10,10 @@ from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.changes import smallest_changes
 from webhook.policy.explain.edits import Edit, LowerMinDomains, RaiseMaxSkew, Soften, apply_all
 from webhook.policy.explain.situation import Situation
+from webhook.policy.model import SCHEDULE_ANYWAY
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import measure, place, refusals
-from webhook.policy.placement.spreads import SOFT, resolve
+from webhook.policy.placement.spreads import resolve
 from webhook.policy.placement.topology import Topology
 
 CORDONED = replace(node("n3", "c"), unschedulable=True)
@@ -134,7 +135,9 @@ def written(edits: Sequence[Edit], asked: Situation) -> Situation:
             case LowerMinDomains(index=index, after=after):
                 constraints[index] = replace(constraints[index], min_domains=after)
             case Soften(index=index):
-                wish = replace(constraints[index], when_unsatisfiable=SOFT, min_domains=None)
+                wish = replace(
+                    constraints[index], when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None
+                )
                 constraints[index] = wish
             case other:
                 others.append(other)

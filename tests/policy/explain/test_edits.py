@@ -17,9 +17,8 @@ from webhook.policy.explain.edits import (
     apply_all,
 )
 from webhook.policy.explain.situation import Situation
-from webhook.policy.model import Taint
+from webhook.policy.model import SCHEDULE_ANYWAY, Taint
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import SOFT
 from webhook.policy.placement.taints import Toleration
 
 TAINT = Taint(key="spot", value="yes", effect="NoExecute")
@@ -28,7 +27,7 @@ ASKED = situation(
     [node("n1", "a", taints=[GPU])],
     spread_over(min_domains=3),
     spread_over(HOSTNAME),
-    spread_over("rack", when_unsatisfiable=SOFT),
+    spread_over("rack", when_unsatisfiable=SCHEDULE_ANYWAY),
     demands=ASKING,
 )
 
@@ -65,7 +64,7 @@ EDITS: dict[str, tuple[Edit, str, Callable[[Situation], object], object, object]
     "a wish stands in its order, without minDomains": (
         Soften(0, ZONE),
         "make constraint 0 (zone) ScheduleAnyway",
-        soft, [(2, SOFT, 1)], [(0, SOFT, 1), (2, SOFT, 1)],
+        soft, [(2, SCHEDULE_ANYWAY, 1)], [(0, SCHEDULE_ANYWAY, 1), (2, SCHEDULE_ANYWAY, 1)],
     ),
     "a wish is no demand": (
         Soften(0, ZONE),
@@ -108,7 +107,7 @@ def test_an_edit(
 def test_the_constraint_that_becomes_a_wish_says_so_itself() -> None:
     wish = Soften(0, ZONE).apply(ASKED).spreads.soft[0].constraint
 
-    assert (wish.when_unsatisfiable, wish.min_domains) == (SOFT, None)
+    assert (wish.when_unsatisfiable, wish.min_domains) == (SCHEDULE_ANYWAY, None)
 
 
 def test_edits_are_made_in_order() -> None:

@@ -15,7 +15,8 @@ from webhook.policy.explain.explanation import (
     explain,
 )
 from webhook.policy.explain.situation import NOT_MODELLED, Situation
-from webhook.policy.placement.spreads import SOFT, Defaults, resolve
+from webhook.policy.model import SCHEDULE_ANYWAY
+from webhook.policy.placement.spreads import Defaults, resolve
 
 NODES = (node("n1", "a"), node("n2", "b"), node("n3", "c", taints=[GPU]), node("n4"))
 NO_KEY = f"node(s) lack a topology key {ZONE}"
@@ -54,7 +55,9 @@ def test_the_domains_of_a_constraint() -> None:
 
 
 def test_a_soft_constraint_has_no_skew_to_keep_and_scores() -> None:
-    told = explain(asked(when_unsatisfiable=SOFT, node_affinity_policy="Ignore"), "Pod shop/web-4")
+    told = explain(
+        asked(when_unsatisfiable=SCHEDULE_ANYWAY, node_affinity_policy="Ignore"), "Pod shop/web-4"
+    )
 
     (part,) = told.constraints
     assert part.node_affinity_policy == "Ignore"
@@ -97,7 +100,7 @@ def test_of_many_nodes_the_first_are_named() -> None:
 
 
 def test_constraints_stand_in_their_order() -> None:
-    soft = spread_over(HOSTNAME, when_unsatisfiable=SOFT)
+    soft = spread_over(HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY)
 
     told = explain(situation(NODES, soft, spread_over()), "x")
 
@@ -106,7 +109,7 @@ def test_constraints_stand_in_their_order() -> None:
 
 def test_defaults_of_the_scheduler_are_told_as_such() -> None:
     bare = situation(NODES)
-    defaults = Defaults((spread_over(when_unsatisfiable=SOFT),), SELECTS_WEB)
+    defaults = Defaults((spread_over(when_unsatisfiable=SCHEDULE_ANYWAY),), SELECTS_WEB)
     given = replace(bare, spreads=resolve((), bare.pod.labels, gates(), defaults))
 
     assert explain(given, "x").defaulted

@@ -17,10 +17,9 @@ from webhook.policy.explain.remedies import (
     untolerated_taints,
 )
 from webhook.policy.explain.situation import Situation
-from webhook.policy.model import Taint
+from webhook.policy.model import SCHEDULE_ANYWAY, Taint
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import Placement
-from webhook.policy.placement.spreads import SOFT
 from webhook.policy.placement.taints import UNSCHEDULABLE, Toleration
 
 SPOT = Taint(key="spot", effect="NoExecute")
@@ -79,7 +78,7 @@ TRIED: dict[str, tuple[Way, Situation, list[list[str]]]] = {
     ),
     "hard constraints become wishes": (
         soften,
-        situation(TWO, spread_over(), replace(HOST, when_unsatisfiable=SOFT)),
+        situation(TWO, spread_over(), replace(HOST, when_unsatisfiable=SCHEDULE_ANYWAY)),
         [["make constraint 0 (zone) ScheduleAnyway"]],
     ),
     "taints of one node, then all": (

@@ -6,8 +6,8 @@ from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.sentences import headline, reason_of, why_minimum
 from webhook.policy.explain.situation import Situation
+from webhook.policy.model import SCHEDULE_ANYWAY
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import SOFT
 
 TWO = (node("n1", "us-1a"), node("n2", "us-1b"))
 CORDONED = replace(node("n3", "us-1c"), unschedulable=True)
@@ -16,7 +16,7 @@ CORDONED = replace(node("n3", "us-1c"), unschedulable=True)
 HEADLINES: dict[str, tuple[Situation, str, str]] = {
     "every node is as good": (situation(TWO, spread_over()), "", "can be placed on 2 of 2 nodes"),
     "some nodes are better": (
-        situation(TWO, spread_over(when_unsatisfiable=SOFT), pods={"n1": 1}), "",
+        situation(TWO, spread_over(when_unsatisfiable=SCHEDULE_ANYWAY), pods={"n1": 1}), "",
         "can be placed on 2 of 2 nodes; spreading prefers n2",
     ),
     "a pod that runs well": (

@@ -23,12 +23,12 @@ from tests.policy.placement.clusters import (
     spread_over,
 )
 from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.model import Constraint, LabelSelector, Node
+from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, LabelSelector, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands, Obstacle, Reason, SchedulingPod, obstacle
 from webhook.policy.placement.place import Placement, measure, place, refusals
 from webhook.policy.placement.place import incoming as incoming_of
-from webhook.policy.placement.spreads import SOFT, Defaults, Spread, resolve
+from webhook.policy.placement.spreads import Defaults, Spread, resolve
 from webhook.policy.placement.tallies import Incoming
 from webhook.policy.placement.topology import Topology
 from webhook.policy.selectors import matches
@@ -49,7 +49,7 @@ def placed(
 
 HARD_1 = spread_over()
 HARD_2 = spread_over(max_skew=2)
-SOFT_1 = spread_over(when_unsatisfiable=SOFT)
+SOFT_1 = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
 FIVE_WANTED = spread_over(max_skew=2, min_domains=5)
 
 # pods by zone, infeasible zones, constraint, the zones that the pod may best go to

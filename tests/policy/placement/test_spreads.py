@@ -12,8 +12,13 @@ from tests.policy.placement.clusters import (
 )
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
-from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
-from webhook.policy.placement.spreads import SOFT, Defaults, Spread, resolve
+from webhook.policy.model import (
+    SCHEDULE_ANYWAY,
+    Constraint,
+    LabelSelector,
+    LabelSelectorRequirement,
+)
+from webhook.policy.placement.spreads import Defaults, Spread, resolve
 
 LABELS = {"app": "web", "rev": "7"}
 REV_7 = LabelSelectorRequirement(key="rev", operator="In", values=("7",))
@@ -65,7 +70,7 @@ FIELDS = {
     "nothing is set": (spread_over(), ALL_ON, 1, True, False),
     "minDomains of a hard one": (spread_over(min_domains=3), ALL_ON, 3, True, False),
     "minDomains of a soft one is ignored": (
-        spread_over(min_domains=3, when_unsatisfiable=SOFT), ALL_ON, 1, True, False
+        spread_over(min_domains=3, when_unsatisfiable=SCHEDULE_ANYWAY), ALL_ON, 1, True, False
     ),
     "minDomains while its gate is off": (
         spread_over(min_domains=3), MIN_DOMAINS_OFF, 1, True, False
@@ -103,7 +108,7 @@ def test_fields(
 
 
 def test_hard_and_soft_ones_keep_their_places() -> None:
-    soft = spread_over("rack", when_unsatisfiable=SOFT)
+    soft = spread_over("rack", when_unsatisfiable=SCHEDULE_ANYWAY)
 
     spreads = resolve((spread_over(), soft, spread_over("host")), LABELS, ALL_ON)
 

@@ -9,7 +9,7 @@ import pytest
 from webhook.cluster.source import NO_QUERY, Query
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.arrangement import Surroundings, arrange, order_of
 from webhook.server.audits.messages import Order
 from webhook.telemetry.loglines import Lines
@@ -31,7 +31,7 @@ class Api:
 def around(api: Api | None = None, namespace: str = "evenspread") -> Surroundings:
     log = make_log(Format.JSON, Lines(io.BytesIO(), lambda write: write()), lambda: BEGIN)
     return Surroundings(
-        api, namespace, "replica", 60, 600, lambda: NEWEST, lambda: BEGIN, Metrics(), log
+        api, namespace, "replica", 60, 600, lambda: NEWEST_VERSION, lambda: BEGIN, Metrics(), log
     )
 
 
@@ -83,13 +83,13 @@ def test_an_order_says_what_the_settings_say() -> None:
         audit_memory="64Mi",
     )
 
-    assert order_of(settings, NEWEST) == Order(
+    assert order_of(settings, NEWEST_VERSION) == Order(
         config="a.yaml",
         scheduler_config="b.yaml",
         feature_gates="X=true",
-        version=str(NEWEST),
+        version=str(NEWEST_VERSION),
         allow_locked_gates=True,
         policy_reports="openreports.io",
         memory=64 * 2**20,
     )
-    assert order_of(Settings(), NEWEST).policy_reports == ""
+    assert order_of(Settings(), NEWEST_VERSION).policy_reports == ""

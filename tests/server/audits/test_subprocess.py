@@ -19,7 +19,7 @@ from tests.audit.world import EVERYTHING, NODES
 from tests.server.serving import settled
 from webhook.cluster.source import NO_QUERY, Query, Reason
 from webhook.errors import ApiError
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import Done, Failed, Order
 from webhook.server.audits.subprocess import COMMAND, Audit
 from webhook.server.audits.worker import LOWEST
@@ -31,7 +31,7 @@ ORDER = Order(
     config="",
     scheduler_config="",
     feature_gates="",
-    version=str(NEWEST),
+    version=str(NEWEST_VERSION),
     allow_locked_gates=False,
     policy_reports="",
     memory=256 * MIB,

@@ -16,7 +16,7 @@ from webhook.policy.explain.explanation import (
 )
 from webhook.policy.explain.names import counted, listed, short_key
 from webhook.policy.explain.rollout import Rollout
-from webhook.policy.placement.spreads import HARD, HONOR
+from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
 
 BAR = 20  # cells; a line then fits in 80 columns beside a zone's name and its numbers
 MOST_ROWS = 20  # of a table; a screen has 24 lines
@@ -75,7 +75,7 @@ def _show_constraint(part: ConstraintPart, defaulted: bool, terminal: Terminal) 
 
 
 def _remarks(part: ConstraintPart) -> Iterable[str]:
-    if part.when_unsatisfiable == HARD:
+    if part.when_unsatisfiable == DO_NOT_SCHEDULE:
         yield f"global minimum {part.global_minimum}: {part.minimum_because}"
     if not part.selects_pod:
         yield "the pod itself is not among the pods that count"

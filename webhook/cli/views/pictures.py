@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from webhook.policy.explain.explanation import ConstraintPart, Explanation
 from webhook.policy.explain.names import short_key
 from webhook.policy.explain.rollout import Rollout
-from webhook.policy.placement.spreads import HARD
+from webhook.policy.model import DO_NOT_SCHEDULE
 
 HEIGHT = 120  # pixels of the tallest column of a drawing
 WIDTH = 56  # pixels of a column and the gap behind it
@@ -48,5 +48,5 @@ def _drawn(part: ConstraintPart) -> dict[str, Any]:
         "minimum": round(part.global_minimum * scale, 1),
         "width": max(len(domains), 1) * WIDTH,
         "more": len(part.domains) - len(domains),
-        "limit_pods": limit if part.when_unsatisfiable == HARD else None,
+        "limit_pods": limit if part.when_unsatisfiable == DO_NOT_SCHEDULE else None,
     }

@@ -16,12 +16,11 @@ from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import Running, Subject
 from webhook.policy.advice.suggestions import own_selector, restart
 from webhook.policy.api.gates import Gate
-from webhook.policy.defaulting.forecast import Foreseen, first_pod, foresee
+from webhook.policy.defaulting.forecast import ForecastFacts, first_pod, forecast_injection
 from webhook.policy.defaulting.inject import Injection, inject, profile_of, reason_to_leave_alone
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Mode
-from webhook.policy.defaulting.selector import derive
-from webhook.policy.model import Constraint, LabelSelector, PodTemplate
-from webhook.policy.placement.spreads import SOFT
+from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, LabelSelector, PodTemplate
 from webhook.policy.selectors import matches, merge_match_label_keys
 
 SUGGESTED = (ZONE, HOSTNAME)  # over what to spread a workload that nothing spreads
@@ -40,7 +39,10 @@ def something_spreads(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     suggested = [
         render.constraint(
             Constraint(
-                max_skew=1, topology_key=key, when_unsatisfiable=SOFT, label_selector=selector
+                max_skew=1,
+                topology_key=key,
+                when_unsatisfiable=SCHEDULE_ANYWAY,
+                label_selector=selector,
             )
         )
         for key in SUGGESTED
@@ -98,7 +100,7 @@ def _follows_others(subject: Subject) -> bool:
 
 def _foreseen(subject: Subject, grounds: Grounds) -> Injection:
     pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
-    return foresee(pod, subject.namespace, grounds.policy, grounds.facts)
+    return forecast_injection(pod, subject.namespace, grounds.policy, grounds.facts)
 
 
 def completes_selectors(subject: Subject, grounds: Grounds) -> bool:
@@ -110,7 +112,10 @@ def completes_selectors(subject: Subject, grounds: Grounds) -> bool:
     profile = profile_of(pod, namespace, policy, grounds.facts)
     if profile is None or not profile.complete_selectors:
         return False
-    return derive(pod, namespace, Foreseen(grounds.facts, subject.pod.labels)) is not None
+    return (
+        derive_selector(pod, namespace, ForecastFacts(grounds.facts, subject.pod.labels))
+        is not None
+    )
 
 
 def pods_have_defaults(subject: Subject, grounds: Grounds) -> Iterator[Remark]:

@@ -15,7 +15,7 @@ from webhook.policy.api.gates import GATES, Gate, Gates, Stage, stage_at
 
 def fields_are_in_force(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     """TSC111: what a gate holds back is dropped from what is created, silently by Kubernetes."""
-    for drop in fieldgates.drop(subject.constraints, None, grounds.gates).drops:
+    for drop in fieldgates.drop_disabled_fields(subject.constraints, None, grounds.gates).drops:
         at = subject.list_path if drop.entry is None else subject.field(drop.entry, drop.field)
         yield Remark(
             at,

@@ -10,7 +10,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
-from webhook.policy.placement.spreads import HARD, SOFT
+from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
 ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels that pin volumes
 
@@ -39,11 +39,11 @@ def volumes_can_follow(subject: Subject, _grounds: Grounds) -> Iterator[Remark]:
     if subject.kind != STATEFUL_SET or not subject.claims or subject.is_alone or subject.is_bound:
         return
     for i, constraint in enumerate(subject.constraints):
-        if constraint.when_unsatisfiable == HARD and constraint.topology_key in ZONES:
+        if constraint.when_unsatisfiable == DO_NOT_SCHEDULE and constraint.topology_key in ZONES:
             yield Remark(
                 subject.field(i, "whenUnsatisfiable"),
-                f"each pod has volumes of its own, which stay in their zone: where {HARD} on "
-                f"{constraint.topology_key} wants the pod in another zone, it stays Pending",
-                member("whenUnsatisfiable", SOFT),
-                f"{HARD} may want a pod in another zone than its volume is in",
+                f"each pod has volumes of its own, which stay in their zone: where "
+                f"{DO_NOT_SCHEDULE} on {constraint.topology_key} wants the pod in another zone, it stays Pending",
+                member("whenUnsatisfiable", SCHEDULE_ANYWAY),
+                f"{DO_NOT_SCHEDULE} may want a pod in another zone than its volume is in",
             )

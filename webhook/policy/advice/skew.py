@@ -15,10 +15,9 @@ from webhook.policy.advice.grounds import Grounds, Survey
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import restart
 from webhook.policy.api.gates import Gates
-from webhook.policy.model import Node
+from webhook.policy.model import SCHEDULE_ANYWAY, Node
 from webhook.policy.placement.filtering import check_node
 from webhook.policy.placement.nodes import refusal
-from webhook.policy.placement.spreads import SOFT
 from webhook.policy.placement.tallies import Incoming, Tally
 
 
@@ -119,4 +118,4 @@ def _way_out(
         skew, index = min(raised)
         return subject.field(index, "maxSkew"), member("maxSkew", skew)
     index = tallies[0].spread.index
-    return subject.field(index, "whenUnsatisfiable"), member("whenUnsatisfiable", SOFT)
+    return subject.field(index, "whenUnsatisfiable"), member("whenUnsatisfiable", SCHEDULE_ANYWAY)

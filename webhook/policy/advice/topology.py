@@ -18,9 +18,9 @@ from webhook.policy.advice.typos import KEY_CHARACTERS, nearest
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.facts import Facts
-from webhook.policy.model import Constraint
+from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, Constraint
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import HARD, HONOR, Spread
+from webhook.policy.placement.spreads import Spread
 from webhook.policy.placement.taints import render_taint, untolerated
 from webhook.policy.selectors import IN
 
@@ -43,7 +43,7 @@ def key_is_on_nodes(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
 
 
 def _on_some(constraint: Constraint, carriers: int, nodes: int) -> tuple[str, str]:
-    hard = constraint.when_unsatisfiable == HARD
+    hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
     others = "the others get none" if hard else "the others come last"
     told = f"is on {carriers} of {nodes} nodes: {others}"
     return told, _labelling("the other nodes", constraint.topology_key)

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from webhook.policy.explain.names import short_key
 from webhook.policy.explain.situation import Situation
-from webhook.policy.model import Taint
+from webhook.policy.model import SCHEDULE_ANYWAY, Taint
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import SOFT, Spread
+from webhook.policy.placement.spreads import Spread
 from webhook.policy.placement.taints import Toleration, render_taint
 
 
@@ -105,7 +105,9 @@ class Soften(Edit, frozen=True):
             replace(
                 each,
                 min_domains=1,
-                constraint=replace(each.constraint, when_unsatisfiable=SOFT, min_domains=None),
+                constraint=replace(
+                    each.constraint, when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None
+                ),
             )
             for each in spreads.hard
             if each.index == self.index

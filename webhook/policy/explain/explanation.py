@@ -8,9 +8,9 @@ from webhook.policy.explain.changes import Change, smallest_changes
 from webhook.policy.explain.rollout import unevenness
 from webhook.policy.explain.sentences import headline, reason_of, why_minimum, written
 from webhook.policy.explain.situation import NOT_MODELLED, Situation
-from webhook.policy.model import LabelSelector
+from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, IGNORE, LabelSelector
 from webhook.policy.placement.place import Placement
-from webhook.policy.placement.spreads import HARD, HONOR, IGNORE, Spread
+from webhook.policy.placement.spreads import Spread
 from webhook.policy.placement.tallies import Domain, Tally
 from webhook.policy.selectors import render
 
@@ -211,7 +211,7 @@ def _selector(selector: LabelSelector | None) -> str:
 
 def _row(row: Domain, spread: Spread) -> DomainRow:
     left_out = len(row.left_out)
-    if spread.constraint.when_unsatisfiable != HARD:
+    if spread.constraint.when_unsatisfiable != DO_NOT_SCHEDULE:
         return DomainRow(row.value, row.nodes, left_out, row.pods, None, fits=True)
     return DomainRow(row.value, row.nodes, left_out, row.pods, row.skew, row.fits)
 

@@ -11,14 +11,15 @@ from collections.abc import Mapping
 import msgspec
 
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.model import Constraint, LabelSelector
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    HONOR,
+    IGNORE,
+    SCHEDULE_ANYWAY,
+    Constraint,
+    LabelSelector,
+)
 from webhook.policy.selectors import merge_match_label_keys
-
-HARD = "DoNotSchedule"
-SOFT = "ScheduleAnyway"
-
-HONOR = "Honor"
-IGNORE = "Ignore"
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -115,8 +116,12 @@ def resolve(
         for index, (constraint, selector) in enumerate(zip(chosen, selectors, strict=True))
     )
     return Spreads(
-        tuple(spread for spread in spreads if spread.constraint.when_unsatisfiable == HARD),
-        tuple(spread for spread in spreads if spread.constraint.when_unsatisfiable == SOFT),
+        tuple(
+            spread for spread in spreads if spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
+        ),
+        tuple(
+            spread for spread in spreads if spread.constraint.when_unsatisfiable == SCHEDULE_ANYWAY
+        ),
         defaulted=not constraints,
         requires_keys=bool(constraints) or not defaults.system,
     )
@@ -130,7 +135,7 @@ def _spread(
     index: int, constraint: Constraint, selector: LabelSelector | None, gates: Gates
 ) -> Spread:
     """Source: common.go ``filterTopologySpreadConstraints``."""
-    asked = constraint.min_domains if constraint.when_unsatisfiable == HARD else None
+    asked = constraint.min_domains if constraint.when_unsatisfiable == DO_NOT_SCHEDULE else None
     policies = Gate.NODE_INCLUSION_POLICY in gates
     return Spread(
         constraint=constraint,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple, TypeVar
 
-from webhook.policy.api.rules import MOST_CONSTRAINTS
+from webhook.policy.model import MAX_CONSTRAINTS
 
 _Number = TypeVar("_Number", int, float)
 
@@ -125,4 +125,4 @@ def table(limits: Limits | None = None) -> Iterator[Row]:
             each.name, getattr(limits, each.name), each.metadata["unit"], each.metadata["reason"]
         )
     reason = "a list of more is denied with its number; no scheduler could work with it"
-    yield Row("constraints", MOST_CONSTRAINTS, "constraints in one list", reason)
+    yield Row("constraints", MAX_CONSTRAINTS, "constraints in one list", reason)
