@@ -42,8 +42,9 @@ def volumes_can_follow(subject: Subject, _grounds: Grounds) -> Iterator[Remark]:
         if constraint.when_unsatisfiable == DO_NOT_SCHEDULE and constraint.topology_key in ZONES:
             yield Remark(
                 subject.field(i, "whenUnsatisfiable"),
-                f"each pod has volumes of its own, which stay in their zone: where "
-                f"{DO_NOT_SCHEDULE} on {constraint.topology_key} wants the pod in another zone, it stays Pending",
+                "each pod has volumes of its own, which stay in their zone: where "
+                f"{DO_NOT_SCHEDULE} on {constraint.topology_key} wants the pod in another zone, "
+                "it stays Pending",
                 member("whenUnsatisfiable", SCHEDULE_ANYWAY),
                 f"{DO_NOT_SCHEDULE} may want a pod in another zone than its volume is in",
             )
