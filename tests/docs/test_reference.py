@@ -17,13 +17,13 @@ from webhook.cli.views.catalogue import CATALOGUE
 from webhook.config.settings import setting_table
 from webhook.policy import probe
 from webhook.policy.advice import exemptions
-from webhook.policy.advice.examples import EXAMPLES as ADVISED
-from webhook.policy.advice.rows import ROWS
-from webhook.policy.api.examples import API_EXAMPLES
+from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
+from webhook.policy.advice.rules import POLICY_RULES
+from webhook.policy.api.examples import EXAMPLES
 from webhook.policy.api.gates import Gate
-from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, SkipReason
-from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
-from webhook.server.admission import HOOKS, REASONS
+from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, Skip
+from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.server.admission import HOOK_PATHS, REJECTION_REASONS
 from webhook.server.http.limits import table
 from webhook.telemetry.catalogue import METRICS, Type
 
@@ -174,13 +174,13 @@ def series(name: str, kind: Type) -> Iterator[str]:
 def test_rules() -> None:
     headings = re.findall(r"^### (TSC\d+): ", (DOCS / "rules.md").read_text(), re.MULTILINE)
 
-    assert sorted(headings) == sorted({*CATALOGUE, *(row.id for row in ROWS)})
+    assert sorted(headings) == sorted({*CATALOGUE, *(row.id for row in POLICY_RULES)})
 
 
 def test_rules_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bTSC\d+\b", EVERYTHING))
 
-    assert named <= {*CATALOGUE, *(row.id for row in ROWS)}
+    assert named <= {*CATALOGUE, *(row.id for row in POLICY_RULES)}
 
 
 def test_gates() -> None:
@@ -195,14 +195,14 @@ def test_endpoints() -> None:
     source = (ROOT / "webhook" / "health.py").read_text()
     pages = re.findall(r'"(/\w+)": self\.', source)
 
-    assert column("Endpoints", 2) == {*HOOKS, *pages}
+    assert column("Endpoints", 2) == {*HOOK_PATHS, *pages}
 
 
 def test_statuses_of_refusals() -> None:
     named = set(re.findall(r"^\| ([45]\d\d(?:, \d+)*) \|", REFERENCE, re.MULTILINE))
 
     assert {int(status) for cell in named for status in cell.split(", ")} == {
-        400, 500, 503, 504, *REASONS,
+        400, 500, 503, 504, *REJECTION_REASONS,
     }  # fmt: skip
 
 
@@ -217,7 +217,7 @@ def test_reasons_of_what_was_turned_away() -> None:
     section = table.partition(NEXT)[0]
     said = {word for name in ("_turn_away", "refused", "OverloadError") for word in said_to(name)}
 
-    assert names_in(section) == {*said, *REASONS.values(), "malformed", "not-synced"}
+    assert names_in(section) == {*said, *REJECTION_REASONS.values(), "malformed", "not-synced"}
 
 
 ENABLED = "evenspread.io/enabled"
@@ -226,7 +226,7 @@ ENABLED = "evenspread.io/enabled"
 
 def test_annotations_and_labels() -> None:
     assert column("Annotations and labels") == {
-        DEFAULTS_ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL, probe.LABEL, ENABLED,
+        ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL, ENABLED,
     }  # fmt: skip
     assert ENABLED in (ROOT / "deploy" / "chart" / "templates" / "webhooks.yaml").read_text()
     assert MIRROR_ANNOTATION in REFERENCE
@@ -235,7 +235,7 @@ def test_annotations_and_labels() -> None:
 def test_names_of_our_domain_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bevenspread\.io/[\w-]+", EVERYTHING))
 
-    ours = {DEFAULTS_ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL, probe.LABEL}
+    ours = {ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL}
     assert named == {*ours, ENABLED, "evenspread.io/v1alpha1"}
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from webhook.audit.collect import Gathering
+from webhook.audit.collect import ManifestCollector
 from webhook.audit.findings import report_type_error
 from webhook.audit.inventory import AuditSubject, Inventory
 from webhook.audit.report import AuditFinding, WorkloadReport
@@ -15,8 +15,8 @@ from webhook.config import Configuration
 from webhook.errors import SourceError
 from webhook.fix.changes import Change, Obstacle, apply
 from webhook.manifests import Document
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.api.rules import API_RULES
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.api.rules import RULES
 from webhook.policy.defaulting.profiles import Policy
 
 _API_RULE_IDS = frozenset(rule.id for rule in API_RULES)
@@ -72,20 +72,20 @@ class Judging:
         self._law = law
         gathering = self._gathering()
         for document in around:
-            gathering.add(document, asked=False)
+            gathering.add(document, requested=False)
         for document in objects:
             gathering.add(document)
         self._snapshot = gathering.snapshot
         self.problems: Sequence[SourceError] = gathering.problems
         configuration = law.configuration
         self._inventory = Inventory(gathering.snapshot, configuration.owner_selectors)
-        self.grounds = Grounds(law.policy, self._inventory.cluster, self._inventory.survey)
+        self.grounds = AdviceContext(law.policy, self._inventory.cluster, self._inventory.survey)
         question = AuditOptions(law.policy, configuration.actions, configuration.not_exemptible)
         self._scanner = Scanner(question, self.grounds)
 
-    def _gathering(self) -> Gathering:
+    def _gathering(self) -> ManifestCollector:
         configuration = self._law.configuration
-        return Gathering(configuration.pod_templates, configuration.owner_selectors)
+        return ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
 
     def judged(self) -> Iterator[Judged]:
         """Judge every object of a file that has a pod template."""

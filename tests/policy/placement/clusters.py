@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from webhook.policy.api.gates import Gate, Gates, resolve
+from webhook.policy.api.rules import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import (
@@ -21,12 +22,12 @@ from webhook.policy.model import (
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.taints import Toleration
-from webhook.policy.placement.tallies import Incoming
+from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.placement.topology import Topology
 
 WEB = {"app": "web"}
 SELECTS_WEB = LabelSelector(match_labels=WEB)
-WEB_POD = Incoming("shop", WEB)
+WEB_POD = IncomingPod("shop", WEB)
 
 GPU = Taint(key="gpu", effect="NoSchedule")
 
@@ -106,7 +107,7 @@ demands = st.builds(
     pairs=st.sampled_from(((), (("rack", "a"),))),
     tolerations=st.sampled_from(((), (Toleration(key="gpu", operator="Exists"),))),
 )
-incoming = st.builds(Incoming, namespace=st.just("shop"), labels=labels, demands=demands)
+incoming = st.builds(IncomingPod, namespace=st.just("shop"), labels=labels, demands=demands)
 
 
 @st.composite
