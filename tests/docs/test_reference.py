@@ -19,10 +19,10 @@ from webhook.policy import probe
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
 from webhook.policy.advice.rules import POLICY_RULES
-from webhook.policy.api.examples import EXAMPLES
+from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.api.gates import Gate
-from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, Skip
-from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, SkipReason
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.server.admission import HOOK_PATHS, REJECTION_REASONS
 from webhook.server.http.limits import table
 from webhook.telemetry.catalogue import METRICS, Type
@@ -226,7 +226,7 @@ ENABLED = "evenspread.io/enabled"
 
 def test_annotations_and_labels() -> None:
     assert column("Annotations and labels") == {
-        ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL, ENABLED,
+        DEFAULTS_ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL, ENABLED,
     }  # fmt: skip
     assert ENABLED in (ROOT / "deploy" / "chart" / "templates" / "webhooks.yaml").read_text()
     assert MIRROR_ANNOTATION in REFERENCE
@@ -235,7 +235,7 @@ def test_annotations_and_labels() -> None:
 def test_names_of_our_domain_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bevenspread\.io/[\w-]+", EVERYTHING))
 
-    ours = {ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL}
+    ours = {DEFAULTS_ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL}
     assert named == {*ours, ENABLED, "evenspread.io/v1alpha1"}
 
 

@@ -365,7 +365,7 @@ def after(obj: Json, obeyed: Policy = DEFAULTS, known: Any = WEB) -> Json:
 def test_an_annotation_of_others_stays() -> None:
     apply_patch = after(pod(annotations={"a": "b"}))
 
-    assert apply_patch["metadata"]["annotations"].keys() == {"a", ANNOTATION}
+    assert apply_patch["metadata"]["annotations"].keys() == {"a", DEFAULTS_ANNOTATION}
 
 
 def test_defaults_that_no_longer_apply_are_taken_back() -> None:
@@ -469,7 +469,7 @@ def test_what_the_first_hook_lets_through_the_api_server_and_the_second_do_too(
 
     apply_patch = applied(obj, verdict)
     created = apiserver.Request(kind=POD, path=(), template=template(apply_patch))
-    given = apiserver.answer(created, obeyed.gates)
+    given = apiserver.predict_response(created, obeyed.gates)
     stored = copy.deepcopy(apply_patch)
     if stored["spec"] is not None:
         stored["spec"]["topologySpreadConstraints"] = list(map(render.constraint, given.stored))
@@ -501,7 +501,9 @@ def test_after_the_labels_changed_only_ours_change(
     apply_patch = applied(obj, verdict)
     apply_patch["metadata"]["labels"] = labels
     annotations = apply_patch["metadata"].get("annotations") or {}
-    ours = provenance.recognise(annotations.get(ANNOTATION), template(apply_patch).constraints)
+    ours = provenance.recognize_constraints(
+        annotations.get(DEFAULTS_ANNOTATION), template(apply_patch).constraints
+    )
     others = [each for i, each in enumerate(listed(apply_patch)) if i not in ours]
 
     again = mutate(apply_patch, obeyed, known)

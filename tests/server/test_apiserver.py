@@ -15,7 +15,7 @@ from tests.cluster.apiserver import Answer, kubeconfig, running, says
 from tests.server.serving import PATIENCE, settled
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.server.apiserver import (
     connect_api_server,
     follow_version,
@@ -130,7 +130,9 @@ async def test_restarts_are_counted_and_faults_are_told() -> None:
     told, metrics = Told(), Metrics()
     async with connect_api_server(Settings(kubeconfig="none")) as api:
         assert api is not None
-        tell: Callable[[str, str, str], Any] = reflector_means(api, NEWEST, metrics, told.log).tell
+        tell: Callable[[str, str, str], Any] = reflector_means(
+            api, NEWEST_VERSION, metrics, told.log
+        ).tell
 
     tell("Service", "ended", "")
     tell("Service", "expired", "it is gone")

@@ -26,7 +26,7 @@ class Followed:
         self.enforced: list[Policy] = []
         self.outcomes: list[ReloadResult] = []
         asked = PolicySources(
-            str(self.file), "", "", NEWEST, allow_locked_gates=False, least_overlap=MINUTE
+            str(self.file), "", "", NEWEST_VERSION, allow_locked_gates=False, least_overlap=MINUTE
         )
         configuration, _ = read_policy(asked)
         self.follower = ConfigurationWatcher(

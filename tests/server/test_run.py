@@ -24,7 +24,7 @@ from tests.certs.world import authority, client_pair
 from tests.server.serving import PATIENCE, Wire, broken_review, call, head, review, settled
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, SourceError
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.http.drain import StopRequest
 from webhook.server.http.limits import Limits
 from webhook.server.run import Console, Greet, ServerAddresses, format_greeting, serve

@@ -68,7 +68,7 @@ def test_strange_kinds_and_operations_are_one_label_value() -> None:
 def test_kinds_of_the_policy_in_force_are_told_apart() -> None:
     metrics = Metrics()
     kind = GroupKind("argoproj.io", "Rollout")
-    gates = resolve(NEWEST, {}, source="test", allow_locked=False)
+    gates = resolve(NEWEST_VERSION, {}, source="test", allow_locked=False)
     metrics.show_policy("1", Policy(gates=gates, pod_templates={kind: ("spec", "template")}))
 
     metrics.count_review(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.rules import POLICY_RULES
-from webhook.policy.api.rules import MOST_CONSTRAINTS, RULES
+from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.warnings import WARNINGS
 from webhook.policy.model import MAX_CONSTRAINTS
 from webhook.policy.verdict import EXPLAIN

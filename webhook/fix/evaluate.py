@@ -16,7 +16,7 @@ from webhook.errors import SourceError
 from webhook.fix.changes import Change, Obstacle, apply
 from webhook.manifests import Document
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.api.rules import RULES
+from webhook.policy.api.rules import API_RULES
 from webhook.policy.defaulting.profiles import Policy
 
 _API_RULE_IDS = frozenset(rule.id for rule in API_RULES)

@@ -23,7 +23,6 @@ from webhook.fix.selecting import (
     write_own_selector,
 )
 from webhook.policy.advice.suggestions import nearest_key
-from webhook.policy.api.rules import ACTIONS, NODE_POLICIES, SCHEDULE_ANYWAY
 from webhook.policy.api.warnings import DEPRECATED_KEYS
 from webhook.policy.model import NODE_POLICIES, SCHEDULE_ANYWAY, UNSATISFIABLE_ACTIONS
 

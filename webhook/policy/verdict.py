@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from webhook.policy.advice.admission import advise_request, is_advised_on
 from webhook.policy.advice.advise import NO_ADVICE, Advice
-from webhook.policy.amendments import Amended, amend, with_constraints
+from webhook.policy.amendments import Amendment, amend_constraints, with_constraints
 from webhook.policy.api import apiserver, fielderrors, rules
 from webhook.policy.api.fastpath import are_plain
 from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES, summarize

@@ -139,7 +139,9 @@ def from_manifests(text: str, *, obeyed: Policy | None = None) -> tuple[Subject,
         for each in (subject(other) for other in others if other["kind"] == "Deployment")
     }
     context = audit(nodes, pods, {str(judged): judged.pod.labels, **members}, obeyed=obeyed)
-    facts = FakeFacts(nodes=nodes, services_of={NAMESPACE: [Service("web", {"app": "web"})]})
+    facts = FakeFacts(
+        nodes=nodes, services_of={NAMESPACE: [ServiceSelector("web", {"app": "web"})]}
+    )
     return replace(judged, running=own), context._replace(facts=facts)
 
 

@@ -22,7 +22,6 @@ from tests.policy.placement.clusters import (
     running,
     spread_over,
 )
-from webhook.policy.api.rules import SCHEDULE_ANYWAY
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, LabelSelector, Node
 from webhook.policy.placement.census import Census

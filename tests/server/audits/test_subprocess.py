@@ -19,7 +19,7 @@ from tests.audit.world import EVERYTHING, NODES
 from tests.server.serving import settled
 from webhook.cluster.source import NO_QUERY, Query, Reason
 from webhook.errors import ApiError
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
 from webhook.server.audits.subprocess import COMMAND, AuditProcess
 from webhook.server.audits.worker import LOWEST

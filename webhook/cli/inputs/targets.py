@@ -19,7 +19,7 @@ from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts, first_pod
 from webhook.policy.defaulting.inject import inject, profile_of
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
-from webhook.policy.defaulting.selector import derive
+from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import DEPLOYMENT, POD, REPLICA_SET
@@ -132,7 +132,7 @@ class Judge:
     def _resolved(
         self, constraints: tuple[Constraint, ...], pod: SchedulingPod, namespace: str, facts: Facts
     ) -> SpreadConstraints:
-        derived = derive(pod, namespace, facts)
+        derived = derive_selector(pod, namespace, facts)
         selector = derived.selector if derived else None
         gates = self._policy.gates
         if self._replaces:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from webhook.errors import ConfigError
 from webhook.policy.advice.rules import POLICY_RULES
-from webhook.policy.api.rules import MOST_CONSTRAINTS, RULES
+from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.warnings import WARNINGS
 from webhook.policy.model import MAX_CONSTRAINTS
 
