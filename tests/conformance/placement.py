@@ -10,6 +10,7 @@ from tests.conformance.case import Answer, Case
 from webhook.policy.api.gates import Gate, Gates, resolve
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
+from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.model import Constraint
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.placement.place import incoming_pod, place_pod, tally_constraints

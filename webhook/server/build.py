@@ -21,7 +21,7 @@ from webhook import __version__
 from webhook.cluster.caches import Start
 from webhook.config import Configuration, advise, load
 from webhook.config.settings import Settings
-from webhook.policy.api.versions import Version, parse_version
+from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import presence
 from webhook.server import certificate

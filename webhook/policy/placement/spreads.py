@@ -11,7 +11,14 @@ from collections.abc import Mapping
 import msgspec
 
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, Constraint, LabelSelector
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    HONOR,
+    IGNORE,
+    SCHEDULE_ANYWAY,
+    Constraint,
+    LabelSelector,
+)
 from webhook.policy.selectors import merge_match_label_keys
 
 
