@@ -10,6 +10,8 @@ from typing import NamedTuple, TypeVar
 
 _Number = TypeVar("_Number", int, float)
 
+from webhook.policy.model import MAX_CONSTRAINTS
+
 KIB = 1024
 MIB = 1024 * KIB
 
