@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple, TypeVar
 
+from webhook.policy.model import MAX_CONSTRAINTS
+
 _Number = TypeVar("_Number", int, float)
 
-from webhook.policy.model import MAX_CONSTRAINTS
 
 KIB = 1024
 MIB = 1024 * KIB
