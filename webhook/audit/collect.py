@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from webhook.audit.origins import Origin
 from webhook.audit.snapshot import Owner, Pod, Snapshot, Unreadable, Workload, reduced
 from webhook.cluster import wire
-from webhook.cluster.lookup import BUILT_IN_OWNERS, REPLICATION_CONTROLLER
-from webhook.cluster.manifests import NAMESPACE
+from webhook.cluster.facts import BUILT_IN_OWNERS, V1_REPLICATION_CONTROLLER
+from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
 from webhook.manifests import Document, Mistype, Path, is_object, mistype, render_path
@@ -54,9 +54,11 @@ class Gathering:
         self._owners = {each.kind: each.path for each in owners}
         self._facts: dict[tuple[str, str], Callable[[Document], None]] = {
             ("v1", "Namespace"): self._put_namespace,
-            ("v1", "Node"): lambda document: self._put(document, wire.Node, self.snapshot.nodes),
+            ("v1", "Node"): lambda document: self._put(
+                document, wire.NodeObject, self.snapshot.nodes
+            ),
             ("v1", "Service"): lambda document: self._put(
-                document, wire.Service, self.snapshot.services
+                document, wire.ServiceObject, self.snapshot.services
             ),
         }
 
@@ -100,15 +102,15 @@ class Gathering:
             if is_object(labels):
                 named = {**metadata, "labels": {**labels, _NAME_LABEL: document.name}}
                 document = replace(document, value={**document.value, "metadata": named})
-        self._put(document, wire.Namespace, self.snapshot.namespaces)
+        self._put(document, wire.NamespaceObject, self.snapshot.namespaces)
 
     def _put_workload(self, document: Document, kind: GroupKind, *, asked: bool) -> None:
         origin = Origin.of(document)
         data = msgspec.json.encode(document.value)
         if kind == POD:
-            self._put_pod(pod(data, NAMESPACE), origin, asked=asked)
+            self._put_pod(pod(data, DEFAULT_NAMESPACE), origin, asked=asked)
             return
-        subject = read(data, kind, self._templates[kind], document.namespace or NAMESPACE)
+        subject = read(data, kind, self._templates[kind], document.namespace or DEFAULT_NAMESPACE)
         if subject is not None:
             self.snapshot.workloads.append(
                 Workload(
@@ -130,7 +132,7 @@ class Gathering:
         if path is None or not document.name:
             return
         held = _inner(document.value, path)
-        if version == REPLICATION_CONTROLLER:
+        if version == V1_REPLICATION_CONTROLLER:
             held = {"matchLabels": held} if held is not None else None
         try:
             selector = msgspec.convert(held, LabelSelector | None)
@@ -142,7 +144,7 @@ class Gathering:
             Owner(
                 api_version=document.api_version,
                 kind=document.kind,
-                namespace=document.namespace or NAMESPACE,
+                namespace=document.namespace or DEFAULT_NAMESPACE,
                 name=document.name,
                 selector=selector,
             )
@@ -160,7 +162,7 @@ class Gathering:
             Unreadable(
                 api_version=document.api_version,
                 kind=document.kind,
-                namespace=document.namespace or NAMESPACE,
+                namespace=document.namespace or DEFAULT_NAMESPACE,
                 name=document.name,
                 source=document.source,
                 line=document.line(),
@@ -218,7 +220,7 @@ def _in_namespace(document: Document) -> dict[str, Any]:
     metadata: Any = value.get("metadata")
     if not is_object(metadata) or metadata.get("namespace"):
         return value
-    return {**value, "metadata": {**metadata, "namespace": NAMESPACE}}
+    return {**value, "metadata": {**metadata, "namespace": DEFAULT_NAMESPACE}}
 
 
 def _inner(value: Any, path: Path) -> Any:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from webhook.audit.snapshot import Pod, Workload
-from webhook.cluster.manifests import NAMESPACE
+from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.policy.advice.subject import Running, Subject
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
 from webhook.policy.workloads import POD
@@ -56,7 +56,7 @@ class Groups:
                 continue
             metadata = pod.metadata or _NO_META
             spec = pod.spec or _NO_SPEC
-            owner = self._root(metadata.namespace or NAMESPACE, metadata)
+            owner = self._root(metadata.namespace or DEFAULT_NAMESPACE, metadata)
             groups = self.found.setdefault(owner, {})
             like = _encode(
                 (metadata.labels, spec.topology_spread_constraints, metadata.annotations)
@@ -107,4 +107,4 @@ def _named(namespace: str, owner: OwnerReference) -> Key:
 
 def key_of(subject: Subject) -> Key:
     """Name a subject."""
-    return Key(subject.namespace or NAMESPACE, subject.kind, subject.metadata.name)
+    return Key(subject.namespace or DEFAULT_NAMESPACE, subject.kind, subject.metadata.name)

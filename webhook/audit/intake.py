@@ -14,8 +14,8 @@ from webhook.audit.collect import pod, without_noise, workload_of
 from webhook.audit.kinds import Listed
 from webhook.audit.snapshot import Owner, Snapshot, Workload
 from webhook.cluster import wire
-from webhook.cluster.lookup import BUILT_IN_OWNERS
-from webhook.cluster.resources import custom_decoder
+from webhook.cluster.discovery import make_custom_decoder
+from webhook.cluster.facts import BUILT_IN_OWNERS
 from webhook.config import OwnerSelector
 from webhook.policy.advice.reading import read
 from webhook.policy.model import GroupKind
@@ -43,8 +43,8 @@ class Intake:
             owners: Custom controllers whose selectors are asked for.
         """
         self._templates = templates
-        self._selectors = {each.kind: custom_decoder(each.path) for each in owners}
-        self._built_in_selector = custom_decoder(_SELECTOR)
+        self._selectors = {each.kind: make_custom_decoder(each.path) for each in owners}
+        self._built_in_selector = make_custom_decoder(_SELECTOR)
         self.kinds = templates.keys() | self._selectors.keys()
 
     def put(self, snapshot: Snapshot, listed: Listed, item: msgspec.Raw) -> None:
@@ -56,11 +56,11 @@ class Intake:
         """
         match listed.api_version, listed.kind:
             case "v1", "Node":
-                snapshot.nodes.append(msgspec.json.decode(item, type=wire.Node))
+                snapshot.nodes.append(msgspec.json.decode(item, type=wire.NodeObject))
             case "v1", "Namespace":
-                snapshot.namespaces.append(msgspec.json.decode(item, type=wire.Namespace))
+                snapshot.namespaces.append(msgspec.json.decode(item, type=wire.NamespaceObject))
             case "v1", "Service":
-                snapshot.services.append(msgspec.json.decode(item, type=wire.Service))
+                snapshot.services.append(msgspec.json.decode(item, type=wire.ServiceObject))
             case "v1", "Pod":
                 found = pod(item)
                 snapshot.pods.append(found)
@@ -91,7 +91,7 @@ class Intake:
 
     def _owner(self, listed: Listed, kind: GroupKind, item: msgspec.Raw) -> Any:
         if listed.kind == "ReplicationController":
-            return msgspec.json.decode(item, type=wire.ReplicationController)
+            return msgspec.json.decode(item, type=wire.ReplicationControllerObject)
         if (listed.api_version, listed.kind) in BUILT_IN_OWNERS:
             return self._built_in_selector(item)
         decode = self._selectors.get(kind)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from webhook.cluster.discovery import locate_custom
-from webhook.cluster.source import Reader
+from webhook.cluster.protocol import Reader
 from webhook.errors import ApiError, SourceError
 from webhook.policy.model import GroupKind, group_of
 

@@ -110,9 +110,11 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     api_version: str = API_VERSION
     kind: str = KIND
-    namespaces: list[wire.Namespace] = msgspec.field(default_factory=list[wire.Namespace])
-    nodes: list[wire.Node] = msgspec.field(default_factory=list[wire.Node])
-    services: list[wire.Service] = msgspec.field(default_factory=list[wire.Service])
+    namespaces: list[wire.NamespaceObject] = msgspec.field(
+        default_factory=list[wire.NamespaceObject]
+    )
+    nodes: list[wire.NodeObject] = msgspec.field(default_factory=list[wire.NodeObject])
+    services: list[wire.ServiceObject] = msgspec.field(default_factory=list[wire.ServiceObject])
     owners: list[Owner] = msgspec.field(default_factory=list[Owner])
     workloads: list[Workload] = msgspec.field(default_factory=list[Workload])
     pods: list[Pod] = msgspec.field(default_factory=list[Pod])

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from webhook.cluster.discovery import locate_custom
-from webhook.cluster.resources import Place
+from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.doctor import objects
 from webhook.doctor.client import Asker, right_of
 from webhook.doctor.configured import owners_of
@@ -15,7 +14,7 @@ from webhook.doctor.installation import Seen, seen_or_none
 from webhook.doctor.rights import ROLLOUTS, Custom, Right, certificate_mode, needed, review
 from webhook.errors import ApiError
 
-_REVIEWS = Place("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
+_REVIEWS = ResourcePath("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
 
 
 class Account(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from webhook.cluster.resources import NAMESPACES, Place
+from webhook.cluster.discovery import NAMESPACES_PATH, ResourcePath
 from webhook.doctor import objects, probes
 from webhook.doctor.client import Answer, Asker, right_of
 from webhook.doctor.installation import Seen, Tried, seen_or_none
@@ -19,15 +19,15 @@ from webhook.policy.defaulting.provenance import ANNOTATION
 from webhook.policy.model import PodSpec
 from webhook.policy.request import Hook
 
-_PODS = Place("/api/v1", "pods")
-_POD_TEMPLATES = Place("/api/v1", "podtemplates")
+_PODS = ResourcePath("/api/v1", "pods")
+_POD_TEMPLATES = ResourcePath("/api/v1", "podtemplates")
 
 
 async def choose_for(
     asker: Asker, configurations: Mapping[Hook, Seen[objects.WebhookConfiguration]]
 ) -> str:
     """Choose a namespace that the webhooks are called for; ``default`` if it is one."""
-    listed = await asker.look_through(NAMESPACES, objects.Namespace)
+    listed = await asker.look_through(NAMESPACES_PATH, objects.Namespace)
     return choose_namespace(
         seen_or_none(listed) or (),
         [
@@ -73,7 +73,7 @@ async def probe(asker: Asker, hook: Hook, namespace: str) -> Probed:
 
 async def try_out(asker: Asker, namespace: str, obj: Mapping[str, Any]) -> Answer:
     """Have an API server say what would become of a Pod or a PodTemplate."""
-    place = Place("/api/v1", f"{obj['kind'].lower()}s").within(namespace)
+    place = ResourcePath("/api/v1", f"{obj['kind'].lower()}s").within(namespace)
     return await asker.ask("POST", place.collection, obj, {"dryRun": "All"})
 
 

@@ -31,7 +31,7 @@ import uvloop
 
 from webhook import __version__
 from webhook.cluster.caches import Start
-from webhook.cluster.faults import why
+from webhook.cluster.protocol import describe_error
 from webhook.config.settings import Settings
 from webhook.errors import EvenspreadError
 from webhook.server.apiserver import reach
@@ -192,7 +192,7 @@ async def _greet(ready: Ready, console: Console, greet: Greet | None, log: Log) 
     try:
         await asyncio.to_thread(greet, ready)
     except (EvenspreadError, OSError) as error:
-        log.warning("greeting", says=why(error))
+        log.warning("greeting", says=describe_error(error))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.admission.offline import BOTH, HOOKS, Asked, as_update, ask
-from webhook.cluster.lookup import Cluster
+from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
 from webhook.config import AskedGate, Configuration, gates_in_force, load, policy
 from webhook.config.configuration import check_document

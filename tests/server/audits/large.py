@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.fleet import Fleet, Size
-from webhook.cluster.source import NO_QUERY, Query
+from webhook.cluster.protocol import NO_QUERY, Query
 from webhook.policy.api.versions import NEWEST
 from webhook.server.audits.messages import Done, Order
 from webhook.server.audits.subprocess import Audit

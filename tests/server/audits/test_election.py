@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import pytest
 
 from tests.server.serving import settled
-from webhook.cluster.source import NO_QUERY, Query, Reason
+from webhook.cluster.protocol import NO_QUERY, FailureReason, Query
 from webhook.errors import ApiError
 from webhook.server.audits.election import Candidate, Clocks, Election
 from webhook.telemetry.loglines import Lines
@@ -202,7 +202,7 @@ async def test_metadata_is_sent_back_as_it_came() -> None:
 
 OUTAGES = {
     "what is no Lease": b"<html>",
-    "the API server gives no answer": ApiError("api", "gave no answer", Reason.SILENT),
+    "the API server gives no answer": ApiError("api", "gave no answer", FailureReason.SILENT),
     "the API server fails": 500,
     "the right is gone": 403,
 }

@@ -10,12 +10,11 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cluster.discovery import locate_custom
+from webhook.cluster.discovery import ResourcePath, locate_custom
+from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
-from webhook.cluster.lookup import Cluster
-from webhook.cluster.manifests import NAMESPACE, fill
-from webhook.cluster.resources import Place
-from webhook.cluster.source import Source
+from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
+from webhook.cluster.protocol import Source
 from webhook.config import OwnerSelector
 from webhook.manifests import Document, mistype, render_path
 from webhook.policy.model import GroupKind, group_of
@@ -39,16 +38,16 @@ REPLICA_SET = GroupKind("apps", "ReplicaSet")
 
 _CORE, _APPS, _BATCH = "/api/v1", "/apis/apps/v1", "/apis/batch/v1"
 
-PLACES: Mapping[GroupKind, Place] = {
-    POD: Place(_CORE, "pods"),
-    GroupKind("", "ReplicationController"): Place(_CORE, "replicationcontrollers"),
-    GroupKind("", "PodTemplate"): Place(_CORE, "podtemplates"),
-    GroupKind("apps", "Deployment"): Place(_APPS, "deployments"),
-    REPLICA_SET: Place(_APPS, "replicasets"),
-    GroupKind("apps", "StatefulSet"): Place(_APPS, "statefulsets"),
-    GroupKind("apps", "DaemonSet"): Place(_APPS, "daemonsets"),
-    GroupKind("batch", "Job"): Place(_BATCH, "jobs"),
-    GroupKind("batch", "CronJob"): Place(_BATCH, "cronjobs"),
+PLACES: Mapping[GroupKind, ResourcePath] = {
+    POD: ResourcePath(_CORE, "pods"),
+    GroupKind("", "ReplicationController"): ResourcePath(_CORE, "replicationcontrollers"),
+    GroupKind("", "PodTemplate"): ResourcePath(_CORE, "podtemplates"),
+    GroupKind("apps", "Deployment"): ResourcePath(_APPS, "deployments"),
+    REPLICA_SET: ResourcePath(_APPS, "replicasets"),
+    GroupKind("apps", "StatefulSet"): ResourcePath(_APPS, "statefulsets"),
+    GroupKind("apps", "DaemonSet"): ResourcePath(_APPS, "daemonsets"),
+    GroupKind("batch", "Job"): ResourcePath(_BATCH, "jobs"),
+    GroupKind("batch", "CronJob"): ResourcePath(_BATCH, "cronjobs"),
 }
 """Where an API server has the built-in kinds with a pod template."""
 
@@ -85,7 +84,7 @@ class Files:
         documents: Iterable[Document],
         owners: Iterable[OwnerSelector],
         inputs: Inputs,
-        namespace: str = NAMESPACE,
+        namespace: str = DEFAULT_NAMESPACE,
     ) -> None:
         """
         Take the objects that were read.
@@ -184,7 +183,7 @@ class Live:
         del kind, name
         return []
 
-    async def _listed(self, place: Place, namespace: str) -> list[bytes]:
+    async def _listed(self, place: ResourcePath, namespace: str) -> list[bytes]:
         return [each async for each in list_objects(self._source, place, namespace)]
 
     async def _read(self, kind: GroupKind, namespace: str, name: str) -> bytes | None:

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from webhook.cluster.nodes import NodeStore
+from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.services import ServiceStore
-from webhook.cluster.sizes import NamespaceQuota
 from webhook.cluster.store import UNLIMITED, NamespaceStore, OwnerStore
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.policy.facts import Service, TaintedDomains
@@ -13,10 +13,14 @@ from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, group
 VersionKind = tuple[str, str]
 """API version and kind, as an object names them."""
 
-REPLICATION_CONTROLLER: VersionKind = ("v1", "ReplicationController")
-REPLICA_SET: VersionKind = ("apps/v1", "ReplicaSet")
-STATEFUL_SET: VersionKind = ("apps/v1", "StatefulSet")
-BUILT_IN_OWNERS: tuple[VersionKind, ...] = (REPLICATION_CONTROLLER, REPLICA_SET, STATEFUL_SET)
+V1_REPLICATION_CONTROLLER: VersionKind = ("v1", "ReplicationController")
+APPS_V1_REPLICA_SET: VersionKind = ("apps/v1", "ReplicaSet")
+APPS_V1_STATEFUL_SET: VersionKind = ("apps/v1", "StatefulSet")
+BUILT_IN_OWNERS: tuple[VersionKind, ...] = (
+    V1_REPLICATION_CONTROLLER,
+    APPS_V1_REPLICA_SET,
+    APPS_V1_STATEFUL_SET,
+)
 
 
 class Cluster:

@@ -2,20 +2,20 @@ import pytest
 
 from tests.build import requirement, selector
 from tests.cluster.objects import controller, service
-from webhook.cluster.lookup import REPLICA_SET, STATEFUL_SET, Cluster
-from webhook.cluster.sizes import (
+from webhook.cluster.facts import APPS_V1_REPLICA_SET, APPS_V1_STATEFUL_SET, Cluster
+from webhook.cluster.quota import (
     OBJECT_BYTES,
     NamespaceQuota,
     NamespaceSizeError,
-    pairs_size,
+    labels_size,
     selector_size,
 )
 from webhook.policy.model import OwnerReference
 
 
 def test_a_selector_takes_its_characters_and_its_parts() -> None:
-    assert pairs_size({}) == 0
-    assert pairs_size({"app": "web"}) == 6 + 128
+    assert labels_size({}) == 0
+    assert labels_size({"app": "web"}) == 6 + 128
     assert selector_size(selector(app="web")) == 6 + 128
     assert selector_size(selector(requirement("app", "In", "a", "bc"))) == 5 + 128 + 3 + 128
 
@@ -33,22 +33,22 @@ def test_a_namespace_takes_no_more_than_its_quota() -> None:
 
 
 def test_all_caches_of_a_cluster_share_the_quota_of_a_namespace() -> None:
-    cluster = Cluster(quota=NamespaceQuota(2 * (OBJECT_BYTES + pairs_size({"app": "a"}))))
+    cluster = Cluster(quota=NamespaceQuota(2 * (OBJECT_BYTES + labels_size({"app": "a"}))))
     cluster.service_store.put(service("a", {"app": "a"}))
-    cluster.owner_stores[REPLICA_SET].put(controller("a", {"app": "a"}))
+    cluster.owner_stores[APPS_V1_REPLICA_SET].put(controller("a", {"app": "a"}))
 
     with pytest.raises(NamespaceSizeError):
         cluster.service_store.put(service("b", {"app": "a"}))
     with pytest.raises(NamespaceSizeError):
-        cluster.owner_stores[STATEFUL_SET].put(controller("b", {"app": "a"}))
+        cluster.owner_stores[APPS_V1_STATEFUL_SET].put(controller("b", {"app": "a"}))
 
     assert len(cluster.service_store) == 1
-    assert len(cluster.owner_stores[STATEFUL_SET]) == 0
+    assert len(cluster.owner_stores[APPS_V1_STATEFUL_SET]) == 0
 
 
 def test_what_is_put_again_or_removed_gives_its_bytes_back() -> None:
-    cluster = Cluster(quota=NamespaceQuota(2 * OBJECT_BYTES + pairs_size({"app": "aa"}) * 2))
-    owners, services = cluster.owner_stores[REPLICA_SET], cluster.service_store
+    cluster = Cluster(quota=NamespaceQuota(2 * OBJECT_BYTES + labels_size({"app": "aa"}) * 2))
+    owners, services = cluster.owner_stores[APPS_V1_REPLICA_SET], cluster.service_store
 
     for _ in range(10):
         for app in ("a", "aa"):
@@ -67,8 +67,8 @@ def test_what_is_put_again_or_removed_gives_its_bytes_back() -> None:
 
 
 def test_an_object_that_grows_beyond_the_quota_is_absent() -> None:
-    cluster = Cluster(quota=NamespaceQuota(OBJECT_BYTES + pairs_size({"app": "a"})))
-    owners = cluster.owner_stores[REPLICA_SET]
+    cluster = Cluster(quota=NamespaceQuota(OBJECT_BYTES + labels_size({"app": "a"})))
+    owners = cluster.owner_stores[APPS_V1_REPLICA_SET]
     owners.put(controller("a", {"app": "a"}))
 
     with pytest.raises(NamespaceSizeError):

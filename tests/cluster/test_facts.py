@@ -1,8 +1,13 @@
 import pytest
 
 from tests.cluster.objects import controller, namespace, node, service
-from webhook.cluster.lookup import REPLICA_SET, REPLICATION_CONTROLLER, STATEFUL_SET, Cluster
-from webhook.cluster.wire import CustomController, Metadata
+from webhook.cluster.facts import (
+    APPS_V1_REPLICA_SET,
+    APPS_V1_STATEFUL_SET,
+    V1_REPLICATION_CONTROLLER,
+    Cluster,
+)
+from webhook.cluster.wire import CustomControllerObject, NameMetadata
 from webhook.config.kinds import OwnerSelector
 from webhook.policy.facts import Facts, Service
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference
@@ -18,10 +23,10 @@ def cluster() -> Cluster:
     cluster.namespace_store.put(namespace("shop", {"tier": "prod"}))
     cluster.node_store.put(node("a", {"zone": "1"}))
     cluster.node_store.put(node("b", {}))
-    for key in (REPLICATION_CONTROLLER, REPLICA_SET, STATEFUL_SET):
+    for key in (V1_REPLICATION_CONTROLLER, APPS_V1_REPLICA_SET, APPS_V1_STATEFUL_SET):
         cluster.owner_stores[key].put(controller("web", {"kind": key[1]}))
     cluster.custom_stores[CLONE_SET].put(
-        CustomController(Metadata("web", "shop"), LabelSelector({"kind": "CloneSet"}))
+        CustomControllerObject(NameMetadata("web", "shop"), LabelSelector({"kind": "CloneSet"}))
     )
     return cluster
 
