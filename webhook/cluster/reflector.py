@@ -24,7 +24,7 @@ whatever its pattern, makes more than one try a second for long.
 
 Two rules hold in this module. Every step of work on objects is a step of ``TimeSlicer``, so that
 100 000 of them do not block the event loop. And an object that cannot be decoded, or whose selector
-exceeds the bound, counts as absent and is reported as skipped: one bad object must not stop a cache.
+exceeds the bound, counts as absent and is reported as skipped: one bad object must not stop all.
 
 Source: client-go tools/cache/reflector.go; KEP-956 (bookmarks), KEP-3157 (streamed lists).
 """
