@@ -36,7 +36,7 @@ from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.model import Constraint, GroupKind
 from webhook.policy.workloads import BUILT_IN, TemplatePath
 from webhook.server.http import limits
-from webhook.spreadtest.form import Case, Expectation, SpreadTest
+from webhook.spreadtest.schema import CaseSchema, Expectation, SpreadTest
 from webhook.telemetry.catalogue import METRICS
 
 NEXT = "\n\n"
@@ -279,7 +279,7 @@ def suite() -> str:
 
 def case() -> str:
     """What a case of a suite is made of."""
-    return _form(Case)
+    return _form(CaseSchema)
 
 
 def expectation() -> str:

@@ -27,10 +27,11 @@ from webhook.policy.model import (
     Taint,
     group_of,
 )
+from webhook.policy.paths import TemplatePath
 from webhook.policy.placement.taints import EXCLUDING
 from webhook.policy.request import CREATE, AdmissionRequest
 from webhook.policy.selectors import has_pairs
-from webhook.policy.workloads import BUILT_IN, TemplatePath, Workload
+from webhook.policy.workloads import BUILT_IN, Workload
 
 Json: TypeAlias = dict[str, Any]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.admission.jsonpatch import patched
-from webhook.policy.patch import pointer
+from webhook.policy.paths import format_pointer
 
 coins: st.SearchStrategy[Any] = st.booleans()
 scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
@@ -34,10 +34,10 @@ def operations(draw: st.DrawFn, value: Any) -> dict[str, Any]:
             value = value[path[-1]]
             continue
         if steps and draw(coins):
-            return {"op": "remove", "path": pointer([*path, draw(st.sampled_from(steps))])}
+            return {"op": "remove", "path": format_pointer([*path, draw(st.sampled_from(steps))])}
         new: list[str | int] = ["new", *steps] if isinstance(value, dict) else ["-", *steps]
         last = draw(st.sampled_from(new))
-        return {"op": "add", "path": pointer([*path, last]), "value": draw(scalars)}
+        return {"op": "add", "path": format_pointer([*path, last]), "value": draw(scalars)}
 
 
 @given(st.data(), objects)

@@ -3,15 +3,15 @@ import pytest
 from tests.audit import world
 from tests.audit.server import Server
 from tests.audit.world import LIVE, gather, report_on
-from webhook.audit.listing import Listing
+from webhook.audit.listing import ClusterListing
 from webhook.cluster.lists import LIST_TRIES
 from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError, ExpiredError
 
 
-async def listed(server: Server, namespace: str = "") -> Listing:
+async def listed(server: Server, namespace: str = "") -> ClusterListing:
     configuration = world.CONFIGURATION
-    listing = Listing(server, configuration.pod_templates, configuration.owner_selectors)
+    listing = ClusterListing(server, configuration.pod_templates, configuration.owner_selectors)
     await listing.read(namespace)
     return listing
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from tests.bench import fleet
 from tests.bench.cpu import KIB_A_MIB
 from webhook.audit.inventory import Inventory
-from webhook.audit.snapshot import Pod, load
+from webhook.audit.snapshot import SnapshotPod, load_snapshot
 from webhook.config import Configuration, gates_in_force
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
@@ -81,7 +81,7 @@ class LargeCluster:
     def placements(self, times: int) -> list[float]:
         """CPU seconds for placing a pod, once and again."""
         configuration = Configuration()
-        snapshot = load(str(self._file))
+        snapshot = load_snapshot(str(self._file))
         audited = Inventory(snapshot, configuration.owner_selectors)
         subjects = (each.subject for each in audited.audited)
         subject = next(each for each in subjects if each.metadata.name == ASKING_MOST)
@@ -105,7 +105,9 @@ def used_by(*command: str) -> Used:
     return Used(cpu, largest / KIB_A_MIB)
 
 
-def place_anew(subject: Subject, nodes: tuple[Node, ...], pods: list[Pod], gates: Gates) -> float:
+def place_anew(
+    subject: Subject, nodes: tuple[Node, ...], pods: list[SnapshotPod], gates: Gates
+) -> float:
     """
     Place the next pod of a workload.
 
@@ -131,5 +133,5 @@ def place_anew(subject: Subject, nodes: tuple[Node, ...], pods: list[Pod], gates
     return took
 
 
-def _namespace(pod: Pod) -> str:
+def _namespace(pod: SnapshotPod) -> str:
     return pod.metadata.namespace if pod.metadata else ""

@@ -5,7 +5,7 @@ import pytest
 
 from tests.audit import world
 from tests.cli.conftest import Run
-from webhook.audit.renderers import FORMATS
+from webhook.audit.renderers import AUDIT_FORMATS
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_snapshot_gives_the_same_bytes_as_the_files_in_every_format(
 ) -> None:
     def outputs(folder: str) -> list[str]:
         (manifests / folder).mkdir()
-        return [word for name in FORMATS for word in ("-o", f"{name}={folder}/{name}")]
+        return [word for name in AUDIT_FORMATS for word in ("-o", f"{name}={folder}/{name}")]
 
     def written(folder: str) -> dict[str, bytes]:
         return {each.name: each.read_bytes() for each in (manifests / folder).iterdir()}
@@ -64,7 +64,7 @@ def test_a_snapshot_gives_the_same_bytes_as_the_files_in_every_format(
     run("audit", "-f", "all.yaml", "--save-snapshot", "again.gz", *outputs("again"))
     run("audit", "--snapshot", "all.gz", *outputs("snapshot"))
 
-    assert written("files").keys() == set(FORMATS)
+    assert written("files").keys() == set(AUDIT_FORMATS)
     assert all(b"shop" in each for each in written("files").values())
     assert written("again") == written("files")
     assert written("snapshot") == written("files")

@@ -16,7 +16,7 @@ from webhook.cluster.quota import SelectorSizeError
 from webhook.config.kinds import OwnerSelector
 from webhook.errors import ApiError
 from webhook.policy.model import GroupKind, LabelSelector
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
 VERSION = "/apis/argoproj.io/v1alpha1"
 ROLLOUT = {"name": "rollouts", "kind": "Rollout"}

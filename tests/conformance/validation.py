@@ -16,7 +16,8 @@ from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import parse_version
 from webhook.policy.model import GroupKind, PodTemplate, group_of
-from webhook.policy.workloads import BUILT_IN, TemplatePath, Workload
+from webhook.policy.paths import TemplatePath
+from webhook.policy.workloads import BUILT_IN, Workload
 
 NEWEST_RECORDED = "1.36"  # what a case without a version was recorded from
 

@@ -16,12 +16,13 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from tests.server.serving import PATIENCE, Wire, broken_review, call, head
+from webhook.policy.request import LONGEST_NAME
 from webhook.telemetry.loglines import MOST_PENDING
 
 LOOK_S = 0.25  # of the wall clock, in which a process that spins uses as much of the CPU's
 IDLE_SHARE = 0.2  # of a core
 GREETING = re.compile(r"serves on (\S+), its health on (\S+)\n")
-LONG_NAME = 16 * 1024  # bytes, so that few calls fill a pipe
+LINE = 450  # bytes of the line that a denial leaves, at least, with a name of the greatest length
 
 
 class Child(NamedTuple):
@@ -36,7 +37,7 @@ class Child(NamedTuple):
     async def deny(self, times: int) -> None:
         """Have calls denied, each of which is a line of the log."""
         body = json.loads(broken_review())
-        body["request"]["name"] = "a" * LONG_NAME
+        body["request"]["name"] = "a" * LONGEST_NAME
         denied = json.dumps(body).encode()
         wire = await connect(self.url, self.tls)
         for _ in range(times):
@@ -98,7 +99,7 @@ def read_addresses(log: int) -> tuple[str, str]:
 
 async def test_a_log_that_nobody_reads_holds_nobody_up(tmp_path: Path) -> None:
     async with served(tmp_path) as child:
-        await child.deny(MOST_PENDING // LONG_NAME + 10)
+        await child.deny(MOST_PENDING // LINE + 50)
         alive = await child.page("/livez")
         lost = await child.lost_lines()
         os.close(child.log)

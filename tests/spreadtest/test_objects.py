@@ -5,7 +5,7 @@ import pytest
 from tests.cli import files
 from tests.spreadtest.world import ROOT, load, mistakes, only_case
 from webhook.admission.offline import Asked
-from webhook.spreadtest.results import Status
+from webhook.spreadtest.results import CaseStatus
 
 
 def case(written: str, expect: str = "{verdict: allow}") -> str:
@@ -104,7 +104,7 @@ def test_file_that_cannot_be_read_is_an_error_of_its_cases_only(folder: Path) ->
 def test_kinds_of_the_configuration_are_known(folder: Path) -> None:
     fleet = "{apiVersion: example.io/v1, kind: Fleet, spec: {pod: {spec: {containers: []}}}}"
 
-    assert only_case(f"config: config.yaml\n{case(fleet)}", folder).status is Status.PASSED
+    assert only_case(f"config: config.yaml\n{case(fleet)}", folder).status is CaseStatus.PASSED
 
 
 def test_item_of_a_list_is_found(folder: Path) -> None:

@@ -20,8 +20,9 @@ from webhook.admission.version import API_VERSION, KIND
 from webhook.errors import ReviewError
 from webhook.policy.model import GroupKind, ObjectMeta, PodTemplate, Text
 from webhook.policy.nesting import DEEPEST, NestingError, prune
+from webhook.policy.paths import TemplatePath
 from webhook.policy.request import LONGEST_NAME, AdmissionRequest
-from webhook.policy.workloads import BUILT_IN, TemplatePath, Workload, is_built_in_path
+from webhook.policy.workloads import BUILT_IN, Workload, is_built_in_path
 
 _uid_matches = re.compile(r"[-A-Za-z0-9._:]{1,128}").fullmatch
 """API servers send UUIDs; what is logged and repeated must be harmless and short."""

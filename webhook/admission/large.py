@@ -19,7 +19,7 @@ from webhook.policy.advice.hostports import NetworkedSpec
 from webhook.policy.advice.reading import Holder
 from webhook.policy.advice.subject import SubjectSpec
 from webhook.policy.model import ObjectMeta
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
 LARGE = 1024 * 1024
 """Bytes from which on a body is reduced; decoding a smaller one takes 25 MiB at most, measured."""

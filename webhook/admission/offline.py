@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from webhook import admission
 from webhook.admission.jsonpatch import patched
 from webhook.admission.version import API_VERSION, KIND
-from webhook.manifests import Document, Path, expand, is_object
+from webhook.manifests import Document, expand, is_object
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import GroupKind, group_of
+from webhook.policy.paths import FieldPath, TemplatePath, find_value
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict, judge
-from webhook.policy.workloads import TemplatePath
 
 NAMESPACE = "default"  # of a manifest that names none, as for kubectl
 USER = {"username": "evenspread", "groups": ["system:authenticated"]}
@@ -102,9 +102,8 @@ def _recorded(document: Document) -> Asked:
     body = dict(document.value)
     call: Any = body.pop(_CALL, None)
     validates = is_object(call) and _VALIDATING in str(call.get("path"))
-    request: Any = body.get("request")
-    inner = request.get("object") if is_object(request) else None
-    at: Path = (*document.path, "request", "object")
+    inner = find_value(body, ("request", "object"))
+    at: FieldPath = (*document.path, "request", "object")
     return Asked(
         replace(document, value=inner, path=at),
         body,

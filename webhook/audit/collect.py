@@ -11,17 +11,25 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.audit.origins import Origin
-from webhook.audit.snapshot import Owner, Pod, Snapshot, Unreadable, Workload, reduced
+from webhook.audit.snapshot import (
+    Snapshot,
+    SnapshotOwner,
+    SnapshotPod,
+    SnapshotWorkload,
+    UnreadableObject,
+    reduce_metadata,
+)
 from webhook.cluster import wire
 from webhook.cluster.facts import BUILT_IN_OWNERS, V1_REPLICATION_CONTROLLER
 from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
-from webhook.manifests import Document, Mistype, Path, is_object, mistype, render_path
+from webhook.manifests import Document, Mistype, is_object, mistype
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, group_of
-from webhook.policy.workloads import POD, TemplatePath
+from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path
+from webhook.policy.workloads import POD
 
 _SELECTOR: TemplatePath = ("spec", "selector")  # of every built-in controller
 _NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
@@ -92,7 +100,7 @@ class Gathering:
             into.append(msgspec.convert(_in_namespace(document), kind))
         except msgspec.ValidationError as error:
             problem, path = mistype(error, document.value)
-            told = f"{document.kind}/{document.name}: {render_path(path)}: {problem}"
+            told = f"{document.kind}/{document.name}: {format_path(path)}: {problem}"
             self.problems.append(document.error(told, path))
 
     def _put_namespace(self, document: Document) -> None:
@@ -108,22 +116,22 @@ class Gathering:
         origin = Origin.of(document)
         data = msgspec.json.encode(document.value)
         if kind == POD:
-            self._put_pod(pod(data, DEFAULT_NAMESPACE), origin, asked=asked)
+            self._put_pod(decode_pod(data, DEFAULT_NAMESPACE), origin, asked=asked)
             return
         subject = read(data, kind, self._templates[kind], document.namespace or DEFAULT_NAMESPACE)
         if subject is not None:
             self.snapshot.workloads.append(
-                Workload(
+                SnapshotWorkload(
                     api_version=document.api_version,
-                    subject=without_noise(subject),
+                    subject=remove_unread_annotations(subject),
                     origin=origin,
                     asked=asked,
                 )
             )
 
-    def _put_pod(self, found: Pod, origin: Origin, *, asked: bool) -> None:
+    def _put_pod(self, found: SnapshotPod, origin: Origin, *, asked: bool) -> None:
         if found.metadata is None or found.metadata.controller is None:
-            self.snapshot.workloads.append(workload_of(found, origin, asked=asked))
+            self.snapshot.workloads.append(build_pod_workload(found, origin, asked=asked))
         (self.snapshot.pods if asked else self.snapshot.neighbours).append(found)
 
     def _put_owner(self, document: Document, kind: GroupKind) -> None:
@@ -131,17 +139,17 @@ class Gathering:
         path = _SELECTOR if version in BUILT_IN_OWNERS else self._owners.get(kind)
         if path is None or not document.name:
             return
-        held = _inner(document.value, path)
+        held = find_value(document.value, path)
         if version == V1_REPLICATION_CONTROLLER:
             held = {"matchLabels": held} if held is not None else None
         try:
             selector = msgspec.convert(held, LabelSelector | None)
         except msgspec.ValidationError as error:
-            problem = f"{document.kind}/{document.name}: {'.'.join(path)}: {error}"
+            problem = f"{document.kind}/{document.name}: {format_path(path)}: {error}"
             self.problems.append(document.error(problem, path))
             return
         self.snapshot.owners.append(
-            Owner(
+            SnapshotOwner(
                 api_version=document.api_version,
                 kind=document.kind,
                 namespace=document.namespace or DEFAULT_NAMESPACE,
@@ -155,25 +163,25 @@ class Gathering:
     ) -> None:
         found = _mistype(document.value, self._templates[kind], error)
         if not asked:
-            told = f"{document.kind}/{document.name}: {render_path(found.path)}: {found.problem}"
+            told = f"{document.kind}/{document.name}: {format_path(found.path)}: {found.problem}"
             self.problems.append(document.error(told, found.path))
             return
         self.snapshot.unreadable.append(
-            Unreadable(
+            UnreadableObject(
                 api_version=document.api_version,
                 kind=document.kind,
                 namespace=document.namespace or DEFAULT_NAMESPACE,
                 name=document.name,
                 source=document.source,
                 line=document.line(),
-                field=render_path(found.path),
+                field=format_path(found.path),
                 field_line=document.line(found.path),
                 problem=found.problem,
             )
         )
 
 
-def pod(data: bytes | msgspec.Raw, namespace: str = "") -> Pod:
+def decode_pod(data: bytes | msgspec.Raw, namespace: str = "") -> SnapshotPod:
     """
     Read a pod of a cluster.
 
@@ -190,13 +198,15 @@ def pod(data: bytes | msgspec.Raw, namespace: str = "") -> Pod:
         return found
     if namespace and not metadata.namespace:
         metadata = replace(metadata, namespace=namespace)
-    return replace(found, metadata=reduced(metadata))
+    return replace(found, metadata=reduce_metadata(metadata))
 
 
-_decode_pod = msgspec.json.Decoder(Pod).decode
+_decode_pod = msgspec.json.Decoder(SnapshotPod).decode
 
 
-def workload_of(found: Pod, origin: Origin | None = None, *, asked: bool = True) -> Workload:
+def build_pod_workload(
+    found: SnapshotPod, origin: Origin | None = None, *, asked: bool = True
+) -> SnapshotWorkload:
     """A pod as what is audited."""
     metadata = found.metadata or ObjectMeta()
     subject = Subject(
@@ -205,14 +215,14 @@ def workload_of(found: Pod, origin: Origin | None = None, *, asked: bool = True)
         namespace=metadata.namespace,
         pod=SubjectPod(found.metadata, found.spec),
     )
-    return Workload(api_version="v1", subject=subject, origin=origin, asked=asked)
+    return SnapshotWorkload(api_version="v1", subject=subject, origin=origin, asked=asked)
 
 
-def without_noise(subject: Subject) -> Subject:
+def remove_unread_annotations(subject: Subject) -> Subject:
     """A subject without the annotations that no rule reads."""
     inner = subject.pod.metadata
-    held = replace(subject.pod, metadata=reduced(inner)) if inner else subject.pod
-    return replace(subject, metadata=reduced(subject.metadata), pod=held)
+    held = replace(subject.pod, metadata=reduce_metadata(inner)) if inner else subject.pod
+    return replace(subject, metadata=reduce_metadata(subject.metadata), pod=held)
 
 
 def _in_namespace(document: Document) -> dict[str, Any]:
@@ -223,19 +233,13 @@ def _in_namespace(document: Document) -> dict[str, Any]:
     return {**value, "metadata": {**metadata, "namespace": DEFAULT_NAMESPACE}}
 
 
-def _inner(value: Any, path: Path) -> Any:
-    for step in path:
-        value = value.get(str(step)) if is_object(value) else None
-    return value
-
-
 def _mistype(value: Any, path: TemplatePath, error: msgspec.DecodeError) -> Mistype:
     """Find the value that has the wrong type, from the whole object instead of a part of it."""
-    places: tuple[tuple[Path, Any], ...] = ((path, SubjectPod), (("metadata",), ObjectMeta))
+    places: tuple[tuple[FieldPath, Any], ...] = ((path, SubjectPod), (("metadata",), ObjectMeta))
     for at, kind in places:
         try:
-            msgspec.convert(_inner(value, at), kind | None)
+            msgspec.convert(find_value(value, at), kind | None)
         except msgspec.ValidationError as found:
-            problem, inner = mistype(found, _inner(value, at))
+            problem, inner = mistype(found, find_value(value, at))
             return Mistype(problem, (*at, *inner))
     return Mistype(str(error), ("spec",))

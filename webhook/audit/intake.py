@@ -10,16 +10,16 @@ from typing import Any
 
 import msgspec
 
-from webhook.audit.collect import pod, without_noise, workload_of
-from webhook.audit.kinds import Listed
-from webhook.audit.snapshot import Owner, Snapshot, Workload
+from webhook.audit.collect import build_pod_workload, decode_pod, remove_unread_annotations
+from webhook.audit.kinds import ListedKind
+from webhook.audit.snapshot import Snapshot, SnapshotOwner, SnapshotWorkload
 from webhook.cluster import wire
 from webhook.cluster.discovery import make_custom_decoder
 from webhook.cluster.facts import BUILT_IN_OWNERS
 from webhook.config import OwnerSelector
 from webhook.policy.advice.reading import read
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
 _SELECTOR: TemplatePath = ("spec", "selector")
 
@@ -47,7 +47,7 @@ class Intake:
         self._built_in_selector = make_custom_decoder(_SELECTOR)
         self.kinds = templates.keys() | self._selectors.keys()
 
-    def put(self, snapshot: Snapshot, listed: Listed, item: msgspec.Raw) -> None:
+    def put(self, snapshot: Snapshot, listed: ListedKind, item: msgspec.Raw) -> None:
         """
         Put an object into a snapshot.
 
@@ -62,25 +62,27 @@ class Intake:
             case "v1", "Service":
                 snapshot.services.append(msgspec.json.decode(item, type=wire.ServiceObject))
             case "v1", "Pod":
-                found = pod(item)
+                found = decode_pod(item)
                 snapshot.pods.append(found)
                 if found.metadata is None or found.metadata.controller is None:
-                    snapshot.workloads.append(workload_of(found))
+                    snapshot.workloads.append(build_pod_workload(found))
             case _:
                 self._put_workload(snapshot, listed, item)
 
-    def _put_workload(self, snapshot: Snapshot, listed: Listed, item: msgspec.Raw) -> None:
+    def _put_workload(self, snapshot: Snapshot, listed: ListedKind, item: msgspec.Raw) -> None:
         kind = listed.group_kind
         path = self._templates.get(kind)
         subject = read(item, kind, path) if path is not None else None
         owner = self._owner(listed, kind, item)
         if subject is not None:
             snapshot.workloads.append(
-                Workload(api_version=listed.api_version, subject=without_noise(subject))
+                SnapshotWorkload(
+                    api_version=listed.api_version, subject=remove_unread_annotations(subject)
+                )
             )
         if owner is not None:
             snapshot.owners.append(
-                Owner(
+                SnapshotOwner(
                     api_version=listed.api_version,
                     kind=listed.kind,
                     namespace=owner.namespace,
@@ -89,7 +91,7 @@ class Intake:
                 )
             )
 
-    def _owner(self, listed: Listed, kind: GroupKind, item: msgspec.Raw) -> Any:
+    def _owner(self, listed: ListedKind, kind: GroupKind, item: msgspec.Raw) -> Any:
         if listed.kind == "ReplicationController":
             return msgspec.json.decode(item, type=wire.ReplicationControllerObject)
         if (listed.api_version, listed.kind) in BUILT_IN_OWNERS:

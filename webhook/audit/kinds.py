@@ -9,7 +9,7 @@ from webhook.errors import ApiError, SourceError
 from webhook.policy.model import GroupKind, group_of
 
 
-class Listed(NamedTuple):
+class ListedKind(NamedTuple):
     """
     A kind, and where its objects are.
 
@@ -34,42 +34,45 @@ class Listed(NamedTuple):
         return f"{root}{inside}/{self.plural}"
 
 
-CLUSTER_WIDE: tuple[Listed, ...] = (
-    Listed("v1", "Node", "nodes", namespaced=False),
-    Listed("v1", "Namespace", "namespaces", namespaced=False),
+LISTED_CLUSTER_SCOPED: tuple[ListedKind, ...] = (
+    ListedKind("v1", "Node", "nodes", namespaced=False),
+    ListedKind("v1", "Namespace", "namespaces", namespaced=False),
 )
 """The kinds that are in no namespace."""
 
-BUILT_IN: tuple[Listed, ...] = (
-    Listed("v1", "Service", "services"),
-    Listed("v1", "ReplicationController", "replicationcontrollers"),
-    Listed("apps/v1", "Deployment", "deployments"),
-    Listed("apps/v1", "ReplicaSet", "replicasets"),
-    Listed("apps/v1", "StatefulSet", "statefulsets"),
-    Listed("apps/v1", "DaemonSet", "daemonsets"),
-    Listed("batch/v1", "CronJob", "cronjobs"),
-    Listed("batch/v1", "Job", "jobs"),
+LISTED_BUILT_IN: tuple[ListedKind, ...] = (
+    ListedKind("v1", "Service", "services"),
+    ListedKind("v1", "ReplicationController", "replicationcontrollers"),
+    ListedKind("apps/v1", "Deployment", "deployments"),
+    ListedKind("apps/v1", "ReplicaSet", "replicasets"),
+    ListedKind("apps/v1", "StatefulSet", "statefulsets"),
+    ListedKind("apps/v1", "DaemonSet", "daemonsets"),
+    ListedKind("batch/v1", "CronJob", "cronjobs"),
+    ListedKind("batch/v1", "Job", "jobs"),
 )
 """What is listed in every cluster, besides its pods."""
 
-PODS = Listed("v1", "Pod", "pods")
+LISTED_PODS = ListedKind("v1", "Pod", "pods")
 """Listed last, so that hardly one is older than its controller."""
 
 _KNOWN = frozenset(
-    {*(each.group_kind for each in (*CLUSTER_WIDE, *BUILT_IN, PODS)), GroupKind("", "PodTemplate")}
+    {
+        *(each.group_kind for each in (*LISTED_CLUSTER_SCOPED, *LISTED_BUILT_IN, LISTED_PODS)),
+        GroupKind("", "PodTemplate"),
+    }
 )
 
 
-async def find_customs(
+async def find_custom_kinds(
     source: Reader, kinds: Collection[GroupKind], problems: list[SourceError]
-) -> list[Listed]:
+) -> list[ListedKind]:
     """
     Find where an API server has the custom ones among some kinds; those that it has not are left.
 
     Args:
         problems: Is told of those of which that cannot be told.
     """
-    found: list[Listed] = []
+    found: list[ListedKind] = []
     for kind in sorted(set(kinds) - _KNOWN):
         try:
             place = await locate_custom(source, kind)
@@ -78,5 +81,5 @@ async def find_customs(
             continue
         if place is not None:
             version = place.root.removeprefix("/apis/")
-            found.append(Listed(version, kind.kind, place.plural))
+            found.append(ListedKind(version, kind.kind, place.plural))
     return found

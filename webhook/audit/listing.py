@@ -12,16 +12,22 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.audit.intake import Intake
-from webhook.audit.kinds import BUILT_IN, CLUSTER_WIDE, PODS, Listed, find_customs
+from webhook.audit.kinds import (
+    LISTED_BUILT_IN,
+    LISTED_CLUSTER_SCOPED,
+    LISTED_PODS,
+    ListedKind,
+    find_custom_kinds,
+)
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster.lists import LIST_TRIES, list_pages
 from webhook.cluster.protocol import FailureReason, Reader
 from webhook.config import OwnerSelector
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
-Told: TypeAlias = Callable[[str, int], None]
+ProgressReporter: TypeAlias = Callable[[str, int], None]
 """Is told a kind and how many of its objects were read so far."""
 
 _USELESS = frozenset(
@@ -34,7 +40,7 @@ _USELESS = frozenset(
 )
 
 
-class Listing:
+class ClusterListing:
     """
     A snapshot that grows list by list.
 
@@ -62,7 +68,9 @@ class Listing:
         self._source = source
         self._intake = Intake(templates, owners)
 
-    async def read(self, namespace: str = "", told: Told = lambda _kind, _number: None) -> None:
+    async def read(
+        self, namespace: str = "", told: ProgressReporter = lambda _kind, _number: None
+    ) -> None:
         """
         List everything.
 
@@ -73,13 +81,13 @@ class Listing:
         Raises:
             ApiError: The API server cannot be reached at all.
         """
-        for listed in (*CLUSTER_WIDE, *BUILT_IN):
+        for listed in (*LISTED_CLUSTER_SCOPED, *LISTED_BUILT_IN):
             await self._read(listed, namespace, told)
-        for listed in await find_customs(self._source, self._intake.kinds, self.problems):
+        for listed in await find_custom_kinds(self._source, self._intake.kinds, self.problems):
             await self._read(listed, namespace, told)
-        await self._read(PODS, namespace, told)
+        await self._read(LISTED_PODS, namespace, told)
 
-    async def _read(self, listed: Listed, namespace: str, told: Told) -> None:
+    async def _read(self, listed: ListedKind, namespace: str, told: ProgressReporter) -> None:
         try:
             await self._list(listed, namespace, told)
         except ApiError as error:
@@ -87,7 +95,7 @@ class Listing:
                 raise
             self.problems.append(error)
 
-    async def _list(self, listed: Listed, namespace: str, told: Told) -> None:
+    async def _list(self, listed: ListedKind, namespace: str, told: ProgressReporter) -> None:
         """Read a list; one that expires is forgotten, and begun anew."""
         before = _lengths(self.snapshot), len(self.problems)
         for attempt in range(1, LIST_TRIES + 1):
@@ -101,7 +109,7 @@ class Listing:
             else:
                 return
 
-    async def _pages(self, listed: Listed, namespace: str, told: Told) -> None:
+    async def _pages(self, listed: ListedKind, namespace: str, told: ProgressReporter) -> None:
         path, number = listed.path(namespace), 0
         async for page in list_pages(self._source, path):
             for item in page:

@@ -6,13 +6,13 @@ from typing import Any
 import click
 
 from webhook.audit import baseline
-from webhook.audit.inventory import Audited, Inventory
-from webhook.audit.renderers import FORMATS, render
-from webhook.audit.renderers.table import Meaning, lines
-from webhook.audit.report import Report, Weight
+from webhook.audit.inventory import AuditSubject, Inventory
+from webhook.audit.renderers import AUDIT_FORMATS, render_report
+from webhook.audit.renderers.table import TextStyle, format_lines
+from webhook.audit.report import AuditReport, AuditSeverity
 from webhook.audit.rulebook import RULEBOOK
-from webhook.audit.scan import Question, scan
-from webhook.audit.snapshot import Snapshot, save
+from webhook.audit.scan import AuditOptions, scan
+from webhook.audit.snapshot import Snapshot, write_snapshot
 from webhook.cli import options, outputs
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
@@ -26,12 +26,12 @@ from webhook.config import Configuration
 from webhook.errors import ConfigError
 
 _STYLES = {
-    Meaning.PLAIN: Style.PLAIN,
-    Meaning.PLACE: Style.PLACE,
-    Meaning.BAD: Style.BAD,
-    Meaning.DOUBTFUL: Style.DOUBTFUL,
-    Meaning.GOOD: Style.GOOD,
-    Meaning.HINT: Style.HINT,
+    TextStyle.PLAIN: Style.PLAIN,
+    TextStyle.PLACE: Style.PLACE,
+    TextStyle.BAD: Style.BAD,
+    TextStyle.DOUBTFUL: Style.DOUBTFUL,
+    TextStyle.GOOD: Style.GOOD,
+    TextStyle.HINT: Style.HINT,
 }
 
 
@@ -48,7 +48,7 @@ def audit(
     namespace: str,
     all_namespaces: bool,
     output: tuple[Output, ...],
-    fail_on: Weight | None,
+    fail_on: AuditSeverity | None,
     rules: frozenset[str],
     since_baseline: str,
     **asked: Any,
@@ -58,13 +58,13 @@ def audit(
         raise ConfigError("say -n or -A, not both", "-A")
     judged = asked_policy(**asked)
     configuration = judged.configuration
-    known = baseline.load(since_baseline) if since_baseline else None
+    known = baseline.load_baseline(since_baseline) if since_baseline else None
     inputs = Inputs(filename, strict=strict)
     reach = Reach(kubeconfig, context, namespace)
     gathered = gather(inputs, cluster, snapshot, configuration, reach)
     if save_snapshot:
-        save(gathered, save_snapshot)
-    question = Question(
+        write_snapshot(gathered, save_snapshot)
+    question = AuditOptions(
         policy=judged.policy,
         actions=configuration.actions,
         not_exemptible=configuration.not_exemptible,
@@ -73,30 +73,30 @@ def audit(
     )
     report = _scan(gathered, question, configuration)
     if known is not None:
-        report = baseline.without_known(report, known)
+        report = baseline.remove_known_findings(report, known)
     for each in output:
         _write(report, each, fail_on)
     inputs.tell()
     return outcome(findings=report.exceeds(fail_on), unfinished=bool(inputs.problems))
 
 
-def _scan(gathered: Snapshot, question: Question, configuration: Configuration) -> Report:
+def _scan(gathered: Snapshot, question: AuditOptions, configuration: Configuration) -> AuditReport:
     inventory = Inventory(gathered, configuration.owner_selectors)
     with progress() as bar:
 
-        def shown(items: Sequence[Audited]) -> Iterable[Audited]:
+        def shown(items: Sequence[AuditSubject]) -> Iterable[AuditSubject]:
             return bar.track(items, description="auditing")
 
         return scan(inventory, gathered.unreadable, question, shown)
 
 
-def _write(report: Report, output: Output, threshold: Weight | None) -> None:
+def _write(report: AuditReport, output: Output, threshold: AuditSeverity | None) -> None:
     if not output.file and output.format == outputs.TABLE:
         Terminal().lines(
-            [(text, _STYLES[meaning]) for text, meaning in line] for line in lines(report)
+            [(text, _STYLES[meaning]) for text, meaning in line] for line in format_lines(report)
         )
         return
-    outputs.save(render(report, output.format, threshold), output)
+    outputs.save(render_report(report, output.format, threshold), output)
 
 
 def _rules(_ctx: click.Context, _option: click.Parameter, written: str) -> frozenset[str]:
@@ -144,7 +144,7 @@ command = Command(
             "FILE",
             "Tell only what is new since a report that -o json=FILE wrote.",
         ),
-        outputs.outputs(FORMATS),
+        outputs.outputs(AUDIT_FORMATS),
         options.weight(),
     ],
     help=(

@@ -20,12 +20,12 @@ from webhook.cli.output import Format, write
 from webhook.cli.terminal import Terminal
 from webhook.cli.views import diagnosis
 from webhook.config.durations import parse_duration
-from webhook.doctor.client import Asker
-from webhook.doctor.collect import Asked, gather
-from webhook.doctor.dryrun import DEFAULT
-from webhook.doctor.findings import State
-from webhook.doctor.installation import Replica, Seen
-from webhook.doctor.table import examine
+from webhook.doctor.client import DoctorClient
+from webhook.doctor.collect import DoctorTarget, collect_installation
+from webhook.doctor.dryrun import DEFAULT_PROBE_NAMESPACE
+from webhook.doctor.findings import CheckState
+from webhook.doctor.installation import Lookup, Replica
+from webhook.doctor.table import run_checks
 from webhook.doctor.wait import POLICIES, set_failure_policies, wait_answered
 from webhook.errors import ConfigError, SourceError
 from webhook.policy.request import Hook
@@ -59,23 +59,29 @@ def doctor(
         return apiserver.ask(
             kubeconfig,
             context,
-            lambda api: _wait(Asker(api), name, probe_namespace or DEFAULT, wait, policies),
+            lambda api: _wait(
+                DoctorClient(api), name, probe_namespace or DEFAULT_PROBE_NAMESPACE, wait, policies
+            ),
         )
-    asked = Asked(name, namespace, probe_namespace, _leaf(address), tuple(map(_replica, health)))
-    installation = apiserver.ask(
-        kubeconfig, context, lambda api: gather(Asker(api), asked, _now(), __version__)
+    asked = DoctorTarget(
+        name, namespace, probe_namespace, _leaf(address), tuple(map(_replica, health))
     )
-    results = examine(installation)
+    installation = apiserver.ask(
+        kubeconfig,
+        context,
+        lambda api: collect_installation(DoctorClient(api), asked, _now(), __version__),
+    )
+    results = run_checks(installation)
     if output is Format.TABLE:
         diagnosis.show(installation, results, Terminal())
     else:
         write(diagnosis.as_document(installation, results), output)
-    problems = any(each.state is State.PROBLEM for each in results)
+    problems = any(each.state is CheckState.PROBLEM for each in results)
     return outcome(findings=problems, unfinished=False)
 
 
 async def _wait(
-    asker: Asker, name: str, namespace: str, wait: str, policies: dict[Hook, str]
+    asker: DoctorClient, name: str, namespace: str, wait: str, policies: dict[Hook, str]
 ) -> ExitCode:
     patience = parse_duration(wait)
     if patience is None:
@@ -109,7 +115,7 @@ def _leaf(address: str) -> x509.Certificate | None:
 def _replica(address: str) -> Replica:
     """Ask a replica itself."""
     return Replica(
-        address, Seen(_page(address, "/readyz?verbose")), Seen(_page(address, "/metrics"))
+        address, Lookup(_page(address, "/readyz?verbose")), Lookup(_page(address, "/metrics"))
     )
 
 

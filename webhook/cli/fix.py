@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from webhook.audit.report import Weight
+from webhook.audit.report import AuditSeverity
 from webhook.audit.rulebook import RULEBOOK
 from webhook.cli import options
 from webhook.cli.command import Command
@@ -31,7 +31,7 @@ def fix(
     diff: bool,
     cluster: str,
     output: Format,
-    fail_on: Weight | None,
+    fail_on: AuditSeverity | None,
     rules: frozenset[str],
     **asked: Any,
 ) -> ExitCode:

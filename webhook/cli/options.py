@@ -2,7 +2,7 @@
 
 import click
 
-from webhook.audit.report import Weight
+from webhook.audit.report import AuditSeverity
 from webhook.cli.output import Format
 
 DENY = "deny"
@@ -56,16 +56,16 @@ def fail_on() -> click.Option:
 
 def weight(where: str = "") -> click.Option:
     """
-    ``--fail-on`` of what weighs its findings; gives a ``Weight``, or None for never.
+    ``--fail-on`` of what weighs its findings; gives a ``AuditSeverity``, or None for never.
 
     Args:
         where: Which findings, if not all, as it continues the help.
     """
     return click.Option(
         ["--fail-on"],
-        type=click.Choice([*map(str, Weight), NEVER]),
+        type=click.Choice([*map(str, AuditSeverity), NEVER]),
         callback=_weight,
-        default=str(Weight.DENY),
+        default=str(AuditSeverity.DENY),
         show_default=True,
         help=f"The least finding{where} that makes the exit code 1.",
     )
@@ -156,5 +156,5 @@ def _format(_ctx: click.Context, _option: click.Parameter, chosen: str) -> Forma
     return Format(chosen)
 
 
-def _weight(_ctx: click.Context, _option: click.Parameter, written: str) -> Weight | None:
-    return None if written == NEVER else Weight(written)
+def _weight(_ctx: click.Context, _option: click.Parameter, written: str) -> AuditSeverity | None:
+    return None if written == NEVER else AuditSeverity(written)

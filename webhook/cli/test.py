@@ -14,24 +14,24 @@ from webhook.cli.outputs import Output
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.tested import show
 from webhook.errors import ConfigError, MistakesError, SourceError
-from webhook.spreadtest.finding import SuiteText, find
-from webhook.spreadtest.loading import Suite, load_suite
-from webhook.spreadtest.renderers import FORMATS, render
-from webhook.spreadtest.results import Report, report
-from webhook.spreadtest.running import run
+from webhook.spreadtest.discovery import SuiteText, find_suites
+from webhook.spreadtest.renderers import TEST_FORMATS, render_report
+from webhook.spreadtest.results import SuiteReport, build_report
+from webhook.spreadtest.runner import run_suite
+from webhook.spreadtest.suite import Suite, load_suite
 
 
 def test(
     *, folder: tuple[str, ...], cases: tuple[str, ...], output: tuple[Output, ...]
 ) -> ExitCode:
     """Run the suites below folders, and write every output."""
-    found = list(find(folder))
+    found = list(find_suites(folder))
     problems = [each for each in found if isinstance(each, SourceError)]
     suites = _loaded(each for each in found if isinstance(each, SuiteText))
     chosen = list(_chosen(suites, cases)) if cases else suites
     if cases and not chosen:
         raise ConfigError(f"no case is called {' or '.join(map(repr, cases))}", "--cases")
-    came_of = report(map(run, chosen))
+    came_of = build_report(map(run_suite, chosen))
     for each in output:
         _write(came_of, each)
     tell_problems(problems)
@@ -39,9 +39,9 @@ def test(
     return outcome(findings=bool(came_of.summary.failed), unfinished=unfinished)
 
 
-def _write(came_of: Report, output: Output) -> None:
+def _write(came_of: SuiteReport, output: Output) -> None:
     if output.format != outputs.TABLE:
-        outputs.save(render(came_of, output.format), output)
+        outputs.save(render_report(came_of, output.format), output)
     elif output.file:
         text = StringIO()
         show(came_of, Terminal(text))
@@ -86,7 +86,7 @@ command = Command(
             metavar="TEXT",
             help="Run only cases whose name holds it, in any case. May be repeated.",
         ),
-        outputs.outputs([outputs.TABLE, *FORMATS]),
+        outputs.outputs([outputs.TABLE, *TEST_FORMATS]),
     ],
     help=(
         "Run suites of manifests with expected answers: every file below DIR that is a SpreadTest, "

@@ -24,7 +24,7 @@ from webhook.cluster.store import Store, StoredObject
 from webhook.errors import ApiError
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.nesting import decode_nested
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
 ObjectDecoder: TypeAlias = Callable[[bytes | msgspec.Raw], Any]
 """

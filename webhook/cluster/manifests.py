@@ -16,9 +16,9 @@ from webhook.cluster.facts import (
 from webhook.cluster.store import Store, StoredObject
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
-from webhook.manifests import Document, Skipped, is_object, mistype, read_documents, render_path
+from webhook.manifests import Document, Skipped, is_object, mistype, read_documents
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath, find_value, format_path
 
 DEFAULT_NAMESPACE = "default"
 """Where objects are that name no namespace, as for kubectl."""
@@ -157,14 +157,12 @@ def _putting(kind: type[StoredT], store: Store[StoredT]) -> _Put:
 
 def _putting_custom(path: TemplatePath, store: Store[wire.CustomControllerObject]) -> _Put:
     def put(value: dict[str, Any]) -> None:
-        inner: Any = value
-        for step in path:
-            inner = inner.get(step) if is_object(inner) else None
-        custom = {"metadata": value.get("metadata"), "selector": inner}
+        selector = find_value(value, path)
+        custom = {"metadata": value.get("metadata"), "selector": selector}
         try:
             store.put(msgspec.convert(custom, wire.CustomControllerObject))
         except msgspec.ValidationError as error:
-            shown = str(error).replace("$.selector", f"$.{'.'.join(path)}")
+            shown = str(error).replace("$.selector", f"$.{format_path(path)}")
             raise msgspec.ValidationError(shown) from error
 
     return put
@@ -172,4 +170,4 @@ def _putting_custom(path: TemplatePath, store: Store[wire.CustomControllerObject
 
 def _problem(document: Document, error: msgspec.ValidationError) -> ManifestError:
     problem, path = mistype(error, document.value)
-    return document.error(f"{document.kind}/{document.name}: {render_path(path)}: {problem}", path)
+    return document.error(f"{document.kind}/{document.name}: {format_path(path)}: {problem}", path)

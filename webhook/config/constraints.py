@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import replace
 from pydantic import model_validator
 
-from webhook.config.sentences import refuse, split
+from webhook.config.sentences import refuse
 from webhook.config.written import Int32, Written
-from webhook.manifests import Path
 from webhook.policy.api import rules, schedulerargs
 from webhook.policy.api.fielderrors import FieldError
 from webhook.policy.api.rules import DO_NOT_SCHEDULE, Form
 from webhook.policy.model import Constraint, LabelSelector
+from webhook.policy.paths import FieldPath, parse_path
 
 DEDUCED = "leave it out: each pod gets that of its Services and of the controller that owns it"
 PINNED = (
@@ -83,7 +83,7 @@ class SchedulerConstraint(DefaultConstraint):
     keeps_keys: ClassVar[bool] = False
 
 
-def duplicates(constraints: Sequence[DefaultConstraint]) -> Iterator[tuple[Path, str]]:
+def duplicates(constraints: Sequence[DefaultConstraint]) -> Iterator[tuple[FieldPath, str]]:
     """Find the entries whose topologyKey and whenUnsatisfiable stand together in an earlier one."""
     first: dict[tuple[str, str], int] = {}
     for i, each in enumerate(constraints):
@@ -93,12 +93,15 @@ def duplicates(constraints: Sequence[DefaultConstraint]) -> Iterator[tuple[Path,
             yield (i,), f"{error.message}; {_FIXES['TSC004']}"
 
 
-def _problems(constraint: Constraint) -> Iterator[tuple[Path, str]]:
+def _problems(constraint: Constraint) -> Iterator[tuple[FieldPath, str]]:
     for error in schedulerargs.constraint_errors(constraint, ""):
-        at = split(error.field)
+        at = parse_path(error.field)
         yield at, f"{error.message}; {_FIX_OF_MEMBER[str(at[0])]}"
     for fix, error in _api_errors(constraint):
-        yield split(error.field)[1:], f"{error.message}, so no pod with it could be created; {fix}"
+        yield (
+            parse_path(error.field)[1:],
+            f"{error.message}, so no pod with it could be created; {fix}",
+        )
     hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
     if hard and constraint.node_affinity_policy == "Ignore":
         yield ("nodeAffinityPolicy",), PINNED

@@ -9,9 +9,9 @@ from pydantic import Field, field_validator
 
 from webhook.config.sentences import refusal
 from webhook.config.written import Written
-from webhook.manifests import Path
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import BUILT_IN, TemplatePath
+from webhook.policy.paths import FieldPath, TemplatePath
+from webhook.policy.workloads import BUILT_IN
 
 Kinds: TypeAlias = Mapping[GroupKind, TemplatePath]
 
@@ -94,7 +94,7 @@ def owners(written: tuple[WrittenOwner, ...]) -> tuple[OwnerSelector, ...]:
     return tuple(OwnerSelector(kind, path) for kind, path in paths.items())
 
 
-def repeated(written: tuple[CustomKind, ...]) -> Iterator[tuple[Path, str]]:
+def repeated(written: tuple[CustomKind, ...]) -> Iterator[tuple[FieldPath, str]]:
     """Find kinds that stand twice, or are built in."""
     seen = set[GroupKind]()
     for i, each in enumerate(written):

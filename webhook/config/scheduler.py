@@ -16,11 +16,11 @@ from webhook.config.constraints import SchedulerConstraint, duplicates
 from webhook.config.reading import Reading
 from webhook.config.sentences import choose, refuse, shown
 from webhook.config.written import Written, WrittenForOthers
-from webhook.manifests import Path
 from webhook.policy.api import schedulerargs
 from webhook.policy.api.schedulerargs import LIST, SYSTEM
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS
 from webhook.policy.model import Constraint
+from webhook.policy.paths import FieldPath
 
 KIND = "KubeSchedulerConfiguration"
 ARGS = "PodTopologySpreadArgs"
@@ -153,7 +153,7 @@ def _of_profile(
     reading: Reading, profile: SchedulerProfile, index: int, api_version: str
 ) -> Defaults | None:
     plugins = [i for i, plugin in enumerate(profile.plugin_config) if plugin.name == PLUGIN]
-    path: Path = ("profiles", index, "pluginConfig")
+    path: FieldPath = ("profiles", index, "pluginConfig")
     for i in plugins[1:]:
         problem = f"configures {PLUGIN} once more: leave one of the entries"
         reading.refuse(problem, (*path, i, "name"))
@@ -163,12 +163,12 @@ def _of_profile(
     return _of_args(reading, profile.plugin_config[first].args, (*path, first, "args"), api_version)
 
 
-def _of_args(reading: Reading, value: Any, path: Path, api_version: str) -> Defaults | None:
+def _of_args(reading: Reading, value: Any, path: FieldPath, api_version: str) -> Defaults | None:
     args = reading.model(Args, value, path)
     return _meant(reading, args, path, args.api_version or api_version) if args else None
 
 
-def _meant(reading: Reading, args: Args, path: Path, api_version: str) -> Defaults:
+def _meant(reading: Reading, args: Args, path: FieldPath, api_version: str) -> Defaults:
     """Fill in what the version fills in, and check the outcome."""
     constraints = tuple(each.constraint for each in args.default_constraints)
     kind = _defaulting_type(args, api_version)

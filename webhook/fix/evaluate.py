@@ -7,10 +7,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from webhook.audit.collect import Gathering
-from webhook.audit.inventory import Audited, Inventory
-from webhook.audit.report import Finding, WorkloadReport
-from webhook.audit.scan import Question, Scanner
-from webhook.audit.wording import mistyped
+from webhook.audit.findings import report_type_error
+from webhook.audit.inventory import AuditSubject, Inventory
+from webhook.audit.report import AuditFinding, WorkloadReport
+from webhook.audit.scan import AuditOptions, Scanner
 from webhook.config import Configuration
 from webhook.errors import SourceError
 from webhook.fix.changes import Change, Obstacle, apply
@@ -48,8 +48,8 @@ class Judged(NamedTuple):
     """An object of a file, and what is wrong with it."""
 
     document: Document
-    audited: Audited
-    findings: tuple[Finding, ...]
+    audited: AuditSubject
+    findings: tuple[AuditFinding, ...]
 
 
 class Judging:
@@ -80,7 +80,7 @@ class Judging:
         configuration = law.configuration
         self._inventory = Inventory(gathering.snapshot, configuration.owner_selectors)
         self.grounds = Grounds(law.policy, self._inventory.cluster, self._inventory.survey)
-        question = Question(law.policy, configuration.actions, configuration.not_exemptible)
+        question = AuditOptions(law.policy, configuration.actions, configuration.not_exemptible)
         self._scanner = Scanner(question, self.grounds)
 
     def _gathering(self) -> Gathering:
@@ -96,10 +96,10 @@ class Judging:
 
     def mistyped(self) -> Iterator[WorkloadReport]:
         """Report the objects that have values of wrong types."""
-        return map(mistyped, self._snapshot.unreadable)
+        return map(report_type_error, self._snapshot.unreadable)
 
     def objection(
-        self, judged: Judged, finding: Finding, changes: Iterable[Change]
+        self, judged: Judged, finding: AuditFinding, changes: Iterable[Change]
     ) -> Obstacle | None:
         """
         Say why a change would not do.
@@ -124,7 +124,7 @@ class Judging:
 
 
 def _objection(
-    finding: Finding, before: Sequence[Finding], after: Sequence[Finding]
+    finding: AuditFinding, before: Sequence[AuditFinding], after: Sequence[AuditFinding]
 ) -> Obstacle | None:
     had = Counter(each.rule for each in before)
     has = Counter(each.rule for each in after)

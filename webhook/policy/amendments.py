@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from webhook.policy import render
 from webhook.policy.advice import findings
 from webhook.policy.advice.admission import action_on
-from webhook.policy.api import apiserver, fielderrors, fieldgates
+from webhook.policy.api import fielderrors, fieldgates
 from webhook.policy.api.fieldgates import Drop
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.rules import DO_NOT_SCHEDULE, Finding
@@ -22,7 +22,8 @@ from webhook.policy.defaulting.inject import complete_selectors, profile_of, rea
 from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import Constraint, PodTemplate
-from webhook.policy.patch import Operation, add, pointer, remove
+from webhook.policy.patch import Operation, add, remove
+from webhook.policy.paths import CONSTRAINTS_IN_POD, constraints_field, format_pointer
 from webhook.policy.request import AdmissionRequest
 
 Constraints: TypeAlias = tuple[Constraint, ...]
@@ -75,10 +76,10 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
     if completed is asked:
         return Amended(asked)
     path = request.path or ()
-    base = pointer((*path, "spec", "topologySpreadConstraints"))
+    base = format_pointer((*path, *CONSTRAINTS_IN_POD))
     additions = tuple(_additions(kept.constraints, completed, base))
     operations = (*_removals(kept.drops, base), *additions)
-    at, action = apiserver.list_path(path), action_on(GATED, request, policy)
+    at, action = constraints_field(path), action_on(GATED, request, policy)
     is_told = action in {Action.WARN, Action.DENY}
     warnings = tuple(_told(kept.drops, policy)) if is_told else ()
     if policy.mode is Mode.RECOMMEND and additions:

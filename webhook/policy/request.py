@@ -9,7 +9,8 @@ from enum import StrEnum
 import msgspec
 
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
-from webhook.policy.workloads import BUILT_IN, POD, TemplatePath
+from webhook.policy.paths import TemplatePath
+from webhook.policy.workloads import BUILT_IN, POD
 
 CREATE = "CREATE"
 UPDATE = "UPDATE"

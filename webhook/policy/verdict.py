@@ -38,7 +38,8 @@ from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.defaulting.provenance import ANNOTATION
 from webhook.policy.facts import Facts
 from webhook.policy.model import Constraint, PodTemplate
-from webhook.policy.patch import Operation, add, pointer, remove
+from webhook.policy.patch import Operation, add, remove
+from webhook.policy.paths import CONSTRAINTS_IN_POD, constraints_field, format_pointer
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.selectors import merge_match_label_keys
 from webhook.policy.workloads import POD
@@ -50,10 +51,10 @@ WARNING_CHARACTERS = 256  # kube-apiserver may cut longer ones, pkg/endpoints/fi
 
 EXPLAIN = "evenspread validate --explain"  # where a denied user reads on, without a network
 
-LIST = pointer(("spec", "topologySpreadConstraints"))
-ANNOTATIONS = pointer(("metadata", "annotations"))
+LIST = format_pointer(CONSTRAINTS_IN_POD)
+ANNOTATIONS = format_pointer(("metadata", "annotations"))
 NO_CONSTRAINTS = Amended(())
-OURS = pointer(("metadata", "annotations", ANNOTATION))
+OURS = format_pointer(("metadata", "annotations", ANNOTATION))
 
 
 class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -136,7 +137,7 @@ def _judge(
     if pod.constraints:
         unchanged = pod.constraints == request.old_constraints
         if len(pod.constraints) > rules.MOST_CONSTRAINTS and not unchanged:
-            at = apiserver.list_path(request.path or ())
+            at = constraints_field(request.path or ())
             return _denied(request, [rules.too_many(pod.constraints, at)], ())
         amended = amend(request, policy, facts)
         found = _findings(request, hook, policy, amended.constraints) or list(amended.refused)
@@ -295,7 +296,7 @@ def _findings(
     form = apiserver.form(None if unchanged else old, policy.gates)
     if are_plain(judged, form):
         return []
-    return rules.check(judged, apiserver.list_path(request.path or ()), form, rules.MOST_FINDINGS)
+    return rules.check(judged, constraints_field(request.path or ()), form, rules.MOST_FINDINGS)
 
 
 def _denied(request: AdmissionRequest, findings: list[Finding], drops: tuple[Drop, ...]) -> Verdict:

@@ -23,7 +23,8 @@ from tests.controlplane.api import Api, ApiError, Json, Reply
 from webhook.manifests import Document, is_object, read_documents
 from webhook.policy.api.examples import EXAMPLES
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.workloads import BUILT_IN, TemplatePath
+from webhook.policy.paths import TemplatePath
+from webhook.policy.workloads import BUILT_IN
 
 LIST = "topologySpreadConstraints"
 SECONDS = 300  # of judging one project's objects; the most, 2 600 of Kyverno, took 3

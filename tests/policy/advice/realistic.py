@@ -10,7 +10,8 @@ from tests.policy.advice.subjects import ROLLOUT, workload
 from webhook.policy.api.labels import NAME_BYTES, PREFIX_BYTES, VALUE_BYTES
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import GroupKind, Node, Taint
-from webhook.policy.workloads import BUILT_IN, POD, TemplatePath
+from webhook.policy.paths import TemplatePath
+from webhook.policy.workloads import BUILT_IN, POD
 
 LONGEST_NAME = 253  # of an object, RFC 1123
 PREFIX = ".".join(["p" * 62] * 4)[:PREFIX_BYTES]

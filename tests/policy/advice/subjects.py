@@ -16,8 +16,9 @@ from webhook.policy.advice.subject import Running, Subject
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Policy
 from webhook.policy.facts import Service
 from webhook.policy.model import GroupKind, Node, Taint
+from webhook.policy.paths import TemplatePath
 from webhook.policy.placement.census import Census
-from webhook.policy.workloads import BUILT_IN, TemplatePath
+from webhook.policy.workloads import BUILT_IN
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")

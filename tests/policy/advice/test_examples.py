@@ -5,11 +5,11 @@ from tests.build import default, policy, profile
 from tests.policy.advice.subjects import documents, from_manifests, subject
 from webhook.policy.advice.examples import EXAMPLES, NODES
 from webhook.policy.advice.rows import ROWS, Row
-from webhook.policy.api.apiserver import list_path
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.rules import Form, check
 from webhook.policy.api.versions import NEWEST
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.paths import constraints_field
 from webhook.policy.workloads import BUILT_IN
 
 BY_ID = {row.id: row for row in ROWS}
@@ -55,4 +55,4 @@ def test_the_api_server_takes_every_example(rule: str, which: str) -> None:
     first = documents(getattr(EXAMPLES[rule], which))[0]
     path = BUILT_IN[subject(first).kind]
 
-    assert check(subject(first).constraints, list_path(path), Form(merged=False)) == []
+    assert check(subject(first).constraints, constraints_field(path), Form(merged=False)) == []

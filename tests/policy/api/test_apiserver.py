@@ -4,11 +4,12 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tests.build import gates, pod, spread, template, workload
-from webhook.policy.api.apiserver import Answer, Request, answer, form, list_path
+from webhook.policy.api.apiserver import Answer, Request, answer, form
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.rules import Form
 from webhook.policy.api.versions import Version
 from webhook.policy.model import Constraint, GroupKind, PodSpec, PodTemplate
+from webhook.policy.paths import constraints_field
 from webhook.policy.workloads import BUILT_IN, POD
 
 DEPLOYMENT = GroupKind("apps", "Deployment")
@@ -166,7 +167,7 @@ PATHS = {
 
 @pytest.mark.parametrize(("path", "text"), PATHS.values(), ids=PATHS.keys())
 def test_the_list_stands_in(path: tuple[str, ...], text: str) -> None:
-    assert list_path(path) == text
+    assert constraints_field(path) == text
 
 
 def listed(*constraints: dict[str, object]) -> tuple[Constraint, ...]:

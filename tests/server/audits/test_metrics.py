@@ -4,7 +4,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.audit.world import EVERYTHING, audit, finding, report
-from webhook.audit.report import Report, Spread, Weight
+from webhook.audit.report import AuditReport, AuditSeverity, SpreadReport
 from webhook.server.audits.metrics import MOST_ROWS, Gauges, Row, rows_of
 from webhook.telemetry.catalogue import (
     AUDIT_FINDINGS,
@@ -21,8 +21,8 @@ ZONE = "topology.kubernetes.io/zone"
 WEB = ("shop", "Deployment/web", ZONE)
 
 
-def spread(skew: int, max_skew: int | None = 1, topology_key: str = ZONE) -> Spread:
-    return Spread(
+def spread(skew: int, max_skew: int | None = 1, topology_key: str = ZONE) -> SpreadReport:
+    return SpreadReport(
         topology_key=topology_key,
         when_unsatisfiable="DoNotSchedule",
         max_skew=max_skew,
@@ -34,7 +34,7 @@ def spread(skew: int, max_skew: int | None = 1, topology_key: str = ZONE) -> Spr
     )
 
 
-def gauges(*reports: Report, most: int = MOST_ROWS) -> Gauges:
+def gauges(*reports: AuditReport, most: int = MOST_ROWS) -> Gauges:
     made = Gauges(most)
     for each in reports:
         made.add(each)
@@ -65,7 +65,9 @@ SEVERAL = {
 
 
 @pytest.mark.parametrize(("spreads", "max_skew"), SEVERAL.values(), ids=SEVERAL)
-def test_of_constraints_with_one_key_counts(spreads: tuple[Spread, ...], max_skew: int) -> None:
+def test_of_constraints_with_one_key_counts(
+    spreads: tuple[SpreadReport, ...], max_skew: int
+) -> None:
     (row,) = rows_of(report(spreads=spreads).workloads)
 
     assert row.max_skew == max_skew
@@ -73,7 +75,7 @@ def test_of_constraints_with_one_key_counts(spreads: tuple[Spread, ...], max_ske
 
 def test_findings_are_counted_by_rule_and_action() -> None:
     one = report(finding(), finding(), exempted=(finding(reason="by contract"),))
-    other = report(finding(weight=Weight.DENY))
+    other = report(finding(weight=AuditSeverity.DENY))
 
     made = gauges(one, other)
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.audit.world import finding, report
-from webhook.audit.report import Report
+from webhook.audit.report import AuditReport
 from webhook.cluster.protocol import NO_QUERY, Query, status_error
 from webhook.server.audits.messages import Answer, Ask
 from webhook.server.audits.policyreports import DIALECTS, Reports, Step, Stored, digest, next_step
@@ -86,7 +86,7 @@ class Server:
         self.held[metadata["namespace"]] = {**content, "metadata": metadata}
 
 
-async def audited(server: Server, *found: Report, group: str = "wgpolicyk8s.io") -> list[str]:
+async def audited(server: Server, *found: AuditReport, group: str = "wgpolicyk8s.io") -> list[str]:
     """Write what an audit found; gives the problems."""
     reports = Reports(server, group)
     await reports.look()

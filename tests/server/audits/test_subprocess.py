@@ -265,23 +265,25 @@ async def test_of_many_last_words_the_last_are_told() -> None:
 
 
 SILENCES = {
-    "it says nothing": ("import time; time.sleep(600)", "said nothing for 0.5 s"),
+    "it says nothing": ("import time; time.sleep(600)", ["said nothing for 0.5 s"]),
     "it says half a length": (
         "import time; print('a', end='', flush=True); time.sleep(600)",
-        "said nothing for 0.5 s",
+        ["said nothing for 0.5 s"],
     ),
     "it closes its output and stays": (
         "import os, time; os.close(1); time.sleep(600)",
-        "closed its output and went on",
+        # uvloop may leave the process a copy of its output, which stays open.
+        ["closed its output and went on", "said nothing for 0.5 s"],
     ),
 }
 
 
 @pytest.mark.parametrize(("program", "says"), SILENCES.values(), ids=SILENCES)
-async def test_a_process_that_hangs_fails_it(program: str, says: str) -> None:
+async def test_a_process_that_hangs_fails_it(program: str, says: list[str]) -> None:
     outcome = await Audit(Api(NODES), 0.5, (sys.executable, "-c", program)).run(ORDER)
 
-    assert outcome == Failed(f"the process that audits {says}")
+    assert isinstance(outcome, Failed)
+    assert outcome.says.removeprefix("the process that audits ") in says
     assert children() == []
 
 

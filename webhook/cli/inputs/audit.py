@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from webhook.audit.collect import Gathering
-from webhook.audit.listing import Listing
-from webhook.audit.snapshot import Snapshot, load
+from webhook.audit.listing import ClusterListing
+from webhook.audit.snapshot import Snapshot, load_snapshot
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.protocol import Reader
@@ -46,7 +46,7 @@ def gather(
             raise ConfigError(
                 "holds files and cluster: give it without -f and --cluster", "--snapshot"
             )
-        return load(snapshot)
+        return load_snapshot(snapshot)
     if not inputs.paths:
         if cluster:
             raise ConfigError("is for -f: say which manifests to audit", "--cluster")
@@ -65,8 +65,8 @@ def gather(
 def _list(inputs: Inputs, configuration: Configuration, reach: Reach) -> Snapshot:
     """Ask an API server."""
 
-    async def read(api: Reader) -> Listing:
-        listing = Listing(api, configuration.pod_templates, configuration.owner_selectors)
+    async def read(api: Reader) -> ClusterListing:
+        listing = ClusterListing(api, configuration.pod_templates, configuration.owner_selectors)
         with progress() as bar:
             tasks: dict[str, TaskID] = {}
 

@@ -16,8 +16,9 @@ from webhook.cluster.lists import fill_once, list_objects, read_object
 from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
 from webhook.cluster.protocol import Source
 from webhook.config import OwnerSelector
-from webhook.manifests import Document, mistype, render_path
+from webhook.manifests import Document, mistype
 from webhook.policy.model import GroupKind, group_of
+from webhook.policy.paths import format_path
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.workloads import POD
 
@@ -117,7 +118,7 @@ class Files:
                 pod = msgspec.convert(document.value, ObservedPod)
             except msgspec.ValidationError as error:
                 wrong = mistype(error, document.value)
-                said = f"Pod/{document.name}: {render_path(wrong.path)}: {wrong.problem}"
+                said = f"Pod/{document.name}: {format_path(wrong.path)}: {wrong.problem}"
                 self._problems.append(document.error(said, wrong.path))
             else:
                 found.append(replace(pod, metadata=replace(pod.metadata, namespace=namespace)))

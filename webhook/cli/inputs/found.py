@@ -6,12 +6,12 @@ import msgspec
 
 from webhook.cli.inputs.cluster import Json
 from webhook.errors import SourceError
-from webhook.manifests import is_object, mistype, render_path
+from webhook.manifests import is_object, mistype
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta
+from webhook.policy.paths import TemplatePath, find_value, format_path
 from webhook.policy.placement.nodes import SchedulingPod
-from webhook.policy.workloads import TemplatePath
 
 _HASH = "pod-template-hash"  # k8s.io/api apps/v1 ``DefaultDeploymentUniqueLabelKey``
 _REVISION = "deployment.kubernetes.io/revision"
@@ -55,17 +55,15 @@ def decoded(found: Found) -> SchedulingPod:
     Raises:
         SourceError: It is of wrong types, or is missing.
     """
-    held: Any = found.value
-    for step in found.path:
-        held = held.get(step) if is_object(held) else None
+    held = find_value(found.value, found.path)
     try:
         pod = msgspec.convert(held, SchedulingPod | None)
     except msgspec.ValidationError as error:
         wrong = mistype(error, held)
-        at = render_path((*found.path, *wrong.path))
+        at = format_path((*found.path, *wrong.path))
         raise SourceError(str(found), f"{at}: {wrong.problem}") from error
     if pod is None:
-        at = ".".join(found.path)
+        at = format_path(found.path)
         raise SourceError(str(found), f"has nothing at {at}: write a pod template there")
     return pod
 

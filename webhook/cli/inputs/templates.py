@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from webhook.policy.model import PodTemplate
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
 
 def template_in(value: Any, path: TemplatePath) -> PodTemplate | None:

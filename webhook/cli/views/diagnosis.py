@@ -6,21 +6,21 @@ from itertools import groupby
 from typing import Any
 
 from webhook.cli.terminal import Style, Terminal
-from webhook.doctor.findings import Result, State
+from webhook.doctor.findings import CheckResult, CheckState
 from webhook.doctor.installation import Installation
 
 STYLES = {
-    State.OK: Style.GOOD,
-    State.NOTE: Style.HINT,
-    State.PROBLEM: Style.BAD,
-    State.UNKNOWN: Style.DOUBTFUL,
+    CheckState.OK: Style.GOOD,
+    CheckState.NOTE: Style.HINT,
+    CheckState.PROBLEM: Style.BAD,
+    CheckState.UNKNOWN: Style.DOUBTFUL,
 }
 
 _COLUMNS = {"state": 9, "id": 19}  # characters: the longest word, and a gap
 _INDENT = " " * _COLUMNS["state"]
 
 
-def as_document(installation: Installation, results: Sequence[Result]) -> dict[str, Any]:
+def as_document(installation: Installation, results: Sequence[CheckResult]) -> dict[str, Any]:
     """Write it for programs."""
     return {
         "name": installation.name,
@@ -47,7 +47,7 @@ def as_document(installation: Installation, results: Sequence[Result]) -> dict[s
     }
 
 
-def show(installation: Installation, results: Sequence[Result], terminal: Terminal) -> None:
+def show(installation: Installation, results: Sequence[CheckResult], terminal: Terminal) -> None:
     """Write it for people: a line for each check, and below what to do."""
     where = f"{installation.namespace}/{installation.name}"
     terminal.line(
@@ -69,9 +69,11 @@ def show(installation: Installation, results: Sequence[Result], terminal: Termin
     terminal.line(f"{len(results)} checks: {', '.join(_counted(results))}")
 
 
-def _counted(results: Sequence[Result]) -> Iterator[str]:
+def _counted(results: Sequence[CheckResult]) -> Iterator[str]:
     counts = Counter(each.state for each in results)
-    for state in (State.PROBLEM, State.UNKNOWN, State.NOTE, State.OK):
+    for state in (CheckState.PROBLEM, CheckState.UNKNOWN, CheckState.NOTE, CheckState.OK):
         if counts[state]:
-            several = "s" if counts[state] > 1 and state in (State.PROBLEM, State.NOTE) else ""
+            several = (
+                "s" if counts[state] > 1 and state in (CheckState.PROBLEM, CheckState.NOTE) else ""
+            )
             yield f"{counts[state]} {state}{several}"

@@ -5,7 +5,6 @@ Judging is done in ``webhook.policy.api.apiserver``; here its answer becomes a r
 programs.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,26 +12,30 @@ import msgspec
 
 from webhook.cli.inputs.templates import template_in
 from webhook.cli.views.catalogue import fix_of
-from webhook.manifests import Document, Path, mistype
+from webhook.manifests import Document, mistype
 from webhook.policy import render
 from webhook.policy.api import apiserver, fieldgates
-from webhook.policy.api.apiserver import Request, list_path
+from webhook.policy.api.apiserver import Request
 from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.fieldgates import Drop
 from webhook.policy.api.gates import Gates, Stage
 from webhook.policy.api.rules import Finding
 from webhook.policy.api.warnings import Caution
 from webhook.policy.model import GroupKind, group_of
+from webhook.policy.paths import (
+    CONSTRAINTS_IN_POD,
+    FieldPath,
+    TemplatePath,
+    constraints_field,
+    format_path,
+    parse_path,
+)
 from webhook.policy.render import Rendered
 from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
-from webhook.policy.workloads import TemplatePath
 
 CREATED = 201  # what kube-apiserver answers to a create that it accepts
 
 TYPE_INVALID = "FieldValueTypeInvalid"  # apimachinery meta/v1 CauseTypeTypeInvalid
-
-_is_member = re.compile(r"[A-Za-z]\w*").fullmatch
-_step = re.compile(r"\.?([^.\[\]{}]+)|\[(\d+)\]").match
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -185,7 +188,7 @@ def causes(document: Document, path: TemplatePath, findings: list[Finding]) -> I
 def _mistyped(document: Document, error: msgspec.ValidationError) -> Report:
     """Report a value of the wrong type: such an object is not even decoded."""
     found = mistype(error, document.value)
-    field = _written(found.path) or document.kind
+    field = format_path(found.path) or document.kind
     line = document.line(found.path)
     fix = next((fix for end, fix in _TYPE_FIXES.items() if found.problem.endswith(end)), "")
     version, kind = document.api_version, document.kind
@@ -216,20 +219,12 @@ class _Places:
 
     def __init__(self, document: Document, path: TemplatePath) -> None:
         self._document = document
-        self._list: Path = (*path, "spec", "topologySpreadConstraints")
-        self.at = list_path(path)
+        self._list: FieldPath = (*path, *CONSTRAINTS_IN_POD)
+        self.at = constraints_field(path)
 
     def line(self, field: str) -> int:
         """Find the line of a field at or below the list, or of what it should stand in."""
-        return self._document.line((*self._list, *_steps(field.removeprefix(self.at))))
-
-
-def _steps(field: str) -> Iterator[str | int]:
-    """Read a path as far as it can be one: an error about two members names them in braces."""
-    position = 0
-    while step := _step(field, position):
-        yield step[1] if step[2] is None else int(step[2])
-        position = step.end()
+        return self._document.line((*self._list, *parse_path(field.removeprefix(self.at))))
 
 
 def _warned(caution: Caution, place: _Places) -> Remark:
@@ -249,11 +244,6 @@ def _invalid(kind: GroupKind, name: str, findings: list[Finding]) -> str:
     if not findings:
         return ""
     return f'{kind} "{name}" is invalid: {aggregate([each.error for each in findings])}'
-
-
-def _written(path: Path) -> str:
-    steps = (f".{step}" if _is_member(str(step)) else f"[{step}]" for step in path)
-    return "".join(steps).removeprefix(".")
 
 
 def _report(document: Document, **answer: Any) -> Report:

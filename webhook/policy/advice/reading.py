@@ -13,7 +13,7 @@ import msgspec
 from webhook.policy.advice.hostports import asks_for_host_ports
 from webhook.policy.advice.subject import JOBS, Subject, SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
 INT32 = range(2**31)  # what a number of pods may be
 

@@ -10,11 +10,11 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice.antiaffinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
-from webhook.policy.api.apiserver import list_path
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
+from webhook.policy.paths import TemplatePath, constraints_field
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
-from webhook.policy.workloads import POD, TemplatePath
+from webhook.policy.workloads import POD
 
 DEPLOYMENT = GroupKind("apps", "Deployment")
 DAEMON_SET = GroupKind("apps", "DaemonSet")
@@ -210,7 +210,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def list_path(self) -> str:
         """Where its constraints stand, as ``spec.template.spec.topologySpreadConstraints``."""
-        return list_path(self.path)
+        return constraints_field(self.path)
 
     def field(self, index: int, name: str = "") -> str:
         """The path of a constraint, or of a field of it."""

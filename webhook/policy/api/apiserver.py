@@ -19,8 +19,9 @@ from webhook.policy.api.rules import Finding, Form
 from webhook.policy.api.versions import Version
 from webhook.policy.api.warnings import Caution, warn
 from webhook.policy.model import Constraint, GroupKind, PodTemplate
+from webhook.policy.paths import TemplatePath, constraints_field
 from webhook.policy.selectors import merge_match_label_keys
-from webhook.policy.workloads import POD, TemplatePath
+from webhook.policy.workloads import POD
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
@@ -67,11 +68,6 @@ class Answer(NamedTuple):
     drops: tuple[Drop, ...]
 
 
-def list_path(path: TemplatePath) -> str:
-    """Where the constraint list stands, as field errors say it."""
-    return ".".join((*path, "spec", "topologySpreadConstraints"))
-
-
 def answer(request: Request, gates: Gates) -> Answer:
     """
     What the API server would do with a request.
@@ -86,7 +82,7 @@ def answer(request: Request, gates: Gates) -> Answer:
     stored = kept.constraints
     if request.kind == POD and request.template and old is None and Gate.SELECTOR_MERGE in gates:
         stored = merge_match_label_keys(stored, request.template.labels)
-    at = list_path(request.path)
+    at = constraints_field(request.path)
     judged = form(old, gates)
     passed_over = _passes_over(request.kind, old, judged, gates.version)
     findings = [] if passed_over else rules.check(stored, at, judged)

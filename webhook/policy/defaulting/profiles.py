@@ -12,8 +12,9 @@ import msgspec
 from webhook.policy.api.gates import Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, PodTemplate
+from webhook.policy.paths import TemplatePath
 from webhook.policy.selectors import matches
-from webhook.policy.workloads import BUILT_IN, TemplatePath
+from webhook.policy.workloads import BUILT_IN
 
 DEFAULT_SCHEDULER = "default-scheduler"  # what an empty schedulerName means, core/v1 PodSpec
 HOSTNAME = "kubernetes.io/hostname"

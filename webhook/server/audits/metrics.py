@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from webhook.audit.report import Report, Spread, WorkloadReport
+from webhook.audit.report import AuditReport, SpreadReport, WorkloadReport
 from webhook.telemetry.catalogue import (
     AUDIT_FINDINGS,
     AUDIT_ROWS_LEFT_OUT,
@@ -74,7 +74,7 @@ class Gauges:
         self._rows: list[Row] = []
         self._counts: Counter[tuple[str, ...]] = Counter()
 
-    def add(self, report: Report) -> None:
+    def add(self, report: AuditReport) -> None:
         """Count a report; all workloads of a namespace are in the same one."""
         self.workloads += report.summary.workloads
         self.pods += report.summary.pods
@@ -119,7 +119,7 @@ def rows_of(workloads: Iterable[WorkloadReport]) -> list[Row]:
     return list(found.values())
 
 
-def _row(workload: WorkloadReport, spread: Spread) -> Row:
+def _row(workload: WorkloadReport, spread: SpreadReport) -> Row:
     return Row(
         workload.namespace,
         f"{workload.kind}/{workload.name}",

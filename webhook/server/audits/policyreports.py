@@ -21,16 +21,16 @@ from webhook.audit.renderers.policyreport import (
     NAME,
     OPEN_REPORTS,
     WG_POLICY,
-    Dialect,
-    objects,
+    ReportApi,
+    build_objects,
 )
-from webhook.audit.report import Report
+from webhook.audit.report import AuditReport
 from webhook.cluster.lists import list_pages
 from webhook.cluster.protocol import Reader, status_error
 from webhook.errors import ApiError
 from webhook.server.audits.messages import Answer, Ask
 
-DIALECTS: Mapping[str, tuple[Dialect, str]] = MappingProxyType(
+DIALECTS: Mapping[str, tuple[ReportApi, str]] = MappingProxyType(
     {
         "wgpolicyk8s.io": (WG_POLICY, "policyreports"),
         "openreports.io": (OPEN_REPORTS, "reports"),
@@ -135,11 +135,11 @@ class Reports:
             return
         self._stored = stored
 
-    async def write(self, report: Report) -> None:
+    async def write(self, report: AuditReport) -> None:
         """Write the reports on the namespaces of a report."""
         if self._stored is None:
             return
-        for content in objects(report, self._dialect):
+        for content in build_objects(report, self._dialect):
             namespace = content["metadata"]["namespace"]
             self._seen.add(namespace)
             await self._see_to(namespace, self._stored.get(namespace), content)

@@ -12,8 +12,8 @@ import sys
 from datetime import timedelta
 from typing import BinaryIO
 
-from webhook.audit.scan import Question
-from webhook.audit.sweep import Sweep
+from webhook.audit.scan import AuditOptions
+from webhook.audit.sweep import ClusterSweep
 from webhook.cluster.protocol import NO_QUERY, FailureReason, Query, status_error
 from webhook.errors import ApiError, EvenspreadError
 from webhook.policy.api.versions import parse_version
@@ -111,8 +111,8 @@ async def audit(order: Order, server: Server) -> Done:
         timedelta(),  # no certificate is made here
     )
     configuration, policy = read_policy(asked)
-    question = Question(policy, configuration.actions, configuration.not_exemptible)
-    sweep, gauges = Sweep(server, configuration, question), Gauges()
+    question = AuditOptions(policy, configuration.actions, configuration.not_exemptible)
+    sweep, gauges = ClusterSweep(server, configuration, question), Gauges()
     reports = Reports(server, order.policy_reports) if order.policy_reports else None
     if reports is not None:
         await reports.look()

@@ -5,7 +5,7 @@ import pytest
 from tests.cli import files
 from tests.spreadtest.world import CASES, HEAD
 from webhook.errors import ManifestError, MistakesError
-from webhook.spreadtest.finding import SuiteText, find
+from webhook.spreadtest.discovery import SuiteText, find_suites
 
 SUITE = HEAD + CASES
 
@@ -28,7 +28,7 @@ def test_suites_are_told_by_their_text(text: str, meant: bool, tmp_path: Path) -
     (tmp_path / "some.yaml").write_text(text)
     (tmp_path / "z.yaml").write_text(SUITE)
 
-    found = [each.source for each in find([str(tmp_path)]) if isinstance(each, SuiteText)]
+    found = [each.source for each in find_suites([str(tmp_path)]) if isinstance(each, SuiteText)]
 
     assert found == [str(tmp_path / name) for name in ("some.yaml", "z.yaml")[not meant :]]
 
@@ -39,7 +39,7 @@ def test_folders_are_walked_in_order(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text('{"kind": "SpreadTest"}')
 
-    found = [each.source for each in find([str(tmp_path)]) if isinstance(each, SuiteText)]
+    found = [each.source for each in find_suites([str(tmp_path)]) if isinstance(each, SuiteText)]
 
     assert [str(Path(each).relative_to(tmp_path)) for each in found] == [
         "a/b/suite.json", "a/z.yml", "b.yaml",
@@ -49,7 +49,7 @@ def test_folders_are_walked_in_order(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9\n")
 
-    (problem,) = find([str(tmp_path)])
+    (problem,) = find_suites([str(tmp_path)])
 
     assert isinstance(problem, ManifestError)
 
@@ -63,7 +63,7 @@ def test_a_place_without_a_suite_is_a_mistake(name: str, said: str, tmp_path: Pa
     (tmp_path / "pods/a.yaml").write_text(files.POD)
 
     with pytest.raises(MistakesError) as caught:
-        list(find([str(tmp_path / name)]))
+        list(find_suites([str(tmp_path / name)]))
 
     assert str(caught.value).startswith(f"{tmp_path / name}: {said}")
     assert "`kind: SpreadTest`" in str(caught.value)

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from webhook.errors import ConfigError, MistakesError, SourceError
 from webhook.manifests import Skipped, read_text, walk
-from webhook.spreadtest.form import API_VERSION, KIND
+from webhook.spreadtest.schema import SUITE_API_VERSION, SUITE_KIND
 
 _holds_suite = re.compile(
-    rf"""^(?:kind|"kind")\s*:\s*["']?{KIND}\b|"kind"\s*:\s*"{KIND}\"""", re.MULTILINE
+    rf"""^(?:kind|"kind")\s*:\s*["']?{SUITE_KIND}\b|"kind"\s*:\s*"{SUITE_KIND}\"""", re.MULTILINE
 ).search
 """A key of YAML's outermost mapping, or of JSON; not a line of a text that stands in a manifest."""
 
@@ -26,7 +26,7 @@ class SuiteText(NamedTuple):
     text: str
 
 
-def find(paths: Iterable[str]) -> Iterator[SuiteText | SourceError]:
+def find_suites(paths: Iterable[str]) -> Iterator[SuiteText | SourceError]:
     """
     Find suites.
 
@@ -69,8 +69,9 @@ def _suite(path: str) -> Iterator[SuiteText | SourceError]:
 
 def _none_at(path: str) -> ConfigError:
     is_folder = Path(path).is_dir()
-    problem = f"no file below it is a {KIND}" if is_folder else f"is no {KIND}"
+    problem = f"no file below it is a {SUITE_KIND}" if is_folder else f"is no {SUITE_KIND}"
     return ConfigError(
-        f"{problem}: write one that starts with `apiVersion: {API_VERSION}` and `kind: {KIND}`",
+        f"{problem}: write one that starts with `apiVersion: {SUITE_API_VERSION}` and "
+        f"`kind: {SUITE_KIND}`",
         path,
     )

@@ -7,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from tests.spreadtest.world import CASES, EXAMPLES, only_case, result
-from webhook.spreadtest.finding import SuiteText
-from webhook.spreadtest.loading import Case, Suite, load_suite
-from webhook.spreadtest.results import Status, report
-from webhook.spreadtest.running import run
+from webhook.spreadtest.discovery import SuiteText
+from webhook.spreadtest.results import CaseStatus, build_report
+from webhook.spreadtest.runner import run_suite
+from webhook.spreadtest.suite import Suite, SuiteCase, load_suite
 
 SUITES = [
     load_suite(SuiteText(str(path), path.read_text()))
@@ -28,13 +28,13 @@ def case(members: str) -> str:
 def test_case_passes(folder: Path) -> None:
     came_of = only_case(CASES, folder)
 
-    assert (came_of.status, came_of.mismatches, came_of.said) == (Status.PASSED, (), ())
+    assert (came_of.status, came_of.mismatches, came_of.said) == (CaseStatus.PASSED, (), ())
 
 
 def test_failed_case_has_what_is_wrong_and_what_was_said(folder: Path) -> None:
     came_of = only_case(case("object: broken.yaml\n  expect: {verdict: allow}"), folder)
 
-    assert came_of.status is Status.FAILED
+    assert came_of.status is CaseStatus.FAILED
     assert [(each.member, each.expected, each.actual) for each in came_of.mismatches] == [
         ("verdict", "allow", "deny")
     ]
@@ -55,7 +55,7 @@ ERRORS = {
 def test_case_that_cannot_be_run_is_an_error(text: str, folder: Path) -> None:
     came_of = only_case(text, folder)
 
-    assert came_of.status is Status.ERROR
+    assert came_of.status is CaseStatus.ERROR
     assert came_of.problem.startswith(f"{folder}/")
 
 
@@ -63,23 +63,23 @@ def test_report_counts(folder: Path) -> None:
     failing = case("object: broken.yaml\n  expect: {verdict: allow}")
     broken = case("object: syntax.yaml\n  expect: {verdict: allow}")
 
-    counted = report(result(text, folder) for text in (CASES, CASES, failing, broken)).summary
+    counted = build_report(result(text, folder) for text in (CASES, CASES, failing, broken)).summary
 
     assert (counted.suites, counted.cases) == (4, 4)
     assert (counted.passed, counted.failed, counted.errors) == (2, 1, 1)
 
 
 @pytest.mark.parametrize(("suite", "one"), CASES_OF_EXAMPLES.values(), ids=CASES_OF_EXAMPLES.keys())
-def test_example_passes(suite: Suite, one: Case) -> None:
-    assert status(suite, one) is Status.PASSED
+def test_example_passes(suite: Suite, one: SuiteCase) -> None:
+    assert status(suite, one) is CaseStatus.PASSED
 
 
 @pytest.mark.parametrize(("suite", "one"), CASES_OF_EXAMPLES.values(), ids=CASES_OF_EXAMPLES.keys())
-def test_example_fails_when_any_member_expects_something_else(suite: Suite, one: Case) -> None:
+def test_example_fails_when_any_member_expects_something_else(suite: Suite, one: SuiteCase) -> None:
     for member, expected in one.expected.items():
         changed = replace(one, expected={**one.expected, member: other(expected)})
 
-        assert status(suite, changed) is Status.FAILED, member
+        assert status(suite, changed) is CaseStatus.FAILED, member
 
 
 def other(expected: Any) -> Any:
@@ -94,6 +94,6 @@ def other(expected: Any) -> Any:
             return {**expected, "?": 1}
 
 
-def status(suite: Suite, one: Case) -> Status:
-    (came_of,) = run(replace(suite, cases=(one,))).cases
+def status(suite: Suite, one: SuiteCase) -> CaseStatus:
+    (came_of,) = run_suite(replace(suite, cases=(one,))).cases
     return came_of.status

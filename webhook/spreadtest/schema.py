@@ -17,22 +17,22 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from webhook.config.sentences import is_mapping, refusal, refuse, shown, suggestion
+from webhook.config.sentences import refusal, refuse, shown, suggestion
 from webhook.config.spread import GateName
 from webhook.config.written import Written
 from webhook.errors import VersionError
-from webhook.manifests import Path
 from webhook.policy.api.examples import EXAMPLES
 from webhook.policy.api.versions import NEWEST, parse_version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.inject import Skip
-from webhook.spreadtest.answers import Outcome
+from webhook.policy.paths import FieldPath, is_object
+from webhook.spreadtest.response import CaseVerdict
 
-KIND = "SpreadTest"
-API_VERSION = "evenspread.io/v1alpha1"
+SUITE_KIND = "SpreadTest"
+SUITE_API_VERSION = "evenspread.io/v1alpha1"
 
 RULE_IDS = tuple(sorted({*EXAMPLES, *DEFAULT_ACTIONS}))
-SKIPS = tuple(str(skip) for skip in Skip if skip)
+SKIP_REASONS = tuple(str(skip) for skip in Skip if skip)
 
 Object: TypeAlias = dict[str, Any]
 
@@ -50,7 +50,7 @@ def _path_or(what: str) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if value == "":
             raise refusal("is empty: write the path of a file")
-        if not isinstance(value, str) and not is_mapping(value):
+        if not isinstance(value, str) and not is_object(value):
             raise refusal(f"must be the path of a file or {what}, not {shown(value)}")
         return value
 
@@ -93,7 +93,7 @@ class _Part(Written):
     )
 
 
-class Reference(_Part):
+class ObjectReference(_Part):
     """An object of a file that holds several: as much as it takes to choose one."""
 
     file: _File
@@ -112,7 +112,7 @@ _Configured = Annotated[
 ]
 _Asked = Annotated[
     Any,
-    BeforeValidator(_path_or("an object"), json_schema_input_type=str | Reference | Object),
+    BeforeValidator(_path_or("an object"), json_schema_input_type=str | ObjectReference | Object),
 ]
 _There = Annotated[Any, BeforeValidator(_path_or("an object"), json_schema_input_type=str | Object)]
 _KubeVersion = Annotated[str, BeforeValidator(_check_version, json_schema_input_type=str)]
@@ -120,14 +120,16 @@ _RuleId = Annotated[
     str, _one_of(RULE_IDS, "rule"), Field(json_schema_extra={"enum": list(RULE_IDS)})
 ]
 _Skipped = Annotated[
-    str, _one_of(SKIPS, "reason to leave a pod alone"), Field(json_schema_extra={"enum": [*SKIPS]})
+    str,
+    _one_of(SKIP_REASONS, "reason to leave a pod alone"),
+    Field(json_schema_extra={"enum": [*SKIP_REASONS]}),
 ]
 
 
 class Expectation(_Part):
     """What has to be answered; what is not written is not looked at."""
 
-    verdict: Outcome | None = None
+    verdict: CaseVerdict | None = None
     """`allow`, `patch` or `deny`; in recommend mode `would_patch` or `would_deny`"""
     denied: tuple[_RuleId, ...] | None = None
     """the rules for which it is denied, or would be, in any order; there are no others"""
@@ -161,7 +163,7 @@ class Expectation(_Part):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-class Case(_Part):
+class CaseSchema(_Part):
     """A request, and how it has to be answered."""
 
     name: _Name = Field(examples=["a pod gets the defaults"])
@@ -186,9 +188,9 @@ class Case(_Part):
 class SpreadTest(_Part):
     """A suite: a configuration, a cluster, and requests with expected answers."""
 
-    api_version: Literal["evenspread.io/v1alpha1"] = Field(examples=[API_VERSION])
+    api_version: Literal["evenspread.io/v1alpha1"] = Field(examples=[SUITE_API_VERSION])
     """`evenspread.io/v1alpha1`"""
-    kind: Literal["SpreadTest"] = Field(examples=[KIND])
+    kind: Literal["SpreadTest"] = Field(examples=[SUITE_KIND])
     """`SpreadTest`"""
     name: _Name | None = None
     """what reports call it; the file's path if it is not written"""
@@ -205,12 +207,12 @@ class SpreadTest(_Part):
     """gates to switch, over those of the configuration"""
     allow_locked_gates: bool = False
     """whether a feature may be held back that Kubernetes has locked on"""
-    cases: tuple[Case, ...] = Field(examples=["[{name: ..., object: ..., expect: ...}]"])
+    cases: tuple[CaseSchema, ...] = Field(examples=["[{name: ..., object: ..., expect: ...}]"])
     """requests with expected answers, at least one"""
 
     @field_validator("cases")
     @classmethod
-    def check_cases(cls, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+    def check_cases(cls, cases: tuple[CaseSchema, ...]) -> tuple[CaseSchema, ...]:
         """Refuse a suite that tests nothing, and a name that stands twice."""
         if not cases:
             raise refusal("is empty, which tests nothing: write a case, as `- name: ...`")
@@ -226,13 +228,13 @@ class SpreadTest(_Part):
         return self
 
 
-def schema() -> dict[str, Any]:
+def suite_schema() -> dict[str, Any]:
     """Describe the form, by JSON Schema 2020-12."""
     described = SpreadTest.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
 
 
-def _repeated_names(cases: tuple[Case, ...]) -> Iterator[tuple[Path, str]]:
+def _repeated_names(cases: tuple[CaseSchema, ...]) -> Iterator[tuple[FieldPath, str]]:
     seen = set[str]()
     for i, case in enumerate(cases):
         if case.name in seen:

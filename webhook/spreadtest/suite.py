@@ -14,17 +14,18 @@ from webhook.config.configuration import check_document
 from webhook.config.files import read_text
 from webhook.config.reading import Reading, read_document
 from webhook.errors import MistakesError, SourceError
-from webhook.manifests import Document, Path, expand, is_object, read_documents
+from webhook.manifests import Document, expand, is_object, read_documents
 from webhook.policy.api.versions import NEWEST, parse_version
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.paths import FieldPath
 from webhook.policy.request import Hook
-from webhook.spreadtest import form
-from webhook.spreadtest.finding import SuiteText
-from webhook.spreadtest.form import SpreadTest
-from webhook.spreadtest.objects import Objects, beside_suite
+from webhook.spreadtest import schema
+from webhook.spreadtest.discovery import SuiteText
+from webhook.spreadtest.objects import SuiteObjects, resolve_path
+from webhook.spreadtest.schema import SpreadTest
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class SuiteCase(msgspec.Struct, frozen=True, kw_only=True):
     """
     A case, ready to be run.
 
@@ -55,7 +56,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     cluster: Cluster
     problems: tuple[SourceError, ...]
-    cases: tuple[Case, ...]
+    cases: tuple[SuiteCase, ...]
 
 
 def load_suite(suite: SuiteText) -> Suite:
@@ -96,7 +97,7 @@ def _configuration(written: SpreadTest, reading: Reading) -> Configuration:
         inline = Document(suite.source, written.config, suite.lines, ("config",))
         return check_document(inline, read_text)
     files = (written.config, written.scheduler_config)
-    return load(*(str(beside_suite(reading, file)) if file else "" for file in files))
+    return load(*(str(resolve_path(reading, file)) if file else "" for file in files))
 
 
 def _fill(cluster: Cluster, written: SpreadTest, reading: Reading) -> list[SourceError]:
@@ -113,12 +114,12 @@ def _fill(cluster: Cluster, written: SpreadTest, reading: Reading) -> list[Sourc
     return problems
 
 
-def _parts(part: Any, path: Path, reading: Reading) -> Iterator[Document | SourceError]:
+def _parts(part: Any, path: FieldPath, reading: Reading) -> Iterator[Document | SourceError]:
     if is_object(part):
         suite = reading.document
         yield from expand(Document(suite.source, part, suite.lines, path))
         return
-    beside = beside_suite(reading, part)
+    beside = resolve_path(reading, part)
     if not beside.exists():
         reading.refuse(f"{str(beside)!r} is no file and no folder", path)
         return
@@ -134,15 +135,15 @@ class _CaseMaker:
         self._written = written
         self._reading = reading
         self._configuration = configuration
-        self._objects = Objects(reading, configuration.pod_templates)
+        self._objects = SuiteObjects(reading, configuration.pod_templates)
 
-    def make(self, index: int) -> Iterator[Case]:
+    def make(self, index: int) -> Iterator[SuiteCase]:
         """Make a case, unless something is wrong with it."""
         case, path = self._written.cases[index], ("cases", index)
         asked, judged_by = self._asked(case, path), self._policy(case, path)
         if asked is None or judged_by is None:
             return
-        yield Case(
+        yield SuiteCase(
             name=case.name,
             line=self._reading.document.line(path),
             asked=asked,
@@ -151,7 +152,7 @@ class _CaseMaker:
             expected=dict(case.expect.written),
         )
 
-    def _asked(self, case: form.Case, path: Path) -> Asked | SourceError | None:
+    def _asked(self, case: schema.CaseSchema, path: FieldPath) -> Asked | SourceError | None:
         document = self._objects.find(case.object, (*path, "object"))
         if not isinstance(document, Document):
             return document
@@ -167,7 +168,7 @@ class _CaseMaker:
             return None
         return as_update(asked, old)
 
-    def _policy(self, case: form.Case, path: Path) -> Policy | None:
+    def _policy(self, case: schema.CaseSchema, path: FieldPath) -> Policy | None:
         configuration = self._configuration
         version = case.kube_version or self._written.kube_version
         asked = {
@@ -188,7 +189,7 @@ class _CaseMaker:
             return None
         return policy(configuration, gates)
 
-    def _gates(self, gates: dict[str, bool], path: Path) -> dict[str, AskedGate]:
+    def _gates(self, gates: dict[str, bool], path: FieldPath) -> dict[str, AskedGate]:
         return {
             name: AskedGate(on, self._reading.where((*path, "featureGates", name)))
             for name, on in gates.items()
@@ -205,7 +206,7 @@ def _no_update(asked: Asked, old: Document) -> str:
     return ""
 
 
-def _hooks(case: form.Case, asked: Asked | SourceError) -> tuple[Hook, ...]:
+def _hooks(case: schema.CaseSchema, asked: Asked | SourceError) -> tuple[Hook, ...]:
     if case.hook:
         return HOOKS[case.hook]
     return (asked.hook,) if isinstance(asked, Asked) and asked.recorded else HOOKS[BOTH]

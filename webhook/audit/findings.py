@@ -4,20 +4,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from webhook.audit.inventory import Audited
-from webhook.audit.report import Finding, Weight, WorkloadReport
+from webhook.audit.inventory import AuditSubject
+from webhook.audit.report import AuditFinding, AuditSeverity, WorkloadReport
 from webhook.audit.rulebook import RULEBOOK, TYPE_INVALID, read_on
-from webhook.audit.snapshot import Unreadable
+from webhook.audit.snapshot import UnreadableObject
 from webhook.policy.advice import findings
 from webhook.policy.advice.advise import Advice
 from webhook.policy.api.warnings import Caution
 
-FINGERPRINT = 16  # hexadecimal digits, 64 bits: among a million findings hardly two are alike
+FINGERPRINT_DIGITS = (
+    16  # hexadecimal digits, 64 bits: among a million findings hardly two are alike
+)
 
 _NULL_SELECTOR = ("TSC021", "TSC102")  # the warning of the API, and the advice that says more
 
 
-class Said(NamedTuple):
+class RuleMessage(NamedTuple):
     """
     What a rule says.
 
@@ -34,19 +36,19 @@ class Said(NamedTuple):
     reason: str = ""
 
 
-class Words:
+class FindingBuilder:
     """What is said about one object."""
 
-    def __init__(self, audited: Audited) -> None:
+    def __init__(self, audited: AuditSubject) -> None:
         """Take the object."""
         self._origin = audited.origin
         subject = audited.subject
         name = subject.metadata.name or subject.metadata.generate_name
         self._object = f"{subject.kind}|{subject.namespace}/{name}"
 
-    def finding(self, rule: str, weight: Weight, said: Said) -> Finding:
+    def finding(self, rule: str, weight: AuditSeverity, said: RuleMessage) -> AuditFinding:
         """Complete what a rule says."""
-        return Finding(
+        return AuditFinding(
             rule=rule,
             weight=weight,
             field=said.field,
@@ -58,42 +60,46 @@ class Words:
             reason=said.reason,
         )
 
-    def advised(self, advice: Advice) -> Iterator[Finding]:
+    def advised(self, advice: Advice) -> Iterator[AuditFinding]:
         """Give the advice, by what it leads to."""
         for weight, told in (
-            (Weight.DENY, advice.denied),
-            (Weight.WARN, (*advice.refused, *advice.warned)),
-            (Weight.AUDIT, advice.audited),
+            (AuditSeverity.DENY, advice.denied),
+            (AuditSeverity.WARN, (*advice.refused, *advice.warned)),
+            (AuditSeverity.AUDIT, advice.audited),
         ):
             for each in told:
                 yield self._of(each, weight)
 
-    def exempted(self, advice: Advice) -> Iterator[Finding]:
+    def exempted(self, advice: Advice) -> Iterator[AuditFinding]:
         """Give the advice that the object asks to overlook."""
         for each, reason in advice.exempted:
-            yield self._of(each, Weight.AUDIT, reason)
+            yield self._of(each, AuditSeverity.AUDIT, reason)
 
-    def warned(self, cautions: Iterable[Caution], told: Sequence[Finding]) -> list[Finding]:
+    def warned(
+        self, cautions: Iterable[Caution], told: Sequence[AuditFinding]
+    ) -> list[AuditFinding]:
         """Give what the API server would warn about, unless the advice says it already."""
         said = {(each.rule, each.field) for each in told}
         plain, advice = _NULL_SELECTOR
         split = [(each.rule, *each.text.split(": ", 1)) for each in cautions]
         return [
-            self.finding(rule, Weight.WARN, Said(field, problem))
+            self.finding(rule, AuditSeverity.WARN, RuleMessage(field, problem))
             for rule, field, problem in split
             if rule != plain or (advice, field) not in said
         ]
 
-    def _of(self, each: findings.Finding, weight: Weight, reason: str = "") -> Finding:
-        return self.finding(each.rule, weight, Said(each.field, each.problem, each.instead, reason))
+    def _of(self, each: findings.Finding, weight: AuditSeverity, reason: str = "") -> AuditFinding:
+        return self.finding(
+            each.rule, weight, RuleMessage(each.field, each.problem, each.instead, reason)
+        )
 
 
-def mistyped(each: Unreadable) -> WorkloadReport:
+def report_type_error(each: UnreadableObject) -> WorkloadReport:
     """Report an object with a value of the wrong type."""
     about = f"{each.kind}|{each.namespace}/{each.name}"
-    finding = Finding(
+    finding = AuditFinding(
         rule=TYPE_INVALID,
-        weight=Weight.DENY,
+        weight=AuditSeverity.DENY,
         field=each.field,
         line=each.field_line,
         problem=each.problem,
@@ -113,4 +119,4 @@ def mistyped(each: Unreadable) -> WorkloadReport:
 
 
 def _fingerprint(rule: str, about: str, field: str) -> str:
-    return sha256(f"{rule}|{about}|{field}".encode()).hexdigest()[:FINGERPRINT]
+    return sha256(f"{rule}|{about}|{field}".encode()).hexdigest()[:FINGERPRINT_DIGITS]

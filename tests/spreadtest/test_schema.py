@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from tests.spreadtest.world import CASES, EXAMPLES, mistakes
-from webhook.spreadtest.answers import Answer
 from webhook.spreadtest.expectations import VIEWS
-from webhook.spreadtest.form import SKIPS, Expectation, schema
+from webhook.spreadtest.response import CaseResponse
+from webhook.spreadtest.schema import SKIP_REASONS, Expectation, suite_schema
 
 SCHEMA = Path(__file__).parents[2] / "docs/test.schema.json"
 
@@ -132,20 +132,24 @@ def test_all_mistakes_are_told_in_one_go() -> None:
 def test_every_member_of_an_expectation_is_answered_and_compared() -> None:
     written = {field.alias for field in Expectation.model_fields.values()}
 
-    assert written == set(VIEWS) == {field.encode_name for field in msgspec.structs.fields(Answer)}
+    assert (
+        written
+        == set(VIEWS)
+        == {field.encode_name for field in msgspec.structs.fields(CaseResponse)}
+    )
 
 
 def test_there_is_no_reason_without_a_name() -> None:
-    assert "" not in SKIPS
+    assert "" not in SKIP_REASONS
 
 
 def test_the_schema_in_the_docs_is_that_of_the_form() -> None:
-    assert msgspec.json.decode(SCHEMA.read_bytes()) == schema()
+    assert msgspec.json.decode(SCHEMA.read_bytes()) == suite_schema()
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("evenspread-test.yaml")), ids=str)
 def test_the_examples_are_of_the_schema(path: Path) -> None:
-    jsonschema.validate(yaml.safe_load(path.read_text()), schema())
+    jsonschema.validate(yaml.safe_load(path.read_text()), suite_schema())
 
 
 @pytest.mark.parametrize(
@@ -154,4 +158,4 @@ def test_the_examples_are_of_the_schema(path: Path) -> None:
 )
 def test_the_schema_refuses_what_is_no_suite(text: str) -> None:
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(yaml.safe_load(text), schema())
+        jsonschema.validate(yaml.safe_load(text), suite_schema())

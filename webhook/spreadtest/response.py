@@ -9,16 +9,13 @@ import msgspec
 from webhook import admission
 from webhook.admission.offline import Answered, Asked, answer, then_validate
 from webhook.errors import ReviewError
-from webhook.manifests import is_object
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
+from webhook.policy.paths import CONSTRAINTS_IN_POD, TemplatePath, find_value
 from webhook.policy.request import Hook
-from webhook.policy.workloads import TemplatePath
-
-_LIST = ("spec", "topologySpreadConstraints")  # below a pod template
 
 
-class Outcome(StrEnum):
+class CaseVerdict(StrEnum):
     """What becomes of a request, as metrics say it; of two webhooks the first of these counts."""
 
     DENY = "deny"
@@ -28,7 +25,7 @@ class Outcome(StrEnum):
     ALLOW = "allow"
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class CaseResponse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
     An answer, in the members of an ``Expectation``.
 
@@ -38,7 +35,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         patched: The object, once the patch is applied.
     """
 
-    verdict: Outcome
+    verdict: CaseVerdict
     denied: tuple[str, ...] = ()
     message: str = ""
     warnings: tuple[str, ...] = ()
@@ -50,7 +47,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     audit_annotations: dict[str, str] = {}
 
 
-def call(asked: Asked, hooks: Sequence[Hook], policy: Policy, facts: Facts) -> Answer:
+def call_webhooks(
+    asked: Asked, hooks: Sequence[Hook], policy: Policy, facts: Facts
+) -> CaseResponse:
     """
     Call one webhook after the other until one denies, as kube-apiserver does.
 
@@ -78,13 +77,13 @@ def call(asked: Asked, hooks: Sequence[Hook], policy: Policy, facts: Facts) -> A
     return _together(answers)
 
 
-def _refused(asked: Asked, error: ReviewError) -> Answer:
+def _refused(asked: Asked, error: ReviewError) -> CaseResponse:
     """An object of wrong types, which kube-apiserver refuses before it calls any webhook."""
     message = f"kube-apiserver cannot read the {asked.document.kind}: {error}"
-    return Answer(verdict=Outcome.DENY, message=message, patched=asked.document.value)
+    return CaseResponse(verdict=CaseVerdict.DENY, message=message, patched=asked.document.value)
 
 
-def _together(answers: Sequence[Answered]) -> Answer:
+def _together(answers: Sequence[Answered]) -> CaseResponse:
     first, last = answers[0], answers[-1]
     annotations: dict[str, str] = {}
     for each in answers:
@@ -93,8 +92,8 @@ def _together(answers: Sequence[Answered]) -> Answer:
     injection = first.verdict.injection
     denying = (each.verdict for each in answers if each.verdict.held or not each.verdict.allowed)
     rules = (finding.rule for verdict in denying for finding in verdict.findings)
-    return Answer(
-        verdict=next(outcome for outcome in Outcome if outcome in outcomes),
+    return CaseResponse(
+        verdict=next(outcome for outcome in CaseVerdict if outcome in outcomes),
         denied=tuple(dict.fromkeys(rules)),
         message=last.verdict.message,
         warnings=_once(answers),
@@ -117,9 +116,8 @@ def _once(answers: Sequence[Answered]) -> tuple[str, ...]:
 
 
 def _constraints(value: Any, path: TemplatePath) -> list[Any]:
-    for step in (*path, *_LIST):
-        value = value.get(step) if is_object(value) else None
-    return value or []
+    constraints: list[Any] | None = find_value(value, (*path, *CONSTRAINTS_IN_POD))
+    return constraints or []
 
 
 def _written(raw: msgspec.Raw) -> Any:

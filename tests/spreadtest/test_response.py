@@ -12,7 +12,7 @@ from webhook.errors import ManifestError
 from webhook.policy.patch import remove
 from webhook.policy.request import Hook
 from webhook.policy.verdict import Verdict
-from webhook.spreadtest.answers import Answer, Outcome, call
+from webhook.spreadtest.response import CaseResponse, CaseVerdict, call_webhooks
 
 CONFIG = """\
 config:
@@ -34,27 +34,27 @@ MISSING_ITSELF = files.VALID.replace("{app: web}", "{app: db}")
 
 def answer(
     pod: str, folder: Path, *hooks: Hook, mode: str = "apply", action: str = "warn"
-) -> Answer:
+) -> CaseResponse:
     (folder / "asked.yaml").write_text(pod)
     suite = load(CONFIG.format(mode=mode, action=action, object="asked.yaml"), folder)
     (case,) = suite.cases
     assert isinstance(case.asked, Asked)
-    return call(case.asked, hooks or case.hooks, case.policy, suite.cluster)
+    return call_webhooks(case.asked, hooks or case.hooks, case.policy, suite.cluster)
 
 
 # pod, mode, what becomes of it
 OUTCOMES = {
-    "patched": (files.POD, "apply", Outcome.PATCH),
-    "left alone": (files.POD + files.VALID, "apply", Outcome.ALLOW),
-    "denied": (files.POD + files.BROKEN, "apply", Outcome.DENY),
-    "would be patched": (files.POD, "recommend", Outcome.WOULD_PATCH),
-    "would be denied": (files.POD + files.BROKEN, "recommend", Outcome.WOULD_DENY),
-    "refused by the API server itself": (files.POD + files.MISTYPED, "apply", Outcome.DENY),
+    "patched": (files.POD, "apply", CaseVerdict.PATCH),
+    "left alone": (files.POD + files.VALID, "apply", CaseVerdict.ALLOW),
+    "denied": (files.POD + files.BROKEN, "apply", CaseVerdict.DENY),
+    "would be patched": (files.POD, "recommend", CaseVerdict.WOULD_PATCH),
+    "would be denied": (files.POD + files.BROKEN, "recommend", CaseVerdict.WOULD_DENY),
+    "refused by the API server itself": (files.POD + files.MISTYPED, "apply", CaseVerdict.DENY),
 }
 
 
 @pytest.mark.parametrize(("pod", "mode", "outcome"), OUTCOMES.values(), ids=OUTCOMES.keys())
-def test_outcome(pod: str, mode: str, outcome: Outcome, folder: Path) -> None:
+def test_outcome(pod: str, mode: str, outcome: CaseVerdict, folder: Path) -> None:
     assert answer(pod, folder, mode=mode).verdict is outcome
 
 
@@ -67,7 +67,7 @@ def test_every_outcome_of_a_verdict_is_known() -> None:
         Verdict(held="patch"),
     ]
 
-    assert {verdict.outcome for verdict in verdicts} == set(Outcome)
+    assert {verdict.outcome for verdict in verdicts} == set(CaseVerdict)
 
 
 def test_patched_object_is_what_the_patch_makes_of_it(folder: Path) -> None:

@@ -15,7 +15,7 @@ _sample = re.compile(
 _label = re.compile(r'(\w+)="([^"]*)"')
 
 
-class Sample(NamedTuple):
+class MetricSample(NamedTuple):
     """One number of a replica."""
 
     name: str
@@ -23,21 +23,21 @@ class Sample(NamedTuple):
     value: float
 
 
-def features(metrics: str) -> dict[str, bool]:
+def read_feature_gates(metrics: str) -> dict[str, bool]:
     """Read the feature gates that a Kubernetes component says it has, each on or off."""
     return {each["name"]: each["on"] == "1" for each in _feature.finditer(metrics)}
 
 
-def failing(readiness: str) -> Iterator[tuple[str, str]]:
+def read_failed_conditions(readiness: str) -> Iterator[tuple[str, str]]:
     """Read the conditions of ``/readyz?verbose`` that fail, with what they say."""
     for each in _condition.finditer(readiness):
         yield each["name"], each["detail"] or "failed"
 
 
-def samples(metrics: str) -> Iterator[Sample]:
+def read_samples(metrics: str) -> Iterator[MetricSample]:
     """Read our metrics."""
     for each in _sample.finditer(metrics):
-        yield Sample(
+        yield MetricSample(
             each["name"], dict(_label.findall(each["labels"] or "")), _number(each["value"])
         )
 

@@ -7,7 +7,7 @@ The counts are those of ``policy.placement``, so that they are what kube-schedul
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from webhook.audit.report import Cell, Spread
+from webhook.audit.report import DomainCount, SpreadReport
 from webhook.policy.advice.grounds import Survey
 from webhook.policy.advice.subject import Running, Subject
 from webhook.policy.api.gates import Gates
@@ -18,7 +18,7 @@ from webhook.policy.placement.tallies import Incoming, Tally
 MOST_CELLS = 40  # of one row: more zones than there are anywhere, more nodes than anybody looks at
 
 
-def spreads_of(subject: Subject, survey: Survey, gates: Gates) -> tuple[Spread, ...]:
+def measure_spreads(subject: Subject, survey: Survey, gates: Gates) -> tuple[SpreadReport, ...]:
     """
     Look at the running pods of a workload.
 
@@ -36,10 +36,10 @@ def spreads_of(subject: Subject, survey: Survey, gates: Gates) -> tuple[Spread, 
     return tuple(map(_row, survey.tallies(pod, constraints, gates)))
 
 
-def _row(tally: Tally) -> Spread:
+def _row(tally: Tally) -> SpreadReport:
     spread = tally.spread
     cells = _cells(tally.domains.sizes, tally.pods)
-    return Spread(
+    return SpreadReport(
         topology_key=spread.topology_key,
         when_unsatisfiable=spread.constraint.when_unsatisfiable,
         max_skew=spread.max_skew,
@@ -52,15 +52,17 @@ def _row(tally: Tally) -> Spread:
     )
 
 
-def _cells(sizes: Mapping[str, int], pods: Mapping[str, int]) -> tuple[Cell, ...]:
+def _cells(sizes: Mapping[str, int], pods: Mapping[str, int]) -> tuple[DomainCount, ...]:
     """The cells of a row: of many domains the fullest, without looking at all the empty ones."""
     if len(sizes) <= MOST_CELLS:
-        return tuple(Cell(value, sizes[value], pods.get(value, 0)) for value in sorted(sizes))
+        return tuple(
+            DomainCount(value, sizes[value], pods.get(value, 0)) for value in sorted(sizes)
+        )
     fullest = sorted(pods, key=lambda value: (-pods[value], value))[:MOST_CELLS]
-    return tuple(Cell(value, sizes[value], pods[value]) for value in fullest)
+    return tuple(DomainCount(value, sizes[value], pods[value]) for value in fullest)
 
 
-def _unasked(subject: Subject, survey: Survey) -> Iterator[Spread]:
+def _unasked(subject: Subject, survey: Survey) -> Iterator[SpreadReport]:
     """The zones of a workload's own pods, that nothing asks to be even."""
     domains = survey.topology.domains(ZONE, (ZONE,), Demands(tolerations=None))
     pods = _pods_of(subject.running, domains.values)
@@ -68,7 +70,7 @@ def _unasked(subject: Subject, survey: Survey) -> Iterator[Spread]:
         return
     minimum = min(pods.values()) if len(pods) == len(domains.sizes) else 0
     cells = _cells(domains.sizes, pods)
-    yield Spread(
+    yield SpreadReport(
         topology_key=ZONE,
         when_unsatisfiable="",
         max_skew=None,

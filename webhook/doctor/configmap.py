@@ -14,7 +14,7 @@ from webhook.policy.model import GroupKind
 FILE = "config.yaml"  # what the manifests name it
 
 
-class Configured(NamedTuple):
+class InstalledConfiguration(NamedTuple):
     """
     What a ConfigMap says.
 
@@ -26,9 +26,9 @@ class Configured(NamedTuple):
     gates: Gates
 
 
-def read(
+def read_config_map(
     held: objects.ConfigMap, settings: Mapping[str, str], version: Version = NEWEST
-) -> Configured:
+) -> InstalledConfiguration:
     """
     Read what the server reads.
 
@@ -55,15 +55,15 @@ def read(
         settings.get("feature-gates", ""),
         allow_locked=settings.get("allow-locked-gates") == "true",
     )
-    return Configured(configuration, gates)
+    return InstalledConfiguration(configuration, gates)
 
 
-def owners_of(held: objects.ConfigMap | None) -> list[GroupKind]:
+def list_owner_kinds(held: objects.ConfigMap | None) -> list[GroupKind]:
     """The custom controllers that a ConfigMap names; none if it cannot be read."""
     if held is None:
         return []
     try:
-        configuration = read(held, {}).configuration
+        configuration = read_config_map(held, {}).configuration
     except ConfigError:
         return []
     return [each.kind for each in configuration.owner_selectors]
