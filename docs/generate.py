@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from webhook.cli.views.catalogue import CATALOGUE
 from webhook.cli.views.diffs import REASONS
-from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
+from webhook.config.kinds import SHIPPED_OWNERS
 from webhook.config.settings import setting_table
 from webhook.doctor.probes import FAILURES
 from webhook.doctor.table import CHECKS
@@ -33,8 +33,9 @@ from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage
 from webhook.policy.api.rules import RULES, Form
 from webhook.policy.api.versions import FIRST, NEWEST, Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind
-from webhook.policy.workloads import BUILT_IN, TemplatePath
+from webhook.policy.paths import TemplatePath
 from webhook.server.http import limits
 from webhook.spreadtest.schema import CaseSchema, Expectation, SpreadTest
 from webhook.telemetry.catalogue import METRICS
@@ -101,7 +102,7 @@ def skips() -> str:
 
 def templates() -> str:
     """The kinds whose pod templates are judged."""
-    kinds = [*_placed(BUILT_IN, "built in"), *_placed(SHIPPED_TEMPLATES, "shipped")]
+    kinds = [*_placed(BUILT_IN_TEMPLATES, "built in"), *_placed(SHIPPED_TEMPLATES, "shipped")]
     return table(("kind", "group", "pod template", "known"), kinds)
 
 

@@ -10,13 +10,13 @@ from tests.build import Json, deployment, facts, pod, policy, review_body, sprea
 from webhook.admission import decode, encode
 from webhook.admission.large import LARGE, MOST_MEMBERS, members_in, reduce_review
 from webhook.errors import ReviewError
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind
 from webhook.policy.request import Hook
 from webhook.policy.verdict import judge
-from webhook.policy.workloads import BUILT_IN, POD
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
-TEMPLATES = {**BUILT_IN, ROLLOUT: ("spec", "pod-template", "of", "rollout")}
+TEMPLATES = {**BUILT_IN_TEMPLATES, ROLLOUT: ("spec", "pod-template", "of", "rollout")}
 PADDING = {"managedFields": [{"x": "y" * LARGE}]}
 
 
@@ -30,7 +30,7 @@ def answered(body: bytes, hook: Hook) -> Any:
     return json.loads(encode(request, judge(request, hook, policy(), facts())))
 
 
-@pytest.mark.parametrize("kind", BUILT_IN, ids=str)
+@pytest.mark.parametrize("kind", BUILT_IN_TEMPLATES, ids=str)
 @pytest.mark.parametrize("hook", Hook)
 @pytest.mark.parametrize("skew", [0, 1])
 def test_a_large_review_gets_the_answer_of_a_small_one(

@@ -9,13 +9,14 @@ from tests.audit import world
 from tests.audit.server import Server
 from tests.audit.world import BARE, DEPLOYMENT, EVERYTHING, NODES, REPLICA_SET, RUNNING, question
 from webhook.audit.inventory import Inventory
-from webhook.audit.kinds import LISTED_BUILT_IN, LISTED_PODS, ListedKind
+from webhook.audit.kinds import LISTED_BUILT_IN, LISTED_PODS
 from webhook.audit.listing import ClusterListing
 from webhook.audit.report import WorkloadReport
 from webhook.audit.scan import scan
 from webhook.audit.sweep import ClusterSweep, ListCursor
 from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError, ExpiredError
+from webhook.policy.kinds import KindRow
 
 
 async def swept(server: Server) -> list[WorkloadReport]:
@@ -148,7 +149,7 @@ EVERY_KIND = (*LISTED_BUILT_IN, LISTED_PODS)
 
 @pytest.mark.parametrize("listed", EVERY_KIND, ids=lambda listed: listed.kind)
 async def test_a_kind_that_may_not_be_listed_is_known_before_the_first_report(
-    listed: ListedKind,
+    listed: KindRow,
 ) -> None:
     sweep = ClusterSweep(
         Server(EVERYTHING, {listed.path(""): [FORBIDDEN]}),

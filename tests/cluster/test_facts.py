@@ -2,9 +2,9 @@ import pytest
 
 from tests.cluster.objects import controller, namespace, node, service
 from webhook.cluster.facts import (
-    APPS_V1_REPLICA_SET,
-    APPS_V1_STATEFUL_SET,
-    V1_REPLICATION_CONTROLLER,
+    REPLICA_SET_V1,
+    REPLICATION_CONTROLLER_V1,
+    STATEFUL_SET_V1,
     Cluster,
 )
 from webhook.cluster.wire import CustomControllerObject, NameMetadata
@@ -23,7 +23,7 @@ def cluster() -> Cluster:
     cluster.namespace_store.put(namespace("shop", {"tier": "prod"}))
     cluster.node_store.put(node("a", {"zone": "1"}))
     cluster.node_store.put(node("b", {}))
-    for key in (V1_REPLICATION_CONTROLLER, APPS_V1_REPLICA_SET, APPS_V1_STATEFUL_SET):
+    for key in (REPLICATION_CONTROLLER_V1, REPLICA_SET_V1, STATEFUL_SET_V1):
         cluster.owner_stores[key].put(controller("web", {"kind": key[1]}))
     cluster.custom_stores[CLONE_SET].put(
         CustomControllerObject(NameMetadata("web", "shop"), LabelSelector({"kind": "CloneSet"}))

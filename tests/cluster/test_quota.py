@@ -2,7 +2,7 @@ import pytest
 
 from tests.build import requirement, selector
 from tests.cluster.objects import controller, service
-from webhook.cluster.facts import APPS_V1_REPLICA_SET, APPS_V1_STATEFUL_SET, Cluster
+from webhook.cluster.facts import REPLICA_SET_V1, STATEFUL_SET_V1, Cluster
 from webhook.cluster.quota import (
     OBJECT_BYTES,
     NamespaceQuota,
@@ -35,20 +35,20 @@ def test_a_namespace_takes_no_more_than_its_quota() -> None:
 def test_all_caches_of_a_cluster_share_the_quota_of_a_namespace() -> None:
     cluster = Cluster(quota=NamespaceQuota(2 * (OBJECT_BYTES + labels_size({"app": "a"}))))
     cluster.service_store.put(service("a", {"app": "a"}))
-    cluster.owner_stores[APPS_V1_REPLICA_SET].put(controller("a", {"app": "a"}))
+    cluster.owner_stores[REPLICA_SET_V1].put(controller("a", {"app": "a"}))
 
     with pytest.raises(NamespaceSizeError):
         cluster.service_store.put(service("b", {"app": "a"}))
     with pytest.raises(NamespaceSizeError):
-        cluster.owner_stores[APPS_V1_STATEFUL_SET].put(controller("b", {"app": "a"}))
+        cluster.owner_stores[STATEFUL_SET_V1].put(controller("b", {"app": "a"}))
 
     assert len(cluster.service_store) == 1
-    assert len(cluster.owner_stores[APPS_V1_STATEFUL_SET]) == 0
+    assert len(cluster.owner_stores[STATEFUL_SET_V1]) == 0
 
 
 def test_what_is_put_again_or_removed_gives_its_bytes_back() -> None:
     cluster = Cluster(quota=NamespaceQuota(2 * OBJECT_BYTES + labels_size({"app": "aa"}) * 2))
-    owners, services = cluster.owner_stores[APPS_V1_REPLICA_SET], cluster.service_store
+    owners, services = cluster.owner_stores[REPLICA_SET_V1], cluster.service_store
 
     for _ in range(10):
         for app in ("a", "aa"):
@@ -68,7 +68,7 @@ def test_what_is_put_again_or_removed_gives_its_bytes_back() -> None:
 
 def test_an_object_that_grows_beyond_the_quota_is_absent() -> None:
     cluster = Cluster(quota=NamespaceQuota(OBJECT_BYTES + labels_size({"app": "a"})))
-    owners = cluster.owner_stores[APPS_V1_REPLICA_SET]
+    owners = cluster.owner_stores[REPLICA_SET_V1]
     owners.put(controller("a", {"app": "a"}))
 
     with pytest.raises(NamespaceSizeError):

@@ -18,8 +18,8 @@ from webhook.policy.defaulting.profiles import (
     Mode,
     Profile,
 )
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, LabelSelectorRequirement
-from webhook.policy.workloads import BUILT_IN
 
 SOFT_CONSTRAINT = Constraint(max_skew=1, topology_key="zone", when_unsatisfiable="ScheduleAnyway")
 
@@ -62,7 +62,7 @@ def test_every_setting_arrives() -> None:
         "AllBeta": (False, "etc/spread.yaml:10: featureGates.AllBeta"),
     }
     assert checked.pod_templates[GroupKind("g", "K")] == ("spec", "pod")
-    assert checked.pod_templates.items() > BUILT_IN.items()
+    assert checked.pod_templates.items() > BUILT_IN_TEMPLATES.items()
     assert [owner.path for owner in checked.owner_selectors] == [("spec", "other")]
     assert checked.ca_overlap == timedelta(minutes=90)
 

@@ -15,9 +15,10 @@ from webhook.policy.api.apiserver import Request
 from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import parse_version
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, PodTemplate, group_of
 from webhook.policy.paths import TemplatePath
-from webhook.policy.workloads import BUILT_IN, Workload
+from webhook.policy.workloads import Workload
 
 NEWEST_RECORDED = "1.36"  # what a case without a version was recorded from
 
@@ -83,7 +84,7 @@ def _is_update(case: Case) -> bool:
 
 
 def _request(case: Case, kind: GroupKind, in_force: Gates) -> Request:
-    path = BUILT_IN[kind]
+    path = BUILT_IN_TEMPLATES[kind]
     template = _template(case["object"], path)
     if not _is_update(case):
         return Request(kind=kind, path=path, template=template)

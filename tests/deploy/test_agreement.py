@@ -15,10 +15,10 @@ from webhook.__main__ import main
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
 from webhook.config import load
-from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
+from webhook.config.kinds import SHIPPED_OWNERS
 from webhook.config.settings import Settings, read_settings
 from webhook.config.spread import SpreadConfiguration
-from webhook.policy.workloads import BUILT_IN
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.server.admission import HOOKS
 from webhook.server.http.limits import MIB, Limits
 
@@ -114,7 +114,7 @@ REGISTRATION = {
 def test_the_webhooks_are_sent_what_the_policy_judges(objects: dict[str, Json]) -> None:
     wanted = {
         (each.group, f"{each.kind.lower()}s", operation)
-        for each in (*BUILT_IN, *SHIPPED_TEMPLATES)
+        for each in (*BUILT_IN_TEMPLATES, *SHIPPED_TEMPLATES)
         for operation in ("CREATE", "UPDATE")
     } - {("", "pods", "UPDATE")}
     of_pods = {("", "pods", "CREATE")}

@@ -37,11 +37,11 @@ from webhook.policy.defaulting import provenance
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, FieldDefaults, Merge, Mode, Policy
 from webhook.policy.defaulting.provenance import ANNOTATION
 from webhook.policy.facts import NoFacts
+from webhook.policy.kinds import POD
 from webhook.policy.model import Constraint, Node, PodTemplate
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.selectors import merge_match_label_keys
 from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, Verdict, judge
-from webhook.policy.workloads import POD
 
 BAD = spread(maxSkew=0)
 DEFAULTS = policy(profile())

@@ -18,11 +18,12 @@ from msgspec.structs import replace
 from webhook.admission.large import LARGE, MOST_MEMBERS, members_in, reduce_review
 from webhook.admission.version import API_VERSION, KIND
 from webhook.errors import ReviewError
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, ObjectMeta, PodTemplate, Text
 from webhook.policy.nesting import DEEPEST, NestingError, prune
 from webhook.policy.paths import TemplatePath
 from webhook.policy.request import LONGEST_NAME, AdmissionRequest
-from webhook.policy.workloads import BUILT_IN, Workload, is_built_in_path
+from webhook.policy.workloads import Workload, is_built_in_path
 
 _uid_matches = re.compile(r"[-A-Za-z0-9._:]{1,128}").fullmatch
 """API servers send UUIDs; what is logged and repeated must be harmless and short."""
@@ -84,7 +85,7 @@ _decode_raw = msgspec.json.Decoder(_RawReview).decode
 
 
 def decode(
-    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath] = BUILT_IN
+    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath] = BUILT_IN_TEMPLATES
 ) -> AdmissionRequest:
     """
     Read a review.
@@ -244,7 +245,7 @@ def _custom(asked: _RawRequest, kind: GroupKind, path: TemplatePath) -> Admissio
         template = template_in(asked.object, path)
     except msgspec.ValidationError as error:
         unreadable = _reason(error)
-        if kind in BUILT_IN:
+        if kind in BUILT_IN_TEMPLATES:
             raise ReviewError(f"the object cannot be read: {unreadable}") from None
     try:
         old = template_in(asked.old_object, path)

@@ -20,16 +20,16 @@ from webhook.audit.snapshot import (
     reduce_metadata,
 )
 from webhook.cluster import wire
-from webhook.cluster.facts import BUILT_IN_OWNERS, V1_REPLICATION_CONTROLLER
+from webhook.cluster.facts import OWNER_VERSION_KINDS, REPLICATION_CONTROLLER_V1
 from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
 from webhook.manifests import Document, Mistype, is_object, mistype
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject, SubjectPod
+from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, group_of
 from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path
-from webhook.policy.workloads import POD
 
 _SELECTOR: TemplatePath = ("spec", "selector")  # of every built-in controller
 _NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
@@ -136,11 +136,11 @@ class Gathering:
 
     def _put_owner(self, document: Document, kind: GroupKind) -> None:
         version = (document.api_version, document.kind)
-        path = _SELECTOR if version in BUILT_IN_OWNERS else self._owners.get(kind)
+        path = _SELECTOR if version in OWNER_VERSION_KINDS else self._owners.get(kind)
         if path is None or not document.name:
             return
         held = find_value(document.value, path)
-        if version == V1_REPLICATION_CONTROLLER:
+        if version == REPLICATION_CONTROLLER_V1:
             held = {"matchLabels": held} if held is not None else None
         try:
             selector = msgspec.convert(held, LabelSelector | None)

@@ -13,8 +13,8 @@ import msgspec
 from webhook.audit.snapshot import SnapshotPod, SnapshotWorkload
 from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.policy.advice.subject import Running, Subject
+from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
-from webhook.policy.workloads import POD
 
 LONGEST_CHAIN = 8  # controllers of controllers that are followed; real chains have one to three
 

@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from webhook.audit.collect import build_pod_workload, decode_pod, remove_unread_annotations
-from webhook.audit.kinds import ListedKind
 from webhook.audit.snapshot import Snapshot, SnapshotOwner, SnapshotWorkload
 from webhook.cluster import wire
 from webhook.cluster.discovery import make_custom_decoder
-from webhook.cluster.facts import BUILT_IN_OWNERS
+from webhook.cluster.facts import OWNER_VERSION_KINDS
 from webhook.config import OwnerSelector
 from webhook.policy.advice.reading import read
+from webhook.policy.kinds import KindRow
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import TemplatePath
 
@@ -47,7 +47,7 @@ class Intake:
         self._built_in_selector = make_custom_decoder(_SELECTOR)
         self.kinds = templates.keys() | self._selectors.keys()
 
-    def put(self, snapshot: Snapshot, listed: ListedKind, item: msgspec.Raw) -> None:
+    def put(self, snapshot: Snapshot, listed: KindRow, item: msgspec.Raw) -> None:
         """
         Put an object into a snapshot.
 
@@ -69,7 +69,7 @@ class Intake:
             case _:
                 self._put_workload(snapshot, listed, item)
 
-    def _put_workload(self, snapshot: Snapshot, listed: ListedKind, item: msgspec.Raw) -> None:
+    def _put_workload(self, snapshot: Snapshot, listed: KindRow, item: msgspec.Raw) -> None:
         kind = listed.group_kind
         path = self._templates.get(kind)
         subject = read(item, kind, path) if path is not None else None
@@ -91,10 +91,10 @@ class Intake:
                 )
             )
 
-    def _owner(self, listed: ListedKind, kind: GroupKind, item: msgspec.Raw) -> Any:
+    def _owner(self, listed: KindRow, kind: GroupKind, item: msgspec.Raw) -> Any:
         if listed.kind == "ReplicationController":
             return msgspec.json.decode(item, type=wire.ReplicationControllerObject)
-        if (listed.api_version, listed.kind) in BUILT_IN_OWNERS:
+        if (listed.api_version, listed.kind) in OWNER_VERSION_KINDS:
             return self._built_in_selector(item)
         decode = self._selectors.get(kind)
         return decode(item) if decode else None

@@ -16,7 +16,6 @@ from webhook.audit.kinds import (
     LISTED_BUILT_IN,
     LISTED_CLUSTER_SCOPED,
     LISTED_PODS,
-    ListedKind,
     find_custom_kinds,
 )
 from webhook.audit.snapshot import Snapshot
@@ -24,6 +23,7 @@ from webhook.cluster.lists import LIST_TRIES, list_pages
 from webhook.cluster.protocol import FailureReason, Reader
 from webhook.config import OwnerSelector
 from webhook.errors import ApiError, ExpiredError, SourceError
+from webhook.policy.kinds import KindRow
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import TemplatePath
 
@@ -87,7 +87,7 @@ class ClusterListing:
             await self._read(listed, namespace, told)
         await self._read(LISTED_PODS, namespace, told)
 
-    async def _read(self, listed: ListedKind, namespace: str, told: ProgressReporter) -> None:
+    async def _read(self, listed: KindRow, namespace: str, told: ProgressReporter) -> None:
         try:
             await self._list(listed, namespace, told)
         except ApiError as error:
@@ -95,7 +95,7 @@ class ClusterListing:
                 raise
             self.problems.append(error)
 
-    async def _list(self, listed: ListedKind, namespace: str, told: ProgressReporter) -> None:
+    async def _list(self, listed: KindRow, namespace: str, told: ProgressReporter) -> None:
         """Read a list; one that expires is forgotten, and begun anew."""
         before = _lengths(self.snapshot), len(self.problems)
         for attempt in range(1, LIST_TRIES + 1):
@@ -109,7 +109,7 @@ class ClusterListing:
             else:
                 return
 
-    async def _pages(self, listed: ListedKind, namespace: str, told: ProgressReporter) -> None:
+    async def _pages(self, listed: KindRow, namespace: str, told: ProgressReporter) -> None:
         path, number = listed.path(namespace), 0
         async for page in list_pages(self._source, path):
             for item in page:

@@ -32,8 +32,8 @@ from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.forecast import first_pod, foresee
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.kinds import POD
 from webhook.policy.paths import constraints_field
-from webhook.policy.workloads import POD
 
 T = TypeVar("T")
 

@@ -20,7 +20,6 @@ from webhook.audit.kinds import (
     LISTED_BUILT_IN,
     LISTED_CLUSTER_SCOPED,
     LISTED_PODS,
-    ListedKind,
     find_custom_kinds,
 )
 from webhook.audit.report import AuditReport
@@ -31,6 +30,7 @@ from webhook.cluster.lists import LIST_TRIES, list_pages
 from webhook.cluster.protocol import FailureReason, Reader
 from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
+from webhook.policy.kinds import KindRow
 from webhook.policy.nesting import decode_nested
 
 FIRST_PAGE_OBJECTS = (
@@ -46,7 +46,7 @@ _decode = msgspec.json.Decoder(wire.NamedObject).decode
 class ListCursor:
     """A list that is read as far as it is needed, and keeps one page of it."""
 
-    def __init__(self, source: Reader, listed: ListedKind) -> None:
+    def __init__(self, source: Reader, listed: KindRow) -> None:
         """Ask nothing yet."""
         self.listed = listed
         self._source = source
@@ -186,7 +186,7 @@ class ClusterSweep:
             snapshot.pods.clear()
         return groups
 
-    def _put(self, snapshot: Snapshot, listed: ListedKind, item: msgspec.Raw) -> None:
+    def _put(self, snapshot: Snapshot, listed: KindRow, item: msgspec.Raw) -> None:
         try:
             self._intake.put(snapshot, listed, item)
         except msgspec.DecodeError as error:

@@ -16,7 +16,7 @@ from webhook.config import example
 from webhook.errors import ConfigError, ReviewError
 from webhook.manifests import Document
 from webhook.policy.facts import Facts
-from webhook.policy.workloads import POD
+from webhook.policy.kinds import POD
 
 
 def check(*, filename: tuple[str, ...], cluster: str, output: Format, **asked: Any) -> ExitCode:

@@ -7,12 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from webhook.cluster import wire
-from webhook.cluster.facts import (
-    APPS_V1_REPLICA_SET,
-    APPS_V1_STATEFUL_SET,
-    V1_REPLICATION_CONTROLLER,
-    Cluster,
-)
+from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import FailureReason, Reader
 from webhook.cluster.quota import (
     MAX_SELECTOR_BYTES,
@@ -22,6 +17,7 @@ from webhook.cluster.quota import (
 )
 from webhook.cluster.store import Store, StoredObject
 from webhook.errors import ApiError
+from webhook.policy.kinds import BUILT_IN_KINDS
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import TemplatePath
@@ -107,37 +103,33 @@ class Resource(NamedTuple):
     custom: GroupKind | None = None
 
 
-_CORE = "/api/v1"
-_APPS = "/apis/apps/v1"
-
 _decode_object = msgspec.json.Decoder(wire.NamedObject).decode
 
-NAMESPACES_PATH = ResourcePath(_CORE, "namespaces")
+NAMESPACES_PATH = ResourcePath("/api/v1", "namespaces")
+
+
+_STRUCTS: Mapping[str, type[msgspec.Struct]] = {
+    "Namespace": wire.NamespaceObject,
+    "Node": wire.NodeObject,
+    "Service": wire.ServiceObject,
+    "ReplicationController": wire.ReplicationControllerObject,
+}
+"""What an object of a watched kind is decoded into, unless it is ``wire.ControllerObject``."""
 
 
 def list_resources(cluster: Cluster) -> Iterator[Resource]:
     """List what is followed to keep a cluster's stores true: built-in kinds, then custom ones."""
-    owners = cluster.owner_stores
-    controllers, controller = wire.ReplicationControllerObject, wire.ControllerObject
-    for kind, store, read_as, place in (
-        ("Namespace", cluster.namespace_store, wire.NamespaceObject, NAMESPACES_PATH),
-        ("Node", cluster.node_store, wire.NodeObject, ResourcePath(_CORE, "nodes")),
-        ("Service", cluster.service_store, wire.ServiceObject, ResourcePath(_CORE, "services")),
-        (
-            "ReplicationController",
-            owners[V1_REPLICATION_CONTROLLER],
-            controllers,
-            ResourcePath(_CORE, "replicationcontrollers"),
-        ),
-        ("ReplicaSet", owners[APPS_V1_REPLICA_SET], controller, ResourcePath(_APPS, "replicasets")),
-        (
-            "StatefulSet",
-            owners[APPS_V1_STATEFUL_SET],
-            controller,
-            ResourcePath(_APPS, "statefulsets"),
-        ),
-    ):
-        yield Resource(kind, store, _decoder(msgspec.json.Decoder(read_as).decode), place)
+    stores: dict[str, Store[Any]] = {
+        "Namespace": cluster.namespace_store,
+        "Node": cluster.node_store,
+        "Service": cluster.service_store,
+        **{kind: store for (_, kind), store in cluster.owner_stores.items()},
+    }
+    for row in BUILT_IN_KINDS.values():
+        if row.watched:
+            struct = _STRUCTS.get(row.kind, wire.ControllerObject)
+            read = _decoder(msgspec.json.Decoder(struct).decode)
+            yield Resource(row.kind, stores[row.kind], read, ResourcePath(row.root, row.plural))
     for custom, path in cluster.custom_paths.items():
         decode = make_custom_decoder(path)
         yield Resource(str(custom), cluster.custom_stores[custom], decode, None, custom)

@@ -8,19 +8,16 @@ from webhook.cluster.services import ServiceStore
 from webhook.cluster.store import UNLIMITED, NamespaceStore, OwnerStore
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.policy.facts import Service, TaintedDomains
+from webhook.policy.kinds import BUILT_IN_OWNERS
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, group_of
 
 VersionKind = tuple[str, str]
 """API version and kind, as an object names them."""
 
-V1_REPLICATION_CONTROLLER: VersionKind = ("v1", "ReplicationController")
-APPS_V1_REPLICA_SET: VersionKind = ("apps/v1", "ReplicaSet")
-APPS_V1_STATEFUL_SET: VersionKind = ("apps/v1", "StatefulSet")
-BUILT_IN_OWNERS: tuple[VersionKind, ...] = (
-    V1_REPLICATION_CONTROLLER,
-    APPS_V1_REPLICA_SET,
-    APPS_V1_STATEFUL_SET,
+OWNER_VERSION_KINDS: tuple[VersionKind, ...] = tuple(
+    (row.api_version, row.kind) for row in BUILT_IN_OWNERS
 )
+REPLICATION_CONTROLLER_V1, REPLICA_SET_V1, STATEFUL_SET_V1 = OWNER_VERSION_KINDS
 
 
 class Cluster:
@@ -50,7 +47,7 @@ class Cluster:
         self.service_store = ServiceStore(quota)
         self.namespace_store = NamespaceStore()
         self.node_store = NodeStore()
-        self.owner_stores = {kind: OwnerStore(quota) for kind in BUILT_IN_OWNERS}
+        self.owner_stores = {kind: OwnerStore(quota) for kind in OWNER_VERSION_KINDS}
         self.custom_paths = {owner.kind: owner.path for owner in owners}
         self.custom_stores = {kind: OwnerStore(quota) for kind in self.custom_paths}
 

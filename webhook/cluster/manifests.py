@@ -7,9 +7,9 @@ import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.facts import (
-    APPS_V1_REPLICA_SET,
-    APPS_V1_STATEFUL_SET,
-    V1_REPLICATION_CONTROLLER,
+    REPLICA_SET_V1,
+    REPLICATION_CONTROLLER_V1,
+    STATEFUL_SET_V1,
     Cluster,
     VersionKind,
 )
@@ -104,11 +104,11 @@ class _Filler:
             ("v1", "Namespace"): _putting(wire.NamespaceObject, cluster.namespace_store),
             ("v1", "Node"): _putting(wire.NodeObject, cluster.node_store),
             ("v1", "Service"): _putting(wire.ServiceObject, cluster.service_store),
-            V1_REPLICATION_CONTROLLER: _putting(
-                wire.ReplicationControllerObject, owners[V1_REPLICATION_CONTROLLER]
+            REPLICATION_CONTROLLER_V1: _putting(
+                wire.ReplicationControllerObject, owners[REPLICATION_CONTROLLER_V1]
             ),
-            APPS_V1_REPLICA_SET: _putting(wire.ControllerObject, owners[APPS_V1_REPLICA_SET]),
-            APPS_V1_STATEFUL_SET: _putting(wire.ControllerObject, owners[APPS_V1_STATEFUL_SET]),
+            REPLICA_SET_V1: _putting(wire.ControllerObject, owners[REPLICA_SET_V1]),
+            STATEFUL_SET_V1: _putting(wire.ControllerObject, owners[STATEFUL_SET_V1]),
         }
         self._custom_puts: dict[GroupKind, _Put] = {
             kind: _putting_custom(path, cluster.custom_stores[kind])

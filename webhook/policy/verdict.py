@@ -37,12 +37,12 @@ from webhook.policy.defaulting.inject import INJECTIONS, Injection, inject, is_m
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.defaulting.provenance import ANNOTATION
 from webhook.policy.facts import Facts
+from webhook.policy.kinds import POD
 from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.patch import Operation, add, remove
 from webhook.policy.paths import CONSTRAINTS_IN_POD, constraints_field, format_pointer
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.selectors import merge_match_label_keys
-from webhook.policy.workloads import POD
 
 UNPROCESSABLE = 422  # with reason Invalid, as kube-apiserver answers to field errors
 BAD_REQUEST = 400  # with reason BadRequest, as it answers to values of the wrong type

@@ -28,10 +28,10 @@ from prometheus_client.registry import Collector
 
 from webhook.policy.api.gates import Stage
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, Verdict
-from webhook.policy.workloads import BUILT_IN
 from webhook.telemetry.calls import Calls
 from webhook.telemetry.catalogue import (
     APPLIED,
@@ -123,7 +123,7 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # upstream left out its "-> None"
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        self._kinds = _names(BUILT_IN)
+        self._kinds = _names(BUILT_IN_TEMPLATES)
         self.in_flight = self._gauge(IN_FLIGHT)
         self.connections = self._gauge(CONNECTIONS)
         self.body_bytes = self._gauge(BODIES)

@@ -15,10 +15,10 @@ from webhook.policy.advice.rows import ROWS, Check
 from webhook.policy.advice.subject import Running, Subject
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Policy
 from webhook.policy.facts import Service
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, Node, Taint
 from webhook.policy.paths import TemplatePath
 from webhook.policy.placement.census import Census
-from webhook.policy.workloads import BUILT_IN
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
@@ -29,7 +29,7 @@ RULES: Mapping[str, Check] = {row.id: row.check for row in ROWS}
 def subject(obj: Json, path: TemplatePath | None = None, **changes: Any) -> Subject:
     """Read a subject of the namespace of the tests."""
     kind = kind_of(obj)
-    found = read(msgspec.json.encode(obj), kind, path or BUILT_IN[kind], NAMESPACE)
+    found = read(msgspec.json.encode(obj), kind, path or BUILT_IN_TEMPLATES[kind], NAMESPACE)
     assert found is not None
     return replace(found, **changes)
 

@@ -12,10 +12,10 @@ from webhook.policy.advice.admission import action_on, advice_on
 from webhook.policy.advice.advise import NOTHING
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.profiles import ZONE, Policy
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Node
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import judge
-from webhook.policy.workloads import BUILT_IN
 
 ELSEWHERE = build.spread(labelSelector={"matchLabels": {"app": "shop"}})
 """Selects pods that are not those of ``build.pod`` and ``build.deployment``: TSC101."""
@@ -141,7 +141,7 @@ REST = re.compile(r"and [1-9]\d* more findings \((TSC1[01][0-9], |exempt, )*.*: 
 
 @given(realistic.objects(), realistic.node_lists())
 def test_what_an_admission_warns_of_fits_kubectl(obj: Json, nodes: list[Node]) -> None:
-    request = decode(build.review_body(obj), {**BUILT_IN, **realistic.KINDS})
+    request = decode(build.review_body(obj), {**BUILT_IN_TEMPLATES, **realistic.KINDS})
     facts = build.FakeFacts(nodes=nodes)
 
     verdict = judge(request, Hook.VALIDATE, ALL_WARN, facts)

@@ -35,10 +35,10 @@ from webhook.policy.advice.subject import Running, Subject, SubjectPod, SubjectS
 from webhook.policy.api.fielderrors import FORBIDDEN
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.facts import Service
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, Node, ObjectMeta, PodSpec, PodTemplate
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.taints import Toleration
-from webhook.policy.workloads import BUILT_IN
 
 WRONG = spread(labelSelector={"matchLabels": {"app": "shop"}})
 DENYING = {**DEFAULT_ACTIONS, "TSC101": Action.DENY}
@@ -180,7 +180,7 @@ tolerations = st.builds(
     key=st.sampled_from([None, "gpu", "spot"]),
     operator=st.sampled_from([None, "Exists", "x"]),
 )
-kinds = st.sampled_from([*BUILT_IN, GroupKind("argoproj.io", "Rollout")])
+kinds = st.sampled_from([*BUILT_IN_TEMPLATES, GroupKind("argoproj.io", "Rollout")])
 specs = st.builds(
     SubjectSpec,
     topology_spread_constraints=any_lists,
@@ -211,7 +211,7 @@ def subjects(draw: st.DrawFn) -> Subject:
     kind = draw(kinds)
     return Subject(
         kind=kind,
-        path=BUILT_IN.get(kind, ("spec", "template")),
+        path=BUILT_IN_TEMPLATES.get(kind, ("spec", "template")),
         pod=SubjectPod(draw(st.none() | metadata), draw(st.none() | specs)),
         metadata=draw(metadata),
         namespace=NAMESPACE,

@@ -23,7 +23,7 @@ from webhook.policy.advice.counting import (
     strangers,
 )
 from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET
+from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 
 HASH = "pod-template-hash"

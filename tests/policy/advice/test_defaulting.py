@@ -15,9 +15,10 @@ from tests.policy.advice.subjects import (
     workload,
 )
 from webhook.policy.advice.defaulting import completes_selectors
-from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET, Running, Subject
+from webhook.policy.advice.subject import Running, Subject
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Mode, Policy
+from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind, PodTemplate
 from webhook.policy.selectors import merge_match_label_keys
 

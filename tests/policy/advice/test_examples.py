@@ -9,8 +9,8 @@ from webhook.policy.api.gates import resolve
 from webhook.policy.api.rules import Form, check
 from webhook.policy.api.versions import NEWEST
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.paths import constraints_field
-from webhook.policy.workloads import BUILT_IN
 
 BY_ID = {row.id: row for row in ROWS}
 
@@ -53,6 +53,6 @@ def test_the_rule_has_nothing_to_say_about_what_passes(row: Row) -> None:
 @pytest.mark.parametrize("which", ["violates", "passes"])
 def test_the_api_server_takes_every_example(rule: str, which: str) -> None:
     first = documents(getattr(EXAMPLES[rule], which))[0]
-    path = BUILT_IN[subject(first).kind]
+    path = BUILT_IN_TEMPLATES[subject(first).kind]
 
     assert check(subject(first).constraints, constraints_field(path), Form(merged=False)) == []

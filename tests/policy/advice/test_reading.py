@@ -8,9 +8,9 @@ from tests.build import NAMESPACE, Json, kind_of, pod, spread
 from tests.policy.advice.subjects import ROLLOUT, deployed, subject, workload
 from tests.strategies import pods
 from webhook.policy.advice.reading import read
-from webhook.policy.advice.subject import DEPLOYMENT, Subject
+from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, DEPLOYMENT, POD
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import BUILT_IN, POD
 
 JOB = GroupKind("batch", "Job")
 
@@ -75,7 +75,7 @@ ABSENT = {
 def test_without_a_template_there_is_no_subject(obj: Json) -> None:
     kind = kind_of(obj)
 
-    assert read(msgspec.json.encode(obj), kind, BUILT_IN[kind]) is None
+    assert read(msgspec.json.encode(obj), kind, BUILT_IN_TEMPLATES[kind]) is None
 
 
 def test_an_object_without_metadata_has_no_name() -> None:

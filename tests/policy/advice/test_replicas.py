@@ -14,8 +14,9 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.feasibility import MOST_REPLICAS
-from webhook.policy.advice.subject import DAEMON_SET, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.profiles import HOSTNAME
+from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.model import GroupKind, Node
 
 JOB = GroupKind("batch", "Job")

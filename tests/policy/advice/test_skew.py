@@ -15,8 +15,9 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
-from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET, Running, Subject
+from webhook.policy.advice.subject import Running, Subject
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
+from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import Node
 
 HASH = "pod-template-hash"

@@ -2,13 +2,8 @@ import pytest
 
 from tests.build import NAMESPACE, Json, owned_by, pod, spread
 from tests.policy.advice.subjects import ROLLOUT, deployed, running, subject, workload
-from webhook.policy.advice.subject import (
-    DAEMON_SET,
-    MOST_CONSTRAINTS,
-    STATEFUL_SET,
-    Running,
-    Subject,
-)
+from webhook.policy.advice.subject import MOST_CONSTRAINTS, Running, Subject
+from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.nodes import Demands
 

@@ -17,8 +17,9 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.subject import DAEMON_SET, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
+from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.model import GroupKind, Node, Taint
 
 SPOT = Taint(key="spot", effect="NoExecute")

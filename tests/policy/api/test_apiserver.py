@@ -8,9 +8,9 @@ from webhook.policy.api.apiserver import Answer, Request, answer, form
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.rules import Form
 from webhook.policy.api.versions import Version
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import Constraint, GroupKind, PodSpec, PodTemplate
 from webhook.policy.paths import constraints_field
-from webhook.policy.workloads import BUILT_IN, POD
 
 DEPLOYMENT = GroupKind("apps", "Deployment")
 STATEFUL_SET = GroupKind("apps", "StatefulSet")
@@ -50,7 +50,7 @@ def asked(
 
     return Request(
         kind=kind,
-        path=BUILT_IN[kind],
+        path=BUILT_IN_TEMPLATES[kind],
         template=made(*constraints),
         old=made(old) if old else None,
         changed=changed,
@@ -129,7 +129,7 @@ def test_kube_apiserver_would_answer(
 
 
 def test_an_object_without_a_template_has_nothing_to_judge() -> None:
-    nothing = Request(kind=DEPLOYMENT, path=BUILT_IN[DEPLOYMENT], template=None)
+    nothing = Request(kind=DEPLOYMENT, path=BUILT_IN_TEMPLATES[DEPLOYMENT], template=None)
 
     assert answer(nothing, NEWEST) == Answer([], (), [], ())
 
@@ -207,7 +207,7 @@ def test_any_list_is_answered(
     given = answer(
         Request(
             kind=DEPLOYMENT,
-            path=BUILT_IN[DEPLOYMENT],
+            path=BUILT_IN_TEMPLATES[DEPLOYMENT],
             template=holding(constraints),
             old=None if old is None else holding(old),
         ),

@@ -17,10 +17,10 @@ from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
 from webhook.cluster.protocol import Source
 from webhook.config import OwnerSelector
 from webhook.manifests import Document, mistype
+from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import format_path
 from webhook.policy.placement.census import ObservedPod
-from webhook.policy.workloads import POD
 
 Json: TypeAlias = dict[str, Any]
 
@@ -35,20 +35,9 @@ class Run(Protocol):
         ...
 
 
-REPLICA_SET = GroupKind("apps", "ReplicaSet")
-
-_CORE, _APPS, _BATCH = "/api/v1", "/apis/apps/v1", "/apis/batch/v1"
-
 PLACES: Mapping[GroupKind, ResourcePath] = {
-    POD: ResourcePath(_CORE, "pods"),
-    GroupKind("", "ReplicationController"): ResourcePath(_CORE, "replicationcontrollers"),
-    GroupKind("", "PodTemplate"): ResourcePath(_CORE, "podtemplates"),
-    GroupKind("apps", "Deployment"): ResourcePath(_APPS, "deployments"),
-    REPLICA_SET: ResourcePath(_APPS, "replicasets"),
-    GroupKind("apps", "StatefulSet"): ResourcePath(_APPS, "statefulsets"),
-    GroupKind("apps", "DaemonSet"): ResourcePath(_APPS, "daemonsets"),
-    GroupKind("batch", "Job"): ResourcePath(_BATCH, "jobs"),
-    GroupKind("batch", "CronJob"): ResourcePath(_BATCH, "cronjobs"),
+    kind: ResourcePath(BUILT_IN_KINDS[kind].root, BUILT_IN_KINDS[kind].plural)
+    for kind in BUILT_IN_TEMPLATES
 }
 """Where an API server has the built-in kinds with a pod template."""
 

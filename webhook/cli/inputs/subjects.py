@@ -6,9 +6,9 @@ from webhook.cli.inputs.cluster import Surroundings
 from webhook.cli.inputs.found import Found
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document
+from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import TemplatePath
-from webhook.policy.workloads import POD
 
 Templates = Mapping[GroupKind, TemplatePath]
 

@@ -9,9 +9,9 @@ from webhook.doctor.installation import CONFIGURATION_KINDS, Installation, NotRe
 from webhook.doctor.objects import Webhook, WebhookRule
 from webhook.errors import ConfigError
 from webhook.policy.catalogue import Action
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind
 from webhook.policy.request import Hook
-from webhook.policy.workloads import BUILT_IN, POD
 
 APPLY = "apply the manifests again: helm upgrade, or kubectl apply -k"
 
@@ -230,7 +230,7 @@ def _webhooks(all_: Installation) -> Iterator[tuple[Hook, Webhook]]:
 
 def _wanted() -> Iterator[tuple[str, str, str]]:
     """Group, resource and operation of all that is judged in every cluster."""
-    for kind in BUILT_IN:
+    for kind in BUILT_IN_TEMPLATES:
         for operation in ("CREATE",) if kind == POD else ("CREATE", "UPDATE"):
             yield kind.group, f"{kind.kind.lower()}s", operation
 
@@ -274,7 +274,7 @@ def _custom_kinds(all_: Installation) -> list[GroupKind]:
         found = read_config_map(held, all_.settings).configuration if held else None
     except (ConfigError, NotReadableError):
         return []
-    return [kind for kind in found.pod_templates if kind not in BUILT_IN] if found else []
+    return [kind for kind in found.pod_templates if kind not in BUILT_IN_TEMPLATES] if found else []
 
 
 def _labels(namespace: str) -> dict[str, str]:

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from webhook.policy.advice.grounds import Grounds, Survey, understood
-from webhook.policy.advice.subject import DAEMON_SET, DEPLOYMENT, JOBS, STATEFUL_SET, Subject
+from webhook.policy.advice.subject import JOBS, Subject
 from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, POD, STATEFUL_SET
 from webhook.policy.model import Constraint, GroupKind, LabelSelector
 from webhook.policy.placement.spreads import Spread
 from webhook.policy.placement.tallies import Incoming
 from webhook.policy.selectors import OPERATORS, matches, merge_match_label_keys, render
-from webhook.policy.workloads import POD
 
 POD_TEMPLATE_HASH = "pod-template-hash"  # apps/v1 ``DefaultDeploymentUniqueLabelKey``
 _REVISION_HASH = "controller-revision-hash"  # apps/v1 ``ControllerRevisionHashLabelKey``

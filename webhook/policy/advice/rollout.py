@@ -6,9 +6,10 @@ from webhook.policy.advice.counting import POD_TEMPLATE_HASH, counts_itself, sel
 from webhook.policy.advice.findings import Remark
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.subject import DEPLOYMENT, STATEFUL_SET, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.profiles import ZONE
+from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
 from webhook.policy.placement.spreads import HARD, SOFT
 
 ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels that pin volumes

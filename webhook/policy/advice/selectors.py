@@ -16,9 +16,9 @@ from webhook.policy.advice.flow import member
 from webhook.policy.advice.grounds import Grounds, Survey
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import naming_first, suggest_selector
+from webhook.policy.kinds import POD
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import render as render_selector
-from webhook.policy.workloads import POD
 
 SELECTOR_CHARACTERS = 400  # of a selector that is repeated in a message; usual ones have 40
 

@@ -10,24 +10,26 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice.antiaffinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
+from webhook.policy.kinds import (
+    CRON_JOB,
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB,
+    POD,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    STATEFUL_SET,
+)
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
 from webhook.policy.paths import TemplatePath, constraints_field
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
-from webhook.policy.workloads import POD
 
-DEPLOYMENT = GroupKind("apps", "Deployment")
-DAEMON_SET = GroupKind("apps", "DaemonSet")
-STATEFUL_SET = GroupKind("apps", "StatefulSet")
-JOBS = frozenset({GroupKind("batch", "Job"), GroupKind("batch", "CronJob")})
-REPLACING = JOBS | {
-    STATEFUL_SET,
-    GroupKind("apps", "ReplicaSet"),
-    GroupKind("", "ReplicationController"),
-}
+JOBS = frozenset({JOB, CRON_JOB})
+REPLACING = JOBS | {STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLER}
 """Kinds that make no pod while they have as many as they want, also while they are rolled out."""
 
-SELECTING = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET, GroupKind("apps", "ReplicaSet")})
+SELECTING = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET, REPLICA_SET})
 """
 Kinds that are refused without a selector that matches labels of their template.
 

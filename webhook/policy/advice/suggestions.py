@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from webhook.policy import render
 from webhook.policy.advice.flow import member
-from webhook.policy.advice.subject import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Subject
+from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
 from webhook.policy.model import LabelSelector
 
 NAMING_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app", "k8s-app", "name")

@@ -18,15 +18,13 @@ from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.api.rules import Finding, Form
 from webhook.policy.api.versions import Version
 from webhook.policy.api.warnings import Caution, warn
+from webhook.policy.kinds import POD, REPLICATION_CONTROLLER, STATEFUL_SET
 from webhook.policy.model import Constraint, GroupKind, PodTemplate
 from webhook.policy.paths import TemplatePath, constraints_field
 from webhook.policy.selectors import merge_match_label_keys
-from webhook.policy.workloads import POD
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
-STATEFUL_SET = GroupKind("apps", "StatefulSet")
-REPLICATION_CONTROLLER = GroupKind("", "ReplicationController")
 MERGED, APART = Form(merged=True), Form(merged=False)
 
 JUDGES_STATEFUL_SETS = Version(1, 30)  # 1.29 was seen not to, 1.33 to do so

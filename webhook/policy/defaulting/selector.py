@@ -15,7 +15,7 @@ from webhook.policy.facts import Facts
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement, PodTemplate
 from webhook.policy.selectors import IN
 
-REPLICATION_CONTROLLER = ("v1", "ReplicationController")
+_REPLICATION_CONTROLLER = ("v1", "ReplicationController")
 """API version and kind of the one owner whose selector is a map, as that of a Service is."""
 
 
@@ -84,7 +84,7 @@ def derive(pod: PodTemplate, namespace: str, facts: Facts) -> Derived | None:
     owned = facts.owner_selector(namespace, owner) if owner else None
     if owner is not None and owned is not None:
         sources.append(f"{owner.kind}/{owner.name}")
-        if (owner.api_version, owner.kind) != REPLICATION_CONTROLLER:
+        if (owner.api_version, owner.kind) != _REPLICATION_CONTROLLER:
             expressions = _anded(pairs, owned)
         pairs.update(owned.match_labels)  # of a ReplicationController: instead of the Services'
     if not pairs and not expressions:
