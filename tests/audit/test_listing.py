@@ -69,12 +69,14 @@ async def test_what_cannot_be_listed_is_told_and_the_rest_is_read(error: ApiErro
 
 
 async def test_a_server_that_cannot_be_reached_is_asked_once() -> None:
-    server = Server(LIVE, {"/api/v1/nodes": [ApiError("api", "down", FailureReason.UNREACHABLE)]})
+    server = Server(
+        LIVE, {"/api/v1/namespaces": [ApiError("api", "down", FailureReason.UNREACHABLE)]}
+    )
 
     with pytest.raises(ApiError, match="down"):
         await listed(server)
 
-    assert server.asked == ["/api/v1/nodes"]
+    assert server.asked == ["/api/v1/namespaces"]
 
 
 async def test_objects_that_cannot_be_read_are_problems() -> None:

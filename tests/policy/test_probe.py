@@ -10,7 +10,7 @@ from webhook.admission import decode
 from webhook.policy.facts import NoFacts
 from webhook.policy.probe import LABEL, answer, presence
 from webhook.policy.request import AdmissionRequest, Hook
-from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, Verdict, judge
+from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, judge
 
 PRESENT = presence("0.1.0", "evenspread-7c9f-abcde")
 
@@ -43,7 +43,7 @@ def test_a_template_that_nothing_comes_of_can_be_a_probe_too() -> None:
 def test_the_answer_is_one_warning_and_nothing_else() -> None:
     assert PRESENT.warnings == ("evenspread 0.1.0 evenspread-7c9f-abcde answered",)
     assert msgspec.structs.asdict(PRESENT) == {
-        **msgspec.structs.asdict(Verdict()),
+        **msgspec.structs.asdict(UNTOUCHED),
         "warnings": PRESENT.warnings,
     }
     assert PRESENT.outcome == "allow"

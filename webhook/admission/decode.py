@@ -15,7 +15,13 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from webhook.admission.large import LARGE, MOST_MEMBERS, members_in, reduce_review
+from webhook.admission.large import (
+    LARGE,
+    MOST_MEMBERS,
+    TooManyMembersError,
+    members_in,
+    reduce_review,
+)
 from webhook.admission.version import API_VERSION, KIND
 from webhook.errors import ReviewError
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
@@ -148,7 +154,7 @@ def _reduced(
     try:
         return reduce_review(body, path)
     except msgspec.ValidationError as error:
-        if members_in(body) > MOST_MEMBERS:
+        if isinstance(error, TooManyMembersError) or members_in(body) > MOST_MEMBERS:
             return replace(_untouched(asked, kind), path=path, unreadable=_reason(error))
         return _decode_closely(bytes(body), pod_templates)
 

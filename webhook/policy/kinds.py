@@ -68,8 +68,8 @@ _TEMPLATE, _SELECTOR = ("spec", "template"), ("spec", "selector")
 _JOB_TEMPLATE = ("spec", "jobTemplate", "spec", "template")
 
 KINDS: tuple[KindRow, ...] = (
-    KindRow("", "v1", "Node", "nodes", namespaced=False, watched=True),
     KindRow("", "v1", "Namespace", "namespaces", namespaced=False, watched=True),
+    KindRow("", "v1", "Node", "nodes", namespaced=False, watched=True),
     KindRow("", "v1", "Service", "services", None, _SELECTOR, watched=True),
     KindRow("", "v1", "Pod", "pods", ()),
     KindRow(
