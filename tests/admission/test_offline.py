@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tests import build
-from webhook.admission.offline import ask
+from webhook.admission.offline import build_reviews
 from webhook.manifests import Document, parse
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind
@@ -21,7 +21,7 @@ RESOURCES = {
 def body_of(obj: dict[str, Any]) -> dict[str, Any]:
     (document,) = parse(msgspec.json.encode(obj).decode(), "x.json")
     assert isinstance(document, Document)
-    (asked,) = ask([document], {GroupKind(build.kind_of(obj).group, obj["kind"]): ()})
+    (asked,) = build_reviews([document], {GroupKind(build.kind_of(obj).group, obj["kind"]): ()})
     request: dict[str, Any] = asked.body["request"]
     return request
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from webhook.audit.collect import Gathering
+from webhook.audit.collect import ManifestCollector
 from webhook.audit.inventory import Inventory
 from webhook.audit.report import AuditFinding, AuditReport, AuditSeverity, WorkloadReport
 from webhook.audit.scan import AuditOptions, scan, summarise
@@ -129,14 +129,14 @@ LIVE = NODES + DEPLOYMENT + REPLICA_SET + RUNNING + BARE
 EVERYTHING = LIVE + REFUSED
 
 
-def gather(text: str, *, neighbours: str = "") -> Gathering:
+def gather(text: str, *, neighbours: str = "") -> ManifestCollector:
     """Gather manifests, and others that only stand around them."""
-    gathering = Gathering(CONFIGURATION.pod_templates, CONFIGURATION.owner_selectors)
+    gathering = ManifestCollector(CONFIGURATION.pod_templates, CONFIGURATION.owner_selectors)
     for source, asked in ((text, True), (neighbours, False)):
         for document in parse(source, "all.yaml"):
             assert isinstance(document, Document)
             for each in expand(document):
-                gathering.add(each, asked=asked)
+                gathering.add(each, requested=asked)
     return gathering
 
 

@@ -3,14 +3,14 @@ import pytest
 
 from certs.errors import PairError, StateError, StoreError
 from webhook.cli.exits import DEBUG_VARIABLE, ExitCode, UnreadError, outcome, report
-from webhook.errors import ConfigError, ManifestError, MistakesError, SourceError
+from webhook.errors import CombinedConfigError, ConfigError, ManifestError, SourceError
 
 # error, exit code, what is said on stderr
 ERRORS: dict[str, tuple[BaseException, ExitCode, str]] = {
     "wrong usage": (click.UsageError("No such option"), ExitCode.USAGE, "Error: No such option\n"),
     "a mistake": (ConfigError("write x", "a.yaml:3"), ExitCode.USAGE, "error: a.yaml:3: write x\n"),
     "several mistakes": (
-        MistakesError([ConfigError("write x"), ConfigError("write y")]),
+        CombinedConfigError([ConfigError("write x"), ConfigError("write y")]),
         ExitCode.USAGE,
         "error: write x\nerror: write y\n",
     ),

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.config.configs import read
 from webhook import config
 from webhook.config.spread import API_VERSION, KIND
-from webhook.errors import MistakesError
+from webhook.errors import CombinedConfigError
 from webhook.policy.api import rules
 from webhook.policy.api.rules import Form
 from webhook.policy.model import LabelSelector
@@ -56,7 +56,7 @@ def judged(text: str, *, scheduler: bool) -> str:
             config.check_scheduler(text, "x.yaml")
         else:
             config.check(text, "x.yaml", read)
-    except MistakesError as error:
+    except CombinedConfigError as error:
         return str(error)
     return ""
 
@@ -110,7 +110,7 @@ def test_what_is_accepted_is_valid_in_a_pod_that_has_a_selector(
             if scheduler
             else config.check(json.dumps(ours), "x.yaml", read)
         )
-    except MistakesError:
+    except CombinedConfigError:
         return
 
     selector = LabelSelector({"app": "web"})

@@ -6,7 +6,7 @@ import pytest
 from tests.config.configs import HARD, HEAD, SOFT, check, one_profile
 from webhook import config
 from webhook.config import Configuration
-from webhook.errors import MistakesError
+from webhook.errors import CombinedConfigError
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import parse_version
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
@@ -225,7 +225,7 @@ def test_a_file_that_cannot_be_read_is_a_mistake(
     if content:
         (tmp_path / name).write_bytes(content)
 
-    with pytest.raises(MistakesError) as caught:
+    with pytest.raises(CombinedConfigError) as caught:
         config.load(str(tmp_path / name))
 
     assert told in str(caught.value)
@@ -239,5 +239,5 @@ def test_a_byte_order_mark_is_not_in_the_way(tmp_path: Path) -> None:
 
 
 def test_two_files_at_once_are_refused() -> None:
-    with pytest.raises(MistakesError, match="--scheduler-config: cannot be given together"):
+    with pytest.raises(CombinedConfigError, match="--scheduler-config: cannot be given together"):
         config.load("a", "b")

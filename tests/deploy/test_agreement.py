@@ -19,7 +19,7 @@ from webhook.config.kinds import SHIPPED_OWNERS
 from webhook.config.settings import Settings, read_settings
 from webhook.config.spread import SpreadConfiguration
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
-from webhook.server.admission import HOOKS
+from webhook.server.admission import HOOK_PATHS
 from webhook.server.http.limits import MIB, Limits
 
 
@@ -73,7 +73,7 @@ def test_the_webhooks_call_the_paths_that_are_served(objects: dict[str, Json]) -
         webhook["clientConfig"]["service"]["path"]
         for kind in KINDS
         for webhook in objects[f"{kind}/evenspread"]["webhooks"]
-    } == HOOKS.keys()
+    } == HOOK_PATHS.keys()
 
 
 def test_the_certificate_is_for_the_service_that_is_called(

@@ -23,7 +23,7 @@ from webhook.policy.api.examples import EXAMPLES
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, Skip
 from webhook.policy.defaulting.provenance import ANNOTATION
-from webhook.server.admission import HOOKS, REASONS
+from webhook.server.admission import HOOK_PATHS, REJECTION_REASONS
 from webhook.server.http.limits import table
 from webhook.telemetry.catalogue import METRICS, Type
 
@@ -195,14 +195,14 @@ def test_endpoints() -> None:
     source = (ROOT / "webhook" / "health.py").read_text()
     pages = re.findall(r'"(/\w+)": self\.', source)
 
-    assert column("Endpoints", 2) == {*HOOKS, *pages}
+    assert column("Endpoints", 2) == {*HOOK_PATHS, *pages}
 
 
 def test_statuses_of_refusals() -> None:
     named = set(re.findall(r"^\| ([45]\d\d(?:, \d+)*) \|", REFERENCE, re.MULTILINE))
 
     assert {int(status) for cell in named for status in cell.split(", ")} == {
-        400, 500, 503, 504, *REASONS,
+        400, 500, 503, 504, *REJECTION_REASONS,
     }  # fmt: skip
 
 
@@ -217,7 +217,7 @@ def test_reasons_of_what_was_turned_away() -> None:
     section = table.partition(NEXT)[0]
     said = {word for name in ("_turn_away", "refused", "OverloadError") for word in said_to(name)}
 
-    assert names_in(section) == {*said, *REASONS.values(), "malformed", "not-synced"}
+    assert names_in(section) == {*said, *REJECTION_REASONS.values(), "malformed", "not-synced"}
 
 
 ENABLED = "evenspread.io/enabled"

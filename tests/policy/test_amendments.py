@@ -310,9 +310,9 @@ def test_the_operations_make_the_list_that_is_judged(
     if None in listed:
         return  # is denied, since nothing can be filled in there
 
-    patched = jsonpatch.JsonPatch(written(amended)).apply(obj)
+    apply_patch = jsonpatch.JsonPatch(written(amended)).apply(obj)
 
-    assert template(patched).constraints == amended.constraints
+    assert template(apply_patch).constraints == amended.constraints
 
 
 def test_a_template_without_a_spec_has_no_list_to_replace() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.cli import files
 from tests.spreadtest.world import CASES, HEAD
-from webhook.errors import ManifestError, MistakesError
+from webhook.errors import CombinedConfigError, ManifestError
 from webhook.spreadtest.discovery import SuiteText, find_suites
 
 SUITE = HEAD + CASES
@@ -62,7 +62,7 @@ def test_a_place_without_a_suite_is_a_mistake(name: str, said: str, tmp_path: Pa
     (tmp_path / "pods").mkdir()
     (tmp_path / "pods/a.yaml").write_text(files.POD)
 
-    with pytest.raises(MistakesError) as caught:
+    with pytest.raises(CombinedConfigError) as caught:
         list(find_suites([str(tmp_path / name)]))
 
     assert str(caught.value).startswith(f"{tmp_path / name}: {said}")

@@ -7,7 +7,7 @@ import yaml
 
 from tests.cli import files
 from tests.spreadtest.world import load
-from webhook.admission.offline import Asked
+from webhook.admission.offline import OfflineReview
 from webhook.errors import ManifestError
 from webhook.policy.patch import remove
 from webhook.policy.request import Hook
@@ -38,7 +38,7 @@ def answer(
     (folder / "asked.yaml").write_text(pod)
     suite = load(CONFIG.format(mode=mode, action=action, object="asked.yaml"), folder)
     (case,) = suite.cases
-    assert isinstance(case.asked, Asked)
+    assert isinstance(case.asked, OfflineReview)
     return call_webhooks(case.asked, hooks or case.hooks, case.policy, suite.cluster)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.cli import files
 from tests.spreadtest.world import CASE, CASES, load, mistakes
-from webhook.admission.offline import Asked
+from webhook.admission.offline import OfflineReview
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.profiles import Mode
 from webhook.policy.model import OwnerReference
@@ -193,7 +193,7 @@ def test_update_has_both_objects(folder: Path) -> None:
 
     (case,) = load(text, folder).cases
 
-    assert isinstance(case.asked, Asked)
+    assert isinstance(case.asked, OfflineReview)
     request = case.asked.body["request"]
     assert request["operation"] == "UPDATE"
     assert request["oldObject"]["metadata"]["namespace"] == "shop"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import files
-from webhook.errors import MistakesError
+from webhook.errors import CombinedConfigError
 from webhook.spreadtest.discovery import SuiteText
 from webhook.spreadtest.results import CaseResult, SuiteResult
 from webhook.spreadtest.runner import run_suite
@@ -60,6 +60,6 @@ def only_case(text: str, folder: Path) -> CaseResult:
 
 def mistakes(text: str, folder: Path = Path()) -> list[str]:
     """Tell what is wrong with a suite."""
-    with pytest.raises(MistakesError) as caught:
+    with pytest.raises(CombinedConfigError) as caught:
         load(text, folder)
     return str(caught.value).removeprefix(f"{folder / 'suite.yaml'}:").splitlines()

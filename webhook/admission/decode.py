@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from webhook.admission.encode import REVIEW_API_VERSION, REVIEW_KIND
 from webhook.admission.large import (
     LARGE,
     MOST_MEMBERS,
@@ -22,7 +23,6 @@ from webhook.admission.large import (
     members_in,
     reduce_review,
 )
-from webhook.admission.version import API_VERSION, KIND
 from webhook.errors import ReviewError
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, ObjectMeta, PodTemplate, Text
@@ -140,7 +140,7 @@ def _pruned(body: bytes | bytearray) -> bytes:
     try:
         return prune(body, DEEPEST)
     except NestingError as error:
-        raise ReviewError(f"the body is no {KIND}: {error}") from None
+        raise ReviewError(f"the body is no {REVIEW_KIND}: {error}") from None
 
 
 def _reduced(
@@ -190,10 +190,12 @@ def _decode_any(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) ->
 
 def _checked(review: _Review | _RawReview, asked: Asked | None) -> Asked:
     """The request of a review, if the review is one and the request can be answered."""
-    if review.kind != KIND:
-        raise ReviewError(f"the body is no {KIND}")
-    if review.api_version != API_VERSION:
-        raise ReviewError(f"the AdmissionReview is not of {API_VERSION}, the only version served")
+    if review.kind != REVIEW_KIND:
+        raise ReviewError(f"the body is no {REVIEW_KIND}")
+    if review.api_version != REVIEW_API_VERSION:
+        raise ReviewError(
+            f"the AdmissionReview is not of {REVIEW_API_VERSION}, the only version served"
+        )
     if asked is None:
         raise ReviewError("the AdmissionReview has no request")
     if not asked.uid or not _uid_matches(asked.uid):
@@ -238,7 +240,7 @@ def _read_envelope(body: bytes | bytearray) -> tuple[_RawRequest, GroupKind]:
     try:
         review = _decode_raw(body)
     except msgspec.DecodeError as error:
-        raise ReviewError(f"the body is no {KIND}: {_reason(error)}") from None
+        raise ReviewError(f"the body is no {REVIEW_KIND}: {_reason(error)}") from None
     asked = _checked(review, review.request)
     return asked, _group_kind(asked.kind)
 

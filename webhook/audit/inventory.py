@@ -105,7 +105,7 @@ def _audited(
     groups: PodGroups,
 ) -> Iterator[AuditSubject]:
     for each in snapshot.workloads:
-        if each.asked and not groups.is_within(each.subject):
+        if each.requested and not groups.is_within(each.subject):
             pods = running.get(key_of(each.subject), ())
             subject = replace(each.subject, running=pods) if pods else each.subject
             yield AuditSubject(each.api_version, subject, each.origin)

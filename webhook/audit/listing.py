@@ -11,13 +11,13 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from webhook.audit.intake import Intake
 from webhook.audit.kinds import (
     LISTED_BUILT_IN,
     LISTED_CLUSTER_SCOPED,
     LISTED_PODS,
     find_custom_kinds,
 )
+from webhook.audit.reader import ObjectReader
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster.lists import LIST_TRIES, list_pages
 from webhook.cluster.protocol import FailureReason, Reader
@@ -66,7 +66,7 @@ class ClusterListing:
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
         self._source = source
-        self._intake = Intake(templates, owners)
+        self._reader = ObjectReader(templates, owners)
 
     async def read(
         self, namespace: str = "", told: ProgressReporter = lambda _kind, _number: None
@@ -83,7 +83,7 @@ class ClusterListing:
         """
         for listed in (*LISTED_CLUSTER_SCOPED, *LISTED_BUILT_IN):
             await self._read(listed, namespace, told)
-        for listed in await find_custom_kinds(self._source, self._intake.kinds, self.problems):
+        for listed in await find_custom_kinds(self._source, self._reader.kinds, self.problems):
             await self._read(listed, namespace, told)
         await self._read(LISTED_PODS, namespace, told)
 
@@ -114,7 +114,7 @@ class ClusterListing:
         async for page in list_pages(self._source, path):
             for item in page:
                 try:
-                    self._intake.put(self.snapshot, listed, item)
+                    self._reader.put(self.snapshot, (listed.api_version, listed.kind), item)
                 except msgspec.DecodeError as error:
                     self.problems.append(SourceError(path, str(error)))
             number += len(page)

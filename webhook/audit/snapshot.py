@@ -62,13 +62,13 @@ class SnapshotWorkload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
         api_version: As the object says it.
         subject: The object, without pods.
         origin: Where it was read; None if that was an API server.
-        asked: Whether it is audited, not only known.
+        requested: Whether it is audited; otherwise it is only part of the cluster.
     """
 
     api_version: str
     subject: Subject
     origin: Origin | None = None
-    asked: bool = True
+    requested: bool = msgspec.field(default=True, name="asked")
 
 
 class SnapshotOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

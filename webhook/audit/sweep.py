@@ -14,7 +14,6 @@ from typing import TypeAlias
 import msgspec
 
 from webhook.audit.groups import PodGroups
-from webhook.audit.intake import Intake
 from webhook.audit.inventory import ClusterNodes, Inventory
 from webhook.audit.kinds import (
     LISTED_BUILT_IN,
@@ -22,6 +21,7 @@ from webhook.audit.kinds import (
     LISTED_PODS,
     find_custom_kinds,
 )
+from webhook.audit.reader import ObjectReader
 from webhook.audit.report import AuditReport
 from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot
@@ -134,7 +134,7 @@ class ClusterSweep:
         self.problems: list[SourceError] = []
         self._source = source
         self._owners = configuration.owner_selectors
-        self._intake = Intake(configuration.pod_templates, self._owners)
+        self._reader = ObjectReader(configuration.pod_templates, self._owners)
         self._question = question
 
     async def reports(self) -> AsyncIterator[AuditReport]:
@@ -164,7 +164,7 @@ class ClusterSweep:
     async def _cursors(self) -> list[ListCursor]:
         """Begin to read all lists; the pods come last."""
         problems: list[SourceError] = []
-        customs = await find_custom_kinds(self._source, self._intake.kinds, problems)
+        customs = await find_custom_kinds(self._source, self._reader.kinds, problems)
         if problems:
             raise problems[0]
         return [
@@ -188,7 +188,7 @@ class ClusterSweep:
 
     def _put(self, snapshot: Snapshot, listed: KindRow, item: msgspec.Raw) -> None:
         try:
-            self._intake.put(snapshot, listed, item)
+            self._reader.put(snapshot, (listed.api_version, listed.kind), item)
         except msgspec.DecodeError as error:
             self.problems.append(SourceError(listed.path(""), str(error)))
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webhook.admission.offline import ask, decoded, unpack
+from webhook.admission.offline import build_reviews, decode_review, unpack_recording
 from webhook.cli import options
 from webhook.cli.command import Command, Group
 from webhook.cli.exits import ExitCode, outcome
@@ -22,7 +22,7 @@ from webhook.policy.kinds import POD
 def check(*, filename: tuple[str, ...], cluster: str, output: Format, **asked: Any) -> ExitCode:
     """Check the configuration, and show what comes of it."""
     found = asked_policy(**asked)
-    inputs = Inputs(filename, unpack=unpack)
+    inputs = Inputs(filename, unpack=unpack_recording)
     documents = list(inputs.objects())
     facts = facts_from(cluster, documents, found.configuration.owner_selectors, inputs)
     effects = Effects(found, facts, _example(found, facts, documents))
@@ -39,9 +39,9 @@ def _example(found: AskedPolicy, facts: Facts, documents: list[Document]) -> Exa
     policy = found.policy
     if not documents:
         return Example("a pod labelled app=example, behind a Service", example(policy))
-    for asked in ask(documents, {POD: ()}):
+    for asked in build_reviews(documents, {POD: ()}):
         try:
-            request = decoded(asked, policy)
+            request = decode_review(asked, policy)
         except ReviewError as error:
             raise ConfigError(str(error), asked.document.place()) from error
         if request.template is not None:

@@ -4,7 +4,15 @@ from typing import Any
 
 import click
 
-from webhook.admission.offline import HOOKS, Answered, Asked, answer, ask, then_validate, unpack
+from webhook.admission.offline import (
+    HOOK_CHOICES,
+    OfflineResult,
+    OfflineReview,
+    answer_review,
+    build_reviews,
+    follow_up_review,
+    unpack_recording,
+)
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
@@ -48,7 +56,7 @@ class Desk:
         self.outcomes = {"patched": 0, "allowed as they are": 0, "denied": 0}
         self.doubtful = 0
 
-    def answer(self, asked: Asked, hooks: tuple[Hook, ...]) -> None:
+    def answer(self, asked: OfflineReview, hooks: tuple[Hook, ...]) -> None:
         """
         Answer one review, by one webhook after the other until one denies.
 
@@ -57,8 +65,8 @@ class Desk:
         """
         answered = None
         for hook in hooks:
-            asked = then_validate(asked, answered) if answered else asked
-            answered = answer(asked, hook, self._policy, self._facts)
+            asked = follow_up_review(asked, answered) if answered else asked
+            answered = answer_review(asked, hook, self._policy, self._facts)
             self._show(asked, answered, hook)
             if not answered.verdict.allowed:
                 break
@@ -75,7 +83,7 @@ class Desk:
                 {"source": report.source, "line": report.line, "response": response}, self._output
             )
 
-    def _show(self, asked: Asked, answered: Answered, hook: Hook) -> None:
+    def _show(self, asked: OfflineReview, answered: OfflineResult, hook: Hook) -> None:
         verdict = answered.verdict
         patched = "patched" if verdict.patch else "allowed as they are"
         self.outcomes[patched if verdict.allowed else "denied"] += 1
@@ -107,13 +115,13 @@ def review(
     """Answer about every object, and show the answers."""
     configuration, gates = asked_policy(**asked)
     policy = make_policy(configuration, gates)
-    inputs = Inputs(filename, strict=strict, unpack=unpack)
+    inputs = Inputs(filename, strict=strict, unpack=unpack_recording)
     documents = list(inputs.objects())
     facts = facts_from(cluster, documents, configuration.owner_selectors, inputs)
     desk = Desk(policy, facts, output)
-    for each in ask(documents, policy.pod_templates):
+    for each in build_reviews(documents, policy.pod_templates):
         try:
-            desk.answer(each, HOOKS[hook] if hook else (each.hook,))
+            desk.answer(each, HOOK_CHOICES[hook] if hook else (each.hook,))
         except ReviewError as error:
             report = report_on(each.document, policy.pod_templates, gates)
             if each.recorded or not report.denied:
@@ -141,7 +149,7 @@ command = Command(
         *options.gates(),
         click.Option(
             ["--hook"],
-            type=click.Choice(list(HOOKS)),
+            type=click.Choice(list(HOOK_CHOICES)),
             help="Which webhook answers: mutate if not given, or the one that was recorded; both: "
             "the second about what the first made of it.",
         ),

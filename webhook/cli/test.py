@@ -13,7 +13,7 @@ from webhook.cli.output import tell_problems
 from webhook.cli.outputs import Output
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.tested import show
-from webhook.errors import ConfigError, MistakesError, SourceError
+from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.spreadtest.discovery import SuiteText, find_suites
 from webhook.spreadtest.renderers import TEST_FORMATS, render_report
 from webhook.spreadtest.results import SuiteReport, build_report
@@ -57,10 +57,10 @@ def _loaded(texts: Iterable[SuiteText]) -> list[Suite]:
     for text in texts:
         try:
             suites.append(load_suite(text))
-        except MistakesError as error:
+        except CombinedConfigError as error:
             mistakes += error.errors
     if mistakes:
-        raise MistakesError(mistakes)
+        raise CombinedConfigError(mistakes)
     return suites
 
 

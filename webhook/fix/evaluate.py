@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from webhook.audit.collect import Gathering
+from webhook.audit.collect import ManifestCollector
 from webhook.audit.findings import report_type_error
 from webhook.audit.inventory import AuditSubject, Inventory
 from webhook.audit.report import AuditFinding, WorkloadReport
@@ -72,7 +72,7 @@ class Judging:
         self._law = law
         gathering = self._gathering()
         for document in around:
-            gathering.add(document, asked=False)
+            gathering.add(document, requested=False)
         for document in objects:
             gathering.add(document)
         self._snapshot = gathering.snapshot
@@ -83,9 +83,9 @@ class Judging:
         question = AuditOptions(law.policy, configuration.actions, configuration.not_exemptible)
         self._scanner = Scanner(question, self.grounds)
 
-    def _gathering(self) -> Gathering:
+    def _gathering(self) -> ManifestCollector:
         configuration = self._law.configuration
-        return Gathering(configuration.pod_templates, configuration.owner_selectors)
+        return ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
 
     def judged(self) -> Iterator[Judged]:
         """Judge every object of a file that has a pod template."""

@@ -27,7 +27,7 @@ STREAMS = Version(1, 32)  # from here on API servers stream initial lists, KEP-3
 
 
 @asynccontextmanager
-async def reach(settings: Settings) -> "AsyncGenerator[Api | None]":
+async def connect_api_server(settings: Settings) -> "AsyncGenerator[Api | None]":
     """
     Give the API server of the settings; None if there is to be none.
 
@@ -48,7 +48,7 @@ async def reach(settings: Settings) -> "AsyncGenerator[Api | None]":
         yield api
 
 
-async def ask_version(api: "Api", log: Log) -> Version:
+async def wait_for_version(api: "Api", log: Log) -> Version:
     """
     Ask for the API server's version until there is an answer; each new problem is logged once.
 
@@ -71,11 +71,11 @@ async def ask_version(api: "Api", log: Log) -> Version:
                 log.warning("version", says=told)
             await backoff.pause()
         else:
-            tell_if_unknown(version, log)
+            warn_if_newer(version, log)
             return version
 
 
-def tell_if_unknown(version: Version, log: Log) -> None:
+def warn_if_newer(version: Version, log: Log) -> None:
     """Say so if a version came after this program."""
     if version > NEWEST:
         said = f"Kubernetes {version} is newer than what is known: it is judged as {NEWEST}"
@@ -95,7 +95,9 @@ async def follow_version(
         judge_by(version)
 
 
-def means_of(api: "Api", version: Version, metrics: Metrics, log: Log) -> ReflectorEnvironment:
+def reflector_means(
+    api: "Api", version: Version, metrics: Metrics, log: Log
+) -> ReflectorEnvironment:
     """Give reflectors what they need to follow an API server."""
 
     def tell(kind: str, reason: str, sentence: str) -> None:

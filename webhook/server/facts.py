@@ -24,8 +24,8 @@ from webhook.config.kinds import OwnerSelector
 from webhook.errors import ConfigError
 from webhook.policy.facts import Facts
 from webhook.server.admission import Fetch, nothing_to_fetch
-from webhook.server.health import Condition, Conditions
-from webhook.server.http.thread import Still
+from webhook.server.health import Conditions, ReadinessCondition
+from webhook.server.review_thread import Freeze
 from webhook.telemetry.logs import Log
 from webhook.telemetry.metrics import Metrics
 
@@ -35,7 +35,7 @@ Number: TypeAlias = Callable[[CacheStatus], float]
 """What a metric shows of a cache."""
 
 
-class Knowledge(Protocol):
+class FactsSource(Protocol):
     """What is known of the cluster."""
 
     @property
@@ -49,7 +49,7 @@ class Knowledge(Protocol):
         ...
 
     @property
-    def still(self) -> Still:
+    def freeze(self) -> Freeze:
         """Makes a context within which the facts do not change."""
         ...
 
@@ -70,7 +70,7 @@ class Knowledge(Protocol):
         ...
 
 
-class Files:
+class FileFacts:
     """
     A cluster that stands in files, read once.
 
@@ -110,14 +110,14 @@ class Files:
         return nothing_to_fetch
 
     @property
-    def still(self) -> Still:
+    def freeze(self) -> Freeze:
         """Do nothing: files are read at once."""
         return nullcontext
 
     def check(self) -> Conditions:
         """Count what was read."""
         count = sum(size for _, size in _sizes(self._cluster))
-        return {"facts": Condition(ok=True, detail=f"{count} objects from files")}
+        return {"facts": ReadinessCondition(ok=True, detail=f"{count} objects from files")}
 
     def follow(self, owners: Owners) -> None:
         """Read the files again if the custom controllers are others."""
@@ -160,7 +160,7 @@ class _Following(NamedTuple):
     latecomers: OwnerFallback
 
 
-class Live:
+class LiveFacts:
     """
     A cluster that is followed.
 
@@ -200,7 +200,7 @@ class Live:
         return self._now.latecomers.fetch
 
     @property
-    def still(self) -> Still:
+    def freeze(self) -> Freeze:
         """Make the reflectors wait."""
         return self._means.pace.still
 
@@ -289,9 +289,9 @@ def _fill(caches: Caches, group: asyncio.TaskGroup, supervise: Supervise) -> asy
     return group.create_task(supervise("caches", partial(caches.run, supervise)))
 
 
-def _condition(standing: CacheStatus) -> Condition:
+def _condition(standing: CacheStatus) -> ReadinessCondition:
     if not standing.synced:
-        return Condition(ok=False, detail=standing.problem or "not listed yet")
+        return ReadinessCondition(ok=False, detail=standing.problem or "not listed yet")
     age = f", heard of {standing.age:.0f} s ago" if standing.age is not None else ""
     problem = f"; {standing.problem}" if standing.problem else ""
-    return Condition(ok=True, detail=f"{standing.objects} objects{age}{problem}")
+    return ReadinessCondition(ok=True, detail=f"{standing.objects} objects{age}{problem}")

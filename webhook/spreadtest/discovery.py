@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from webhook.errors import ConfigError, MistakesError, SourceError
+from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.manifests import Skipped, read_text, walk
 from webhook.spreadtest.schema import SUITE_API_VERSION, SUITE_KIND
 
@@ -42,7 +42,7 @@ def find_suites(paths: Iterable[str]) -> Iterator[SuiteText | SourceError]:
     for path in paths:
         found = list(_find_at(Path(path)))
         if not found:
-            raise MistakesError([_none_at(path)])
+            raise CombinedConfigError([_none_at(path)])
         yield from found
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from webhook.admission.offline import unpack
-from webhook.admission.version import KIND
+from webhook.admission.encode import REVIEW_KIND
+from webhook.admission.offline import unpack_recording
 from webhook.config.reading import Reading
 from webhook.errors import SourceError
 from webhook.manifests import Document, is_object, read_file
@@ -73,7 +73,7 @@ class SuiteObjects:
             except SourceError as error:
                 self._files[file] = error
             else:
-                self._files[file] = [each for one in documents for each in unpack(one)]
+                self._files[file] = [each for one in documents for each in unpack_recording(one)]
         return self._files[file]
 
     def _chosen(
@@ -95,7 +95,7 @@ class SuiteObjects:
 
     def _is_judged(self, document: Document) -> bool:
         kind = GroupKind(group_of(document.api_version), document.kind)
-        return document.kind == KIND or kind in self._templates
+        return document.kind == REVIEW_KIND or kind in self._templates
 
 
 def resolve_path(reading: Reading, file: str) -> Path:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from webhook import admission
-from webhook.admission.offline import Answered, Asked, answer, then_validate
+from webhook.admission.offline import OfflineResult, OfflineReview, answer_review, follow_up_review
 from webhook.errors import ReviewError
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
@@ -48,7 +48,7 @@ class CaseResponse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def call_webhooks(
-    asked: Asked, hooks: Sequence[Hook], policy: Policy, facts: Facts
+    asked: OfflineReview, hooks: Sequence[Hook], policy: Policy, facts: Facts
 ) -> CaseResponse:
     """
     Call one webhook after the other until one denies, as kube-apiserver does.
@@ -62,11 +62,11 @@ def call_webhooks(
     Raises:
         ManifestError: A recorded review is none.
     """
-    answers: list[Answered] = []
+    answers: list[OfflineResult] = []
     try:
         for hook in hooks:
-            asked = then_validate(asked, answers[-1]) if answers else asked
-            answers.append(answer(asked, hook, policy, facts))
+            asked = follow_up_review(asked, answers[-1]) if answers else asked
+            answers.append(answer_review(asked, hook, policy, facts))
             if not answers[-1].verdict.allowed:
                 break
     except ReviewError as error:
@@ -77,13 +77,13 @@ def call_webhooks(
     return _together(answers)
 
 
-def _refused(asked: Asked, error: ReviewError) -> CaseResponse:
+def _refused(asked: OfflineReview, error: ReviewError) -> CaseResponse:
     """An object of wrong types, which kube-apiserver refuses before it calls any webhook."""
     message = f"kube-apiserver cannot read the {asked.document.kind}: {error}"
     return CaseResponse(verdict=CaseVerdict.DENY, message=message, patched=asked.document.value)
 
 
-def _together(answers: Sequence[Answered]) -> CaseResponse:
+def _together(answers: Sequence[OfflineResult]) -> CaseResponse:
     first, last = answers[0], answers[-1]
     annotations: dict[str, str] = {}
     for each in answers:
@@ -106,7 +106,7 @@ def _together(answers: Sequence[Answered]) -> CaseResponse:
     )
 
 
-def _once(answers: Sequence[Answered]) -> tuple[str, ...]:
+def _once(answers: Sequence[OfflineResult]) -> tuple[str, ...]:
     """
     The warnings of all webhooks; a user reads each one once.
 

@@ -6,14 +6,20 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from webhook.admission.offline import BOTH, HOOKS, Asked, as_update, ask
+from webhook.admission.offline import (
+    BOTH,
+    HOOK_CHOICES,
+    OfflineReview,
+    build_reviews,
+    update_review,
+)
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
 from webhook.config import AskedGate, Configuration, gates_in_force, load, policy
 from webhook.config.configuration import check_document
 from webhook.config.files import read_text
 from webhook.config.reading import Reading, read_document
-from webhook.errors import MistakesError, SourceError
+from webhook.errors import CombinedConfigError, SourceError
 from webhook.manifests import Document, expand, is_object, read_documents
 from webhook.policy.api.versions import NEWEST, parse_version
 from webhook.policy.defaulting.profiles import Policy
@@ -38,7 +44,7 @@ class SuiteCase(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     line: int
-    asked: Asked | SourceError
+    asked: OfflineReview | SourceError
     hooks: tuple[Hook, ...]
     policy: Policy
     expected: dict[str, Any]
@@ -152,11 +158,13 @@ class _CaseMaker:
             expected=dict(case.expect.written),
         )
 
-    def _asked(self, case: schema.CaseSchema, path: FieldPath) -> Asked | SourceError | None:
+    def _asked(
+        self, case: schema.CaseSchema, path: FieldPath
+    ) -> OfflineReview | SourceError | None:
         document = self._objects.find(case.object, (*path, "object"))
         if not isinstance(document, Document):
             return document
-        asked = next(ask([document], self._configuration.pod_templates))
+        asked = next(build_reviews([document], self._configuration.pod_templates))
         if case.old_object is None:
             return asked
         at = (*path, "oldObject")
@@ -166,7 +174,7 @@ class _CaseMaker:
         if problem := _no_update(asked, old):
             self._reading.refuse(problem, at)
             return None
-        return as_update(asked, old)
+        return update_review(asked, old)
 
     def _policy(self, case: schema.CaseSchema, path: FieldPath) -> Policy | None:
         configuration = self._configuration
@@ -183,7 +191,7 @@ class _CaseMaker:
                 parse_version(version) if version else NEWEST,
                 allow_locked=self._written.allow_locked_gates if locked is None else locked,
             )
-        except MistakesError as error:
+        except CombinedConfigError as error:
             for each in error.errors:
                 self._reading.tell(each, path)
             return None
@@ -196,7 +204,7 @@ class _CaseMaker:
         }
 
 
-def _no_update(asked: Asked, old: Document) -> str:
+def _no_update(asked: OfflineReview, old: Document) -> str:
     """Why an object cannot be what a request updates; empty if it can."""
     if asked.recorded:
         return "stands in the recorded review already: leave it out"
@@ -206,7 +214,9 @@ def _no_update(asked: Asked, old: Document) -> str:
     return ""
 
 
-def _hooks(case: schema.CaseSchema, asked: Asked | SourceError) -> tuple[Hook, ...]:
+def _hooks(case: schema.CaseSchema, asked: OfflineReview | SourceError) -> tuple[Hook, ...]:
     if case.hook:
-        return HOOKS[case.hook]
-    return (asked.hook,) if isinstance(asked, Asked) and asked.recorded else HOOKS[BOTH]
+        return HOOK_CHOICES[case.hook]
+    return (
+        (asked.hook,) if isinstance(asked, OfflineReview) and asked.recorded else HOOK_CHOICES[BOTH]
+    )

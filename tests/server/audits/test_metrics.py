@@ -5,7 +5,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.audit.world import EVERYTHING, audit, finding, report
 from webhook.audit.report import AuditReport, AuditSeverity, SpreadReport
-from webhook.server.audits.metrics import MOST_ROWS, Gauges, Row, rows_of
+from webhook.server.audits.metrics import MOST_SKEW_ROWS, AuditGauges, SkewRow, skew_rows
 from webhook.telemetry.catalogue import (
     AUDIT_FINDINGS,
     AUDIT_ROWS_LEFT_OUT,
@@ -34,8 +34,8 @@ def spread(skew: int, max_skew: int | None = 1, topology_key: str = ZONE) -> Spr
     )
 
 
-def gauges(*reports: AuditReport, most: int = MOST_ROWS) -> Gauges:
-    made = Gauges(most)
+def gauges(*reports: AuditReport, most: int = MOST_SKEW_ROWS) -> AuditGauges:
+    made = AuditGauges(most)
     for each in reports:
         made.add(each)
     return made
@@ -68,7 +68,7 @@ SEVERAL = {
 def test_of_constraints_with_one_key_counts(
     spreads: tuple[SpreadReport, ...], max_skew: int
 ) -> None:
-    (row,) = rows_of(report(spreads=spreads).workloads)
+    (row,) = skew_rows(report(spreads=spreads).workloads)
 
     assert row.max_skew == max_skew
 
@@ -107,7 +107,7 @@ def test_the_order_in_which_namespaces_come_is_of_no_account() -> None:
 
 
 def test_the_text_is_as_small_as_is_said() -> None:
-    rows = [Row("n" * 63, f"Deployment/{i:063}", ZONE, 1, 1, 3) for i in range(MOST_ROWS)]
+    rows = [SkewRow("n" * 63, f"Deployment/{i:063}", ZONE, 1, 1, 3) for i in range(MOST_SKEW_ROWS)]
     samples: Samples = {
         metric: {row.labels: 1.0 for row in rows} for metric in (SKEW, MAX_SKEW, DOMAINS)
     }

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
-from webhook.audit.collect import Gathering
+from webhook.audit.collect import ManifestCollector
 from webhook.audit.listing import ClusterListing
 from webhook.audit.snapshot import Snapshot, load_snapshot
 from webhook.cli.inputs import apiserver
@@ -51,10 +51,10 @@ def gather(
         if cluster:
             raise ConfigError("is for -f: say which manifests to audit", "--cluster")
         return _list(inputs, configuration, reach)
-    gathering = Gathering(configuration.pod_templates, configuration.owner_selectors)
+    gathering = ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
     surroundings = Inputs([cluster] if cluster else [])
     for document in surroundings.objects():
-        gathering.add(document, asked=False)
+        gathering.add(document, requested=False)
     for document in inputs.objects():
         gathering.add(document)
     inputs.problems += surroundings.problems + gathering.problems

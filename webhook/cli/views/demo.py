@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from webhook.admission.jsonpatch import patched
+from webhook.admission.jsonpatch import apply_patch
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import show_diff
 from webhook.cli.views.findings import name_of
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import is_object
-from webhook.server.run import Ready
+from webhook.server.run import ServerAddresses
 
 TIMEOUT_S = 10.0  # what kube-apiserver waits by default, admissionregistration/v1 timeoutSeconds
 MUTATE = "/mutate"
 JSON = "application/json"
 
 
-def greeting(file: str) -> Callable[[Ready], None]:
+def greeting(file: str) -> Callable[[ServerAddresses], None]:
     """
     Make what shows, once a server is ready, how it answers a review, and how to send it by hand.
 
@@ -37,7 +37,7 @@ def greeting(file: str) -> Callable[[Ready], None]:
     return partial(_greet, file, read_review(file))
 
 
-def _greet(file: str, body: bytes, ready: Ready) -> None:
+def _greet(file: str, body: bytes, ready: ServerAddresses) -> None:
     assert ready.ca is not None  # it was made with a standalone certificate
     answer, terminal = send(body, ready.url, ready.ca), Terminal()
     with terminal.together():
@@ -124,7 +124,7 @@ def show(body: bytes, answer: dict[str, Any], terminal: Terminal) -> None:
     for warning in response.get("warnings", ()):
         terminal.line("    ", ("warning", Style.DOUBTFUL), f": {warning}")
     operations = json.loads(a2b_base64(response["patch"])) if "patch" in response else ()
-    show_diff(obj, patched(obj, operations), subject, terminal)
+    show_diff(obj, apply_patch(obj, operations), subject, terminal)
 
 
 def curl(file: str, url: str, ca: Path) -> str:

@@ -3,7 +3,7 @@
 from difflib import unified_diff
 from typing import Any
 
-from webhook.admission.offline import Answered, Asked
+from webhook.admission.offline import OfflineResult, OfflineReview
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.findings import name_of, show_causes
 from webhook.cli.views.reports import causes
@@ -30,7 +30,9 @@ _STYLES = {"+": Style.GOOD, "-": Style.BAD, "@": Style.HINT}
 _HEADINGS = ("+++", "---")
 
 
-def show_answer(asked: Asked, answered: Answered, hook: Hook, terminal: Terminal) -> None:
+def show_answer(
+    asked: OfflineReview, answered: OfflineResult, hook: Hook, terminal: Terminal
+) -> None:
     """Write what became of an object, and why."""
     document, verdict, request = asked.document, answered.verdict, answered.request
     subject = name_of(request.kind.kind, request.namespace, request.shown_name)

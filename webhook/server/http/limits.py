@@ -16,7 +16,7 @@ KIB = 1024
 MIB = 1024 * KIB
 
 
-class Row(NamedTuple):
+class LimitRow(NamedTuple):
     """One bound as people read it."""
 
     name: str
@@ -117,12 +117,12 @@ class Limits:
     finish: float = _limit(10.0, "seconds", "for what is in flight once the listener is closed")
 
 
-def table(limits: Limits | None = None) -> Iterator[Row]:
+def table(limits: Limits | None = None) -> Iterator[LimitRow]:
     """List all bounds, also the one that the policy itself keeps."""
     limits = limits or Limits()
     for each in fields(limits):
-        yield Row(
+        yield LimitRow(
             each.name, getattr(limits, each.name), each.metadata["unit"], each.metadata["reason"]
         )
     reason = "a list of more is denied with its number; no scheduler could work with it"
-    yield Row("constraints", MOST_CONSTRAINTS, "constraints in one list", reason)
+    yield LimitRow("constraints", MOST_CONSTRAINTS, "constraints in one list", reason)

@@ -20,7 +20,7 @@ at 400 bytes each, and glibc gives threads 2 MiB where the stack of a process is
 
 Result = TypeVar("Result")
 
-Still: TypeAlias = Callable[[], AbstractAsyncContextManager[object]]
+Freeze: TypeAlias = Callable[[], AbstractAsyncContextManager[object]]
 """Makes a context within which nothing that the work reads is changed by the event loop."""
 
 
@@ -33,7 +33,7 @@ class ReviewThread:
         self._turn = asyncio.Lock()
         stack_size(STACK_BYTES)  # for all threads of the process from here on
 
-    async def run(self, work: Callable[[], Result], still: Still, seconds: float) -> Result:
+    async def run(self, work: Callable[[], Result], freeze: Freeze, seconds: float) -> Result:
         """
         Run work and give its result; what it raises comes through.
 
@@ -44,7 +44,7 @@ class ReviewThread:
         Raises:
             TimeoutError: It takes longer.
         """
-        task = asyncio.create_task(self._run(work, still), name="long review")
+        task = asyncio.create_task(self._run(work, freeze), name="long review")
         try:
             await asyncio.wait((task,), timeout=seconds)
             if not task.done():
@@ -53,13 +53,13 @@ class ReviewThread:
         finally:
             task.cancel()
 
-    async def _run(self, work: Callable[[], Result], still: Still) -> Result:
-        async with self._turn, still():
+    async def _run(self, work: Callable[[], Result], freeze: Freeze) -> Result:
+        async with self._turn, freeze():
             running = asyncio.get_running_loop().run_in_executor(self._pool, work)
             try:
                 return await asyncio.shield(running)
             except asyncio.CancelledError:
-                await asyncio.wait((running,))  # it still reads what ``still`` protects
+                await asyncio.wait((running,))  # it still reads what ``freeze`` protects
                 raise
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, nullcontext
 
 import pytest
 
-from webhook.server.http.thread import ReviewThread
+from webhook.server.review_thread import ReviewThread
 
 PATIENCE = 10.0  # seconds; nothing here takes one
 
@@ -38,7 +38,7 @@ async def test_a_caller_that_gives_up_leaves_the_facts_still_until_the_work_is_d
     gate, begun, told = threading.Event(), threading.Event(), list[str]()
 
     @asynccontextmanager
-    async def still() -> AsyncIterator[None]:
+    async def freeze() -> AsyncIterator[None]:
         told.append("still")
         try:
             yield
@@ -51,7 +51,7 @@ async def test_a_caller_that_gives_up_leaves_the_facts_still_until_the_work_is_d
         told.append("done")
 
     with pytest.raises(TimeoutError):
-        await thread.run(work, still, 0.01)
+        await thread.run(work, freeze, 0.01)
     assert begun.is_set()
     gate.set()
     await thread.run(lambda: told.append("next"), nullcontext, PATIENCE)

@@ -1,9 +1,9 @@
 """
-Output of log lines without waiting: bounded, and it never raises.
+Bounded, non-blocking output of log lines that never raises.
 
-``Lines`` collects the lines of one turn of the event loop and writes them in one piece. A reader
-that is slow, gone or stopped (a full pipe, a full disk, Ctrl-S) costs lines, which are counted, and
-nothing else. Nothing is logged here about the log itself.
+``LineWriter`` collects the lines of one turn of the event loop and writes them in one piece. If the
+reader is slow, gone or stopped (a full pipe, a full disk, Ctrl-S), lines are dropped and counted.
+This module must not log, because it is what the log writes to.
 """
 
 import os
@@ -39,7 +39,7 @@ Soon: TypeAlias = Callable[[Callable[[], None]], object]
 Later: TypeAlias = Callable[[float, Callable[[], None]], object]
 
 
-class Output(Protocol):
+class LogOutput(Protocol):
     """
     Where bytes go.
 
@@ -64,7 +64,7 @@ class Output(Protocol):
         ...
 
 
-class Lines:
+class LineWriter:
     """
     Log lines on their way out.
 
@@ -85,7 +85,7 @@ class Lines:
             later: ``call_later`` of the event loop, for a reader that takes nothing now; None:
                 only the next line tries again.
         """
-        self._output = output_to(stream)
+        self._output = open_output(stream)
         self._soon = soon
         self._later = later
         self._scheduled = False
@@ -206,7 +206,7 @@ class _Descriptor:
         return os.write(self._descriptor, data)
 
 
-def output_to(stream: BinaryIO) -> Output:
+def open_output(stream: BinaryIO) -> LogOutput:
     """Choose how to write to a stream without waiting."""
     try:
         descriptor = stream.fileno()

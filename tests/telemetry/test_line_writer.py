@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.telemetry.loglines import LAST_S, MOST_PENDING, PIECE, RETRY_S, Lines
+from webhook.telemetry.line_writer import LAST_S, MOST_PENDING, PIECE, RETRY_S, LineWriter
 
 LINE = b"x" * 99  # with its end 100 bytes
 
@@ -25,8 +25,8 @@ class Timers:
         self.soon: list[Callable[[], None]] = []
         self.later: list[tuple[float, Callable[[], None]]] = []
 
-    def lines(self, stream: BinaryIO) -> Lines:
-        return Lines(stream, self._note_soon, self._note)
+    def lines(self, stream: BinaryIO) -> LineWriter:
+        return LineWriter(stream, self._note_soon, self._note)
 
     def _note_soon(self, write: Callable[[], None]) -> None:
         self.soon.append(write)
