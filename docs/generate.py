@@ -24,9 +24,9 @@ from webhook.config.settings import setting_table
 from webhook.doctor.probes import FAILURES
 from webhook.doctor.table import CHECKS
 from webhook.fix.remedies import REMEDIES
-from webhook.policy.advice.examples import EXAMPLES as ADVISED
-from webhook.policy.advice.examples import Manifests
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
+from webhook.policy.advice.examples import AdviceExample
+from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.api import rules, warnings
 from webhook.policy.api.examples import EXAMPLES
 from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage
@@ -152,11 +152,11 @@ def advice() -> str:
         f"- instead: {row.fix}\n- asked at: {row.where}, since Kubernetes {row.since}\n"
         f"- action, unless configured: {code(row.action)}{NEXT}"
         f"{_given(ADVISED[row.id])}{_shown(ADVISED[row.id].violates, ADVISED[row.id].passes)}"
-        for row in ROWS
+        for row in POLICY_RULES
     )
 
 
-def _given(example: Manifests) -> str:
+def _given(example: AdviceExample) -> str:
     """What else holds for an example of a policy rule."""
     gates = ",".join(f"{name}={str(on).lower()}" for name, on in example.gates.items())
     given = [f"With {code(f'--feature-gates {gates}')}:"] if gates else []

@@ -24,7 +24,7 @@ from webhook.policy.api.versions import NEWEST
 from webhook.policy.model import Node
 from webhook.policy.placement import place
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.spreads import resolve
+from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.placement.topology import Topology
 
 DECODE = "import gc, sys; gc.disable(); from webhook.audit.snapshot import load; load(sys.argv[1])"
@@ -124,10 +124,10 @@ def place_anew(
     census, topology = Census(), Topology(nodes)
     for pod in pods:
         census.add(subject.namespace, pod.labels, pod.spec.node_name if pod.spec else "")
-    asked = place.incoming(subject.pod, subject.namespace)
-    spreads = resolve(subject.constraints, subject.next_labels, gates)
-    measured = place.measure(asked, spreads, topology, census)
-    placed = place.place(measured, topology, place.refusals(topology, asked.demands))
+    asked = place.incoming_pod(subject.pod, subject.namespace)
+    spreads = resolve_constraints(subject.constraints, subject.next_labels, gates)
+    measured = place.tally_constraints(asked, spreads, topology, census)
+    placed = place.place_pod(measured, topology, place.find_rejections(topology, asked.demands))
     took = time.thread_time() - start
     assert placed.passing, "there is room for it"
     return took

@@ -17,8 +17,8 @@ from webhook.cli.views.catalogue import CATALOGUE
 from webhook.config.settings import setting_table
 from webhook.policy import probe
 from webhook.policy.advice import exemptions
-from webhook.policy.advice.examples import EXAMPLES as ADVISED
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
+from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.api.examples import EXAMPLES
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, Skip
@@ -174,13 +174,13 @@ def series(name: str, kind: Type) -> Iterator[str]:
 def test_rules() -> None:
     headings = re.findall(r"^### (TSC\d+): ", (DOCS / "rules.md").read_text(), re.MULTILINE)
 
-    assert sorted(headings) == sorted({*CATALOGUE, *(row.id for row in ROWS)})
+    assert sorted(headings) == sorted({*CATALOGUE, *(row.id for row in POLICY_RULES)})
 
 
 def test_rules_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bTSC\d+\b", EVERYTHING))
 
-    assert named <= {*CATALOGUE, *(row.id for row in ROWS)}
+    assert named <= {*CATALOGUE, *(row.id for row in POLICY_RULES)}
 
 
 def test_gates() -> None:
@@ -226,7 +226,7 @@ ENABLED = "evenspread.io/enabled"
 
 def test_annotations_and_labels() -> None:
     assert column("Annotations and labels") == {
-        ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL, probe.LABEL, ENABLED,
+        ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL, ENABLED,
     }  # fmt: skip
     assert ENABLED in (ROOT / "deploy" / "chart" / "templates" / "webhooks.yaml").read_text()
     assert MIRROR_ANNOTATION in REFERENCE
@@ -235,7 +235,7 @@ def test_annotations_and_labels() -> None:
 def test_names_of_our_domain_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bevenspread\.io/[\w-]+", EVERYTHING))
 
-    ours = {ANNOTATION, exemptions.ANNOTATION, SKIP_LABEL, probe.LABEL}
+    ours = {ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL}
     assert named == {*ours, ENABLED, "evenspread.io/v1alpha1"}
 
 

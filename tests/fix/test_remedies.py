@@ -7,7 +7,7 @@ from tests.fix.mended import NODES, TAINTED, deployment, law, mended, reasons
 from webhook.audit.rulebook import RULEBOOK
 from webhook.config import Configuration
 from webhook.fix.remedies import REMEDIES
-from webhook.policy.advice.examples import EXAMPLES as ADVICE
+from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVICE
 from webhook.policy.advice.examples import NODES as ADVICE_NODES
 from webhook.policy.api.examples import EXAMPLES as API
 from webhook.policy.api.versions import NEWEST, Version

@@ -88,7 +88,9 @@ class FindingBuilder:
             if rule != plain or (advice, field) not in said
         ]
 
-    def _of(self, each: findings.Finding, weight: AuditSeverity, reason: str = "") -> AuditFinding:
+    def _of(
+        self, each: findings.AdviceFinding, weight: AuditSeverity, reason: str = ""
+    ) -> AuditFinding:
         return self.finding(
             each.rule, weight, RuleMessage(each.field, each.problem, each.instead, reason)
         )

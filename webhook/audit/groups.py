@@ -12,7 +12,7 @@ import msgspec
 
 from webhook.audit.snapshot import SnapshotPod, SnapshotWorkload
 from webhook.cluster.manifests import DEFAULT_NAMESPACE
-from webhook.policy.advice.subject import Running, Subject
+from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
 
@@ -45,7 +45,7 @@ class PodGroups:
             workloads: What pods may belong to.
         """
         self.known = {key_of(each.subject): each for each in workloads}
-        self.found: dict[ObjectKey, dict[bytes, Running]] = {}
+        self.found: dict[ObjectKey, dict[bytes, RunningPods]] = {}
         self.versions: dict[ObjectKey, str] = {}
         self._roots: dict[tuple[str, OwnerReference], ObjectKey] = {}
 
@@ -63,7 +63,7 @@ class PodGroups:
             )
             group = groups.get(like)
             if group is None:
-                group = groups[like] = Running(pod, {})
+                group = groups[like] = RunningPods(pod, {})
             nodes = group.nodes
             assert isinstance(nodes, dict), "made above"
             nodes[spec.node_name] = nodes.get(spec.node_name, 0) + 1

@@ -23,7 +23,7 @@ from webhook.cluster import wire
 from webhook.cluster.discovery import make_custom_decoder
 from webhook.cluster.facts import OWNER_VERSION_KINDS, REPLICATION_CONTROLLER_V1, VersionKind
 from webhook.config import OwnerSelector
-from webhook.policy.advice.reading import read
+from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
@@ -140,7 +140,7 @@ class ObjectReader:
             if pod.metadata is None or pod.metadata.controller is None:
                 snapshot.workloads.append(build_pod_workload(pod, manifest))
         elif path is not None:
-            subject = read(data, group_kind, path, manifest.namespace)
+            subject = decode_subject(data, group_kind, path, manifest.namespace)
             if subject is not None:
                 snapshot.workloads.append(
                     SnapshotWorkload(

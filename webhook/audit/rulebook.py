@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.policy.advice import exemptions
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.api.rules import MOST_CONSTRAINTS, RULES
 from webhook.policy.api.warnings import WARNINGS
 from webhook.policy.verdict import EXPLAIN
@@ -49,7 +49,7 @@ RULEBOOK: Mapping[str, RulebookEntry] = MappingProxyType(
         REFUSED_EXEMPTION: RulebookEntry(
             "an exemption names a rule and gives a reason",
             "What is not of this form exempts from nothing.",
-            f'write `{exemptions.ANNOTATION}: "TSC101=REASON"`',
+            f'write `{exemptions.EXEMPT_ANNOTATION}: "TSC101=REASON"`',
             "advice",
         ),
         **{rule.id: RulebookEntry(rule.title, _REFUSED, rule.fix, "api") for rule in RULES},
@@ -60,7 +60,7 @@ RULEBOOK: Mapping[str, RulebookEntry] = MappingProxyType(
             "advice",
         ),
         **{row.id: RulebookEntry(row.title, _WARNED, row.fix, "api") for row in WARNINGS},
-        **{row.id: RulebookEntry(row.title, row.why, row.fix, "advice") for row in ROWS},
+        **{row.id: RulebookEntry(row.title, row.why, row.fix, "advice") for row in POLICY_RULES},
     }
 )
 """By id, in the order in which rules are listed."""

@@ -24,8 +24,8 @@ from webhook.audit.rulebook import TYPE_INVALID
 from webhook.audit.snapshot import UnreadableObject
 from webhook.audit.spreads import measure_spreads
 from webhook.policy.advice.advise import Advice, advise
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import apiserver, rules
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
@@ -84,7 +84,7 @@ def scan(
         question: What to ask.
         progress: Gives the subjects one after the other, and may show how far that is.
     """
-    grounds = Grounds(question.policy, inventory.cluster, inventory.survey)
+    grounds = AdviceContext(question.policy, inventory.cluster, inventory.survey)
     scanner = Scanner(question, grounds)
     chosen = [each for each in inventory.audited if question.covers(each.subject.namespace)]
     reports = [scanner.report_on(each) for each in progress(chosen)]
@@ -129,7 +129,7 @@ class SubjectFindings(NamedTuple):
 class Scanner:
     """Asks about one subject after the other."""
 
-    def __init__(self, question: AuditOptions, grounds: Grounds) -> None:
+    def __init__(self, question: AuditOptions, grounds: AdviceContext) -> None:
         """
         Ask nothing yet.
 
@@ -139,7 +139,7 @@ class Scanner:
         """
         self._question = question
         self._grounds = grounds
-        self._rows = tuple(row for row in ROWS if question.asks(row.id))
+        self._rows = tuple(row for row in POLICY_RULES if question.asks(row.id))
 
     def judge(self, audited: AuditSubject) -> SubjectFindings:
         """Ask every rule about one subject."""
@@ -169,7 +169,7 @@ class Scanner:
         """Make the report on one subject."""
         subject, origin = audited.subject, audited.origin
         judged = self.judge(audited)
-        survey = self._grounds.survey
+        survey = self._grounds.cluster
         assert survey is not None, "an audit has one"
         return WorkloadReport(
             api_version=audited.api_version,

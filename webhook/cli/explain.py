@@ -26,7 +26,7 @@ from webhook.cli.views.pictures import page
 from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document
-from webhook.policy.explain.edits import Edit
+from webhook.policy.explain.edits import ScenarioEdit
 from webhook.policy.explain.explanation import Explanation
 from webhook.policy.explain.explanation import explain as explained
 from webhook.policy.explain.rollout import Rollout, roll_out
@@ -174,7 +174,7 @@ class Where(NamedTuple):
 
 
 def _answer(
-    target: Target, edits: tuple[Edit, ...], scale: int | None, *, supposes: bool
+    target: Target, edits: tuple[ScenarioEdit, ...], scale: int | None, *, supposes: bool
 ) -> Answer:
     situation = target.situation
     if not supposes:

@@ -15,7 +15,7 @@ from webhook.config import Configuration
 from webhook.errors import SourceError
 from webhook.fix.changes import Change, Obstacle, apply
 from webhook.manifests import Document
-from webhook.policy.advice.grounds import Grounds
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.api.rules import RULES
 from webhook.policy.defaulting.profiles import Policy
 
@@ -79,7 +79,7 @@ class Judging:
         self.problems: Sequence[SourceError] = gathering.problems
         configuration = law.configuration
         self._inventory = Inventory(gathering.snapshot, configuration.owner_selectors)
-        self.grounds = Grounds(law.policy, self._inventory.cluster, self._inventory.survey)
+        self.grounds = AdviceContext(law.policy, self._inventory.cluster, self._inventory.survey)
         question = AuditOptions(law.policy, configuration.actions, configuration.not_exemptible)
         self._scanner = Scanner(question, self.grounds)
 

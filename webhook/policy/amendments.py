@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from webhook.policy import render
 from webhook.policy.advice import findings
-from webhook.policy.advice.admission import action_on
+from webhook.policy.advice.admission import effective_action
 from webhook.policy.api import fielderrors, fieldgates
 from webhook.policy.api.fieldgates import Drop
 from webhook.policy.api.gates import Gate
@@ -79,7 +79,7 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
     base = format_pointer((*path, *CONSTRAINTS_IN_POD))
     additions = tuple(_additions(kept.constraints, completed, base))
     operations = (*_removals(kept.drops, base), *additions)
-    at, action = constraints_field(path), action_on(GATED, request, policy)
+    at, action = constraints_field(path), effective_action(GATED, request, policy)
     is_told = action in {Action.WARN, Action.DENY}
     warnings = tuple(_told(kept.drops, policy)) if is_told else ()
     if policy.mode is Mode.RECOMMEND and additions:

@@ -23,8 +23,8 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.advice.admission import advice_on, is_advised_on
-from webhook.policy.advice.advise import NOTHING, Advice
+from webhook.policy.advice.admission import advise_request, is_advised_on
+from webhook.policy.advice.advise import NO_ADVICE, Advice
 from webhook.policy.amendments import Amended, amend, with_constraints
 from webhook.policy.api import apiserver, fielderrors, rules
 from webhook.policy.api.fastpath import are_plain
@@ -171,8 +171,8 @@ def _advised(request: AdmissionRequest, policy: Policy, facts: Facts) -> Verdict
     """Advise on an object that the API rules let pass, in the form in which it will be stored."""
     if request.creates_pod and not policy.validates_pods:
         return UNTOUCHED  # the mutating hook gave the advice
-    advice = advice_on(request, policy, facts)
-    if advice is NOTHING:
+    advice = advise_request(request, policy, facts)
+    if advice is NO_ADVICE:
         return UNTOUCHED
     if advice.denied:
         return replace(_denied(request, list(advice.violations), ()), advice=advice)
@@ -201,8 +201,10 @@ def _warned(
         stored = request.template.constraints if request.template else ()
     else:
         stored = injection.applied_to(pod.constraints)
-    advice = advice_on(request, policy, facts, _as_created(stored, pod, policy)).without_denial()
-    if advice is NOTHING:
+    advice = advise_request(
+        request, policy, facts, _as_created(stored, pod, policy)
+    ).without_denial()
+    if advice is NO_ADVICE:
         return verdict
     warnings = verdict.warnings + advice.lines()
     return replace(verdict, warnings=warnings, advice=advice, recurs=False)

@@ -7,7 +7,7 @@ import msgspec
 from webhook.cli.inputs.cluster import Json
 from webhook.errors import SourceError
 from webhook.manifests import is_object, mistype
-from webhook.policy.advice.reading import read
+from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta
 from webhook.policy.paths import TemplatePath, find_value, format_path
@@ -77,7 +77,9 @@ def read_workload(found: Found) -> Subject:
     """
     decoded(found)  # tells what is of wrong types, and where
     try:
-        subject = read(msgspec.json.encode(found.value), found.kind, found.path, found.namespace)
+        subject = decode_subject(
+            msgspec.json.encode(found.value), found.kind, found.path, found.namespace
+        )
     except msgspec.ValidationError as error:
         raise SourceError(str(found), f"cannot be read: {error}") from error
     assert subject is not None, "otherwise decoding it said so"

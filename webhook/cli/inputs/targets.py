@@ -20,14 +20,18 @@ from webhook.policy.defaulting.forecast import Foreseen, first_pod
 from webhook.policy.defaulting.inject import inject, profile_of
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
 from webhook.policy.defaulting.selector import derive
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Scenario
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import DEPLOYMENT, POD, REPLICA_SET
 from webhook.policy.model import Constraint, LabelSelector
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import SchedulingPod
-from webhook.policy.placement.place import incoming
-from webhook.policy.placement.spreads import Defaults, Spreads, resolve
+from webhook.policy.placement.place import incoming_pod
+from webhook.policy.placement.spreads import (
+    DefaultConstraints,
+    SpreadConstraints,
+    resolve_constraints,
+)
 from webhook.policy.placement.topology import Topology
 
 
@@ -44,7 +48,7 @@ class Target(msgspec.Struct, frozen=True):
     """
 
     subject: str
-    situation: Situation
+    situation: Scenario
     runs_on: str
     replicas: int
     running: Mapping[str, int]
@@ -110,7 +114,7 @@ class Judge:
 
     def _situation(
         self, pod: SchedulingPod, found: Found, facts: Facts, census: Census, *, is_new: bool
-    ) -> Situation:
+    ) -> Scenario:
         constraints = pod.constraints
         if is_new and not self._replaces:
             injection = inject(pod, found.namespace, self._policy, facts)
@@ -118,8 +122,8 @@ class Judge:
             added = (_decode_constraint(entry.written) for entry in injection.entries)
             constraints = (*kept, *added)
         nodes = self._surroundings.facts(found.namespace).node_store
-        return Situation(
-            incoming(pod, found.namespace),
+        return Scenario(
+            incoming_pod(pod, found.namespace),
             self._resolved(constraints, pod, found.namespace, facts),
             Topology(nodes),
             census,
@@ -127,7 +131,7 @@ class Judge:
 
     def _resolved(
         self, constraints: tuple[Constraint, ...], pod: SchedulingPod, namespace: str, facts: Facts
-    ) -> Spreads:
+    ) -> SpreadConstraints:
         derived = derive(pod, namespace, facts)
         selector = derived.selector if derived else None
         gates = self._policy.gates
@@ -137,7 +141,9 @@ class Judge:
         else:
             system = Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates
             chosen = SYSTEM_CONSTRAINTS if system else ()
-        return resolve(constraints, pod.labels, gates, Defaults(chosen, selector, system))
+        return resolve_constraints(
+            constraints, pod.labels, gates, DefaultConstraints(chosen, selector, system)
+        )
 
     def _revision(self, found: Found, template: SchedulingPod) -> SchedulingPod | None:
         """

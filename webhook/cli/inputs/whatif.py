@@ -6,10 +6,10 @@ import click
 
 from webhook.errors import ConfigError
 from webhook.policy.api.labels import key_problems, value_problems
-from webhook.policy.explain.edits import Edit
-from webhook.policy.explain.names import full_key
-from webhook.policy.explain.nodeedits import AddNodes, Cordon, Without
-from webhook.policy.explain.rollout import MOST_REPLICAS
+from webhook.policy.explain.edits import ScenarioEdit
+from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
+from webhook.policy.explain.rollout import PLACED_REPLICAS
+from webhook.policy.explain.scenario import full_key
 
 MOST_NODES = 1000  # to add at a time; the largest clusters have five times as many in all
 
@@ -18,14 +18,14 @@ _addition = re.compile(r"(?P<labels>[^:]+)(:(?P<number>[0-9]+))?").fullmatch
 
 def supposed(
     without: tuple[str, ...], cordon: tuple[str, ...], add_nodes: tuple[str, ...]
-) -> tuple[Edit, ...]:
+) -> tuple[ScenarioEdit, ...]:
     """
     Read what is to be changed before replicas are placed: losses, cordons, additions.
 
     Raises:
         ConfigError: One of them cannot be read.
     """
-    lost = (Without(*_pair(each, "--without")) for each in without)
+    lost = (RemoveNodes(*_pair(each, "--without")) for each in without)
     return (*lost, *map(Cordon, cordon), *map(_added, add_nodes))
 
 
@@ -52,7 +52,7 @@ def options() -> list[click.Option]:
         click.Option(
             ["--scale"],
             metavar="N",
-            type=click.IntRange(0, MOST_REPLICAS),
+            type=click.IntRange(0, PLACED_REPLICAS),
             help="Suppose that there should be N replicas.",
         ),
         click.Option(

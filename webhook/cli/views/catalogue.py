@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from webhook.errors import ConfigError
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.api.rules import MOST_CONSTRAINTS, RULES
 from webhook.policy.api.warnings import WARNINGS
 
@@ -47,7 +47,7 @@ _OF_WARNINGS = {
 CATALOGUE = dict(sorted({**_OF_RULES, **_OF_WARNINGS, **OURS}.items()))
 """By id, in order: the rules of the API, and what else ``validate`` tells of."""
 
-_OF_ADVICE = {row.id: Entry(row.title, row.why, row.fix) for row in ROWS}
+_OF_ADVICE = {row.id: Entry(row.title, row.why, row.fix) for row in POLICY_RULES}
 _EXPLAINED = {**_OF_ADVICE, **CATALOGUE}
 
 

@@ -7,16 +7,17 @@ What is long is cut off in the middle of a table, never in a sentence; ``-o json
 from collections.abc import Iterable, Sequence
 
 from webhook.cli.terminal import Style, Terminal
+from webhook.policy.api.rules import DO_NOT_SCHEDULE
 from webhook.policy.explain.explanation import (
-    ConstraintPart,
+    ConstraintExplanation,
     DomainRow,
     Explanation,
-    Group,
-    NodePart,
+    NodeExplanation,
+    NodeGroup,
 )
-from webhook.policy.explain.names import counted, listed, short_key
 from webhook.policy.explain.rollout import Rollout
-from webhook.policy.placement.spreads import HARD, HONOR
+from webhook.policy.explain.scenario import counted, listed, short_key
+from webhook.policy.placement.spreads import HONOR
 
 BAR = 20  # cells; a line then fits in 80 columns beside a zone's name and its numbers
 MOST_ROWS = 20  # of a table; a screen has 24 lines
@@ -54,7 +55,7 @@ def _show_rollout(rollout: Rollout, terminal: Terminal) -> None:
     terminal.line()
 
 
-def _show_constraint(part: ConstraintPart, defaulted: bool, terminal: Terminal) -> None:
+def _show_constraint(part: ConstraintExplanation, defaulted: bool, terminal: Terminal) -> None:
     name = "default" if defaulted else "constraint"
     terminal.line(
         (f"{name} {part.index}: {short_key(part.topology_key)}", Style.PLACE),
@@ -74,8 +75,8 @@ def _show_constraint(part: ConstraintPart, defaulted: bool, terminal: Terminal) 
         terminal.line(f"  left out: {_group(group)}")
 
 
-def _remarks(part: ConstraintPart) -> Iterable[str]:
-    if part.when_unsatisfiable == HARD:
+def _remarks(part: ConstraintExplanation) -> Iterable[str]:
+    if part.when_unsatisfiable == DO_NOT_SCHEDULE:
         yield f"global minimum {part.global_minimum}: {part.minimum_because}"
     if not part.selects_pod:
         yield "the pod itself is not among the pods that count"
@@ -136,13 +137,13 @@ def _show_nodes(explanation: Explanation, terminal: Terminal) -> None:
         terminal.line("  ", ("cannot: ", Style.DOUBTFUL), _group(group))
 
 
-def _passing(node: NodePart) -> tuple[str, ...]:
+def _passing(node: NodeExplanation) -> tuple[str, ...]:
     score = "-" if node.score is None else f"{node.score}"
     raw = "-" if node.raw_score is None else f"{node.raw_score}"
     return _cut(node.name), score, raw, "best" if node.best else ""
 
 
-def _group(group: Group) -> str:
+def _group(group: NodeGroup) -> str:
     more = ", ..." if group.nodes > len(group.named) else ""
     return f"{group.nodes} {group.reason}: {', '.join(group.named)}{more}"
 

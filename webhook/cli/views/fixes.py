@@ -7,7 +7,7 @@ from difflib import unified_diff
 
 from webhook.cli.terminal import Style, Terminal
 from webhook.fix.report import Left, Mended, Report
-from webhook.policy.advice.findings import number
+from webhook.policy.advice.findings import count_of
 
 _line = re.compile(r"[^\n]*\n|[^\n]+").findall
 _STYLES = {"+": Style.GOOD, "-": Style.BAD, "@": Style.HINT}
@@ -26,7 +26,7 @@ def show(report: Report, terminal: Terminal) -> None:
 
 def summary(report: Report) -> str:
     """Say in one line how many findings were mended, and how many were not."""
-    fixed, files = number(len(report.fixed), "finding"), number(len(report.changed), "file")
+    fixed, files = count_of(len(report.fixed), "finding"), count_of(len(report.changed), "file")
     done = "fixed" if report.written else "would be fixed"
     return f"{fixed} {done} in {files}, {len(report.left)} left"
 

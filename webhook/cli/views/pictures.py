@@ -10,10 +10,10 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from webhook.policy.explain.explanation import ConstraintPart, Explanation
-from webhook.policy.explain.names import short_key
+from webhook.policy.api.rules import DO_NOT_SCHEDULE
+from webhook.policy.explain.explanation import ConstraintExplanation, Explanation
 from webhook.policy.explain.rollout import Rollout
-from webhook.policy.placement.spreads import HARD
+from webhook.policy.explain.scenario import short_key
 
 HEIGHT = 120  # pixels of the tallest column of a drawing
 WIDTH = 56  # pixels of a column and the gap behind it
@@ -35,7 +35,7 @@ def page(answers: Sequence[tuple[Explanation, Rollout | None]]) -> str:
     return template.render(answers=answers, drawn=_drawn, height=HEIGHT, width=WIDTH)
 
 
-def _drawn(part: ConstraintPart) -> dict[str, Any]:
+def _drawn(part: ConstraintExplanation) -> dict[str, Any]:
     """Measure a drawing: a column for each domain, and lines for minimum and limit."""
     domains = sorted(part.domains, key=lambda row: -row.pods)[:MOST_COLUMNS]
     domains.sort(key=lambda row: row.value)
@@ -48,5 +48,5 @@ def _drawn(part: ConstraintPart) -> dict[str, Any]:
         "minimum": round(part.global_minimum * scale, 1),
         "width": max(len(domains), 1) * WIDTH,
         "more": len(part.domains) - len(domains),
-        "limit_pods": limit if part.when_unsatisfiable == HARD else None,
+        "limit_pods": limit if part.when_unsatisfiable == DO_NOT_SCHEDULE else None,
     }

@@ -2,7 +2,7 @@
 What a subject is judged on: the policy in force, and what is known of the cluster.
 
 An admission knows ``Facts``, questions that cost the same in a cluster of any size. An audit has a
-``Survey`` besides: every node, every pod that counts, and the workloads that these belong to.
+``ClusterState`` besides: every node, every pod that counts, and the workloads that these belong to.
 """
 
 from collections import Counter
@@ -13,21 +13,25 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from webhook.policy.advice.feasibility import Shape
+from webhook.policy.advice.feasibility import OuterDomain
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.place import Measure, measure
-from webhook.policy.placement.spreads import Spread, Spreads, resolve
-from webhook.policy.placement.taints import UNSCHEDULABLE, untolerated
-from webhook.policy.placement.tallies import Incoming, Tally
-from webhook.policy.placement.topology import REMEMBERED, Topology
+from webhook.policy.placement.place import ConstraintTallies, tally_constraints
+from webhook.policy.placement.spreads import (
+    SpreadConstraint,
+    SpreadConstraints,
+    resolve_constraints,
+)
+from webhook.policy.placement.taints import UNSCHEDULABLE, find_untolerated
+from webhook.policy.placement.tallies import IncomingPod, PodTally
+from webhook.policy.placement.topology import CACHED_DOMAINS, Topology
 
 
-class Nesting(NamedTuple):
+class NestedDomains(NamedTuple):
     """
     Domains that lie within larger ones, as nodes within zones.
 
@@ -39,13 +43,13 @@ class Nesting(NamedTuple):
 
     outer: int
     inner: int
-    shapes: Mapping[Shape, int]
+    shapes: Mapping[OuterDomain, int]
 
 
-_Asked: TypeAlias = tuple[Census, Incoming, tuple[Constraint, ...], Gates]
+_Asked: TypeAlias = tuple[Census, IncomingPod, tuple[Constraint, ...], Gates]
 
 
-class Survey:
+class ClusterState:
     """
     A whole cluster at one moment, shared by the judgements of an audit.
 
@@ -62,10 +66,10 @@ class Survey:
         self.census = census
         self.members = members
         self._schedulable = Topology(node for node in self.topology.nodes if not node.unschedulable)
-        self._nested = lru_cache(maxsize=REMEMBERED)(self._nest)
-        self._measured: tuple[_Asked, Measure] | None = None
+        self._nested = lru_cache(maxsize=CACHED_DOMAINS)(self._nest)
+        self._measured: tuple[_Asked, ConstraintTallies] | None = None
 
-    def over(self, census: Census, members: Census) -> "Survey":
+    def with_pods(self, census: Census, members: Census) -> "ClusterState":
         """Look at other pods on the same nodes; what is remembered of these is shared."""
         twin = copy(self)
         twin.census, twin.members = census, members
@@ -75,7 +79,9 @@ class Survey:
         """The nodes that are not cordoned; all of them for a pod that tolerates that."""
         return self.topology if tolerates_cordons(demands) else self._schedulable
 
-    def measure(self, pod: Incoming, constraints: tuple[Constraint, ...], gates: Gates) -> Measure:
+    def tally(
+        self, pod: IncomingPod, constraints: tuple[Constraint, ...], gates: Gates
+    ) -> ConstraintTallies:
         """
         Count what the constraints of a pod count.
 
@@ -88,13 +94,13 @@ class Survey:
         """
         asked = (self.census, pod, constraints, gates)
         if self._measured is None or self._measured[0] != asked:
-            spreads = understood(constraints, pod.labels, gates)
-            self._measured = asked, measure(pod, spreads, self.topology, self.census)
+            spreads = resolve_valid(constraints, pod.labels, gates)
+            self._measured = asked, tally_constraints(pod, spreads, self.topology, self.census)
         return self._measured[1]
 
     def tallies(
-        self, pod: Incoming, constraints: tuple[Constraint, ...], gates: Gates
-    ) -> list[Tally]:
+        self, pod: IncomingPod, constraints: tuple[Constraint, ...], gates: Gates
+    ) -> list[PodTally]:
         """
         Count what the constraints of a pod count, in their order, by the domains that matter.
 
@@ -108,7 +114,7 @@ class Survey:
 
         Source: kube-scheduler plugins/podtopologyspread/scoring.go ``PreScore``.
         """
-        measured = self.measure(pod, constraints, gates)
+        measured = self.tally(pod, constraints, gates)
         nodes = self.schedulable(pod.demands)
         keys = tuple(tally.spread.topology_key for tally in measured.soft)
         soft = (
@@ -117,7 +123,9 @@ class Survey:
         )
         return sorted((*measured.hard, *soft), key=lambda tally: tally.spread.index)
 
-    def nest(self, outer: str, inner: str, demands: Demands, counting: Demands) -> Nesting | None:
+    def nest_domains(
+        self, outer: str, inner: str, demands: Demands, counting: Demands
+    ) -> NestedDomains | None:
         """
         How the domains of one topology key lie within those of another.
 
@@ -134,7 +142,9 @@ class Survey:
         """
         return self._nested(outer, inner, demands, counting)
 
-    def _nest(self, outer: str, inner: str, demands: Demands, counting: Demands) -> Nesting | None:
+    def _nest(
+        self, outer: str, inner: str, demands: Demands, counting: Demands
+    ) -> NestedDomains | None:
         topology, keys = self.schedulable(demands), (outer, inner)
         outers = topology.domains(outer, keys, counting)
         inners = topology.domains(inner, keys, counting)
@@ -144,23 +154,25 @@ class Survey:
             return None
         opened = Counter(value for name, value in within if name in reached)
         number = Counter(value for _, value in within)
-        shapes = Counter(Shape(opened[value], number[value] - opened[value]) for value in number)
-        return Nesting(len(outers.sizes), len(inners.sizes), shapes)
+        shapes = Counter(
+            OuterDomain(opened[value], number[value] - opened[value]) for value in number
+        )
+        return NestedDomains(len(outers.sizes), len(inners.sizes), shapes)
 
 
-class Grounds(NamedTuple):
+class AdviceContext(NamedTuple):
     """
     What a subject is judged on.
 
     Attributes:
         policy: Gates and profiles.
         facts: The cluster as an admission knows it.
-        survey: The whole cluster, for an audit; None at admission.
+        cluster: The whole cluster, for an audit; None at admission.
     """
 
     policy: Policy
     facts: Facts
-    survey: Survey | None = None
+    cluster: ClusterState | None = None
 
     @property
     def gates(self) -> Gates:
@@ -168,21 +180,21 @@ class Grounds(NamedTuple):
         return self.policy.gates
 
 
-def understood(
+def resolve_valid(
     constraints: tuple[Constraint, ...], labels: Mapping[str, str], gates: Gates
-) -> Spreads:
+) -> SpreadConstraints:
     """What kube-scheduler makes of constraints, without those that no API server would take."""
-    spreads = resolve(constraints, labels, gates)
+    spreads = resolve_constraints(constraints, labels, gates)
     if all(map(_is_possible, (*spreads.hard, *spreads.soft))):
         return spreads
     hard, soft = (tuple(filter(_is_possible, each)) for each in (spreads.hard, spreads.soft))
     return replace(spreads, hard=hard, soft=soft)
 
 
-def _is_possible(spread: Spread) -> bool:
+def _is_possible(spread: SpreadConstraint) -> bool:
     return spread.max_skew > 0 and spread.min_domains > 0
 
 
 def tolerates_cordons(demands: Demands) -> bool:
     """Whether a pod may go to nodes that are marked unschedulable."""
-    return untolerated((UNSCHEDULABLE,), demands.tolerations or ()) is None
+    return find_untolerated((UNSCHEDULABLE,), demands.tolerations or ()) is None

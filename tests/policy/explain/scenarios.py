@@ -7,11 +7,12 @@ from msgspec.structs import replace
 
 from tests.policy.placement import clusters
 from tests.policy.placement.clusters import WEB_POD, gates, running
-from webhook.policy.explain.situation import Situation
+from webhook.policy.api.rules import DO_NOT_SCHEDULE
+from webhook.policy.explain.scenario import Scenario
 from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import HARD, resolve
+from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.placement.topology import Topology
 
 
@@ -20,27 +21,32 @@ def situation(
     *constraints: Constraint,
     pods: Mapping[str, int] | None = None,
     demands: Demands | None = None,
-) -> Situation:
+) -> Scenario:
     """Make that of the next web pod."""
     pod = replace(WEB_POD, demands=demands or Demands())
-    return Situation(
-        pod, resolve(constraints, pod.labels, gates()), Topology(nodes), running(pods or {})
+    return Scenario(
+        pod,
+        resolve_constraints(constraints, pod.labels, gates()),
+        Topology(nodes),
+        running(pods or {}),
     )
 
 
 @st.composite
-def situations(draw: st.DrawFn) -> Situation:
+def situations(draw: st.DrawFn) -> Scenario:
     """Draw a pod with hard constraints and a small cluster, some of whose nodes are cordoned."""
     pod = draw(clusters.incoming)
     some = st.lists(clusters.constraints, max_size=3, unique_by=lambda each: each.topology_key)
-    constraints = tuple(replace(each, when_unsatisfiable=HARD) for each in draw(some))
+    constraints = tuple(replace(each, when_unsatisfiable=DO_NOT_SCHEDULE) for each in draw(some))
     nodes = [
         replace(node, unschedulable=draw(st.booleans())) for node in draw(clusters.node_lists())
     ]
     census = Census()
     for namespace, labels, name in draw(clusters.placed_pods):
         census.add(namespace, labels, name)
-    return Situation(pod, resolve(constraints, pod.labels, gates()), Topology(nodes), census)
+    return Scenario(
+        pod, resolve_constraints(constraints, pod.labels, gates()), Topology(nodes), census
+    )
 
 
 blocked = situations().filter(lambda each: not each.placement().passing)

@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from webhook.policy.advice import defaulting, gated, replicas, rollout, selectors, skew, topology
-from webhook.policy.advice.findings import Remark
-from webhook.policy.advice.grounds import Grounds
+from webhook.policy.advice import defaulting, fields, replicas, selectors, skew, topology
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.findings import RuleViolation
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.versions import Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 
-Check: TypeAlias = Callable[[Subject, Grounds], Iterator[Remark]]
+Check: TypeAlias = Callable[[Subject, AdviceContext], Iterator[RuleViolation]]
 """Judges a subject: yields what is wrong with it; nothing where too little is known."""
 
 
-class Where(StrEnum):
+class RuleScope(StrEnum):
     """Who asks a rule."""
 
     EVERYWHERE = "admission and audit"
@@ -27,7 +27,7 @@ class Where(StrEnum):
     AUDIT = "audit"
 
 
-class Row(NamedTuple):
+class PolicyRule(NamedTuple):
     """
     One row of the table.
 
@@ -50,7 +50,7 @@ class Row(NamedTuple):
     fix: str
     since: Version
     check: Check
-    where: Where = Where.EVERYWHERE
+    where: RuleScope = RuleScope.EVERYWHERE
     as_written: bool = False
 
     @property
@@ -61,8 +61,8 @@ class Row(NamedTuple):
 
 _1_16, _1_18, _1_24, _1_25 = Version(1, 16), Version(1, 18), Version(1, 24), Version(1, 25)
 
-ROWS: tuple[Row, ...] = (
-    Row(
+POLICY_RULES: tuple[PolicyRule, ...] = (
+    PolicyRule(
         "TSC101",
         "labelSelector matches the pod's own labels",
         "A pod that its own constraint does not count leaves no trace in the counts: the next one "
@@ -71,7 +71,7 @@ ROWS: tuple[Row, ...] = (
         _1_16,
         selectors.selector_matches_itself,
     ),
-    Row(
+    PolicyRule(
         "TSC102",
         "labelSelector counts some pods",
         "A null selector matches no pod, and an empty one makes kube-scheduler count none. Every "
@@ -81,7 +81,7 @@ ROWS: tuple[Row, ...] = (
         _1_16,
         selectors.selector_counts_pods,
     ),
-    Row(
+    PolicyRule(
         "TSC103",
         "topologyKey is a label of all schedulable nodes",
         "Nodes without the label are in no domain. A hard constraint never lets a pod go there, a "
@@ -90,7 +90,7 @@ ROWS: tuple[Row, ...] = (
         _1_16,
         topology.key_is_on_nodes,
     ),
-    Row(
+    PolicyRule(
         "TSC104",
         "minDomains is at most the number of domains that the pods can reach",
         "While there are fewer domains than minDomains the global minimum counts as 0: each domain "
@@ -99,7 +99,7 @@ ROWS: tuple[Row, ...] = (
         _1_24,
         topology.min_domains_can_be_met,
     ),
-    Row(
+    PolicyRule(
         "TSC105",
         "no domain that counts consists of nodes that the pods cannot go to",
         "By default taints are not looked at when domains are counted. A zone of tainted nodes, or "
@@ -109,7 +109,7 @@ ROWS: tuple[Row, ...] = (
         _1_16,
         topology.domains_are_open,
     ),
-    Row(
+    PolicyRule(
         "TSC106",
         "some node satisfies all hard constraints together",
         "Each constraint leaves some nodes; the next pod needs one that all of them leave. A pod "
@@ -117,27 +117,27 @@ ROWS: tuple[Row, ...] = (
         "raise maxSkew as the finding says, or make one of the constraints `ScheduleAnyway`",
         _1_16,
         skew.next_pod_has_a_node,
-        Where.AUDIT,
+        RuleScope.AUDIT,
     ),
-    Row(
+    PolicyRule(
         "TSC107",
         "constraints of a Deployment tell its revisions apart",
         "While a new revision is rolled out, its pods are placed by where the old ones are. When "
         "these are gone, what remains is uneven, and nothing moves it.",
         "write `matchLabelKeys: [pod-template-hash]`",
         _1_25,
-        rollout.revisions_count_apart,
+        fields.revisions_count_apart,
     ),
-    Row(
+    PolicyRule(
         "TSC108",
         "pods with volumes of their own are spread over zones by a soft constraint",
         "A volume is mostly made in the zone of the pod's first node and cannot leave it. A pod "
         "that a hard constraint wants in another zone has nowhere to go.",
         "write `whenUnsatisfiable: ScheduleAnyway` for the zone",
         _1_16,
-        rollout.volumes_can_follow,
+        fields.volumes_can_follow,
     ),
-    Row(
+    PolicyRule(
         "TSC109",
         "hard constraints on zones and on nodes can be kept together by all replicas",
         "Zones of different sizes cannot be even by zone and by node at once. Some of the replicas "
@@ -145,9 +145,9 @@ ROWS: tuple[Row, ...] = (
         "make the constraint on nodes soft, or raise its maxSkew as the finding says",
         _1_16,
         replicas.constraints_agree,
-        Where.AUDIT,
+        RuleScope.AUDIT,
     ),
-    Row(
+    PolicyRule(
         "TSC110",
         "something spreads a workload of two or more replicas",
         "Without a constraint, a pod anti-affinity or defaults, nothing keeps all replicas from "
@@ -158,18 +158,18 @@ ROWS: tuple[Row, ...] = (
         _1_18,
         defaulting.something_spreads,
     ),
-    Row(
+    PolicyRule(
         "TSC111",
         "no field is behind a feature gate that is off",
         "Kubernetes drops such a field from what is created, silently; what is stored with it from "
         "an earlier time keeps it without effect.",
         "leave the field out, or have the gate switched on",
         _1_16,
-        gated.fields_are_in_force,
-        Where.DROPPING,
+        fields.fields_are_in_force,
+        RuleScope.DROPPING,
         as_written=True,
     ),
-    Row(
+    PolicyRule(
         "TSC112",
         "maxSkew of a hard constraint is below the number of replicas",
         "Even with all replicas in one domain and none in another the skew is their number: the "
@@ -178,7 +178,7 @@ ROWS: tuple[Row, ...] = (
         _1_16,
         replicas.skew_can_bind,
     ),
-    Row(
+    PolicyRule(
         "TSC113",
         "labelSelector counts the pods of one workload only",
         "Pods of others fill domains that this workload's pods then avoid, though none of its own "
@@ -186,9 +186,9 @@ ROWS: tuple[Row, ...] = (
         "add a label to the selector that only this workload's pods carry",
         _1_16,
         selectors.selector_counts_no_others,
-        Where.AUDIT,
+        RuleScope.AUDIT,
     ),
-    Row(
+    PolicyRule(
         "TSC114",
         "running pods are no more uneven than maxSkew allows",
         "Constraints are asked when a pod is placed and never again: scaling down, losing a node "
@@ -196,9 +196,9 @@ ROWS: tuple[Row, ...] = (
         "have the pods made anew, or let a descheduler do so",
         _1_16,
         skew.skew_is_kept,
-        Where.AUDIT,
+        RuleScope.AUDIT,
     ),
-    Row(
+    PolicyRule(
         "TSC115",
         "running pods have the defaults of their profile",
         "Defaults are written into a pod when it is created. Pods that are older than the profile, "
@@ -206,7 +206,7 @@ ROWS: tuple[Row, ...] = (
         "have the pods made anew",
         _1_18,
         defaulting.pods_have_defaults,
-        Where.AUDIT,
+        RuleScope.AUDIT,
     ),
 )
 """Every policy rule, by id; the first ones of a subject's findings are told first."""

@@ -1,16 +1,16 @@
 import pytest
 
 from tests.policy.advice.subjects import admission, deployed
-from webhook.policy.advice.rows import ROWS, Row, Where
+from webhook.policy.advice.rules import POLICY_RULES, PolicyRule, RuleScope
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 
 
 def test_there_is_a_row_for_every_policy_rule_in_order() -> None:
-    assert [row.id for row in ROWS] == list(DEFAULT_ACTIONS)
+    assert [row.id for row in POLICY_RULES] == list(DEFAULT_ACTIONS)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_a_row_speaks_to_people(row: Row) -> None:
+@pytest.mark.parametrize("row", POLICY_RULES, ids=lambda row: row.id)
+def test_a_row_speaks_to_people(row: PolicyRule) -> None:
     assert not row.title.endswith(".")
     assert row.why.endswith(".")
     assert row.fix[0].islower()
@@ -19,17 +19,17 @@ def test_a_row_speaks_to_people(row: Row) -> None:
 
 
 def test_a_rule_that_warns_is_asked_at_admission_but_for_the_one_told_there_by_another() -> None:
-    warning = {row.id for row in ROWS if row.action is Action.WARN}
+    warning = {row.id for row in POLICY_RULES if row.action is Action.WARN}
 
     assert warning == {"TSC101", "TSC102", "TSC103", "TSC104", "TSC105", "TSC111"}
-    assert {row.id for row in ROWS if row.where is Where.DROPPING} == {"TSC111"}
-    assert not warning & {row.id for row in ROWS if row.where is Where.AUDIT}
+    assert {row.id for row in POLICY_RULES if row.where is RuleScope.DROPPING} == {"TSC111"}
+    assert not warning & {row.id for row in POLICY_RULES if row.where is RuleScope.AUDIT}
 
 
 @pytest.mark.parametrize(
     "row",
-    [row for row in ROWS if row.where is Where.AUDIT],
+    [row for row in POLICY_RULES if row.where is RuleScope.AUDIT],
     ids=lambda row: row.id,
 )
-def test_a_rule_for_audits_has_nothing_to_say_without_one(row: Row) -> None:
+def test_a_rule_for_audits_has_nothing_to_say_without_one(row: PolicyRule) -> None:
     assert list(row.check(deployed(), admission())) == []

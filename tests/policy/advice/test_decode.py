@@ -7,7 +7,7 @@ from hypothesis import given
 from tests.build import NAMESPACE, Json, kind_of, pod, spread
 from tests.policy.advice.subjects import ROLLOUT, deployed, subject, workload
 from tests.strategies import pods
-from webhook.policy.advice.reading import read
+from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, DEPLOYMENT, POD
 from webhook.policy.model import GroupKind
@@ -56,7 +56,7 @@ def test_the_namespace_of_the_object_counts_where_there_is_no_other() -> None:
     obj = pod()
     obj["metadata"]["namespace"] = "own"
 
-    found = read(msgspec.json.encode(obj), POD, ())
+    found = decode_subject(msgspec.json.encode(obj), POD, ())
 
     assert found is not None
     assert found.namespace == "own"
@@ -75,11 +75,11 @@ ABSENT = {
 def test_without_a_template_there_is_no_subject(obj: Json) -> None:
     kind = kind_of(obj)
 
-    assert read(msgspec.json.encode(obj), kind, BUILT_IN_TEMPLATES[kind]) is None
+    assert decode_subject(msgspec.json.encode(obj), kind, BUILT_IN_TEMPLATES[kind]) is None
 
 
 def test_an_object_without_metadata_has_no_name() -> None:
-    found = read(b'{"spec": {}}', POD, ())
+    found = decode_subject(b'{"spec": {}}', POD, ())
 
     assert found is not None
     assert str(found) == "Pod/"
@@ -91,7 +91,7 @@ BROKEN = ["{", '{"spec": []}', '{"spec": {"tolerations": {}}}', "[]"]
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_is_no_pod_cannot_be_read(text: str) -> None:
     with pytest.raises(msgspec.DecodeError):
-        read(text.encode(), POD, ())
+        decode_subject(text.encode(), POD, ())
 
 
 STRATEGIES: dict[str, tuple[Json, bool]] = {
@@ -135,7 +135,7 @@ def test_a_custom_kind_holds_its_template_elsewhere() -> None:
 
 @given(pods)
 def test_any_pod_can_be_read(obj: Json) -> None:
-    found = read(msgspec.json.encode(obj), POD, (), NAMESPACE)
+    found = decode_subject(msgspec.json.encode(obj), POD, (), NAMESPACE)
 
     assert isinstance(found, Subject)
     assert found.replicas is None

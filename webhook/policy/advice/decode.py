@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from webhook.policy.advice.hostports import asks_for_host_ports
+from webhook.policy.advice.hostports import requests_host_ports
 from webhook.policy.advice.subject import JOBS, Subject, SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.paths import TemplatePath
@@ -22,7 +22,7 @@ class _Outer(msgspec.Struct, frozen=True, gc=False):
     metadata: ObjectMeta | None = None
 
 
-class Holder(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class TemplateHolder(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """What holds a pod template: the specification of a workload, or of a Job in a CronJob."""
 
     replicas: Any = None  # of a custom kind, anything may stand here
@@ -32,7 +32,7 @@ class Holder(msgspec.Struct, frozen=True, rename="camel", gc=False):
     volume_claim_templates: Any = None
 
 
-def read(
+def decode_subject(
     obj: bytes | msgspec.Raw,
     kind: GroupKind,
     path: TemplatePath,
@@ -62,7 +62,7 @@ def read(
     if pod is None:
         return None
     metadata = msgspec.json.decode(obj, type=_Outer).metadata or ObjectMeta()
-    holder = msgspec.json.decode(steps[-2], type=Holder) if path else Holder()
+    holder = msgspec.json.decode(steps[-2], type=TemplateHolder) if path else TemplateHolder()
     return Subject(
         kind=kind,
         path=path,
@@ -72,7 +72,7 @@ def read(
         replicas=_pods_at_a_time(kind, holder),
         claims=bool(holder.volume_claim_templates),
         recreates=_recreates(holder.strategy),
-        alone_on_node=bool(path) and asks_for_host_ports(steps[-1]),
+        alone_on_node=bool(path) and requests_host_ports(steps[-1]),
     )
 
 
@@ -82,7 +82,7 @@ _decode_members: Callable[[msgspec.Raw], dict[str, msgspec.Raw] | None]
 _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
 
 
-def _pods_at_a_time(kind: GroupKind, holder: Holder) -> int | None:
+def _pods_at_a_time(kind: GroupKind, holder: TemplateHolder) -> int | None:
     if kind in JOBS:
         parallel = holder.parallelism if _is_number(holder.parallelism) else 1
         wanted = holder.completions

@@ -2,17 +2,20 @@ from typing import Any
 
 import pytest
 
-from tests.build import Json, owned_by, pod, policy, spread
+from tests.build import Json, gates, owned_by, pod, policy, spread
 from tests.policy.advice.subjects import (
     NO_MATCH_LABEL_KEYS,
     ROLLOUT,
     admission,
     ask,
+    audit,
     deployed,
     subject,
     workload,
 )
 from webhook.policy.advice.subject import Subject
+from webhook.policy.api.gates import Gates
+from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
@@ -65,9 +68,9 @@ def test_the_hash_is_added_to_the_keys_there_are() -> None:
 
 
 def test_where_there_are_no_match_label_keys_there_is_nothing_to_write() -> None:
-    grounds = admission(obeyed=policy(gates=NO_MATCH_LABEL_KEYS))
+    context = admission(obeyed=policy(gates=NO_MATCH_LABEL_KEYS))
 
-    assert ask("TSC107", deployed(spread()), grounds) == []
+    assert ask("TSC107", deployed(spread()), context) == []
 
 
 def stateful(constraint: Json | None, **changes: Any) -> Subject:
@@ -101,3 +104,44 @@ def test_volumes_that_cannot_follow(judged: Subject, fires: bool) -> None:
 
     told = ["whenUnsatisfiable: ScheduleAnyway"] if fires else []
     assert [each.instead for each in remarks] == told
+
+
+PATH = "spec.template.spec.topologySpreadConstraints"
+OFF = gates(MinDomainsInPodTopologySpread=False)
+OLD = gates(Version(1, 24))
+
+# constraint, gates, field, why
+CASES: dict[str, tuple[Json, Gates, str, str]] = {
+    "a field": (
+        spread(minDomains=2),
+        OFF,
+        f"{PATH}[0].minDomains",
+        "feature gate MinDomainsInPodTopologySpread is off in Kubernetes 1.37",
+    ),
+    "a field that this version does not know": (
+        spread(nodeTaintsPolicy="Honor"),
+        OLD,
+        f"{PATH}[0].nodeTaintsPolicy",
+        "Kubernetes 1.24 does not know it, it came with 1.25",
+    ),
+    "the whole list": (
+        spread(),
+        gates(EvenPodsSpread=False),
+        PATH,
+        "feature gate EvenPodsSpread is off in Kubernetes 1.37",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("constraint", "in_force", "field", "why"), CASES.values(), ids=CASES.keys()
+)
+def test_a_field_that_is_held_back(constraint: Json, in_force: Gates, field: str, why: str) -> None:
+    (remark,) = ask("TSC111", deployed(constraint), audit(obeyed=policy(gates=in_force)))
+
+    assert (remark.field, remark.problem) == (field, f"it has no effect: {why}")
+
+
+@pytest.mark.parametrize("constraint", [spread(), spread(nodeTaintsPolicy="Honor")])
+def test_a_field_that_is_in_force(constraint: Json) -> None:
+    assert ask("TSC111", deployed(constraint), audit(obeyed=policy(gates=OFF))) == []
