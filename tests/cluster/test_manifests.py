@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from tests.conformance.cluster import RecordedFacts
-from webhook.cluster.lookup import Cluster
-from webhook.cluster.manifests import Loaded, fill, load_cluster
+from webhook.cluster.facts import Cluster
+from webhook.cluster.manifests import LoadedCluster, fill, load_cluster
 from webhook.config.kinds import OwnerSelector
 from webhook.manifests import Document, parse
 from webhook.policy.defaulting.selector import derive_selector
@@ -21,7 +21,7 @@ HASH = "pod-template-hash"
 ZONE = "topology.kubernetes.io/zone"
 
 
-def load(text: str) -> Loaded:
+def load(text: str) -> LoadedCluster:
     return load_cluster(["-"], stdin=io.BytesIO(text.encode()))
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.cluster.objects import service
 from webhook.cluster.services import ServiceStore
-from webhook.cluster.store import Event
+from webhook.cluster.store import WatchEventType
 from webhook.policy import facts, selectors
 
 Selector = dict[str, str] | None
@@ -54,8 +54,8 @@ def test_services_of_other_namespaces_are_not_asked() -> None:
 
 def test_a_selector_that_becomes_null_is_forgotten() -> None:
     store = ServiceStore()
-    store.apply(Event.ADDED, service("x", {"app": "a"}))
-    store.apply(Event.MODIFIED, service("x", None))
+    store.apply(WatchEventType.ADDED, service("x", {"app": "a"}))
+    store.apply(WatchEventType.MODIFIED, service("x", None))
 
     assert len(store) == 0
     assert store.select("shop", {"app": "a"}) == []
@@ -88,7 +88,7 @@ LABELS = st.dictionaries(st.sampled_from("abc"), st.sampled_from("123"), max_siz
 NAMES = st.sampled_from(["s1", "s2", "s3", "s4"])
 NAMESPACES = st.sampled_from(["shop", "payments"])
 SERVICES = st.builds(service, NAMES, st.none() | LABELS, namespace=NAMESPACES)
-CHANGES = st.tuples(st.sampled_from(Event), SERVICES) | st.lists(SERVICES, max_size=5)
+CHANGES = st.tuples(st.sampled_from(WatchEventType), SERVICES) | st.lists(SERVICES, max_size=5)
 Known = dict[tuple[str, str], Mapping[str, str]]
 
 
@@ -97,12 +97,12 @@ def follow(known: Known, change: Any) -> Known:
     if isinstance(change, list):
         after: Known = {}
         for each in change:
-            after = follow(after, (Event.ADDED, each))
+            after = follow(after, (WatchEventType.ADDED, each))
         return after
     event, changed = change
     key = (changed.namespace, changed.name)
     others = {each: known[each] for each in known if each != key}
-    if event is Event.DELETED or changed.selector is None:
+    if event is WatchEventType.DELETED or changed.selector is None:
         return others
     return {**others, key: changed.selector}
 

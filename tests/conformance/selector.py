@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tests.conformance.case import Answer, Case
-from webhook.cluster.lookup import Cluster
+from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
 from webhook.manifests import Document, expand, parse
 from webhook.policy.defaulting.selector import derive_selector

@@ -33,7 +33,7 @@ from webhook.cli.views.chains import (
     leads_to,
     show,
 )
-from webhook.cluster.faults import why
+from webhook.cluster.protocol import describe_error
 from webhook.config.files import read_text
 from webhook.errors import ApiError, ConfigError, SourceError
 
@@ -111,7 +111,7 @@ def met(address: str) -> Served:
     try:
         leaf = read_der(meet(anybody), where="what it shows")
     except (OSError, ValueError, PairError) as error:
-        raise SourceError(address, f"shows no certificate: {why(error)}") from error
+        raise SourceError(address, f"shows no certificate: {describe_error(error)}") from error
 
     def trusted_by(trusted: Certificates) -> bool:
         try:
@@ -119,7 +119,7 @@ def met(address: str) -> Served:
         except ssl.SSLCertVerificationError:
             return False
         except OSError as error:
-            raise SourceError(address, f"is gone: {why(error)}") from error
+            raise SourceError(address, f"is gone: {describe_error(error)}") from error
 
     return Served(address, (leaf,), trusted_by)
 

@@ -23,7 +23,7 @@ from webhook.cli.output import say
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.explained import show
 from webhook.cli.views.pictures import page
-from webhook.cluster.manifests import NAMESPACE
+from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document
 from webhook.policy.explain.edits import ScenarioEdit
@@ -214,7 +214,7 @@ command = Command(
         click.Option(
             ["-n", "--namespace"],
             metavar="NAME",
-            default=NAMESPACE,
+            default=DEFAULT_NAMESPACE,
             show_default=True,
             help="Of the subject, and of manifests that name none.",
         ),

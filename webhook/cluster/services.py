@@ -12,7 +12,7 @@ from operator import attrgetter
 from sys import intern
 
 from webhook.cluster import wire
-from webhook.cluster.sizes import NamespaceQuota, pairs_size
+from webhook.cluster.quota import NamespaceQuota, labels_size
 from webhook.cluster.store import UNLIMITED, Key, Store, interned
 from webhook.policy.facts import ServiceSelector
 
@@ -21,7 +21,7 @@ Pair = tuple[str, str]
 _by_name = attrgetter("name")
 
 
-class ServiceStore(Store[wire.Service]):
+class ServiceStore(Store[wire.ServiceObject]):
     """The Services that select pods; those whose selector is null are not kept."""
 
     def __init__(self, quota: NamespaceQuota = UNLIMITED) -> None:
@@ -31,7 +31,7 @@ class ServiceStore(Store[wire.Service]):
     def __len__(self) -> int:
         return sum(map(len, self._namespaces.values()))
 
-    def put(self, thing: wire.Service) -> None:
+    def put(self, thing: wire.ServiceObject) -> None:
         """
         Add a Service, or replace the one of its name.
 
@@ -45,7 +45,7 @@ class ServiceStore(Store[wire.Service]):
         self.remove(thing.namespace, thing.name)
         if selector is None:
             return
-        self._quota.take(thing.namespace, pairs_size(selector))
+        self._quota.take(thing.namespace, labels_size(selector))
         shelf = self._namespaces.get(thing.namespace)
         if shelf is None:
             shelf = self._namespaces[intern(thing.namespace)] = _Shelf()
@@ -56,7 +56,7 @@ class ServiceStore(Store[wire.Service]):
         shelf = self._namespaces.get(namespace)
         removed = shelf.remove(name) if shelf is not None else None
         if removed is not None:
-            self._quota.free(namespace, pairs_size(removed.selector))
+            self._quota.free(namespace, labels_size(removed.selector))
         if shelf is not None and not len(shelf):
             del self._namespaces[namespace]
 

@@ -231,7 +231,7 @@ class Server:
             (log.info if notice.ok else log.warning)("certificate", says=notice.text)
 
         outside = Outside(
-            clock=self._world.now, sleep=asyncio.sleep, report=report, dice=random.random
+            clock=self._world.now, sleep=asyncio.sleep, report=report, jitter=random.random
         )
         settings = self._world.settings
         source = certificate.certificate_source(

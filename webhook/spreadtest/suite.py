@@ -13,7 +13,7 @@ from webhook.admission.offline import (
     build_reviews,
     update_review,
 )
-from webhook.cluster.lookup import Cluster
+from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
 from webhook.config import AskedGate, Configuration, gates_in_force, load, policy
 from webhook.config.configuration import check_document

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.server.serving import settled
-from webhook.cluster.source import NO_QUERY, Query
+from webhook.cluster.protocol import NO_QUERY, Query
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION

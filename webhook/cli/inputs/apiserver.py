@@ -23,9 +23,9 @@ def client(kubeconfig: str, context: str) -> "Api":
         kubeconfig: File; empty: as kubectl finds it.
         context: Of the kubeconfig; empty: its current one.
     """
-    from webhook.cluster.client import Access, Api  # noqa: PLC0415  # see above
+    from webhook.cluster.client import Api, ApiAccess  # noqa: PLC0415  # see above
 
-    return Api(Access(kubeconfig=kubeconfig, context=context), time.monotonic)
+    return Api(ApiAccess(kubeconfig=kubeconfig, context=context), time.monotonic)
 
 
 def ask(kubeconfig: str, context: str, question: Callable[["Api"], Awaitable[Found]]) -> Found:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cluster.lookup import Cluster
+from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill, load_cluster
 from webhook.config import OwnerSelector
 from webhook.manifests import Document

@@ -1,13 +1,13 @@
 import pytest
 
 from tests.cluster.objects import controller, namespace, node, service
-from webhook.cluster.lookup import (
+from webhook.cluster.facts import (
     REPLICA_SET_V1,
     REPLICATION_CONTROLLER_V1,
     STATEFUL_SET_V1,
     Cluster,
 )
-from webhook.cluster.wire import CustomController, Metadata
+from webhook.cluster.wire import CustomControllerObject, NameMetadata
 from webhook.config.kinds import OwnerSelector
 from webhook.policy.facts import Facts, ServiceSelector
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference
@@ -26,7 +26,7 @@ def cluster() -> Cluster:
     for key in (REPLICATION_CONTROLLER_V1, REPLICA_SET_V1, STATEFUL_SET_V1):
         cluster.owner_stores[key].put(controller("web", {"kind": key[1]}))
     cluster.custom_stores[CLONE_SET].put(
-        CustomController(Metadata("web", "shop"), LabelSelector({"kind": "CloneSet"}))
+        CustomControllerObject(NameMetadata("web", "shop"), LabelSelector({"kind": "CloneSet"}))
     )
     return cluster
 

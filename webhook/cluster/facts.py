@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from webhook.cluster.nodes import NodeStore
+from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.services import ServiceStore
-from webhook.cluster.sizes import NamespaceQuota
 from webhook.cluster.store import UNLIMITED, NamespaceStore, OwnerStore
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.policy.facts import ServiceSelector, TaintedDomains
