@@ -118,7 +118,7 @@ def test_port_that_is_taken(folder: Path, run: Run) -> None:
 
 # arguments, what is said
 MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
-    "outside of a pod": ((), "error: --namespace: is required outside of a pod; or try it without"),
+    "outside of a pod": ((), "error: --namespace: is needed outside of a pod; or try it without"),
     "a cluster in files beside a real one": (
         ("--namespace", "a", "--cluster", "pod.yaml"),
         "error: --cluster: stands for a cluster that is not there: add --standalone",

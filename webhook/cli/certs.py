@@ -33,7 +33,7 @@ from webhook.cli.views.certificates import (
     leads_to,
     show,
 )
-from webhook.cluster.faults import why
+from webhook.cluster.protocol import describe_error
 from webhook.config.files import read_text
 from webhook.errors import ApiError, ConfigError, SourceError
 
@@ -119,7 +119,7 @@ def fetch_served(address: str) -> ServedChain:
     try:
         leaf = read_der(connect(unverified), where="the served certificate")
     except (OSError, ValueError, PairError) as error:
-        raise SourceError(address, f"serves no certificate: {why(error)}") from error
+        raise SourceError(address, f"serves no certificate: {describe_error(error)}") from error
 
     def trusted_by(trusted: Certificates) -> bool:
         try:
@@ -127,7 +127,9 @@ def fetch_served(address: str) -> ServedChain:
         except ssl.SSLCertVerificationError:
             return False
         except OSError as error:
-            raise SourceError(address, f"does not answer any more: {why(error)}") from error
+            raise SourceError(
+                address, f"does not answer any more: {describe_error(error)}"
+            ) from error
 
     return ServedChain(address, (leaf,), trusted_by)
 

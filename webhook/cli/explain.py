@@ -21,7 +21,7 @@ from webhook.cli.output import write_stderr
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import show
 from webhook.cli.views.explanation_page import render_page
-from webhook.cluster.manifests import NAMESPACE
+from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document
 from webhook.policy.explain.edits import ScenarioEdit
@@ -212,7 +212,7 @@ command = Command(
         click.Option(
             ["-n", "--namespace"],
             metavar="NAME",
-            default=NAMESPACE,
+            default=DEFAULT_NAMESPACE,
             show_default=True,
             help="Namespace of the subject, and of manifests that name none.",
         ),

@@ -31,7 +31,7 @@ import uvloop
 
 from webhook import __version__
 from webhook.cluster.caches import Start
-from webhook.cluster.faults import why
+from webhook.cluster.protocol import describe_error
 from webhook.config.settings import Settings
 from webhook.errors import EvenspreadError
 from webhook.server.apiserver import connect_api_server
@@ -194,7 +194,7 @@ async def _greet(ready: ServerAddresses, console: Console, greet: Greet | None, 
     try:
         await asyncio.to_thread(greet, ready)
     except (EvenspreadError, OSError) as error:
-        log.warning("greeting", says=why(error))
+        log.warning("greeting", says=describe_error(error))
 
 
 @contextmanager

@@ -23,9 +23,9 @@ def client(kubeconfig: str, context: str) -> "Api":
         kubeconfig: File; if empty, found as kubectl finds it.
         context: Of the kubeconfig; if empty, its current one.
     """
-    from webhook.cluster.client import Access, Api  # noqa: PLC0415  # see above
+    from webhook.cluster.client import Api, ApiAccess  # noqa: PLC0415  # see above
 
-    return Api(Access(kubeconfig=kubeconfig, context=context), time.monotonic)
+    return Api(ApiAccess(kubeconfig=kubeconfig, context=context), time.monotonic)
 
 
 def call(kubeconfig: str, context: str, action: Callable[["Api"], Awaitable[T]]) -> T:

@@ -11,7 +11,7 @@ from webhook.audit.listing import ClusterListing
 from webhook.audit.snapshot import Snapshot, load_snapshot
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cluster.source import Reader
+from webhook.cluster.protocol import Reader
 from webhook.config import Configuration
 from webhook.errors import ConfigError
 

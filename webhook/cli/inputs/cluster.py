@@ -14,12 +14,11 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cluster.discovery import locate_custom
+from webhook.cluster.discovery import ResourcePath, locate_custom
+from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
-from webhook.cluster.lookup import Cluster
-from webhook.cluster.manifests import NAMESPACE, fill
-from webhook.cluster.resources import Place
-from webhook.cluster.source import Source
+from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
+from webhook.cluster.protocol import Source
 from webhook.config import OwnerSelector
 from webhook.manifests import Document, mistype
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
@@ -40,8 +39,8 @@ class RunCoroutine(Protocol):
         ...
 
 
-PLACES: Mapping[GroupKind, Place] = {
-    kind: Place(BUILT_IN_KINDS[kind].root, BUILT_IN_KINDS[kind].plural)
+PLACES: Mapping[GroupKind, ResourcePath] = {
+    kind: ResourcePath(BUILT_IN_KINDS[kind].root, BUILT_IN_KINDS[kind].plural)
     for kind in BUILT_IN_TEMPLATES
 }
 """API path of each built-in kind with a pod template."""
@@ -79,7 +78,7 @@ class ManifestCluster:
         documents: Iterable[Document],
         owners: Iterable[OwnerSelector],
         inputs: Inputs,
-        namespace: str = NAMESPACE,
+        namespace: str = DEFAULT_NAMESPACE,
     ) -> None:
         """
         Index the objects of manifests.
@@ -181,7 +180,7 @@ class LiveCluster:
         del kind, name
         return []
 
-    async def _list(self, place: Place, namespace: str) -> list[bytes]:
+    async def _list(self, place: ResourcePath, namespace: str) -> list[bytes]:
         return [item async for item in list_objects(self._source, place, namespace)]
 
     async def _read(self, kind: GroupKind, namespace: str, name: str) -> bytes | None:

@@ -7,7 +7,7 @@ Entry points: ``Inputs`` reads objects; ``facts_from`` makes facts for verdicts 
 from collections.abc import Iterable, Iterator
 
 from webhook.cli.output import report_problems, report_skipped
-from webhook.cluster.lookup import Cluster
+from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill, load_cluster
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError

@@ -5,7 +5,14 @@ from typing import NamedTuple
 from webhook.cli.output import write_stderr
 from webhook.config import Configuration, gates_in_force, load, policy
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.versions import NEWEST, Span, Version, known, parse_span, parse_version
+from webhook.policy.api.versions import (
+    NEWEST_VERSION,
+    Span,
+    Version,
+    known,
+    parse_span,
+    parse_version,
+)
 from webhook.policy.defaulting.profiles import Policy
 
 
@@ -54,7 +61,7 @@ def read_policy(
     Raises:
         ConfigError: An option or a file is invalid.
     """
-    version = _supported(parse_version(kube_version) if kube_version else NEWEST)
+    version = _supported(parse_version(kube_version) if kube_version else NEWEST_VERSION)
     configuration = load(config, scheduler_config)
     gates = gates_in_force(configuration, version, feature_gates, allow_locked=allow_locked_gates)
     return RequestedPolicy(configuration, gates)
@@ -69,7 +76,7 @@ def read_policy_versions(
     Raises:
         ConfigError: An option or a file is invalid, at any of the versions.
     """
-    span = parse_span(kube_version) if kube_version else Span(NEWEST, NEWEST)
+    span = parse_span(kube_version) if kube_version else Span(NEWEST_VERSION, NEWEST_VERSION)
     _supported(span.last)
     configuration = load(config)
     gates = (
@@ -81,9 +88,9 @@ def read_policy_versions(
 
 def _supported(version: Version) -> Version:
     """The newest supported version up to ``version``; warns if it is another one."""
-    if version > NEWEST:
+    if version > NEWEST_VERSION:
         write_stderr(
-            f"Kubernetes {version} is newer than the supported versions: the rules of {NEWEST} "
+            f"Kubernetes {version} is newer than the supported versions: the rules of {NEWEST_VERSION} "
             "apply"
         )
     return known(version)

@@ -20,10 +20,10 @@ from webhook.cli.inputs.subjects import (
     selector_of,
 )
 from webhook.policy.api.gates import Gate
-from webhook.policy.defaulting.forecast import Foreseen, first_pod
+from webhook.policy.defaulting.forecast import ForecastFacts, first_pod
 from webhook.policy.defaulting.inject import inject, profile_of
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
-from webhook.policy.defaulting.selector import derive
+from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import DEPLOYMENT, POD, REPLICA_SET
@@ -108,7 +108,7 @@ class TargetBuilder:
         pod = self._pod_of_replica_set(subject, decode_template(subject))
         if pod is None:  # no pod yet has this template: foresee the objects that will own it
             pod = _first_pod(subject, workload.pod)
-            facts = Foreseen(facts, pod.labels)
+            facts = ForecastFacts(facts, pod.labels)
         census = Census(self._cluster.pods(namespace))
         selector = selector_of(subject) or LabelSelector(workload.pod.labels)
         return PlacementTarget(
@@ -140,7 +140,7 @@ class TargetBuilder:
         self, constraints: tuple[Constraint, ...], pod: SchedulingPod, namespace: str, facts: Facts
     ) -> SpreadConstraints:
         """Add kube-scheduler's own default constraints, which apply to pods without any."""
-        derived = derive(pod, namespace, facts)
+        derived = derive_selector(pod, namespace, facts)
         selector = derived.selector if derived else None
         gates = self._policy.gates
         if self._replaces:

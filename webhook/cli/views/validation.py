@@ -17,10 +17,10 @@ from webhook.policy import render
 from webhook.policy.api import apiserver, fieldgates
 from webhook.policy.api.apiserver import Request
 from webhook.policy.api.fielderrors import aggregate
-from webhook.policy.api.fieldgates import Drop
+from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gates, Stage
-from webhook.policy.api.rules import Finding
-from webhook.policy.api.warnings import Caution
+from webhook.policy.api.rules import RuleViolation
+from webhook.policy.api.warnings import ApiWarning
 from webhook.policy.model import GroupKind, PodTemplate, group_of
 from webhook.policy.paths import (
     CONSTRAINTS_IN_POD,
@@ -158,7 +158,7 @@ def reports_on(
 
 
 def _report_answer(document: Document, request: Request, gates: Gates) -> ValidationReport:
-    answer = apiserver.answer(request, gates)
+    answer = apiserver.predict_response(request, gates)
     lines = _Lines(document, request.path)
     denied = bool(answer.findings)
     return _report(
@@ -173,7 +173,9 @@ def _report_answer(document: Document, request: Request, gates: Gates) -> Valida
     )
 
 
-def causes(document: Document, path: TemplatePath, findings: list[Finding]) -> Iterator[Cause]:
+def causes(
+    document: Document, path: TemplatePath, findings: list[RuleViolation]
+) -> Iterator[Cause]:
     """
     Yield the cause of a denial for each finding, with its line.
 
@@ -230,14 +232,14 @@ class _Lines:
         return self._document.line((*self._list, *parse_path(field.removeprefix(self.at))))
 
 
-def _describe_warning(caution: Caution, lines: _Lines) -> ValidationNotice:
+def _describe_warning(caution: ApiWarning, lines: _Lines) -> ValidationNotice:
     field = caution.text.partition(": ")[0]
     return ValidationNotice(
         caution.text, field, caution.rule, lines.find(field), fix_of(caution.rule)
     )
 
 
-def _describe_drop(drop: Drop, lines: _Lines, gates: Gates) -> ValidationNotice:
+def _describe_drop(drop: DroppedField, lines: _Lines, gates: Gates) -> ValidationNotice:
     field = lines.at if drop.entry is None else f"{lines.at}[{drop.entry}].{drop.field}"
     why, setting = fieldgates.why_held_back(drop.gate, gates), gates.settings[drop.gate]
     source = f" ({setting.source})" if setting.stage is not Stage.ABSENT else ""
@@ -245,7 +247,7 @@ def _describe_drop(drop: Drop, lines: _Lines, gates: Gates) -> ValidationNotice:
     return ValidationNotice(message, field, "TSC111", lines.find(field), fix_of("TSC111"))
 
 
-def _format_invalid(kind: GroupKind, name: str, findings: list[Finding]) -> str:
+def _format_invalid(kind: GroupKind, name: str, findings: list[RuleViolation]) -> str:
     if not findings:
         return ""
     return f'{kind} "{name}" is invalid: {aggregate([finding.error for finding in findings])}'
