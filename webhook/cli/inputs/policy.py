@@ -90,7 +90,7 @@ def _supported(version: Version) -> Version:
     """The newest supported version up to ``version``; warns if it is another one."""
     if version > NEWEST_VERSION:
         write_stderr(
-            f"Kubernetes {version} is newer than the supported versions: the rules of {NEWEST_VERSION} "
-            "apply"
+            f"Kubernetes {version} is newer than the supported versions: "
+            f"the rules of {NEWEST_VERSION} apply"
         )
     return known(version)
