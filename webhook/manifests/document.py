@@ -14,7 +14,7 @@ import msgspec
 from webhook.errors import ManifestError
 from webhook.manifests.lines import Lines
 from webhook.manifests.yaml import DEPTH, TOO_DEEP, load
-from webhook.policy.nesting import prune
+from webhook.policy.nesting import DEEPEST, prune
 from webhook.policy.paths import FieldPath, is_array, is_object
 
 BROKEN = 100
@@ -206,8 +206,8 @@ def _decode(text: str) -> Any:
     try:
         value = msgspec.json.decode(text)
     except RecursionError:
-        return msgspec.json.decode(prune(text.encode()))
-    return value if _is_shallow(value) else msgspec.json.decode(prune(text.encode()))
+        return msgspec.json.decode(prune(text.encode(), DEEPEST))
+    return value if _is_shallow(value) else msgspec.json.decode(prune(text.encode(), DEEPEST))
 
 
 def _is_shallow(value: Any) -> bool:
