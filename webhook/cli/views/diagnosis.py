@@ -35,12 +35,12 @@ def as_document(installation: Installation, results: Sequence[CheckResult]) -> d
                 "findings": [
                     {
                         "severity": finding.severity.value,
-                        "says": finding.says,
+                        "says": finding.message,
                         "advice": finding.advice,
                     }
                     for finding in each.findings
                 ],
-                "notLookedAt": list(each.unseen),
+                "notLookedAt": list(each.unreadable),
             }
             for each in results
         ],
@@ -62,10 +62,10 @@ def show(installation: Installation, results: Sequence[CheckResult], terminal: T
         )
         for advice, findings in groupby(result.findings, lambda finding: finding.advice):
             for finding in findings:
-                terminal.line(_INDENT, (finding.says, Style.PLACE))
+                terminal.line(_INDENT, (finding.message, Style.PLACE))
             terminal.line(f"{_INDENT}-> ", (advice, Style.HINT))
-        for lacks in result.unseen:
-            terminal.line(f"{_INDENT}not looked at: {lacks}")
+        for problem in result.unreadable:
+            terminal.line(f"{_INDENT}not looked at: {problem}")
     terminal.line(f"{len(results)} checks: {', '.join(_counted(results))}")
 
 
