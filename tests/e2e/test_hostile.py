@@ -7,29 +7,26 @@ The figures of each test are printed: ``pytest -rP`` shows them.
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from itertools import count, product
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from tests.controlplane.api import Reply
 from tests.controlplane.assets import Assets
 from tests.controlplane.fixtures import RUNNING
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
+from tests.e2e.attacks import ATTACKS, DEPTHS, STORED, WIDE, deep_rollouts, generated
 from tests.e2e.customkinds import define, definition
 from tests.e2e.hostile import (
-    ATTACKS,
-    DEEP,
-    DEPTHS,
     KINDS,
     MOST_REVIEW,
     MOST_STORED,
-    STORED,
-    WIDE,
     Attack,
-    generated,
     managed,
     ordinary,
     pairs,
@@ -76,24 +73,43 @@ def withstood(siege: Siege, *more: str) -> None:
 
 def test_deep_objects_of_every_kind(plane: ControlPlane, tmp_path: Path) -> None:
     """And a replica that starts with them becomes ready, however it lists them."""
-    statuses: set[int] = set()
+    answers: dict[str, Reply] = {}
     with Siege(plane, tmp_path) as siege:
         for kind in KINDS:
             for depth in DEPTHS if LONG else DEPTHS[1::2]:
                 attack = Attack("metadata/managedFields", managed(depth))
-                with siege.step(f"{kind}, managedFields {depth} levels deep"):
-                    statuses.add(siege.create(attack, kind, f"created-{depth}").status)
-                    statuses.add(siege.update(attack, kind, f"updated-{depth}").status)
-        for number, (title, attack) in enumerate(DEEP.items()):
-            if attack.kinds == ("Rollout",):
+                title = f"{kind}, managedFields {depth} levels deep"
                 with siege.step(title):
-                    statuses.add(siege.create(attack, "Rollout", f"deep-{number}").status)
+                    answers[f"{title}, created"] = siege.create(attack, kind, f"created-{depth}")
+                    answers[f"{title}, updated"] = siege.update(attack, kind, f"updated-{depth}")
         for version in ("1.31", "1.36"):  # lists in pages, and as streams
             with siege.another(version, kube_version=version) as late:
                 late.wait()
 
-    assert statuses == {200, 201}, "these are objects that an API server takes"
+    withstood(siege, *refused(answers))
+
+
+def test_deep_members_are_judged_as_shallow_ones(plane: ControlPlane, tmp_path: Path) -> None:
+    """A list where an object must stand is refused, and what nobody reads is not."""
+    statuses: dict[str, tuple[int, int]] = {}
+    with Siege(plane, tmp_path) as siege:
+        both = zip(deep_rollouts(20).items(), deep_rollouts(9900).items(), strict=True)
+        for number, ((_, shallow), (title, deep)) in enumerate(both):
+            plain = siege.create(shallow, "Rollout", f"shallow-{number}")
+            with siege.step(title):
+                answer = siege.create(deep, "Rollout", f"deep-{number}")
+            statuses[title] = plain.status, answer.status
+
     withstood(siege)
+    assert {title for title, (plain, deep) in statuses.items() if plain != deep} == set()
+    assert {deep for _, deep in statuses.values()} == {HTTPStatus.CREATED, HTTPStatus.BAD_REQUEST}
+
+
+def refused(answers: Mapping[str, Reply]) -> Iterator[str]:
+    """What an API server takes, and did not."""
+    for title, answer in answers.items():
+        if answer.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
+            yield f"{title}: {answer.status}, {answer.body.get('message', '')[:300]}"
 
 
 def test_wide_objects_of_every_kind(plane: ControlPlane, tmp_path: Path) -> None:
