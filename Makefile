@@ -82,7 +82,7 @@ envtest: $(SETUP)  ## build the real control plane of the tests: minutes, once
 tools: $(SETUP)  ## build Helm, take schemas, for the tests: a minute, once
 	@$(BIN)/python -m tests.deploy.tools
 	@$(BIN)/python -m tests.audit.multitool
-	@$(BIN)/python -m tests.auditing.crds
+	@$(BIN)/python -m tests.server.audits.crds
 
 .PHONY: manifests
 manifests: $(SETUP)  ## write the manifests for kustomize anew from the chart

@@ -21,23 +21,23 @@ from webhook.cli.views.catalogue import CATALOGUE
 from webhook.cli.views.diffs import REASONS
 from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
 from webhook.config.settings import setting_table
-from webhook.doctor.probing import FAILURES
+from webhook.doctor.probes import FAILURES
 from webhook.doctor.table import CHECKS
 from webhook.fix.remedies import REMEDIES
-from webhook.listener import limits
-from webhook.measures import METRICS
-from webhook.policy import apiwarnings, rules
-from webhook.policy.actions import DEFAULT_ACTIONS
 from webhook.policy.advice.examples import EXAMPLES as ADVISED
 from webhook.policy.advice.examples import Manifests
 from webhook.policy.advice.rows import ROWS
-from webhook.policy.examples import EXAMPLES
-from webhook.policy.gates import GATES, Gate, GateSpec, Stage
+from webhook.policy.api import rules, warnings
+from webhook.policy.api.examples import EXAMPLES
+from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage
+from webhook.policy.api.rules import RULES, Form
+from webhook.policy.api.versions import FIRST, NEWEST, Version
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.model import Constraint, GroupKind
-from webhook.policy.rules import RULES, Form
-from webhook.policy.versions import FIRST, NEWEST, Version
 from webhook.policy.workloads import BUILT_IN, TemplatePath
-from webhook.suite.form import Case, Expectation, SpreadTest
+from webhook.server.http import limits
+from webhook.spreadtest.form import Case, Expectation, SpreadTest
+from webhook.telemetry.catalogue import METRICS
 
 NEXT = "\n\n"
 DOCS = Path(__file__).parent
@@ -126,21 +126,21 @@ def api_rules() -> str:
 
 def api_warnings() -> str:
     """Each warning of the API server."""
-    return NEXT.join(_described(row.id) for row in apiwarnings.WARNINGS)
+    return NEXT.join(_described(row.id) for row in warnings.WARNINGS)
 
 
 def deprecated() -> str:
     """The node labels that TSC020 warns about."""
     rows = (
         (code(key), since, code(successor))
-        for key, (since, successor) in apiwarnings.DEPRECATED_KEYS.items()
+        for key, (since, successor) in warnings.DEPRECATED_KEYS.items()
     )
     return table(("label", "deprecated since", "write instead"), rows)
 
 
 def our_bounds() -> str:
     """Each rule that bounds what a review costs."""
-    theirs = {*_SINCE, *(row.id for row in apiwarnings.WARNINGS), *DEFAULT_ACTIONS}
+    theirs = {*_SINCE, *(row.id for row in warnings.WARNINGS), *DEFAULT_ACTIONS}
     return NEXT.join(_described(each) for each in CATALOGUE if each not in theirs)
 
 
@@ -191,7 +191,7 @@ def message_of(rule: str) -> str:
         return next(str(each.error) for each in found if each.rule == rule)
     if len(constraints) > rules.MOST_CONSTRAINTS:
         return str(rules.too_many(constraints, LIST).error)
-    return next(each.text for each in apiwarnings.warn(constraints, LIST) if each.rule == rule)
+    return next(each.text for each in warnings.warn(constraints, LIST) if each.rule == rule)
 
 
 def remedies() -> str:

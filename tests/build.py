@@ -12,8 +12,10 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from webhook.policy.api.gates import Gates, resolve
+from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Policy, Profile
 from webhook.policy.facts import Service, TaintedDomains
-from webhook.policy.gates import Gates, resolve
 from webhook.policy.model import (
     Constraint,
     GroupKind,
@@ -26,10 +28,8 @@ from webhook.policy.model import (
     group_of,
 )
 from webhook.policy.placement.taints import EXCLUDING
-from webhook.policy.profiles import HOSTNAME, ZONE, Policy, Profile
 from webhook.policy.request import CREATE, AdmissionRequest
 from webhook.policy.selectors import has_pairs
-from webhook.policy.versions import NEWEST, Version
 from webhook.policy.workloads import BUILT_IN, TemplatePath, Workload
 
 Json: TypeAlias = dict[str, Any]

@@ -20,6 +20,8 @@ SOURCES = {
     "policy/placement": "webhook/policy/placement/[!_]*.py",
     "policy/advice": "webhook/policy/advice/[!_]*.py",
     "policy/explain": "webhook/policy/explain/[!_]*.py",
+    "policy/api": "webhook/policy/api/[!_]*.py",
+    "policy/defaulting": "webhook/policy/defaulting/[!_]*.py",
     "certs": "certs/plan.py",
 }
 """Folder of tests: the core modules, as a pattern, that are tested there."""

@@ -9,11 +9,11 @@ import msgspec
 from hypothesis import strategies as st
 
 from tests.build import CONTROLLERS, NAMESPACE, FakeFacts, Json, gates
-from webhook.policy import provenance, render
-from webhook.policy.facts import Service
-from webhook.policy.gates import Gate, Gates
-from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement, Node
-from webhook.policy.profiles import (
+from webhook.policy import render
+from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.defaulting import provenance
+from webhook.policy.defaulting.profiles import (
     HOSTNAME,
     SYSTEM_CONSTRAINTS,
     ZONE,
@@ -23,8 +23,9 @@ from webhook.policy.profiles import (
     Policy,
     Profile,
 )
-from webhook.policy.provenance import ANNOTATION
-from webhook.policy.versions import NEWEST, Version
+from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.policy.facts import Service
+from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement, Node
 from webhook.policy.workloads import Workload
 
 int32s = st.integers(-(2**31), 2**31 - 1)

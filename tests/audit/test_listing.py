@@ -4,7 +4,7 @@ from tests.audit import world
 from tests.audit.server import Server
 from tests.audit.world import LIVE, gather, report_on
 from webhook.audit.listing import Listing
-from webhook.audit.pages import TRIES
+from webhook.cluster.pages import TRIES
 from webhook.cluster.source import Reason
 from webhook.errors import ApiError, ExpiredError
 

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from tests.audit import world
 from tests.audit.world import EVERYTHING, LIVE, audit, question, rules
 from webhook.audit.report import Weight
-from webhook.policy.actions import DEFAULT_ACTIONS, Action
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.defaulting.profiles import Profile
 from webhook.policy.model import Constraint
-from webhook.policy.profiles import Profile
 
 
 def test_every_rule_is_asked_about_every_workload() -> None:

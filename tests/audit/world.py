@@ -4,15 +4,15 @@ from typing import Any
 
 import msgspec
 
-from webhook.audit.gathering import Gathering
+from webhook.audit.collect import Gathering
 from webhook.audit.inventory import Inventory
 from webhook.audit.report import Finding, Report, Weight, WorkloadReport
 from webhook.audit.scan import Question, scan, summarise
 from webhook.audit.snapshot import Snapshot
 from webhook.config import Configuration, gates_in_force
 from webhook.config import policy as make_policy
-from webhook.documents import Document, expand, parse
-from webhook.policy.versions import NEWEST
+from webhook.manifests import Document, expand, parse
+from webhook.policy.api.versions import NEWEST
 
 CONFIGURATION = Configuration()
 

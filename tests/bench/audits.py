@@ -19,13 +19,13 @@ from webhook.audit.inventory import Inventory
 from webhook.audit.snapshot import Pod, load
 from webhook.config import Configuration, gates_in_force
 from webhook.policy.advice.subject import Subject
-from webhook.policy.gates import Gates
+from webhook.policy.api.gates import Gates
+from webhook.policy.api.versions import NEWEST
 from webhook.policy.model import Node
 from webhook.policy.placement import place
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.spreads import resolve
 from webhook.policy.placement.topology import Topology
-from webhook.policy.versions import NEWEST
 
 DECODE = "import gc, sys; gc.disable(); from webhook.audit.snapshot import load; load(sys.argv[1])"
 

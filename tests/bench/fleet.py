@@ -18,7 +18,7 @@ from webhook.audit.listing import Listing
 from webhook.audit.snapshot import save
 from webhook.cluster.source import NO_QUERY, Query
 from webhook.config import Configuration
-from webhook.policy.profiles import HOSTNAME, ZONE
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 
 Json: TypeAlias = dict[str, Any]
 

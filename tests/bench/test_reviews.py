@@ -8,12 +8,12 @@ import pytest
 from tests.bench import reviews, servers
 from tests.bench.measurements import AGAINST_FLOOR
 from tests.bench.reviews import Request
-from webhook import review
+from webhook import admission
 from webhook.cluster.manifests import load_cluster
 from webhook.config import check, gates_in_force, policy
+from webhook.policy.api.versions import parse_version
 from webhook.policy.request import Hook
 from webhook.policy.verdict import Verdict, judge
-from webhook.policy.versions import parse_version
 
 HOOKS = {"/mutate": Hook.MUTATE, "/validate": Hook.VALIDATE}
 
@@ -30,7 +30,7 @@ def verdict_on(request: Request, folder: Path) -> Verdict:
     configuration = check(servers.CONFIGURATION, "spread.yaml", str)
     judged_by = policy(configuration, gates_in_force(configuration, parse_version("1.36")))
     facts = load_cluster([str(folder)]).cluster
-    return judge(review.decode(request.bodies[-1]), HOOKS[request.path], judged_by, facts)
+    return judge(admission.decode(request.bodies[-1]), HOOKS[request.path], judged_by, facts)
 
 
 @pytest.mark.parametrize("what", AGAINST_FLOOR)
@@ -70,14 +70,14 @@ def test_all_bodies_are_of_the_same_size_but_for_their_constraints() -> None:
 
 def test_no_two_reviews_in_turn_have_the_same_uid() -> None:
     for request, _ in AGAINST_FLOOR.values():
-        uids = [review.decode(body).uid for body in request.bodies]
+        uids = [admission.decode(body).uid for body in request.bodies]
         assert len({*uids}) == len(uids)
 
 
 def test_every_pod_that_churns_has_a_replica_set_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "list.json").write_text(json.dumps(servers.cluster(revisions=reviews.revisions())))
     facts = load_cluster([str(tmp_path)]).cluster
-    pods = [review.decode(body).template for body in reviews.churning().bodies]
+    pods = [admission.decode(body).template for body in reviews.churning().bodies]
     owners = [pod.metadata.controller for pod in pods if pod and pod.metadata]
     selectors = [facts.owner_selector("shop", owner) for owner in owners if owner]
 

@@ -5,7 +5,7 @@ import yaml
 
 from tests.cli import files
 from tests.cli.conftest import Run
-from webhook.policy.gates import Gate
+from webhook.policy.api.gates import Gate
 
 HARD = """\
 apiVersion: evenspread.io/v1alpha1

@@ -64,7 +64,7 @@ def named(folder: Path) -> Path:
     (folder / "cluster/node.yaml").write_text(files.NODE)
     (folder / "config.yaml").write_text(files.CONFIG)
     (folder / "kube-scheduler.yaml").write_text(files.SCHEDULER)
-    (folder / "tests/suite.yaml").write_text(files.SUITE)
+    (folder / "tests/spreadtest.yaml").write_text(files.SUITE)
     (folder / "review.json").write_text(
         (Path(__file__).parents[2] / "examples/reviews/web-pod.json").read_text()
     )

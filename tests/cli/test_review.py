@@ -9,7 +9,7 @@ import yaml
 from tests.cli import files
 from tests.cli.conftest import Run
 from webhook.cli.views.diffs import REASONS
-from webhook.policy.defaults import Skip
+from webhook.policy.defaulting.inject import Skip
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 EXAMPLES = Path(__file__).parents[2] / "examples"

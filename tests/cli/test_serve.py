@@ -12,7 +12,7 @@ import pytest
 from tests.cli import files
 from tests.cli.conftest import Run
 from tests.cli.test_program import ROOT, spawn
-from tests.webhook.configs import HEAD
+from tests.config.configs import HEAD
 from webhook.config.settings import setting_table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -26,7 +26,7 @@ SERVES = """
 import os, signal, sys
 import webhook.cli.serve
 from webhook.config.settings import read_settings
-from webhook.service import run
+from webhook.server.run import run
 
 flags = dict(standalone=True, port="0", health_port="0", cluster=sys.argv[1], config=sys.argv[2])
 run(read_settings(flags), print, lambda ready: os.kill(os.getpid(), signal.SIGINT))
@@ -44,7 +44,7 @@ NEEDLESS = {
     "webhook.doctor": "another command",
     "webhook.fix": "another command",
     "webhook.policy.explain": "another command",
-    "webhook.suite": "another command",
+    "webhook.spreadtest": "another command",
 }
 """Modules that a server without a cluster and without a demo must not hold, each with who may."""
 
@@ -99,7 +99,7 @@ def test_a_server_holds_no_modules_that_only_others_need(folder: Path) -> None:
     imported = last.split()
     assert " serves on https://127.0.0.1:" in serves
     assert imported[0] == "imported:"
-    assert "webhook.service" in imported
+    assert "webhook.server.run" in imported
     assert set(NEEDLESS).isdisjoint(imported)
 
 

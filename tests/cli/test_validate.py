@@ -6,8 +6,8 @@ import yaml
 from tests.cli import files
 from tests.cli.conftest import Run
 from webhook.cli.views.catalogue import CATALOGUE
-from webhook.policy.apiwarnings import WARNINGS
-from webhook.policy.rules import RULES
+from webhook.policy.api.rules import RULES
+from webhook.policy.api.warnings import WARNINGS
 
 LIST = "spec.topologySpreadConstraints"
 

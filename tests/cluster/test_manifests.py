@@ -9,8 +9,8 @@ from tests.conformance.cluster import RecordedFacts
 from webhook.cluster.lookup import Cluster
 from webhook.cluster.manifests import Loaded, fill, load_cluster
 from webhook.config.kinds import OwnerSelector
-from webhook.documents import Document, parse
-from webhook.policy.derivation import derive
+from webhook.manifests import Document, parse
+from webhook.policy.defaulting.selector import derive
 from webhook.policy.facts import Service
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, PodTemplate
 

@@ -24,7 +24,7 @@ from tests.cluster.apiserver import (
     service,
     watches,
 )
-from webhook.cluster.api import Access, Api, Timeouts
+from webhook.cluster.client import Access, Api, Timeouts
 from webhook.cluster.lookup import Cluster
 from webhook.cluster.pacing import Pace
 from webhook.cluster.reflector import LASTING_S, Means, Reflector

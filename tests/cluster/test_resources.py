@@ -4,12 +4,7 @@ import msgspec
 import pytest
 
 from webhook.cluster.lookup import Cluster
-from webhook.cluster.resources import (
-    Place,
-    Resource,
-    custom_decoder,
-    resources,
-)
+from webhook.cluster.resources import Place, Resource, custom_decoder, resources
 from webhook.cluster.sizes import SelectorSizeError
 from webhook.config.kinds import OwnerSelector
 from webhook.policy.model import GroupKind, LabelSelector

@@ -3,8 +3,8 @@
 import msgspec
 
 from tests.conformance.case import Answer, Case
-from webhook.policy import schedulerargs
-from webhook.policy.fields import aggregate
+from webhook.policy.api import schedulerargs
+from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.model import Constraint
 
 

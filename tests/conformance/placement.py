@@ -7,16 +7,16 @@ import msgspec
 
 from tests.conformance import cluster
 from tests.conformance.case import Answer, Case
-from webhook.policy.derivation import derive
-from webhook.policy.gates import Gate, Gates, resolve
+from webhook.policy.api.gates import Gate, Gates, resolve
+from webhook.policy.api.versions import Version
+from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
+from webhook.policy.defaulting.selector import derive
 from webhook.policy.model import Constraint
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.placement.place import incoming, measure, place
 from webhook.policy.placement.spreads import Defaults
 from webhook.policy.placement.spreads import resolve as resolve_spreads
 from webhook.policy.placement.topology import Topology
-from webhook.policy.profiles import SYSTEM_CONSTRAINTS
-from webhook.policy.versions import Version
 
 RECORDED = Version(1, 36)  # the kube-scheduler that the cases were recorded from
 

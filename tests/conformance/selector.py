@@ -8,8 +8,8 @@ import msgspec
 from tests.conformance.case import Answer, Case
 from webhook.cluster.lookup import Cluster
 from webhook.cluster.manifests import fill
-from webhook.documents import Document, expand, parse
-from webhook.policy.derivation import derive
+from webhook.manifests import Document, expand, parse
+from webhook.policy.defaulting.selector import derive
 from webhook.policy.selectors import render
 from webhook.policy.workloads import Workload
 

@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 
 from tests.conformance.case import Answer, Case
-from webhook.policy import apiserver, fieldgates, gates, render
-from webhook.policy.apiserver import Request
-from webhook.policy.fields import aggregate
-from webhook.policy.gates import Gates
+from webhook.policy import render
+from webhook.policy.api import apiserver, fieldgates, gates
+from webhook.policy.api.apiserver import Request
+from webhook.policy.api.fielderrors import aggregate
+from webhook.policy.api.gates import Gates
+from webhook.policy.api.versions import parse_version
 from webhook.policy.model import GroupKind, PodTemplate, group_of
-from webhook.policy.versions import parse_version
 from webhook.policy.workloads import BUILT_IN, TemplatePath, Workload
 
 NEWEST_RECORDED = "1.36"  # what a case without a version was recorded from

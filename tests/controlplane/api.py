@@ -1,7 +1,7 @@
 """
 A client of the Kubernetes API that adds nothing to it: JSON in, JSON out.
 
-Not the product's client (webhook/cluster/api), so that a test does not check one with itself.
+Not the product's client (webhook/cluster/client), so that a test does not check one with itself.
 It blocks; in a coroutine wrap a call in ``asyncio.to_thread``, or a webhook served by the same
 event loop cannot answer. Safe to share between threads.
 """

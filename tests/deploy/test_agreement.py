@@ -18,9 +18,9 @@ from webhook.config import load
 from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
 from webhook.config.settings import Settings, read_settings
 from webhook.config.spread import SpreadConfiguration
-from webhook.listener.limits import MIB, Limits
 from webhook.policy.workloads import BUILT_IN
-from webhook.server import HOOKS
+from webhook.server.admission import HOOKS
+from webhook.server.http.limits import MIB, Limits
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import pytest
 
 from tests.deploy.manifests import Helm, Json, by_name
 from webhook.audit.kinds import BUILT_IN, PODS
-from webhook.auditing.reports import DIALECTS
 from webhook.config.kinds import SHIPPED_TEMPLATES
 from webhook.config.settings import read_settings
+from webhook.server.audits.policyreports import DIALECTS
 
 FOLLOWED = {"services", "replicationcontrollers", "replicasets", "statefulsets", "rollouts"}
 """What the server may list without audits, as test_agreement has it."""

@@ -12,8 +12,8 @@ import yaml
 from tests.deploy.manifests import CHART, KUBERNETES, Helm, HelmError, Json, by_name
 from webhook.config import load, policy
 from webhook.config.settings import read_settings
-from webhook.policy.gates import resolve
-from webhook.policy.versions import NEWEST
+from webhook.policy.api.gates import resolve
+from webhook.policy.api.versions import NEWEST
 
 HOOKS = ("MutatingWebhookConfiguration/evenspread", "ValidatingWebhookConfiguration/evenspread")
 

@@ -11,7 +11,7 @@ import yaml
 
 from tests.deploy.manifests import CHART, DEPLOY, MONITORING, Helm, Json, by_name
 from tests.deploy.tools import ToolError, locate_promtool
-from webhook.measures import METRICS, Type
+from webhook.telemetry.catalogue import METRICS, Type
 
 RULES = CHART / "monitoring" / "rules.yaml"
 DASHBOARD = CHART / "monitoring" / "dashboard.json"

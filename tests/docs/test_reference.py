@@ -15,17 +15,17 @@ from webhook.cli.exits import DEBUG_VARIABLE, ExitCode
 from webhook.cli.program import COMMANDS
 from webhook.cli.views.catalogue import CATALOGUE
 from webhook.config.settings import setting_table
-from webhook.listener.limits import table
-from webhook.measures import METRICS, Type
 from webhook.policy import probe
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.examples import EXAMPLES as ADVISED
 from webhook.policy.advice.rows import ROWS
-from webhook.policy.defaults import MIRROR_ANNOTATION, SKIP_LABEL, Skip
-from webhook.policy.examples import EXAMPLES
-from webhook.policy.gates import Gate
-from webhook.policy.provenance import ANNOTATION
-from webhook.server import HOOKS, REASONS
+from webhook.policy.api.examples import EXAMPLES
+from webhook.policy.api.gates import Gate
+from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, Skip
+from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.server.admission import HOOKS, REASONS
+from webhook.server.http.limits import table
+from webhook.telemetry.catalogue import METRICS, Type
 
 DOCS = ROOT / "docs"
 REFERENCE_PAGE = DOCS / "reference.md"

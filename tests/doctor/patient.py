@@ -12,14 +12,8 @@ from tests.certs.world import NOW, authority
 from tests.deploy.manifests import DEPLOY, Json
 from webhook.doctor import objects
 from webhook.doctor.findings import Result
-from webhook.doctor.installation import (
-    CONFIGURATIONS,
-    Installation,
-    Replica,
-    Seen,
-    Tried,
-)
-from webhook.doctor.probing import OWN_CONSTRAINT, Answerer, Probed
+from webhook.doctor.installation import CONFIGURATIONS, Installation, Replica, Seen, Tried
+from webhook.doctor.probes import OWN_CONSTRAINT, Answerer, Probed
 from webhook.doctor.rights import needed
 from webhook.doctor.table import examine
 from webhook.policy.model import Constraint

@@ -28,7 +28,7 @@ from tests.doctor.patient import (
 from webhook.doctor import objects
 from webhook.doctor.findings import State
 from webhook.doctor.installation import Replica, Rival, Seen, Tried
-from webhook.doctor.probing import Probed
+from webhook.doctor.probes import Probed
 from webhook.doctor.rights import needed
 from webhook.doctor.table import CHECKS, examine
 from webhook.policy.model import Constraint

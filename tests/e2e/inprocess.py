@@ -20,9 +20,9 @@ from tests.controlplane.processes import free_port
 from tests.e2e.apiproxy import ApiProxy, proxying
 from tests.e2e.replica import CONFIG, Lenient, total
 from webhook.config.settings import read_settings
-from webhook.listener.drain import Stop
-from webhook.listener.limits import Limits
-from webhook.service import Ready, serve
+from webhook.server.http.drain import Stop
+from webhook.server.http.limits import Limits
+from webhook.server.run import Ready, serve
 
 Result = TypeVar("Result")
 

@@ -11,9 +11,9 @@ from typing import Any
 from tests.cluster.sources import unsupervised
 from tests.controlplane.api import Api as Truth
 from tests.controlplane.api import Json
-from webhook.cluster.api import Access, Api, Timeouts
 from webhook.cluster.caches import Caches
-from webhook.cluster.latecomers import Latecomers
+from webhook.cluster.client import Access, Api, Timeouts
+from webhook.cluster.fallback import Latecomers
 from webhook.cluster.lookup import Cluster
 from webhook.cluster.pacing import Pace
 from webhook.cluster.reflector import Means

@@ -44,8 +44,8 @@ profiles:
 PROGRAM = """
 import json, sys, uvloop
 from webhook.config.settings import read_settings
-from webhook.listener.limits import Limits
-from webhook.service import serve
+from webhook.server.http.limits import Limits
+from webhook.server.run import serve
 poll = float(sys.argv[2])
 limits = Limits(
     config_poll=poll, certificate_poll=poll, drain_least=0, drain_quiet=0, drain_most=0,
@@ -164,7 +164,11 @@ class Lenient(urllib.request.HTTPErrorProcessor):
 
 
 def configurations(name: str = "evenspread", selector: Mapping[str, str] = MARK) -> list[Json]:
-    """Both webhook configurations as they are shipped, by Service, for namespaces with a label."""
+    """
+    Both webhook configurations as the chart renders them with ``validatePods: true``.
+
+    They are by Service, for namespaces with a label.
+    """
     service = {"name": "evenspread", "namespace": "evenspread"}
     rules = [
         {
@@ -177,10 +181,6 @@ def configurations(name: str = "evenspread", selector: Mapping[str, str] = MARK)
         for group, resources in TEMPLATES.items()
     ]
     pods = {**rules[0], "operations": ["CREATE"], "resources": ["pods"]}
-    condition = (
-        "!has(object.metadata.annotations) || "
-        "!('kubernetes.io/config.mirror' in object.metadata.annotations)"
-    )
     made: list[Json] = []
     for kind, verb in (("Mutating", "mutate"), ("Validating", "validate")):
         hook: Json = {
@@ -188,7 +188,6 @@ def configurations(name: str = "evenspread", selector: Mapping[str, str] = MARK)
             "clientConfig": {"service": {**service, "path": f"/{verb}"}},
             "rules": [pods, *rules],
             "namespaceSelector": {"matchLabels": dict(selector)},
-            "matchConditions": [{"name": "not-mirrored", "expression": condition}],
             "failurePolicy": "Fail",  # shipped as Ignore, but a test must not miss a fault
             "sideEffects": "None",
             "admissionReviewVersions": ["v1"],

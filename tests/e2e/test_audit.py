@@ -8,13 +8,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from tests.auditing import crds
 from tests.controlplane.api import Json
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.customkinds import define
 from tests.e2e.objects import workload
 from tests.e2e.shop import ZONE, Shop
+from tests.server.audits import crds
 from webhook.__main__ import main
 from webhook.audit.renderers import FORMATS
 

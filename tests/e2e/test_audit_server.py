@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeAlias
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.auditing import crds
 from tests.controlplane.api import Json
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
@@ -20,8 +19,9 @@ from tests.e2e.customkinds import define
 from tests.e2e.objects import workload
 from tests.e2e.replica import CONFIG, Replica
 from tests.e2e.shop import ZONE, Shop
+from tests.server.audits import crds
 from webhook.__main__ import main
-from webhook.measures import AUDIT_FINDINGS, DOMAINS, MAX_SKEW, SKEW
+from webhook.telemetry.catalogue import AUDIT_FINDINGS, DOMAINS, MAX_SKEW, SKEW
 
 NAME = "evenspread"
 GROUP = "openreports.io"

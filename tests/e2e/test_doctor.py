@@ -20,7 +20,7 @@ from tests.e2e.customkinds import define, definition
 from tests.e2e.rival import rival
 from tests.e2e.ward import KINDS, NAME, Report, Ward
 from webhook.__main__ import main
-from webhook.doctor.probing import probe
+from webhook.doctor.probes import probe
 from webhook.doctor.table import CHECKS
 
 FAIL = ("replace", "/failurePolicy", "Fail")

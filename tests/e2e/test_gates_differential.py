@@ -25,8 +25,8 @@ from tests.e2e.objects import LONG, rounds
 from tests.e2e.recording import Server
 from tests.e2e.trials import Trial, changes, tame_lists, trials
 from webhook.errors import GateError
-from webhook.policy.gates import Gate, resolve
-from webhook.policy.versions import parse_version
+from webhook.policy.api.gates import Gate, resolve
+from webhook.policy.api.versions import parse_version
 
 TRIED = settings(max_examples=rounds(50, 500), derandomize=not LONG)
 

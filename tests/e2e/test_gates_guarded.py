@@ -20,7 +20,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.e2e.objects import LONG, rounds
 from tests.e2e.replica import Registered, Replica, by_url
 from tests.e2e.trials import Trial, trials
-from webhook.policy.gates import GATES, Gate
+from webhook.policy.api.gates import GATES, Gate
 from webhook.policy.workloads import BUILT_IN
 
 TRIED = settings(max_examples=rounds(50, 500), derandomize=not LONG)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from webhook.config import Configuration, gates_in_force, policy
-from webhook.documents import Document, expand, parse
-from webhook.fix.judging import Law
-from webhook.fix.mending import Outcome, mend
+from webhook.fix.engine import Outcome, mend
+from webhook.fix.evaluate import Law
 from webhook.fix.report import Left
-from webhook.policy.versions import NEWEST, Version
+from webhook.manifests import Document, expand, parse
+from webhook.policy.api.versions import NEWEST, Version
 
 SOURCE = "web.yaml"
 

@@ -7,12 +7,12 @@ from tests.fix.mended import NODES, TAINTED, deployment, law, mended, reasons
 from webhook.audit.rulebook import RULEBOOK
 from webhook.config import Configuration
 from webhook.fix.remedies import REMEDIES
-from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.advice.examples import EXAMPLES as ADVICE
 from webhook.policy.advice.examples import NODES as ADVICE_NODES
-from webhook.policy.examples import EXAMPLES as API
-from webhook.policy.profiles import Profile
-from webhook.policy.versions import NEWEST, Version
+from webhook.policy.api.examples import EXAMPLES as API
+from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.defaulting.profiles import Profile
 
 
 class Mend(NamedTuple):

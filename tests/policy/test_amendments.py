@@ -23,12 +23,12 @@ from tests.build import (
     template,
     workload,
 )
-from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.amendments import Amended, amend, with_constraints
-from webhook.policy.gates import Gate, Gates
+from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.api.versions import Version
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.model import GroupKind, PodTemplate
-from webhook.policy.profiles import FieldDefaults, Mode, Policy
-from webhook.policy.versions import Version
 
 OMITTED = spread(maxSkew=0, whenUnsatisfiable="")
 NULL_SELECTOR = spread(labelSelector=None)

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from tests.build import NAMESPACE, deployment, pod, policy, profile, request, review_body
+from webhook.admission import decode
 from webhook.policy.facts import NoFacts
 from webhook.policy.probe import LABEL, answer, presence
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, judge
-from webhook.review import decode
 
 PRESENT = presence("0.1.0", "evenspread-7c9f-abcde")
 

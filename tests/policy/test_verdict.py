@@ -28,18 +28,20 @@ from tests.build import (
     template,
 )
 from tests.policy.advice import realistic
-from webhook.policy import apiserver, provenance, render, rules
-from webhook.policy.actions import DEFAULT_ACTIONS, Action
+from webhook.admission import decode
+from webhook.policy import render
+from webhook.policy.api import apiserver, rules
+from webhook.policy.api.rules import MOST_CONSTRAINTS, Form
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.defaulting import provenance
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, FieldDefaults, Merge, Mode, Policy
+from webhook.policy.defaulting.provenance import ANNOTATION
 from webhook.policy.facts import NoFacts
 from webhook.policy.model import Constraint, Node, PodTemplate
-from webhook.policy.profiles import HOSTNAME, ZONE, FieldDefaults, Merge, Mode, Policy
-from webhook.policy.provenance import ANNOTATION
 from webhook.policy.request import AdmissionRequest, Hook
-from webhook.policy.rules import MOST_CONSTRAINTS, Form
 from webhook.policy.selectors import merge_match_label_keys
 from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, Verdict, judge
 from webhook.policy.workloads import POD
-from webhook.review import decode
 
 BAD = spread(maxSkew=0)
 DEFAULTS = policy(profile())

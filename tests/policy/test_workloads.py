@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from tests.build import kind_of, pod, spread, template, workload
+from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.model import GroupKind, PodTemplate
-from webhook.policy.profiles import ZONE
 from webhook.policy.workloads import BUILT_IN, POD, Workload, is_built_in_path
 
 KINDS = [kind for kind in BUILT_IN if kind != POD]

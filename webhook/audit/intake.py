@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from webhook.audit.gathering import pod, without_noise, workload_of
+from webhook.audit.collect import pod, without_noise, workload_of
 from webhook.audit.kinds import Listed
 from webhook.audit.snapshot import Owner, Snapshot, Workload
 from webhook.cluster import wire

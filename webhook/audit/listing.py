@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from webhook.audit.intake import Intake
 from webhook.audit.kinds import BUILT_IN, CLUSTER_WIDE, PODS, Listed, find_customs
-from webhook.audit.pages import TRIES, pages
 from webhook.audit.snapshot import Snapshot
+from webhook.cluster.pages import TRIES, pages
 from webhook.cluster.source import Reader, Reason
 from webhook.config import OwnerSelector
 from webhook.errors import ApiError, ExpiredError, SourceError

@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import msgspec
 
-from webhook.documents import Document, Path, is_object
-from webhook.documents.yaml import is_array
+from webhook.manifests import Document, Path, is_object
+from webhook.manifests.yaml import is_array
 
 _step = re.compile(r"\.?([^.\[\]{}]+)|\[(\d+)\]").match
 _METADATA: Path = ("metadata", "annotations")

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.rows import ROWS
-from webhook.policy.apiwarnings import WARNINGS
-from webhook.policy.rules import MOST_CONSTRAINTS, RULES
+from webhook.policy.api.rules import MOST_CONSTRAINTS, RULES
+from webhook.policy.api.warnings import WARNINGS
 from webhook.policy.verdict import EXPLAIN
 
 TYPE_INVALID = "FieldValueTypeInvalid"  # apimachinery meta/v1 CauseTypeTypeInvalid

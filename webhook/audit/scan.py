@@ -10,28 +10,20 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from webhook.audit.inventory import Audited, Inventory
-from webhook.audit.report import (
-    RANKS,
-    Defaults,
-    Finding,
-    Report,
-    Summary,
-    Weight,
-    WorkloadReport,
-)
+from webhook.audit.report import RANKS, Defaults, Finding, Report, Summary, Weight, WorkloadReport
 from webhook.audit.rulebook import TYPE_INVALID
 from webhook.audit.snapshot import Unreadable
 from webhook.audit.spreading import spreads_of
 from webhook.audit.wording import Said, Words, mistyped
-from webhook.policy import apiserver, rules
-from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.advice.advise import Advice, advise
 from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.rows import ROWS
 from webhook.policy.advice.subject import Subject
-from webhook.policy.defaults import inject
-from webhook.policy.forecast import first_pod, foresee
-from webhook.policy.profiles import Policy
+from webhook.policy.api import apiserver, rules
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.defaulting.forecast import first_pod, foresee
+from webhook.policy.defaulting.inject import inject
+from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.workloads import POD
 
 T = TypeVar("T")

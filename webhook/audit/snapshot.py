@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from webhook.audit.origins import Origin, StoredOrigin
 from webhook.cluster import wire
-from webhook.documents import is_object
-from webhook.documents.yaml import is_array
 from webhook.errors import SourceError
+from webhook.manifests import is_object
+from webhook.manifests.yaml import is_array
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.defaults import MIRROR_ANNOTATION
+from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
 from webhook.policy.placement.census import FINISHED, ObservedStatus
 from webhook.policy.workloads import TemplatePath

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from webhook.audit.report import Cell, Spread
 from webhook.policy.advice.grounds import Survey
 from webhook.policy.advice.subject import Running, Subject
-from webhook.policy.gates import Gates
+from webhook.policy.api.gates import Gates
+from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.tallies import Incoming, Tally
-from webhook.policy.profiles import ZONE
 
 MOST_CELLS = 40  # of one row: more zones than there are anywhere, more nodes than anybody looks at
 

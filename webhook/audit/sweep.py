@@ -17,11 +17,11 @@ from webhook.audit.groups import Groups
 from webhook.audit.intake import Intake
 from webhook.audit.inventory import Inventory, Terrain
 from webhook.audit.kinds import BUILT_IN, CLUSTER_WIDE, PODS, Listed, find_customs
-from webhook.audit.pages import TRIES, pages
 from webhook.audit.report import Report
 from webhook.audit.scan import Question, scan
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster import wire
+from webhook.cluster.pages import TRIES, pages
 from webhook.cluster.source import Reader, Reason
 from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError

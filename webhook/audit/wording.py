@@ -10,7 +10,7 @@ from webhook.audit.rulebook import RULEBOOK, TYPE_INVALID, read_on
 from webhook.audit.snapshot import Unreadable
 from webhook.policy.advice import findings
 from webhook.policy.advice.advise import Advice
-from webhook.policy.apiwarnings import Caution
+from webhook.policy.api.warnings import Caution
 
 FINGERPRINT = 16  # hexadecimal digits, 64 bits: among a million findings hardly two are alike
 

@@ -17,9 +17,9 @@ from webhook.cli import options, outputs
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.garbage import uncollected
-from webhook.cli.inputs.asked import asked_policy
-from webhook.cli.inputs.gathered import Reach, gather, progress
+from webhook.cli.inputs.audit import Reach, gather, progress
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.policy import asked_policy
 from webhook.cli.outputs import Output
 from webhook.cli.terminal import Style, Terminal
 from webhook.config import Configuration

@@ -2,19 +2,19 @@
 
 from typing import Any
 
+from webhook.admission.offline import ask, decoded, unpack
 from webhook.cli import options
 from webhook.cli.command import Command, Group
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs.asked import AskedPolicy, asked_policy
 from webhook.cli.inputs.clusters import facts_from
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.policy import AskedPolicy, asked_policy
 from webhook.cli.output import Format, write
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.effects import Effects, Example
 from webhook.config import example
-from webhook.documents import Document
 from webhook.errors import ConfigError, ReviewError
-from webhook.offline.reviewing import ask, decoded, unpack
+from webhook.manifests import Document
 from webhook.policy.facts import Facts
 from webhook.policy.workloads import POD
 

@@ -20,13 +20,13 @@ from webhook.cli.output import Format, write
 from webhook.cli.terminal import Terminal
 from webhook.cli.views import diagnosis
 from webhook.config.durations import parse_duration
-from webhook.doctor.asking import Asker
+from webhook.doctor.client import Asker
+from webhook.doctor.collect import Asked, gather
+from webhook.doctor.dryrun import DEFAULT
 from webhook.doctor.findings import State
-from webhook.doctor.gathering import Asked, gather
 from webhook.doctor.installation import Replica, Seen
 from webhook.doctor.table import examine
-from webhook.doctor.trying import DEFAULT
-from webhook.doctor.waiting import POLICIES, set_failure_policies, wait_answered
+from webhook.doctor.wait import POLICIES, set_failure_policies, wait_answered
 from webhook.errors import ConfigError, SourceError
 from webhook.policy.request import Hook
 

@@ -12,11 +12,11 @@ from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs import whatif
-from webhook.cli.inputs.asked import AskedPolicy, asked_policy
+from webhook.cli.inputs.cluster import Files, Surroundings, live
 from webhook.cli.inputs.found import Found
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.policy import AskedPolicy, asked_policy
 from webhook.cli.inputs.subjects import find, in_manifests
-from webhook.cli.inputs.surroundings import Files, Surroundings, live
 from webhook.cli.inputs.targets import Judge, Target
 from webhook.cli.inputs.whatif import supposed
 from webhook.cli.output import say
@@ -24,8 +24,8 @@ from webhook.cli.terminal import Terminal
 from webhook.cli.views.explained import show
 from webhook.cli.views.pictures import page
 from webhook.cluster.manifests import NAMESPACE
-from webhook.documents import Document
 from webhook.errors import ConfigError, SourceError
+from webhook.manifests import Document
 from webhook.policy.explain.edits import Edit
 from webhook.policy.explain.explanation import Explanation
 from webhook.policy.explain.explanation import explain as explained

@@ -11,17 +11,17 @@ from webhook.audit.rulebook import RULEBOOK
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs.asked import asked_policy
+from webhook.cli.inputs.files import STDIN_SOURCE, Opened
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cli.inputs.opened import STDIN_SOURCE, Opened
+from webhook.cli.inputs.policy import asked_policy
 from webhook.cli.output import Format, tell_problems, tell_skipped
 from webhook.cli.terminal import Terminal
 from webhook.cli.views import fixes
 from webhook.errors import ConfigError, SourceError
-from webhook.fix.judging import Law
-from webhook.fix.mending import Outcome, mend
+from webhook.fix.atomic import replace
+from webhook.fix.engine import Outcome, mend
+from webhook.fix.evaluate import Law
 from webhook.fix.report import Report
-from webhook.fix.storing import replace
 
 
 def fix(

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from webhook.documents import Skipped, as_yaml
 from webhook.errors import SourceError
-from webhook.policy.fields import quote
+from webhook.manifests import Skipped, as_yaml
+from webhook.policy.api.fielderrors import quote
 
 NAMED_FILES = 3  # of those skipped: enough to recognise them, few enough for one line
 

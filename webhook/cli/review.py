@@ -4,12 +4,13 @@ from typing import Any
 
 import click
 
+from webhook.admission.offline import HOOKS, Answered, Asked, answer, ask, then_validate, unpack
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs.asked import asked_policy
 from webhook.cli.inputs.clusters import facts_from
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.policy import asked_policy
 from webhook.cli.output import Format, write
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.diffs import show_answer
@@ -17,9 +18,8 @@ from webhook.cli.views.findings import show
 from webhook.cli.views.reports import Report, report_on
 from webhook.config import policy as make_policy
 from webhook.errors import ReviewError
-from webhook.offline.reviewing import HOOKS, Answered, Asked, answer, ask, then_validate, unpack
+from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
-from webhook.policy.profiles import Policy
 from webhook.policy.request import Hook
 
 

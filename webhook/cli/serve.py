@@ -1,4 +1,4 @@
-"""``evenspread serve``: the admission server; how it runs is decided in ``webhook.service``."""
+"""``evenspread serve``: the admission server; how it runs is decided in ``webhook.server.run``."""
 
 import click
 from click.core import ParameterSource
@@ -7,7 +7,7 @@ from webhook.cli.command import Command
 from webhook.cli.output import say
 from webhook.config.settings import SettingRow, read_settings, setting_table
 from webhook.errors import ConfigError
-from webhook.service import run
+from webhook.server.run import run
 
 DEMO = "demo"
 

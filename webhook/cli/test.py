@@ -14,11 +14,11 @@ from webhook.cli.outputs import Output
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.tested import show
 from webhook.errors import ConfigError, MistakesError, SourceError
-from webhook.suite.finding import SuiteText, find
-from webhook.suite.loading import Suite, load_suite
-from webhook.suite.renderers import FORMATS, render
-from webhook.suite.results import Report, report
-from webhook.suite.running import run
+from webhook.spreadtest.finding import SuiteText, find
+from webhook.spreadtest.loading import Suite, load_suite
+from webhook.spreadtest.renderers import FORMATS, render
+from webhook.spreadtest.results import Report, report
+from webhook.spreadtest.running import run
 
 
 def test(

@@ -13,8 +13,8 @@ import msgspec
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs.asked import asked_versions
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.policy import asked_versions
 from webhook.cli.output import Format, write
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.abilities import abilities
@@ -22,8 +22,8 @@ from webhook.cli.views.catalogue import explain
 from webhook.cli.views.findings import show
 from webhook.cli.views.matrix import Matrix, as_document
 from webhook.cli.views.reports import Report, reports_on
-from webhook.policy.gates import Gates
-from webhook.policy.versions import Span, Version
+from webhook.policy.api.gates import Gates
+from webhook.policy.api.versions import Span, Version
 
 
 class Tally:

@@ -15,8 +15,8 @@ from webhook.cluster.lookup import (
 )
 from webhook.cluster.store import Named, Store
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
-from webhook.documents import Document, Skipped, is_object, mistype, read_documents, render_path
 from webhook.errors import ManifestError, SourceError
+from webhook.manifests import Document, Skipped, is_object, mistype, read_documents, render_path
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.workloads import TemplatePath
 

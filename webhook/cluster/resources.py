@@ -7,12 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from webhook.cluster import wire
-from webhook.cluster.lookup import (
-    REPLICA_SET,
-    REPLICATION_CONTROLLER,
-    STATEFUL_SET,
-    Cluster,
-)
+from webhook.cluster.lookup import REPLICA_SET, REPLICATION_CONTROLLER, STATEFUL_SET, Cluster
 from webhook.cluster.sizes import (
     LARGEST_SELECTOR,
     NamespaceSizeError,

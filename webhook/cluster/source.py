@@ -1,4 +1,4 @@
-"""What the caches ask of an API server; ``webhook.cluster.api`` and the tests implement it."""
+"""What the caches ask of an API server; ``webhook.cluster.client`` and the tests implement it."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager

@@ -5,21 +5,8 @@ Everything an operator writes in files, and what it means.
 requests are judged by; ``effective`` shows it to people. Flags and variables are in ``settings``.
 """
 
-from webhook.config.configuration import (
-    AskedGate,
-    Configuration,
-    check,
-    check_scheduler,
-    policy,
-)
-from webhook.config.effective import (
-    GateRow,
-    ProfileRow,
-    advise,
-    example,
-    gate_table,
-    profile_table,
-)
+from webhook.config.configuration import AskedGate, Configuration, check, check_scheduler, policy
+from webhook.config.effective import GateRow, ProfileRow, advise, example, gate_table, profile_table
 from webhook.config.files import load
 from webhook.config.gates import gates_in_force
 from webhook.config.kinds import OwnerSelector

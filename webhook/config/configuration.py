@@ -18,11 +18,17 @@ from webhook.config.profiles import ProfileMaker, Read, read_defaults
 from webhook.config.reading import Reading, read_document
 from webhook.config.scheduler import Defaults
 from webhook.config.spread import SpreadConfiguration
-from webhook.documents import Document
-from webhook.policy.actions import DEFAULT_ACTIONS, Action
-from webhook.policy.gates import Gate, Gates
+from webhook.manifests import Document
+from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.defaulting.profiles import (
+    DEFAULT_SCHEDULER,
+    FieldDefaults,
+    Mode,
+    Policy,
+    Profile,
+)
 from webhook.policy.model import GroupKind
-from webhook.policy.profiles import DEFAULT_SCHEDULER, FieldDefaults, Mode, Policy, Profile
 from webhook.policy.workloads import TemplatePath
 
 

@@ -12,11 +12,11 @@ from pydantic import model_validator
 
 from webhook.config.sentences import refuse, split
 from webhook.config.written import Int32, Written
-from webhook.documents import Path
-from webhook.policy import rules, schedulerargs
-from webhook.policy.fields import FieldError
+from webhook.manifests import Path
+from webhook.policy.api import rules, schedulerargs
+from webhook.policy.api.fielderrors import FieldError
+from webhook.policy.api.rules import DO_NOT_SCHEDULE, Form
 from webhook.policy.model import Constraint, LabelSelector
-from webhook.policy.rules import DO_NOT_SCHEDULE, Form
 
 DEDUCED = "leave it out: each pod gets that of its Services and of the controller that owns it"
 PINNED = (

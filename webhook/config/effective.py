@@ -7,13 +7,14 @@ Everything is a value of plain texts; ``evenspread config check`` lays it out.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.policy import defaults, render, selectors
-from webhook.policy.defaults import Injection
+from webhook.policy import render, selectors
+from webhook.policy.api.gates import GATES, Gates
+from webhook.policy.api.rules import DO_NOT_SCHEDULE
+from webhook.policy.defaulting import inject
+from webhook.policy.defaulting.inject import Injection
+from webhook.policy.defaulting.profiles import Policy, Profile
 from webhook.policy.facts import Facts, NoFacts, Service
-from webhook.policy.gates import GATES, Gates
 from webhook.policy.model import Constraint, ObjectMeta, PodSpec, PodTemplate
-from webhook.policy.profiles import Policy, Profile
-from webhook.policy.rules import DO_NOT_SCHEDULE
 
 DEFAULT_MIN_DOMAINS = 1  # what kube-scheduler takes where minDomains is not set
 
@@ -105,7 +106,7 @@ def example(policy: Policy, facts: Facts = EXAMPLE_FACTS, pod: PodTemplate = EXA
         pod: As it would be created.
     """
     namespace = pod.metadata.namespace if pod.metadata else ""
-    return defaults.inject(pod, namespace or "default", policy, facts)
+    return inject.inject(pod, namespace or "default", policy, facts)
 
 
 def advise(policy: Policy, facts: Facts) -> list[str]:

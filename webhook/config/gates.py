@@ -7,9 +7,9 @@ import msgspec
 from webhook.config.configuration import AskedGate, Configuration
 from webhook.config.spread import GATE_NAMES, unknown_gate
 from webhook.errors import ConfigError, GateError, MistakesError
-from webhook.policy import gates
-from webhook.policy.gates import Gates, Setting, Stage
-from webhook.policy.versions import Version
+from webhook.policy.api import gates
+from webhook.policy.api.gates import Gates, Setting, Stage
+from webhook.policy.api.versions import Version
 
 FLAG = "--feature-gates"
 

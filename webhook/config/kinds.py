@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from webhook.config.sentences import refusal
 from webhook.config.written import Written
-from webhook.documents import Path
+from webhook.manifests import Path
 from webhook.policy.model import GroupKind
 from webhook.policy.workloads import BUILT_IN, TemplatePath
 

@@ -6,7 +6,8 @@ from pydantic import Field, model_validator
 
 from webhook.config.sentences import refuse, split
 from webhook.config.written import Written
-from webhook.policy import model, rules
+from webhook.policy import model
+from webhook.policy.api import rules
 
 
 class Requirement(Written):

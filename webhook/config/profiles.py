@@ -11,9 +11,9 @@ from webhook.config.reading import Reading, read_document
 from webhook.config.scheduler import Defaults
 from webhook.config.sentences import choose
 from webhook.config.spread import WrittenProfile
-from webhook.documents import Path
 from webhook.errors import ConfigError, MistakesError
-from webhook.policy.profiles import DEFAULT_SCHEDULER, Profile
+from webhook.manifests import Path
+from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Profile
 
 Read = Callable[[str], str]
 """Gives the text of a file that a configuration names; raises ``ConfigError``."""

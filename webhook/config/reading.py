@@ -14,8 +14,8 @@ from pydantic_core import ErrorDetails
 
 from webhook.config import sentences
 from webhook.config.sentences import Mistake, RefusalError, is_list, is_mapping
-from webhook.documents import Document, Path, parse
 from webhook.errors import ConfigError, ManifestError, MistakesError
+from webhook.manifests import Document, Path, parse
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -16,11 +16,11 @@ from webhook.config.constraints import SchedulerConstraint, duplicates
 from webhook.config.reading import Reading
 from webhook.config.sentences import choose, refuse, shown
 from webhook.config.written import Written, WrittenForOthers
-from webhook.documents import Path
-from webhook.policy import schedulerargs
+from webhook.manifests import Path
+from webhook.policy.api import schedulerargs
+from webhook.policy.api.schedulerargs import LIST, SYSTEM
+from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS
 from webhook.policy.model import Constraint
-from webhook.policy.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS
-from webhook.policy.schedulerargs import LIST, SYSTEM
 
 KIND = "KubeSchedulerConfiguration"
 ARGS = "PodTopologySpreadArgs"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeGuard, get_args
 
 from pydantic import BaseModel
 
-from webhook.documents import Path
+from webhook.manifests import Path
 
 MISSING = "missing"
 

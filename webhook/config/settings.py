@@ -18,11 +18,11 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from webhook.config import sentences
 from webhook.config.durations import parse_duration
-from webhook.config.lives import parse_lives
+from webhook.config.lifetimes import parse_lives
 from webhook.config.sentences import RefusalError, refusal
 from webhook.config.spread import LEAST_CA_OVERLAP, LEAST_TEST_OVERLAP
 from webhook.errors import ConfigError, MistakesError, VersionError
-from webhook.policy.versions import parse_version
+from webhook.policy.api.versions import parse_version
 
 PREFIX = "EVENSPREAD_"
 

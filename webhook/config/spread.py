@@ -25,12 +25,12 @@ from webhook.config.kinds import WrittenOwner, WrittenTemplate
 from webhook.config.labelselectors import Selector
 from webhook.config.sentences import is_mapping, refusal, refuse, shown, suggestion
 from webhook.config.written import Written
-from webhook.documents import Path
-from webhook.policy.actions import DEFAULT_ACTIONS, Action
-from webhook.policy.gates import Gate
-from webhook.policy.labels import value_problems
-from webhook.policy.profiles import FieldDefaults, Merge, Mode
-from webhook.policy.rules import RULES
+from webhook.manifests import Path
+from webhook.policy.api.gates import Gate
+from webhook.policy.api.labels import value_problems
+from webhook.policy.api.rules import RULES
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.defaulting.profiles import FieldDefaults, Merge, Mode
 
 KIND = "SpreadConfiguration"
 API_VERSION = "evenspread.io/v1alpha1"

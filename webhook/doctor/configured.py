@@ -7,9 +7,9 @@ from typing import NamedTuple
 from webhook.config import Configuration, check, gates_in_force
 from webhook.doctor import objects
 from webhook.errors import ConfigError
-from webhook.policy.gates import Gates
+from webhook.policy.api.gates import Gates
+from webhook.policy.api.versions import NEWEST, Version
 from webhook.policy.model import GroupKind
-from webhook.policy.versions import NEWEST, Version
 
 FILE = "config.yaml"  # what the manifests name it
 

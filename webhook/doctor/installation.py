@@ -13,7 +13,7 @@ from cryptography import x509
 
 from webhook.cluster.resources import Place
 from webhook.doctor import objects
-from webhook.doctor.probing import Probed
+from webhook.doctor.probes import Probed
 from webhook.doctor.rights import Right, certificate_mode
 from webhook.errors import SourceError
 from webhook.policy.model import Constraint

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from webhook.doctor.checks import registration, serving, surroundings, trust
+from webhook.doctor.checks import cluster, registration, serving, trust
 from webhook.doctor.findings import Finding, Result
 from webhook.doctor.installation import Installation, UnseenError
 
@@ -132,31 +132,31 @@ CHECKS = (
         "rights",
         "the ServiceAccount has every right that is needed",
         "a SubjectAccessReview for each",
-        surroundings.rights,
+        cluster.rights,
     ),
     Row(
         "configuration",
         "the configuration can be used",
         "the ConfigMap",
-        surroundings.configuration,
+        cluster.configuration,
     ),
     Row(
         "kubernetes",
         "the API server is of a version that is known",
         "`/version` of the API server",
-        surroundings.kubernetes,
+        cluster.kubernetes,
     ),
     Row(
         "gates",
         "feature gates agree with those of the API server",
         "`/metrics` of the API server, the ConfigMap",
-        surroundings.gates,
+        cluster.gates,
     ),
     Row(
         "other-writers",
         "nobody else changes topologySpreadConstraints",
         "policies of Kyverno, Gatekeeper and Kubernetes; dry runs of plain pods",
-        surroundings.other_writers,
+        cluster.other_writers,
     ),
 )
 """In the order in which they are shown, causes before consequences where that is possible."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from webhook.documents import Path, is_array, is_object
+from webhook.manifests import Path, is_array, is_object
 
 
 class Put(NamedTuple):

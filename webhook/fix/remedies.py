@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from webhook.audit.rulebook import REFUSED_EXEMPTION, TYPE_INVALID
-from webhook.fix.cases import NOTHING, Case
 from webhook.fix.changes import Change, Obstacle, Put, Remove, Solution, differences
+from webhook.fix.finding import NOTHING, Case
 from webhook.fix.selecting import (
     NO_LABELS,
     correct_operator,
@@ -23,8 +23,8 @@ from webhook.fix.selecting import (
     write_own_selector,
 )
 from webhook.policy.advice.typos import nearest
-from webhook.policy.apiwarnings import DEPRECATED_KEYS
-from webhook.policy.rules import ACTIONS, NODE_POLICIES, SCHEDULE_ANYWAY
+from webhook.policy.api.rules import ACTIONS, NODE_POLICIES, SCHEDULE_ANYWAY
+from webhook.policy.api.warnings import DEPRECATED_KEYS
 
 Find: TypeAlias = Callable[[Case], Solution]
 """Says what mends a finding."""

@@ -7,9 +7,9 @@ import msgspec
 
 from webhook.audit.inventory import Audited
 from webhook.audit.report import RANKS, Finding, Weight
-from webhook.documents import Path, render_path
-from webhook.fix.cases import NOTHING, Case
 from webhook.fix.changes import Change, Put
+from webhook.fix.finding import NOTHING, Case
+from webhook.manifests import Path, render_path
 from webhook.policy.advice import flow
 from webhook.policy.advice.findings import clip
 

@@ -6,9 +6,9 @@ All of them only ever write what selects the object's own pods.
 
 from difflib import get_close_matches
 
-from webhook.documents import is_object
-from webhook.fix.cases import Case
 from webhook.fix.changes import Obstacle, Put, Remove, Solution
+from webhook.fix.finding import Case
+from webhook.manifests import is_object
 from webhook.policy.advice.counting import may_add, strangers
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.suggestions import own_selector

@@ -10,19 +10,20 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy import apiserver, fieldgates, fields, render
-from webhook.policy.actions import Action
+from webhook.policy import render
 from webhook.policy.advice import findings
-from webhook.policy.advising import action_on
-from webhook.policy.defaults import complete_selectors, profile_of, reason_to_leave_alone
+from webhook.policy.advice.admission import action_on
+from webhook.policy.api import apiserver, fielderrors, fieldgates
+from webhook.policy.api.fieldgates import Drop
+from webhook.policy.api.gates import Gate
+from webhook.policy.api.rules import DO_NOT_SCHEDULE, Finding
+from webhook.policy.catalogue import Action
+from webhook.policy.defaulting.inject import complete_selectors, profile_of, reason_to_leave_alone
+from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.facts import Facts
-from webhook.policy.fieldgates import Drop
-from webhook.policy.gates import Gate
 from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.patch import Operation, add, pointer, remove
-from webhook.policy.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.request import AdmissionRequest
-from webhook.policy.rules import DO_NOT_SCHEDULE, Finding
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
@@ -186,7 +187,7 @@ def _refused(drops: Sequence[Drop], at: str, policy: Policy) -> Iterator[Finding
     for drop in drops:
         field = at if drop.entry is None else f"{at}[{drop.entry}].{drop.field}"
         why = fieldgates.why_held_back(drop.gate, policy.gates)
-        yield Finding(GATED, fields.forbidden(field, why))
+        yield Finding(GATED, fielderrors.forbidden(field, why))
 
 
 def with_constraints(pod: PodTemplate, constraints: Constraints) -> PodTemplate:

@@ -35,7 +35,8 @@ _decode = msgspec.json.Decoder(_Review).decode
 
 def presence(version: str, replica: str) -> Verdict:
     """The verdict on every probe: who answered it."""
-    return Verdict(warnings=(brief(f"evenspread {version} {replica} answered"),))
+    said = brief(f"evenspread {version} {replica} answered")
+    return Verdict(warnings=(said,), recurs=True)
 
 
 def answer(request: AdmissionRequest, hook: Hook, present: Verdict) -> Verdict | None:

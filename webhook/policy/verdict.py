@@ -23,23 +23,23 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy import apiserver, fields, rules
+from webhook.policy.advice.admission import advice_on, is_advised_on
 from webhook.policy.advice.advise import NOTHING, Advice
-from webhook.policy.advising import advice_on, is_advised_on
 from webhook.policy.amendments import Amended, amend, with_constraints
-from webhook.policy.defaults import INJECTIONS, Injection, inject, is_mirror
+from webhook.policy.api import apiserver, fielderrors, rules
+from webhook.policy.api.fastpath import are_plain
+from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES, summarize
+from webhook.policy.api.fieldgates import Drop
+from webhook.policy.api.gates import Gate
+from webhook.policy.api.rules import Finding
+from webhook.policy.defaulting.forecast import forecast
+from webhook.policy.defaulting.inject import INJECTIONS, Injection, inject, is_mirror
+from webhook.policy.defaulting.profiles import Mode, Policy
+from webhook.policy.defaulting.provenance import ANNOTATION
 from webhook.policy.facts import Facts
-from webhook.policy.fieldgates import Drop
-from webhook.policy.fields import LONGEST_VALUE, MOST_CAUSES, summarize
-from webhook.policy.forecast import forecast
-from webhook.policy.gates import Gate
 from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.patch import Operation, add, pointer, remove
-from webhook.policy.plain import are_plain
-from webhook.policy.profiles import Mode, Policy
-from webhook.policy.provenance import ANNOTATION
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
-from webhook.policy.rules import Finding
 from webhook.policy.selectors import merge_match_label_keys
 from webhook.policy.workloads import POD
 
@@ -193,13 +193,13 @@ def _warned(
         policy: What to advise by.
         facts: The cluster as it is known.
     """
-    if policy.validates_pods or not request.creates_pod or not is_advised_on(request, policy):
+    injection = verdict.injection  # None if no pod is created
+    if policy.validates_pods or injection is None or not is_advised_on(request, policy):
         return verdict
-    stored = pod.constraints
     if policy.mode is Mode.RECOMMEND:
         stored = request.template.constraints if request.template else ()
-    elif verdict.injection is not None:
-        stored = verdict.injection.applied_to(stored)
+    else:
+        stored = injection.applied_to(pod.constraints)
     advice = advice_on(request, policy, facts, _as_created(stored, pod, policy)).without_denial()
     if advice is NOTHING:
         return verdict
@@ -352,5 +352,5 @@ def _would_inject(verdict: Verdict) -> Iterator[str]:
 
 def brief(text: str) -> str:
     """A warning as kube-apiserver passes it on: short, and without control characters."""
-    line = text if text.isprintable() else fields.quote(text)[1:-1]
+    line = text if text.isprintable() else fielderrors.quote(text)[1:-1]
     return line if len(line) <= WARNING_CHARACTERS else f"{line[: WARNING_CHARACTERS - 3]}..."

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from tests.controlplane.api import Api, ApiError, Json, Reply
-from webhook.documents import Document, is_object, read_documents
-from webhook.policy.examples import EXAMPLES
+from webhook.manifests import Document, is_object, read_documents
+from webhook.policy.api.examples import EXAMPLES
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.workloads import BUILT_IN, TemplatePath
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from tests.build import Json
 from tests.policy.advice.subjects import ROLLOUT, workload
-from webhook.policy.labels import NAME_BYTES, PREFIX_BYTES, VALUE_BYTES
+from webhook.policy.api.labels import NAME_BYTES, PREFIX_BYTES, VALUE_BYTES
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import GroupKind, Node, Taint
-from webhook.policy.profiles import HOSTNAME, ZONE
 from webhook.policy.workloads import BUILT_IN, POD, TemplatePath
 
 LONGEST_NAME = 253  # of an object, RFC 1123

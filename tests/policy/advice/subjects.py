@@ -13,10 +13,10 @@ from webhook.policy.advice.grounds import Grounds, Survey
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.rows import ROWS, Check
 from webhook.policy.advice.subject import Running, Subject
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Policy
 from webhook.policy.facts import Service
 from webhook.policy.model import GroupKind, Node, Taint
 from webhook.policy.placement.census import Census
-from webhook.policy.profiles import HOSTNAME, ZONE, Policy
 from webhook.policy.workloads import BUILT_IN, TemplatePath
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")

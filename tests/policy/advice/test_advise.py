@@ -26,28 +26,16 @@ from tests.policy.advice import realistic
 from tests.policy.advice.subjects import admission, audit, deployed, node, subject
 from tests.policy.placement.clusters import node_lists
 from tests.strategies import any_lists, clusters, labels, policies
-from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.advice.advise import NOTHING, Advice, advise
 from webhook.policy.advice.exemptions import ANNOTATION
 from webhook.policy.advice.findings import LINE_CHARACTERS, LINES, Remark
 from webhook.policy.advice.grounds import Grounds, Survey
 from webhook.policy.advice.rows import ROWS
-from webhook.policy.advice.subject import (
-    Running,
-    Subject,
-    SubjectPod,
-    SubjectSpec,
-)
+from webhook.policy.advice.subject import Running, Subject, SubjectPod, SubjectSpec
+from webhook.policy.api.fielderrors import FORBIDDEN
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.facts import Service
-from webhook.policy.fields import FORBIDDEN
-from webhook.policy.model import (
-    Constraint,
-    GroupKind,
-    Node,
-    ObjectMeta,
-    PodSpec,
-    PodTemplate,
-)
+from webhook.policy.model import Constraint, GroupKind, Node, ObjectMeta, PodSpec, PodTemplate
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.taints import Toleration
 from webhook.policy.workloads import BUILT_IN
@@ -159,6 +147,15 @@ def test_a_denial_is_told_as_those_of_the_api_rules() -> None:
     assert violation.error.message.endswith(
         "write instead: labelSelector: {matchLabels: {app: web}}"
     )
+
+
+def test_a_denial_can_be_a_warning_instead() -> None:
+    denying = advise(deployed(WRONG), admission(), DENYING)
+    warning = advise(deployed(WRONG), admission(), JUST_101)
+
+    assert denying.without_denial().lines() == warning.lines()
+    assert denying.without_denial().denied == ()
+    assert warning.without_denial() is warning
 
 
 def test_refused_exemptions_are_told_before_warnings() -> None:

@@ -16,9 +16,9 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET, Running, Subject
-from webhook.policy.defaults import inject
+from webhook.policy.defaulting.inject import inject
+from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.model import GroupKind, PodTemplate
-from webhook.policy.profiles import Mode, Policy
 from webhook.policy.selectors import merge_match_label_keys
 
 NONE = policy()

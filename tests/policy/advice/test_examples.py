@@ -5,11 +5,11 @@ from tests.build import default, policy, profile
 from tests.policy.advice.subjects import documents, from_manifests, subject
 from webhook.policy.advice.examples import EXAMPLES, NODES
 from webhook.policy.advice.rows import ROWS, Row
-from webhook.policy.apiserver import list_path
-from webhook.policy.gates import resolve
-from webhook.policy.profiles import Policy
-from webhook.policy.rules import Form, check
-from webhook.policy.versions import NEWEST
+from webhook.policy.api.apiserver import list_path
+from webhook.policy.api.gates import resolve
+from webhook.policy.api.rules import Form, check
+from webhook.policy.api.versions import NEWEST
+from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.workloads import BUILT_IN
 
 BY_ID = {row.id: row for row in ROWS}

@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.actions import DEFAULT_ACTIONS
 from webhook.policy.advice.exemptions import (
     ANNOTATION,
     FIELD,
@@ -11,6 +10,7 @@ from webhook.policy.advice.exemptions import (
     parse,
 )
 from webhook.policy.advice.findings import Finding
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 
 LOCKED = frozenset({"TSC104"})
 

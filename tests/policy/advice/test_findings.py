@@ -14,7 +14,7 @@ from webhook.policy.advice.findings import (
     number,
     shown,
 )
-from webhook.policy.fields import FORBIDDEN
+from webhook.policy.api.fielderrors import FORBIDDEN
 
 FIELD = "spec.template.spec.topologySpreadConstraints[1].maxSkew"
 

@@ -2,8 +2,8 @@ import pytest
 
 from tests.build import Json, gates, policy, spread
 from tests.policy.advice.subjects import ask, audit, deployed
-from webhook.policy.gates import Gates
-from webhook.policy.versions import Version
+from webhook.policy.api.gates import Gates
+from webhook.policy.api.versions import Version
 
 PATH = "spec.template.spec.topologySpreadConstraints"
 OFF = gates(MinDomainsInPodTopologySpread=False)

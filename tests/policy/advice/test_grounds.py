@@ -5,13 +5,13 @@ from tests.policy.advice.subjects import GPU, THREE, admission, node, zones
 from tests.policy.placement.clusters import WEB
 from webhook.policy.advice.feasibility import Shape
 from webhook.policy.advice.grounds import Survey, tolerates_cordons, understood
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SOFT
 from webhook.policy.placement.taints import Toleration
 from webhook.policy.placement.tallies import Incoming
-from webhook.policy.profiles import HOSTNAME, ZONE
 
 ANY = Demands(tolerations=(Toleration(operator="Exists"),))
 EVERYTHING = Demands(tolerations=None)

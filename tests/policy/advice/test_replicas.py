@@ -15,8 +15,8 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.feasibility import MOST_REPLICAS
 from webhook.policy.advice.subject import DAEMON_SET, Subject
+from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.model import GroupKind, Node
-from webhook.policy.profiles import HOSTNAME
 
 JOB = GroupKind("batch", "Job")
 

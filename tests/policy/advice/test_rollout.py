@@ -13,8 +13,8 @@ from tests.policy.advice.subjects import (
     workload,
 )
 from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET, Subject
+from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.model import GroupKind
-from webhook.policy.profiles import HOSTNAME
 
 HASH = "pod-template-hash"
 JOB = GroupKind("batch", "Job")

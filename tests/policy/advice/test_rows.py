@@ -1,8 +1,8 @@
 import pytest
 
 from tests.policy.advice.subjects import admission, deployed
-from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.advice.rows import ROWS, Row, Where
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 
 
 def test_there_is_a_row_for_every_policy_rule_in_order() -> None:

@@ -16,8 +16,8 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET, Running, Subject
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import Node
-from webhook.policy.profiles import HOSTNAME, ZONE
 
 HASH = "pod-template-hash"
 SOFT = "ScheduleAnyway"

@@ -88,6 +88,14 @@ def test_only_so_many_constraints_are_looked_at() -> None:
     assert len(deployed(*many).constraints) == MOST_CONSTRAINTS
 
 
+def test_another_list_of_constraints_is_looked_at_instead() -> None:
+    (wanted,) = subject(pod(spread(topologyKey="rack"))).constraints
+
+    assert subject(pod(spread())).with_constraints((wanted,)).constraints == (wanted,)
+    without = subject(workload() | {"spec": {"template": {"metadata": {}}}})
+    assert without.with_constraints((wanted,)) is without
+
+
 def test_the_next_pod_has_the_labels_of_most() -> None:
     old = running("a1", labels={"app": "web", "pod-template-hash": "old"})
     new = running("a1", "b1", labels={"app": "web", "pod-template-hash": "new"})

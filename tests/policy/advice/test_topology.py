@@ -18,8 +18,8 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import DAEMON_SET, Subject
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import GroupKind, Node, Taint
-from webhook.policy.profiles import HOSTNAME, ZONE
 
 SPOT = Taint(key="spot", effect="NoExecute")
 OLD = Taint(key="old", effect="PreferNoSchedule")

@@ -1,7 +1,7 @@
 import pytest
 
 from webhook.policy.advice.typos import nearest
-from webhook.policy.profiles import HOSTNAME, ZONE
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 
 CLOUD = [HOSTNAME, "topology.ebs.csi.aws.com/zone", ZONE, "example.io/rack"]
 NEAREST: dict[str, tuple[str, list[str], str]] = {

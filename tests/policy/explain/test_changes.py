@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from tests.policy.explain.situations import blocked, situation, situations
 from tests.policy.placement.clusters import GPU, gates, node, spread_over
+from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.changes import smallest_changes
 from webhook.policy.explain.edits import Edit, LowerMinDomains, RaiseMaxSkew, Soften, apply_all
 from webhook.policy.explain.situation import Situation
@@ -13,7 +14,6 @@ from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import measure, place, refusals
 from webhook.policy.placement.spreads import SOFT, resolve
 from webhook.policy.placement.topology import Topology
-from webhook.policy.profiles import HOSTNAME
 
 CORDONED = replace(node("n3", "c"), unschedulable=True)
 ZONES = (node("n1", "a"), node("n2", "b"))

@@ -5,6 +5,7 @@ import pytest
 
 from tests.policy.explain.situations import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.edits import (
     DropAffinity,
     DropSelector,
@@ -20,7 +21,6 @@ from webhook.policy.model import Taint
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SOFT
 from webhook.policy.placement.taints import Toleration
-from webhook.policy.profiles import HOSTNAME, ZONE
 
 TAINT = Taint(key="spot", value="yes", effect="NoExecute")
 ASKING = Demands(pairs=(("disk", "ssd"), ("tier", "x")), terms=())

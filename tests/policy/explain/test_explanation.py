@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from tests.policy.explain.situations import situation, situations
 from tests.policy.placement.clusters import GPU, SELECTS_WEB, gates, node, spread_over
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.explanation import (
     NAMED_NODES,
     ConstraintPart,
@@ -15,7 +16,6 @@ from webhook.policy.explain.explanation import (
 )
 from webhook.policy.explain.situation import NOT_MODELLED, Situation
 from webhook.policy.placement.spreads import SOFT, Defaults, resolve
-from webhook.policy.profiles import HOSTNAME, ZONE
 
 NODES = (node("n1", "a"), node("n2", "b"), node("n3", "c", taints=[GPU]), node("n4"))
 NO_KEY = f"node(s) lack a topology key {ZONE}"

@@ -1,7 +1,7 @@
 import pytest
 
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.names import REGION, SHORT, counted, full_key, listed, short_key
-from webhook.policy.profiles import HOSTNAME, ZONE
 
 KEYS = {"zone": ZONE, "region": REGION, "hostname": HOSTNAME, "rack": "rack"}
 

@@ -3,6 +3,7 @@ from msgspec.structs import replace
 
 from tests.policy.explain.situations import situation
 from tests.policy.placement.clusters import GPU, node
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.edits import Edit
 from webhook.policy.explain.names import REGION
 from webhook.policy.explain.nodeedits import (
@@ -16,7 +17,6 @@ from webhook.policy.explain.nodeedits import (
 )
 from webhook.policy.model import Node
 from webhook.policy.placement.taints import UNSCHEDULABLE
-from webhook.policy.profiles import HOSTNAME, ZONE
 
 OPEN = node("n1", "a", disk="ssd")
 TAINTED = node("n2", "b", taints=[GPU], disk="ssd")

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from tests.policy.explain.situations import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.noderemedies import (
     MOST_TOGETHER,
     add_nodes,
@@ -18,7 +19,6 @@ from webhook.policy.model import Node
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import Placement
 from webhook.policy.placement.taints import UNSCHEDULABLE
-from webhook.policy.profiles import HOSTNAME, ZONE
 
 TWO = (node("n1", "a"), node("n2", "b"))
 HOST = spread_over(HOSTNAME)

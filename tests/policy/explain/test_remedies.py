@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from tests.policy.explain.situations import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
+from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.remedies import (
     Edits,
     alone_and_together,
@@ -21,7 +22,6 @@ from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import Placement
 from webhook.policy.placement.spreads import SOFT
 from webhook.policy.placement.taints import UNSCHEDULABLE, Toleration
-from webhook.policy.profiles import HOSTNAME
 
 SPOT = Taint(key="spot", effect="NoExecute")
 OLD = Taint(key="old", effect="PreferNoSchedule")

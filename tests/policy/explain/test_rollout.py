@@ -4,11 +4,11 @@ from hypothesis import strategies as st
 
 from tests.policy.explain.situations import situation, situations
 from tests.policy.placement.clusters import node, spread_over
+from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.explain.edits import Edit
 from webhook.policy.explain.nodeedits import AddNodes, Cordon, Without
 from webhook.policy.explain.rollout import roll_out
 from webhook.policy.explain.situation import Situation
-from webhook.policy.profiles import ZONE
 
 THREE = (node("n1", "a"), node("n2", "b"), node("n3", "c"))
 EVEN = {"n1": 2, "n2": 2, "n3": 2}

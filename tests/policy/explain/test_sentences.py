@@ -3,11 +3,11 @@ from msgspec.structs import replace
 
 from tests.policy.explain.situations import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
+from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.sentences import headline, reason_of, why_minimum
 from webhook.policy.explain.situation import Situation
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SOFT
-from webhook.policy.profiles import HOSTNAME
 
 TWO = (node("n1", "us-1a"), node("n2", "us-1b"))
 CORDONED = replace(node("n3", "us-1c"), unschedulable=True)

@@ -6,7 +6,9 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from webhook.policy.gates import Gate, Gates, resolve
+from webhook.policy.api.gates import Gate, Gates, resolve
+from webhook.policy.api.versions import Version
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement, Node, Taint
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
@@ -14,8 +16,6 @@ from webhook.policy.placement.spreads import HARD, SOFT
 from webhook.policy.placement.taints import Toleration
 from webhook.policy.placement.tallies import Incoming
 from webhook.policy.placement.topology import Topology
-from webhook.policy.profiles import HOSTNAME, ZONE
-from webhook.policy.versions import Version
 
 WEB = {"app": "web"}
 SELECTS_WEB = LabelSelector(match_labels=WEB)

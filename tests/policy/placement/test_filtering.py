@@ -1,12 +1,12 @@
 import pytest
 
 from tests.policy.placement.clusters import WEB, WEB_POD, cluster, gates, node, running, spread_over
+from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.model import Constraint
 from webhook.policy.placement.filtering import Code, check
 from webhook.policy.placement.spreads import resolve
 from webhook.policy.placement.tallies import Tally, count
 from webhook.policy.placement.topology import Topology
-from webhook.policy.profiles import HOSTNAME
 
 SKEWED = "Unschedulable: node(s) didn't match pod topology spread constraints"
 LACKING = (

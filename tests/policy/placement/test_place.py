@@ -22,6 +22,7 @@ from tests.policy.placement.clusters import (
     running,
     spread_over,
 )
+from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.model import Constraint, LabelSelector, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands, Obstacle, Reason, SchedulingPod, obstacle
@@ -30,7 +31,6 @@ from webhook.policy.placement.place import incoming as incoming_of
 from webhook.policy.placement.spreads import SOFT, Defaults, Spread, resolve
 from webhook.policy.placement.tallies import Incoming
 from webhook.policy.placement.topology import Topology
-from webhook.policy.profiles import HOSTNAME
 from webhook.policy.selectors import matches
 
 IN_FORCE = gates()

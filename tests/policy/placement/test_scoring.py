@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.policy.placement.clusters import GPU, WEB, WEB_POD, gates, node, running, spread_over
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.scoring import Scores, normalise, round_half_up, score
 from webhook.policy.placement.spreads import SOFT, resolve
 from webhook.policy.placement.tallies import count
 from webhook.policy.placement.topology import Topology
-from webhook.policy.profiles import HOSTNAME, ZONE
 
 
 def soft(key: str = ZONE, **changed: object) -> Constraint:

@@ -10,10 +10,10 @@ from tests.policy.placement.clusters import (
     selectors,
     spread_over,
 )
-from webhook.policy.gates import Gates
+from webhook.policy.api.gates import Gates
+from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 from webhook.policy.placement.spreads import SOFT, Defaults, Spread, resolve
-from webhook.policy.profiles import SYSTEM_CONSTRAINTS
 
 LABELS = {"app": "web", "rev": "7"}
 REV_7 = LabelSelectorRequirement(key="rev", operator="In", values=("7",))

@@ -13,13 +13,13 @@ from tests.policy.placement.clusters import (
     running,
     spread_over,
 )
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands, Obstacle, Reason
 from webhook.policy.placement.spreads import resolve
 from webhook.policy.placement.tallies import Domain, Floor, Incoming, Tally, count
 from webhook.policy.placement.topology import Topology
-from webhook.policy.profiles import HOSTNAME, ZONE
 
 
 def tally(

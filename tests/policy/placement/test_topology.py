@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.policy.placement.clusters import GPU, KEYS, demands, node, node_lists
+from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.model import Node
 from webhook.policy.placement.nodes import Demands, Obstacle, Reason
 from webhook.policy.placement.topology import Domains, Topology, carries
-from webhook.policy.profiles import ZONE
 
 NODES = (node("n1", "a"), node("n2", "b", taints=[GPU]), node("n3"), node("n4", "a"))
 

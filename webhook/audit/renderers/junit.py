@@ -7,7 +7,7 @@ Findings below the threshold are passed cases that say what they found; exempted
 from itertools import groupby
 from xml.etree.ElementTree import Element
 
-from webhook import junit
+from webhook.audit import junit
 from webhook.audit.report import RANKS, Finding, Report, Weight, WorkloadReport
 
 _IN_ORDER = "audit"

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from webhook.cluster.api import Api
+    from webhook.cluster.client import Api
 
 Found = TypeVar("Found")
 
@@ -23,7 +23,7 @@ def client(kubeconfig: str, context: str) -> "Api":
         kubeconfig: File; empty: as kubectl finds it.
         context: Of the kubeconfig; empty: its current one.
     """
-    from webhook.cluster.api import Access, Api  # noqa: PLC0415  # see above
+    from webhook.cluster.client import Access, Api  # noqa: PLC0415  # see above
 
     return Api(Access(kubeconfig=kubeconfig, context=context), time.monotonic)
 

@@ -6,7 +6,7 @@ from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.lookup import Cluster
 from webhook.cluster.manifests import fill, load_cluster
 from webhook.config import OwnerSelector
-from webhook.documents import Document
+from webhook.manifests import Document
 
 
 def facts_from(

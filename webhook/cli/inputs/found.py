@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from webhook.cli.inputs.surroundings import Json
-from webhook.documents import is_object, mistype, render_path
+from webhook.cli.inputs.cluster import Json
 from webhook.errors import SourceError
+from webhook.manifests import is_object, mistype, render_path
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from webhook.cli.output import tell_problems, tell_skipped
-from webhook.documents import Document, Skipped, Unpack, expand, read_documents
 from webhook.errors import SourceError
+from webhook.manifests import Document, Skipped, Unpack, expand, read_documents
 
 
 class Inputs:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from webhook.cli.inputs.cluster import Surroundings
 from webhook.cli.inputs.found import Found
-from webhook.cli.inputs.surroundings import Surroundings
-from webhook.documents import Document
 from webhook.errors import ConfigError, SourceError
+from webhook.manifests import Document
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.workloads import POD, TemplatePath
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from webhook.cli.inputs.asked import AskedPolicy
+from webhook.cli.inputs.cluster import REPLICA_SET, Surroundings
 from webhook.cli.inputs.found import (
     Found,
     decoded,
@@ -14,21 +14,21 @@ from webhook.cli.inputs.found import (
     revision_of,
     selector_of,
 )
-from webhook.cli.inputs.surroundings import REPLICA_SET, Surroundings
+from webhook.cli.inputs.policy import AskedPolicy
 from webhook.policy.advice.subject import DEPLOYMENT
-from webhook.policy.defaults import inject, profile_of
-from webhook.policy.derivation import derive
+from webhook.policy.api.gates import Gate
+from webhook.policy.defaulting.forecast import Foreseen, first_pod
+from webhook.policy.defaulting.inject import inject, profile_of
+from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
+from webhook.policy.defaulting.selector import derive
 from webhook.policy.explain.situation import Situation
 from webhook.policy.facts import Facts
-from webhook.policy.forecast import Foreseen, first_pod
-from webhook.policy.gates import Gate
 from webhook.policy.model import Constraint, LabelSelector
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.placement.place import incoming
 from webhook.policy.placement.spreads import Defaults, Spreads, resolve
 from webhook.policy.placement.topology import Topology
-from webhook.policy.profiles import SYSTEM_CONSTRAINTS
 from webhook.policy.workloads import POD
 
 

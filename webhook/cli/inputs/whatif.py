@@ -5,11 +5,11 @@ import re
 import click
 
 from webhook.errors import ConfigError
+from webhook.policy.api.labels import key_problems, value_problems
 from webhook.policy.explain.edits import Edit
 from webhook.policy.explain.names import full_key
 from webhook.policy.explain.nodeedits import AddNodes, Cordon, Without
 from webhook.policy.explain.rollout import MOST_REPLICAS
-from webhook.policy.labels import key_problems, value_problems
 
 MOST_NODES = 1000  # to add at a time; the largest clusters have five times as many in all
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from webhook.policy.gates import Gate, Gates, Stage
+from webhook.policy.api.gates import Gate, Gates, Stage
 
 
 def abilities(gates: Gates) -> str:

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from webhook.errors import ConfigError
 from webhook.policy.advice.rows import ROWS
-from webhook.policy.apiwarnings import WARNINGS
-from webhook.policy.rules import MOST_CONSTRAINTS, RULES
+from webhook.policy.api.rules import MOST_CONSTRAINTS, RULES
+from webhook.policy.api.warnings import WARNINGS
 
 
 class Entry(NamedTuple):

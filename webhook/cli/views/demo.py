@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from webhook.admission.jsonpatch import patched
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import show_diff
 from webhook.cli.views.findings import name_of
-from webhook.documents import is_object
 from webhook.errors import ConfigError, SourceError
-from webhook.offline.patching import patched
-from webhook.service import Ready
+from webhook.manifests import is_object
+from webhook.server.run import Ready
 
 TIMEOUT_S = 10.0  # what kube-apiserver waits by default, admissionregistration/v1 timeoutSeconds
 MUTATE = "/mutate"

@@ -3,12 +3,12 @@
 from difflib import unified_diff
 from typing import Any
 
+from webhook.admission.offline import Answered, Asked
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.findings import name_of, show_causes
 from webhook.cli.views.reports import causes
-from webhook.documents import as_yaml
-from webhook.offline.reviewing import Answered, Asked
-from webhook.policy.defaults import Skip
+from webhook.manifests import as_yaml
+from webhook.policy.defaulting.inject import Skip
 from webhook.policy.request import Hook
 from webhook.policy.verdict import Verdict
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from webhook.cli.inputs.asked import AskedPolicy
+from webhook.cli.inputs.policy import AskedPolicy
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
 from webhook.config import advise, gate_table, profile_table
-from webhook.documents import as_yaml
-from webhook.policy.defaults import Injection
+from webhook.manifests import as_yaml
+from webhook.policy.defaulting.inject import Injection
 from webhook.policy.facts import Facts
 
 GATE_HEADINGS = ("gate", "stage", "value", "from", "guards")

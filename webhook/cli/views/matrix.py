@@ -13,7 +13,7 @@ import msgspec
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.findings import name_of
 from webhook.cli.views.reports import Report
-from webhook.policy.versions import Version
+from webhook.policy.api.versions import Version
 
 DENIED, WARNED, DROPPED, NOTHING = "deny", "warn", "drop", "-"
 

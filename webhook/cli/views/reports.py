@@ -1,7 +1,7 @@
 """
 What kube-apiserver would answer to the creation of an object in a file, with places in that file.
 
-Judging is done in ``webhook.policy.apiserver``; here its answer becomes a report for people and
+Judging is done in ``webhook.policy.api.apiserver``; here its answer becomes a report for people and
 programs.
 """
 
@@ -13,16 +13,17 @@ import msgspec
 
 from webhook.cli.inputs.templates import template_in
 from webhook.cli.views.catalogue import fix_of
-from webhook.documents import Document, Path, mistype
-from webhook.policy import apiserver, fieldgates, render
-from webhook.policy.apiserver import Request, list_path
-from webhook.policy.apiwarnings import Caution
-from webhook.policy.fieldgates import Drop
-from webhook.policy.fields import aggregate
-from webhook.policy.gates import Gates, Stage
+from webhook.manifests import Document, Path, mistype
+from webhook.policy import render
+from webhook.policy.api import apiserver, fieldgates
+from webhook.policy.api.apiserver import Request, list_path
+from webhook.policy.api.fielderrors import aggregate
+from webhook.policy.api.fieldgates import Drop
+from webhook.policy.api.gates import Gates, Stage
+from webhook.policy.api.rules import Finding
+from webhook.policy.api.warnings import Caution
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.render import Rendered
-from webhook.policy.rules import Finding
 from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
 from webhook.policy.workloads import TemplatePath
 

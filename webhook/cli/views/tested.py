@@ -2,8 +2,8 @@
 
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import style_of
-from webhook.suite.differences import lines
-from webhook.suite.results import CaseResult, Report, Status, Summary
+from webhook.spreadtest.differences import lines
+from webhook.spreadtest.results import CaseResult, Report, Status, Summary
 
 STYLES = {Status.PASSED: Style.GOOD, Status.FAILED: Style.BAD, Status.ERROR: Style.BAD}
 

@@ -8,7 +8,7 @@ from webhook.doctor.findings import Finding, Severity
 from webhook.doctor.installation import CONFIGURATIONS, Installation, UnseenError
 from webhook.doctor.objects import Rule, Webhook
 from webhook.errors import ConfigError
-from webhook.policy.actions import Action
+from webhook.policy.catalogue import Action
 from webhook.policy.model import GroupKind
 from webhook.policy.request import Hook
 from webhook.policy.workloads import BUILT_IN, POD

@@ -7,7 +7,7 @@ from webhook.doctor import pages
 from webhook.doctor.checks.registration import APPLY
 from webhook.doctor.findings import Finding, Severity
 from webhook.doctor.installation import Installation, Replica, UnseenError, seen_or_none
-from webhook.doctor.probing import OTHER, Probed, interpret
+from webhook.doctor.probes import OTHER, Probed, interpret
 from webhook.policy.request import Hook
 from webhook.policy.selectors import matches
 

@@ -19,14 +19,14 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy import fieldgates, rules
-from webhook.policy.actions import DEFAULT_ACTIONS, Action
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.findings import LINES, Finding, found, lines
 from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.rows import ROWS, Row, Where
 from webhook.policy.advice.subject import Subject
-from webhook.policy.gates import Gate, Gates
+from webhook.policy.api import fieldgates, rules
+from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 
 
 class Exempted(NamedTuple):

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from webhook.policy.advice.grounds import Grounds, Survey, understood
 from webhook.policy.advice.subject import DAEMON_SET, DEPLOYMENT, JOBS, STATEFUL_SET, Subject
-from webhook.policy.gates import Gate, Gates
+from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.model import Constraint, GroupKind, LabelSelector
 from webhook.policy.placement.spreads import Spread
 from webhook.policy.placement.tallies import Incoming

@@ -15,13 +15,13 @@ from webhook.policy.advice.flow import entries
 from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import Running, Subject
 from webhook.policy.advice.suggestions import own_selector, restart
-from webhook.policy.defaults import Injection, inject, profile_of, reason_to_leave_alone
-from webhook.policy.derivation import derive
-from webhook.policy.forecast import Foreseen, first_pod, foresee
-from webhook.policy.gates import Gate
+from webhook.policy.api.gates import Gate
+from webhook.policy.defaulting.forecast import Foreseen, first_pod, foresee
+from webhook.policy.defaulting.inject import Injection, inject, profile_of, reason_to_leave_alone
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Mode
+from webhook.policy.defaulting.selector import derive
 from webhook.policy.model import Constraint, LabelSelector, PodTemplate
 from webhook.policy.placement.spreads import SOFT
-from webhook.policy.profiles import HOSTNAME, ZONE, Mode
 from webhook.policy.selectors import matches, merge_match_label_keys
 
 SUGGESTED = (ZONE, HOSTNAME)  # over what to spread a workload that nothing spreads

@@ -9,8 +9,8 @@ and is told.
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.policy.actions import DEFAULT_ACTIONS
 from webhook.policy.advice.findings import Finding, shown
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 
 ANNOTATION = "evenspread.io/exempt"
 FIELD = f"metadata.annotations[{ANNOTATION}]"

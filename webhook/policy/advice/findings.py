@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from webhook.policy import fields
-from webhook.policy.fields import FieldError
+from webhook.policy.api import fielderrors
+from webhook.policy.api.fielderrors import FieldError
 
 LINE_CHARACTERS = 120  # of a warning; kubectl and the API's conventions ask for no longer ones
 LINES = 3  # warnings about one object; more would not be read
@@ -60,7 +60,7 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
         """The finding as a cause of a denial, as kube-apiserver tells of one."""
         done = self.instead.removeprefix("# ")
         what = f"write instead: {done}" if done == self.instead else done
-        return fields.forbidden(self.field, f"{self.problem}; {what}")
+        return fielderrors.forbidden(self.field, f"{self.problem}; {what}")
 
     @property
     def line(self) -> str:
@@ -98,7 +98,7 @@ def number(many: int, thing: str) -> str:
 
 def shown(text: str) -> str:
     """A value as messages repeat it: quoted, and short."""
-    return fields.quote(clip(text, SHOWN_CHARACTERS))
+    return fielderrors.quote(clip(text, SHOWN_CHARACTERS))
 
 
 def named(names: Sequence[str], number: int | None = None) -> str:
@@ -117,5 +117,5 @@ def named(names: Sequence[str], number: int | None = None) -> str:
 def clip(text: str, characters: int) -> str:
     """A text that is not too long, without control characters, which API servers do not pass on."""
     text = text[: characters + 1]  # first, since a client decides how long it is
-    line = text if text.isprintable() else fields.quote(text)[1:-1]
+    line = text if text.isprintable() else fielderrors.quote(text)[1:-1]
     return line if len(line) <= characters else f"{line[: characters - 3]}..."

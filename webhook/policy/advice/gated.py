@@ -6,11 +6,11 @@ At admission the one who drops such a field says so: see ``amendments``.
 
 from collections.abc import Iterator
 
-from webhook.policy import fieldgates
 from webhook.policy.advice.findings import Remark
 from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import Subject
-from webhook.policy.gates import GATES, Gate, Gates, Stage, stage_at
+from webhook.policy.api import fieldgates
+from webhook.policy.api.gates import GATES, Gate, Gates, Stage, stage_at
 
 
 def fields_are_in_force(subject: Subject, grounds: Grounds) -> Iterator[Remark]:

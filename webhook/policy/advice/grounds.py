@@ -14,8 +14,9 @@ from typing import NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from webhook.policy.advice.feasibility import Shape
+from webhook.policy.api.gates import Gates
+from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
-from webhook.policy.gates import Gates
 from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
@@ -24,7 +25,6 @@ from webhook.policy.placement.spreads import Spread, Spreads, resolve
 from webhook.policy.placement.taints import UNSCHEDULABLE, untolerated
 from webhook.policy.placement.tallies import Incoming, Tally
 from webhook.policy.placement.topology import REMEMBERED, Topology
-from webhook.policy.profiles import Policy
 
 
 class Nesting(NamedTuple):

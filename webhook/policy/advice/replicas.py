@@ -3,12 +3,7 @@
 from collections.abc import Iterator
 from itertools import permutations
 
-from webhook.policy.advice.counting import (
-    counts_itself,
-    hard_spreads,
-    known_selectors,
-    strangers,
-)
+from webhook.policy.advice.counting import counts_itself, hard_spreads, known_selectors, strangers
 from webhook.policy.advice.feasibility import MOST_REPLICAS, Limit, fits
 from webhook.policy.advice.findings import Remark, shown
 from webhook.policy.advice.flow import member

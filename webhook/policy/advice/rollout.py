@@ -7,9 +7,9 @@ from webhook.policy.advice.findings import Remark
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import DEPLOYMENT, STATEFUL_SET, Subject
-from webhook.policy.gates import Gate
+from webhook.policy.api.gates import Gate
+from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.placement.spreads import HARD, SOFT
-from webhook.policy.profiles import ZONE
 
 ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels that pin volumes
 

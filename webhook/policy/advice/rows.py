@@ -8,20 +8,12 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from webhook.policy.actions import DEFAULT_ACTIONS, Action
-from webhook.policy.advice import (
-    defaulting,
-    gated,
-    replicas,
-    rollout,
-    selectors,
-    skew,
-    topology,
-)
+from webhook.policy.advice import defaulting, gated, replicas, rollout, selectors, skew, topology
 from webhook.policy.advice.findings import Remark
 from webhook.policy.advice.grounds import Grounds
 from webhook.policy.advice.subject import Subject
-from webhook.policy.versions import Version
+from webhook.policy.api.versions import Version
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 
 Check: TypeAlias = Callable[[Subject, Grounds], Iterator[Remark]]
 """Judges a subject: yields what is wrong with it; nothing where too little is known."""

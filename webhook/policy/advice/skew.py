@@ -14,7 +14,7 @@ from webhook.policy.advice.flow import member
 from webhook.policy.advice.grounds import Grounds, Survey
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import restart
-from webhook.policy.gates import Gates
+from webhook.policy.api.gates import Gates
 from webhook.policy.model import Node
 from webhook.policy.placement.filtering import check_node
 from webhook.policy.placement.nodes import refusal

@@ -15,13 +15,13 @@ from webhook.policy.advice.flow import member
 from webhook.policy.advice.grounds import Grounds, Survey, tolerates_cordons
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.typos import KEY_CHARACTERS, nearest
+from webhook.policy.api.gates import Gate
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.facts import Facts
-from webhook.policy.gates import Gate
 from webhook.policy.model import Constraint
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import HARD, HONOR, Spread
 from webhook.policy.placement.taints import render_taint, untolerated
-from webhook.policy.profiles import HOSTNAME, ZONE
 from webhook.policy.selectors import IN
 
 

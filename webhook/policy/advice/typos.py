@@ -4,7 +4,7 @@ from collections.abc import Collection
 from difflib import SequenceMatcher, get_close_matches
 from itertools import islice
 
-from webhook.policy.profiles import HOSTNAME, ZONE
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 
 WELL_KNOWN = (ZONE, "topology.kubernetes.io/region", HOSTNAME)
 """What a short key is taken to mean if nodes have several labels of its name."""

@@ -1,6 +1,6 @@
 """Short names of well-known topology keys, as people say and write them."""
 
-from webhook.policy.profiles import HOSTNAME, ZONE
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 
 REGION = "topology.kubernetes.io/region"  # Source: k8s.io/api core/v1 well_known_labels.go
 

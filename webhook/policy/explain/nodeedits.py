@@ -5,13 +5,13 @@ from itertools import count, islice
 
 from msgspec.structs import replace
 
+from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.edits import Edit
 from webhook.policy.explain.names import counted, short_key
 from webhook.policy.explain.situation import Situation
 from webhook.policy.model import Node
 from webhook.policy.placement.taints import UNSCHEDULABLE
 from webhook.policy.placement.topology import Topology
-from webhook.policy.profiles import HOSTNAME
 
 
 class Uncordon(Edit, frozen=True):

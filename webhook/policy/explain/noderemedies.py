@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.edits import DropAffinity, DropSelector, Edit, Tolerate, apply_all
 from webhook.policy.explain.names import short_key
 from webhook.policy.explain.nodeedits import AddNodes, LabelNode, Uncordon
@@ -18,7 +19,6 @@ from webhook.policy.placement.nodes import Reason
 from webhook.policy.placement.place import Placement
 from webhook.policy.placement.taints import UNSCHEDULABLE
 from webhook.policy.placement.tallies import Tally
-from webhook.policy.profiles import HOSTNAME
 
 MOST_TOGETHER = 16  # nodes that are changed together; more would be another cluster
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from webhook.policy.labels import key_problems, value_problems
+from webhook.policy.api.labels import key_problems, value_problems
 from webhook.policy.model import Node
 from webhook.policy.selectors import IN, NOT_IN
 

@@ -9,10 +9,10 @@ from math import floor, log
 
 import msgspec
 
+from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.model import Node
 from webhook.policy.placement.tallies import Tally
 from webhook.policy.placement.topology import carries
-from webhook.policy.profiles import HOSTNAME
 
 MAX_SCORE = 100  # of a node, framework ``MaxNodeScore``
 

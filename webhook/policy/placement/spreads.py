@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from webhook.policy.gates import Gate, Gates
+from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.model import Constraint, LabelSelector
 from webhook.policy.selectors import merge_match_label_keys
 

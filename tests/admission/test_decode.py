@@ -1,0 +1,281 @@
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import strategies
+from tests.build import (
+    NAMESPACE,
+    UID,
+    Json,
+    deployment,
+    facts,
+    pod,
+    policy,
+    request,
+    review_body,
+    spread,
+    template,
+    workload,
+)
+from webhook.admission import decode, template_in
+from webhook.errors import ReviewError
+from webhook.policy.model import GroupKind, PodTemplate
+from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.verdict import UNTOUCHED, judge
+from webhook.policy.workloads import BUILT_IN, POD
+
+RECORDED = sorted((Path(__file__).parents[1] / "recorded").glob("*.json"))
+
+ROLLOUT = GroupKind("argoproj.io", "Rollout")
+CLONE_SET = GroupKind("apps.kruise.io", "Sidecar")
+TEMPLATES = {**BUILT_IN, ROLLOUT: ("spec", "template"), CLONE_SET: ("spec", "pod", "template")}
+
+
+@pytest.mark.parametrize("kind", BUILT_IN, ids=str)
+def test_an_object_of_a_built_in_kind_is_read(kind: GroupKind) -> None:
+    obj = pod(spread()) if kind == POD else workload(kind, spread())
+
+    body = review_body(obj, name="web")
+
+    assert decode(body) == request(obj, name="web", body=body)
+
+
+def test_an_update_has_the_object_that_it_replaces() -> None:
+    body = review_body(deployment(), old=deployment(spread()), name="web")
+
+    assert decode(body) == request(deployment(), old=deployment(spread()), body=body)
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+def test_a_recorded_review_is_read(file: Path) -> None:
+    review = json.loads(file.read_bytes())["review"]
+    sent = review["request"]
+
+    asked = decode(json.dumps(review).encode())
+
+    assert asked.uid == sent["uid"]
+    assert str(asked.kind).startswith(sent["kind"]["kind"])
+    assert asked.operation == sent["operation"]
+    assert bool(asked.sub_resource) == ("subResource" in sent)
+
+
+def test_there_are_recorded_reviews() -> None:
+    assert len(RECORDED) == 38
+
+
+UNTOUCHED_BODIES: dict[str, bytes] = {
+    "another kind": review_body(None, kind=GroupKind("", "Node")),
+    "another kind of any shape": review_body({"spec": 1}, kind=GroupKind("", "Node")),
+    "a deletion": review_body(None, old=pod(spread()), operation="DELETE"),
+    "a subresource": review_body(pod(spread()), subResource="resize"),
+    "a subresource of another shape": review_body({"spec": 1}, kind=POD, subResource="scale"),
+    "a connection": review_body({"spec": 1}, kind=POD, operation="CONNECT"),
+}
+
+
+@pytest.mark.parametrize("body", UNTOUCHED_BODIES.values(), ids=UNTOUCHED_BODIES.keys())
+def test_of_what_does_not_concern_us_no_more_is_read_than_its_name(body: bytes) -> None:
+    asked = decode(body)
+
+    assert (asked.uid, asked.namespace, asked.name) == (UID, NAMESPACE, "web-1")
+    assert asked.path is None
+    assert (asked.template, asked.old, asked.metadata) == (None, None, None)
+    assert judge(asked, Hook.MUTATE, policy(), facts()) is UNTOUCHED
+
+
+@pytest.mark.parametrize("obj", [pod(), {**pod(), "spec": []}], ids=["readable", "unreadable"])
+def test_null_members_are_empty(obj: Json) -> None:
+    body = review_body(obj, kind=POD, operation=None, namespace=None, name=None, subResource=None)
+
+    asked = decode(body)
+
+    named = (asked.operation, asked.namespace, asked.name, asked.sub_resource)
+    assert named == ("", "", "", "")
+
+
+OF_POD = b'"kind":{"group":"","version":"v1","kind":"Pod"},'
+
+
+def test_a_custom_kind_without_a_name_is_shown_by_its_prefix() -> None:
+    obj = {**deployment(), "metadata": {"generateName": "web-"}}
+
+    asked = decode(review_body(obj, kind=ROLLOUT, name=None), TEMPLATES)
+
+    assert asked.shown_name == "web-"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        review_body(pod()).replace(
+            b'"kind":{"group":"","version":"v1","kind":"Pod"}', b'"kind":null'
+        ),
+        review_body(pod()).replace(b'"kind":{"group":"","version":"v1","kind":"Pod"},', b""),
+    ],
+    ids=["null", "absent"],
+)
+def test_a_review_without_a_kind_concerns_nobody(body: bytes) -> None:
+    assert decode(body).kind == GroupKind("", "")
+
+
+def test_a_custom_kind_on_a_built_in_path_is_read() -> None:
+    asked = decode(review_body(deployment(spread()), kind=ROLLOUT), TEMPLATES)
+
+    assert asked.kind == ROLLOUT
+    assert asked.template == template(deployment(spread()))
+    assert not asked.built_in
+
+
+def nested(inner: Any) -> Json:
+    return {"metadata": {"name": "web"}, "spec": {"pod": {"template": inner}}}
+
+
+def test_a_custom_kind_on_its_own_path_is_read() -> None:
+    obj, old = nested(pod(spread())), nested(pod())
+
+    asked = decode(review_body(obj, old=old, kind=CLONE_SET), TEMPLATES)
+
+    assert asked.template == msgspec.convert(pod(spread()), PodTemplate)
+    assert asked.old == msgspec.convert(pod(), PodTemplate)
+    assert asked.metadata is not None
+    assert asked.metadata.name == "web"
+    assert asked.path == ("spec", "pod", "template")
+
+
+BAD_SPEC = {"spec": {"topologySpreadConstraints": [{"maxSkew": "1"}]}}
+PROBLEM = "Expected int, got str - at $.spec.topologySpreadConstraints[0].maxSkew"
+
+CUSTOM: dict[str, tuple[Any, Any, str, bool]] = {
+    "a wrong type in the template": (nested(BAD_SPEC), nested(pod()), PROBLEM, False),
+    "a wrong type in both": (nested(BAD_SPEC), nested(BAD_SPEC), PROBLEM, True),
+    "a wrong type in the old one": (nested(pod()), nested(BAD_SPEC), "", True),
+    "a wrong type on the way": ({"spec": {"pod": []}}, None, "Expected object, got array", False),
+    "wrong metadata": ({"metadata": 1}, None, "Expected object, got int - at $.metadata", False),
+    "nothing at all": (None, None, "", False),
+}
+
+
+@pytest.mark.parametrize(
+    ("obj", "old", "unreadable", "old_unreadable"), CUSTOM.values(), ids=CUSTOM.keys()
+)
+def test_of_a_custom_kind_is_told(
+    obj: Any, old: Any, unreadable: str, old_unreadable: bool
+) -> None:
+    body = review_body(obj, old=old, kind=CLONE_SET, operation="UPDATE")
+
+    asked = decode(body, TEMPLATES)
+
+    assert asked.unreadable == unreadable
+    assert asked.old_unreadable is (old_unreadable if obj is not None else False)
+
+
+ON_THE_WAY: dict[str, tuple[bytes, tuple[str, ...], PodTemplate | None]] = {
+    "no object": (b"null", (), None),
+    "no object, with a path": (b"null", ("spec",), None),
+    "a missing member": (b'{"spec":{}}', ("spec", "template"), None),
+    "a null on the way": (b'{"spec":null}', ("spec", "template"), None),
+    "a null at the end": (b'{"spec":null}', ("spec",), None),
+    "an empty template": (b'{"spec":{}}', ("spec",), PodTemplate()),
+}
+
+
+@pytest.mark.parametrize(("obj", "path", "found"), ON_THE_WAY.values(), ids=ON_THE_WAY.keys())
+def test_the_template_is_found_along_its_path(
+    obj: bytes, path: tuple[str, ...], found: PodTemplate | None
+) -> None:
+    assert template_in(msgspec.Raw(obj), path) == found
+
+
+GOOD = review_body(pod())
+NO_UID = "request.uid is missing, or not of 1 to 128 letters, digits, '-._:'"
+
+REFUSED: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "the body is no JSON: Input data was truncated"),
+    "no JSON": (b"x", "the body is no JSON: JSON is malformed: invalid character (byte 0)"),
+    "no UTF-8": (b'"\xff"', "the body is no JSON: not valid UTF-8"),
+    "no UTF-8 in what is passed over": (
+        GOOD.replace(b'"web-1"', b'"web-1","x":"\xff"'),
+        "the body is no JSON: not valid UTF-8",
+    ),
+    "a deep nest": (
+        GOOD.replace(b'"spec":{}', b'"spec":{"x":' + b"[" * 10_100 + b"]" * 10_100 + b"}"),
+        "the body is no AdmissionReview: nested more than 10100 levels deep",
+    ),
+    "a deep nest beside a wrong type": (
+        GOOD.replace(b'"spec":{}', b'"spec":[],"x":' + b"[" * 5000 + b"]" * 5000),
+        "the object cannot be read: Expected object, got array - at $.spec",
+    ),
+    "an array": (b"[]", "the body is no AdmissionReview: Expected object, got array"),
+    "another kind": (
+        GOOD.replace(b'"AdmissionReview"', b'"Pod"'),
+        "the body is no AdmissionReview",
+    ),
+    "another version": (
+        GOOD.replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
+        "the AdmissionReview is not of admission.k8s.io/v1, the only version served",
+    ),
+    "no request": (
+        b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
+        "the AdmissionReview has no request",
+    ),
+    "no request, beside a wrong type": (
+        b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"object":1}}',
+        NO_UID,
+    ),
+    "no uid": (review_body(pod(), uid=None), NO_UID),
+    "an uid with a line break": (review_body(pod(), uid="a\nb"), NO_UID),
+    "an uid of 129 characters": (review_body(pod(), uid="a" * 129), NO_UID),
+    "a wrong type in a built-in kind": (
+        review_body({**pod(), **BAD_SPEC}),
+        f"the object cannot be read: {PROBLEM}",
+    ),
+    "a wrong type in the envelope": (
+        review_body(pod(), namespace=1),
+        "the body is no AdmissionReview: Expected str, got int - at $.request.namespace",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "sentence"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_body_is_refused(body: bytes, sentence: str) -> None:
+    with pytest.raises(ReviewError) as raised:
+        decode(body)
+
+    assert str(raised.value) == sentence
+    assert raised.value.status == 400
+
+
+@given(
+    st.integers(0, len(GOOD) - 1),
+    st.integers(0, 40),
+    st.binary(max_size=4) | st.sampled_from([b"null", b"[]", b"{", b'"\\ud800"', b"\\", b"1e999"]),
+    st.sampled_from([BUILT_IN, {**BUILT_IN, POD: ("spec",)}]),
+)
+def test_whatever_is_written_into_a_body_it_is_read_or_refused(
+    place: int, length: int, written: bytes, templates: dict[GroupKind, tuple[str, ...]]
+) -> None:
+    body = GOOD[:place] + written + GOOD[place + length :]
+
+    with suppress(ReviewError):
+        assert isinstance(decode(body, templates), AdmissionRequest)
+
+
+@given(strategies.pods)
+def test_any_pod_is_read_as_itself(obj: Json) -> None:
+    assert decode(review_body(obj)).template == template(obj)
+
+
+@given(strategies.pods)
+def test_both_ways_of_reading_read_the_same(obj: Json) -> None:
+    """A custom kind goes the closer way, if its path is none of a built-in kind."""
+    held = {"spec": {"pod": {"template": obj}}}
+
+    assert decode(review_body(held, kind=CLONE_SET), TEMPLATES).template == msgspec.convert(
+        obj, PodTemplate
+    )

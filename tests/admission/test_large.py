@@ -1,0 +1,109 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import strategies
+from tests.build import Json, deployment, facts, pod, policy, review_body, spread, workload
+from webhook.admission import decode, encode
+from webhook.admission.large import LARGE, MOST_MEMBERS, members_in, reduce_review
+from webhook.errors import ReviewError
+from webhook.policy.model import GroupKind
+from webhook.policy.request import Hook
+from webhook.policy.verdict import judge
+from webhook.policy.workloads import BUILT_IN, POD
+
+ROLLOUT = GroupKind("argoproj.io", "Rollout")
+TEMPLATES = {**BUILT_IN, ROLLOUT: ("spec", "pod-template", "of", "rollout")}
+PADDING = {"managedFields": [{"x": "y" * LARGE}]}
+
+
+def padded(obj: Json) -> Json:
+    """The same object with metadata that make its review large, and that nobody reads."""
+    return {**obj, "metadata": {**obj["metadata"], **PADDING}}
+
+
+def answered(body: bytes, hook: Hook) -> Any:
+    request = decode(body, TEMPLATES)
+    return json.loads(encode(request, judge(request, hook, policy(), facts())))
+
+
+@pytest.mark.parametrize("kind", BUILT_IN, ids=str)
+@pytest.mark.parametrize("hook", Hook)
+@pytest.mark.parametrize("skew", [0, 1])
+def test_a_large_review_gets_the_answer_of_a_small_one(
+    kind: GroupKind, hook: Hook, skew: int
+) -> None:
+    listed = spread(maxSkew=skew)
+    obj = pod(listed) if kind == POD else workload(kind, listed)
+
+    small, large = review_body(obj), review_body(padded(obj))
+
+    assert len(small) < LARGE < len(large)
+    assert answered(large, hook) == answered(small, hook)
+
+
+@given(strategies.pods.filter(lambda obj: obj["spec"] and obj["metadata"]), st.sampled_from(Hook))
+def test_a_reduced_review_gets_the_answer_of_the_whole(obj: Json, hook: Hook) -> None:
+    body = review_body(obj)
+
+    assert answered(reduce_review(body, ()), hook) == answered(body, hook)
+
+
+def test_an_update_keeps_the_object_that_it_replaces() -> None:
+    body = review_body(padded(deployment()), old=padded(deployment(spread())))
+
+    request = decode(body)
+
+    assert request.old is not None
+    assert request.old.constraints
+    assert len(request.body) < 5000
+
+
+def test_a_custom_kind_is_read_where_it_holds_its_template() -> None:
+    inner = {"metadata": {"labels": {"a": "b"}}, "spec": {"topologySpreadConstraints": [spread()]}}
+    obj = {"metadata": {"name": "web"}, "spec": {"pod-template": {"of": {"rollout": inner}}}}
+
+    request = decode(review_body(padded(obj), kind=ROLLOUT), TEMPLATES)
+
+    assert request.template is not None
+    assert (request.template.labels, len(request.template.constraints)) == ({"a": "b"}, 1)
+
+
+@pytest.mark.parametrize("spec", [1, [], {"template": "text"}])
+def test_a_part_of_a_wrong_type_is_refused_as_in_a_small_review(spec: Any) -> None:
+    obj = padded({"metadata": {"name": "web"}, "spec": spec})
+
+    with pytest.raises(ReviewError, match=r"the object cannot be read: Expected `?object"):
+        decode(review_body(obj, kind=GroupKind("apps", "Deployment")))
+
+
+MANY = {
+    "constraints": b'"topologySpreadConstraints":[' + b"{}," * MOST_MEMBERS + b"{}]",
+    "tolerations": b'"tolerations":[' + b"{}," * MOST_MEMBERS + b"{}]",
+    "the last of two": b'"tolerations":[],"tolerations":[' + b"{}," * MOST_MEMBERS + b"{}]",
+}
+
+
+@pytest.mark.parametrize("members", MANY.values(), ids=MANY)
+def test_more_members_than_are_decoded_are_denied(members: bytes) -> None:
+    body = review_body(pod()).replace(b'"spec":{', b'"spec":{' + members + b',"x":0', 1)
+    json.loads(body)
+
+    answer = answered(body, Hook.MUTATE)["response"]
+
+    assert answer["allowed"] is False
+    assert answer["status"]["code"] == 400
+    assert "more than 600000 members" in answer["status"]["message"]
+
+
+def test_members_that_nobody_reads_do_not_count() -> None:
+    body = review_body({**pod(spread()), "x": [[0]] * MOST_MEMBERS})
+
+    assert answered(body, Hook.MUTATE)["response"]["allowed"] is True
+
+
+def test_members_are_counted_from_above() -> None:
+    assert members_in(b'{"a": [1, 2, {"b": "c"}]}') == 6

@@ -1,0 +1,423 @@
+import asyncio
+import os
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trustme
+from aiohttp import web
+
+from certs.api import Object
+from tests.cluster.apiserver import ApiServer, failure, kubeconfig, running, says, watches
+from webhook.cluster.client import LONGEST_BODY, RELOAD_S, Access, Api, Timeouts
+from webhook.errors import ApiError
+
+QUICK = Timeouts(connect=5.0, answer=2.0, silence=0.05)
+POD = {"KUBERNETES_SERVICE_HOST": "127.0.0.1"}
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def _no_system_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", os.devnull)  # they take long to read
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ApiServer]:
+    async with running() as started:
+        yield started
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def api(server: ApiServer, clock: Clock, tmp_path: Path) -> AsyncIterator[Api]:
+    access = Access(kubeconfig=kubeconfig(tmp_path, server.url))
+    async with Api(access, clock, QUICK) as made:
+        yield made
+
+
+async def raised(api: Api, path: str = "/x") -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        await api.read(path)
+    return caught.value
+
+
+async def test_an_answer_is_read_as_it_is(server: ApiServer, api: Api) -> None:
+    server.script("/api/v1/services", says(200, b"anything"))
+
+    assert await api.read("/api/v1/services", {"limit": "500"}) == b"anything"
+    assert server.requests == [("/api/v1/services", {"limit": "500"})]
+
+
+async def test_requests_say_who_asks_and_want_no_compression(server: ApiServer, api: Api) -> None:
+    server.script("/x", says(200))
+    await api.read("/x")
+
+    (headers,) = server.headers
+    assert headers["authorization"] == "Bearer secret"
+    assert headers["Accept-Encoding"] == "identity"
+    assert headers["User-Agent"] == "evenspread"
+
+
+@pytest.mark.parametrize("status", [204, 400, 403, 404, 410, 429, 500, 503])
+async def test_every_other_status_is_an_error(server: ApiServer, api: Api, status: int) -> None:
+    server.script("/x", says(status, failure(status)), says(status, failure(status)))
+
+    error = await raised(api)
+    assert error.status == status
+    assert error.source == server.url
+    with pytest.raises(ApiError):
+        async with api.stream("/x", {}):
+            pass
+
+
+async def test_what_is_sent_arrives_as_it_is_and_each_status_is_an_answer(
+    server: ApiServer, api: Api
+) -> None:
+    heard: list[tuple[str, str, bytes]] = []
+
+    async def hear(request: web.Request) -> web.StreamResponse:
+        heard.append((request.method, request.content_type, await request.read()))
+        return web.Response(status=409, body=b"why")
+
+    server.script("/x", hear, hear)
+
+    assert await api.send("PUT", "/x", {"dryRun": "All"}, b'{"a": 1}') == (409, b"why")
+    assert await api.send("GET", "/x") == (409, b"why")
+    assert server.requests == [("/x", {"dryRun": "All"}), ("/x", {})]
+    assert heard[0] == ("PUT", "application/yaml", b'{"a": 1}')
+    assert heard[1][::2] == ("GET", b"")
+
+
+async def test_a_stream_gives_pieces_as_they_come(server: ApiServer, api: Api) -> None:
+    server.script("/x", watches(b"a\n", b"b\n", hang=True))
+
+    text = b""
+    async with api.stream("/x", {"watch": "1"}) as pieces:
+        async for piece in pieces:
+            text += piece
+            if text == b"a\nb\n":
+                break
+
+    assert text == b"a\nb\n"
+
+
+async def test_a_stream_is_given_up_when_nothing_more_comes(server: ApiServer, api: Api) -> None:
+    server.script("/x", watches(b"a\n", hang=True))
+
+    async with api.stream("/x", {}) as pieces:
+        with pytest.raises(ApiError, match="gave no answer in time") as caught:
+            _ = [piece async for piece in pieces]
+
+    assert caught.value.reason == "silent"
+
+
+async def test_an_answer_that_does_not_come_is_given_up(
+    server: ApiServer, clock: Clock, tmp_path: Path
+) -> None:
+    access = Access(kubeconfig=kubeconfig(tmp_path, server.url))
+    async with Api(access, clock, Timeouts(answer=0.05)) as api:
+        assert (await raised(api)).reason == "silent"
+
+
+async def test_a_server_that_is_not_there_is_unreachable(clock: Clock, tmp_path: Path) -> None:
+    access = Access(kubeconfig=kubeconfig(tmp_path, "http://127.0.0.1:1"))
+    async with Api(access, clock, QUICK) as api:
+        error = await raised(api)
+        with pytest.raises(ApiError, match="cannot be reached: Connection refused"):
+            await api.call_api("/x", "GET")
+
+    assert error.reason == "unreachable"
+    assert str(error) == "http://127.0.0.1:1: cannot be reached: Connection refused"
+
+
+async def test_a_cut_answer_is_no_answer(server: ApiServer, api: Api) -> None:
+    server.script("/x", watches(b"a", cut=True))
+
+    assert (await raised(api)).reason == "unreachable"
+
+
+async def test_an_answer_without_end_is_given_up(server: ApiServer, api: Api) -> None:
+    pieces = [b"x" * 1024 * 1024] * (LONGEST_BODY // 1024 // 1024 + 1)
+    server.script("/x", watches(*pieces))
+
+    assert (await raised(api)).reason == "oversized"
+
+
+async def test_what_is_no_http_is_garbage(clock: Clock, tmp_path: Path) -> None:
+    async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b"\x15\x03\x01 what?\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(babble, "127.0.0.1", 0) as listener:
+        port = listener.sockets[0].getsockname()[1]
+        access = Access(kubeconfig=kubeconfig(tmp_path, f"http://127.0.0.1:{port}"))
+        async with Api(access, clock, QUICK) as api:
+            assert (await raised(api)).reason == "garbage"
+
+
+async def test_the_version_is_that_of_the_server(server: ApiServer, api: Api) -> None:
+    server.script("/version", says(200, {"gitVersion": "v1.33.5-eks-1"}), says(200, b"1.33"))
+    server.script("/version", says(200, b'{"gitVersion": "\xff"}'), says(200, b"[" * 100_000))
+
+    assert await api.version() == "v1.33.5-eks-1"
+    for _ in range(3):
+        with pytest.raises(ApiError, match="answered with no version"):
+            await api.version()
+
+
+async def test_proxies_of_the_environment_do_not_count(
+    server: ApiServer, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    server.script("/x", says(200, b"direct"))
+
+    assert await api.read("/x") == b"direct"
+
+
+async def test_a_proxy_of_the_kubeconfig_counts(
+    server: ApiServer, clock: Clock, tmp_path: Path
+) -> None:
+    server.script("/x", says(200, b"by proxy"))
+    config = kubeconfig(tmp_path, "http://api.invalid", proxy=server.url)
+    async with Api(Access(kubeconfig=config), clock, QUICK) as api:
+        assert await api.read("/x") == b"by proxy"
+
+
+async def test_after_401_credentials_are_read_again_and_the_request_is_repeated(
+    server: ApiServer, api: Api, tmp_path: Path
+) -> None:
+    server.script("/x", says(200), says(401), says(200, b"welcome"))
+    await api.read("/x")
+    kubeconfig(tmp_path, server.url, user={"token": "new"})
+
+    assert await api.read("/x") == b"welcome"
+    assert [each["authorization"][7:] for each in server.headers] == ["secret", "secret", "new"]
+
+
+async def test_after_a_second_401_it_is_told(server: ApiServer, api: Api) -> None:
+    server.script("/x", says(401), says(401))
+
+    assert (await raised(api)).reason == "unauthorized"
+    assert len(server.requests) == 2
+
+
+async def test_a_token_file_is_read_again_each_minute(
+    server: ApiServer, clock: Clock, tmp_path: Path
+) -> None:
+    server.script("/x", says(200), says(200), says(200))
+    token = tmp_path / "token"
+    token.write_text("old\n")
+    config = kubeconfig(tmp_path, server.url, user={"tokenFile": str(token)})
+    async with Api(Access(kubeconfig=config), clock, QUICK) as api:
+        await api.read("/x")
+        token.write_text("new\n")
+        clock.now = RELOAD_S - 1
+        await api.read("/x")
+        clock.now = RELOAD_S
+        await api.read("/x")
+
+    tokens = [each["authorization"][7:] for each in server.headers]
+    assert tokens == ["old", "old", "new"]
+
+
+CONTEXTS = "contexts: [{name: a, context: {cluster: x, user: y}}, {name: b}]"
+BROKEN = {
+    "no file": (
+        None,
+        "",
+        ": does not exist: name a kubeconfig with --kubeconfig, or in KUBECONFIG",
+    ),
+    "an empty file": ("", "", ": is no kubeconfig: write one with kubectl config set-context"),
+    "a list": ("[]", "", ": is no kubeconfig: write one with kubectl config set-context"),
+    "half a file": ('{"clusters": [{"na', "", ":1: no valid JSON: Unterminated string"),
+    "no YAML": ("a: [1,\nb", "", ":2: no valid YAML: while parsing a flow sequence, did not find"),
+    "a binary file": ("\x00", "", ": a binary file: manifests are YAML or JSON"),
+    "nothing at all": ("{}", "", ": has no current context: it has none at all, with --context"),
+    "no current context": (
+        CONTEXTS,
+        "",
+        ": has no current context: choose one of a, b, with --context",
+    ),
+    "no such context": (CONTEXTS, "c", ": has no context 'c': choose one of a, b"),
+    "a current context that is not there": (
+        f"current-context: d\n{CONTEXTS}",
+        "",
+        ": has no context 'd': choose one of a, b",
+    ),
+    "a cluster that is not there": (CONTEXTS, "a", "ConfigException: Invalid kube-config file."),
+}
+
+
+@pytest.mark.parametrize(("text", "context", "said"), BROKEN.values(), ids=BROKEN.keys())
+async def test_a_kubeconfig_that_cannot_be_used_is_told(
+    clock: Clock, tmp_path: Path, text: str | None, context: str, said: str
+) -> None:
+    path = tmp_path / "kubeconfig"
+    if text is not None:
+        path.write_text(text)
+
+    async with Api(Access(kubeconfig=str(path), context=context), clock, QUICK) as api:
+        error = await raised(api)
+
+    assert error.reason == "credentials"
+    prefix = f"the API server: the credentials cannot be used: {path if said[0] == ':' else ''}"
+    assert str(error).startswith(f"{prefix}{said}")
+
+
+async def test_without_any_kubeconfig_it_is_told_which_was_looked_for(
+    clock: Clock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    access = Access(environ={"KUBECONFIG": str(tmp_path / "none")})
+    async with Api(access, clock, QUICK) as api:
+        assert f"{tmp_path / 'none'}: does not exist: name a kubeconfig" in str(await raised(api))
+    assert not caplog.records  # the library has a warning of its own
+
+
+@pytest.mark.parametrize("strict", [True, False])
+async def test_strict_certificates_are_a_choice(
+    server: ApiServer, clock: Clock, tmp_path: Path, *, strict: bool
+) -> None:
+    server.script("/x", says(200))
+    access = Access(kubeconfig=kubeconfig(tmp_path, server.url), strict=strict)
+    async with Api(access, clock, QUICK) as api:
+        await api.read("/x")
+
+        assert api._client.configuration.disable_strict_ssl_verification is not strict
+
+
+async def test_certificates_use_the_same_door(server: ApiServer, api: Api) -> None:
+    secret = {"metadata": {"resourceVersion": "7"}, "data": {}}
+    server.script("/api/v1/namespaces/a/secrets/b", says(401), says(200, secret))
+
+    stored = Object(client=api, path="/api/v1/namespaces/a/secrets/b", title="Secret a/b")
+
+    assert (await stored.read()).resource_version == "7"
+
+
+class Pod:
+    """A pod's service account, and an API server with TLS."""
+
+    def __init__(self, folder: Path) -> None:
+        self.token = folder / "token"
+        self.ca = folder / "ca.crt"
+        self.server = ApiServer()
+        self.authority = trustme.CA()
+        self.token.write_text("first\n")
+        self.authority.cert_pem.write_to_path(str(self.ca))
+
+    def read(self, file: str) -> str:
+        path: Path = getattr(self, file)
+        return path.read_text()
+
+    def write(self, file: str, text: str) -> None:
+        path: Path = getattr(self, file)
+        path.write_text(text)
+
+    @property
+    def access(self) -> Access:
+        environ = {**POD, "KUBERNETES_SERVICE_PORT": str(self.server.port)}
+        return Access(token_file=str(self.token), ca_file=str(self.ca), environ=environ)
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.authority.issue_cert("127.0.0.1").configure_cert(context)
+        async with running(self.server, context):
+            yield
+
+    @property
+    def tokens(self) -> list[str]:
+        return [each["authorization"] for each in self.server.headers]
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Pod:
+    return Pod(tmp_path)
+
+
+async def test_in_a_pod_its_service_account_is_used(pod: Pod, clock: Clock) -> None:
+    pod.server.script("/x", says(200, b"welcome"))
+    async with pod.serving(), Api(pod.access, clock, QUICK) as api:
+        assert await api.read("/x") == b"welcome"
+        assert api.name == f"https://127.0.0.1:{pod.server.port}"
+
+    assert pod.tokens == ["Bearer first"]
+
+
+async def test_a_renewed_token_is_used_within_a_minute(pod: Pod, clock: Clock) -> None:
+    pod.server.script("/x", says(200), says(200), says(200))
+    async with pod.serving(), Api(pod.access, clock, QUICK) as api:
+        await api.read("/x")
+        pod.write("token", "second")
+        await api.read("/x")
+        clock.now = RELOAD_S
+        await api.read("/x")
+
+    assert pod.tokens == ["Bearer first", "Bearer first", "Bearer second"]
+
+
+@pytest.mark.parametrize("file", ["token", "ca"])
+async def test_an_empty_file_at_the_start_is_read_again(pod: Pod, clock: Clock, file: str) -> None:
+    content = pod.read(file)
+    pod.server.script("/x", says(200, b"welcome"))
+    async with pod.serving(), Api(pod.access, clock, QUICK) as api:
+        pod.write(file, "")
+        assert (await raised(api)).reason == "credentials"
+        pod.write(file, content)
+        assert await api.read("/x") == b"welcome"
+
+
+@pytest.mark.parametrize(("file", "text"), [("token", ""), ("ca", ""), ("ca", "-----BEGIN CERT")])
+async def test_a_file_that_is_empty_or_half_written_later_leaves_the_old_in_force(
+    pod: Pod, clock: Clock, file: str, text: str
+) -> None:
+    pod.server.script("/x", says(200), says(200))
+    async with pod.serving(), Api(pod.access, clock, QUICK) as api:
+        await api.read("/x")
+        pod.write(file, text)
+        clock.now = RELOAD_S
+        await api.read("/x")
+
+    assert pod.tokens == ["Bearer first"] * 2
+
+
+async def test_a_half_written_token_costs_a_401_and_is_read_again(pod: Pod, clock: Clock) -> None:
+    async def judge(request: web.Request) -> web.StreamResponse:
+        known = request.headers["authorization"] == "Bearer second"
+        return web.Response(status=200 if known else 401)
+
+    pod.server.script("/x", *[judge] * 3)
+    async with pod.serving(), Api(pod.access, clock, QUICK) as api:
+        pod.write("token", "sec")
+        assert (await raised(api)).reason == "unauthorized"
+        pod.write("token", "second")
+        await api.read("/x")
+
+
+async def test_a_new_authority_is_followed(pod: Pod, clock: Clock) -> None:
+    pod.server.script("/x", says(200), says(200, b"welcome"))
+    async with Api(pod.access, clock, QUICK) as unused:
+        assert unused.name == "the API server"
+    async with pod.serving():
+        api = Api(pod.access, clock, QUICK)
+        await api.read("/x")
+    pod.authority = trustme.CA()
+    pod.authority.cert_pem.write_to_path(str(pod.ca))
+    async with pod.serving(), api:
+        assert (await raised(api)).reason == "unreachable"  # the old one is still trusted
+        assert await api.read("/x") == b"welcome"

@@ -1,0 +1,219 @@
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from tests.build import NAMESPACE, deployment, owned_by, pod, policy, profile, request, selector
+from tests.cluster.apiserver import Json
+from tests.cluster.sources import EMPTY, Answers, means
+from tests.cluster.test_caches import LISTS, following
+from webhook.cluster import wire
+from webhook.cluster.caches import Caches
+from webhook.cluster.fallback import Latecomers
+from webhook.cluster.lookup import Cluster
+from webhook.errors import NotSyncedError
+from webhook.policy.facts import Facts
+from webhook.policy.model import OwnerReference
+from webhook.policy.request import AdmissionRequest
+
+OWNER = OwnerReference("apps/v1", "ReplicaSet", "web-54f7")
+REPLICA_SET = f"/apis/apps/v1/namespaces/{NAMESPACE}/replicasets/web-54f7"
+NAMESPACE_PATH = f"/api/v1/namespaces/{NAMESPACE}"
+POLICY = policy(profile())
+CHOOSY = policy(profile(namespace_selector=selector(tier="prod")))
+PATIENT = 10.0  # seconds that the caller waits
+
+
+def replica_set(app: str = "web") -> Json:
+    metadata = {"name": OWNER.name, "namespace": NAMESPACE}
+    return {"metadata": metadata, "spec": {"selector": {"matchLabels": {"app": app}}}}
+
+
+class World:
+    """Caches without an object, an API server, and the look-ups there are results of."""
+
+    def __init__(self, **bodies: Any) -> None:
+        self.source = Answers(**LISTS, **bodies)
+        self.caches = Caches(Cluster(owners=()), means(self.source))
+        self.results: list[str] = []
+        self.latecomers = Latecomers(self.caches, self.source, self.results.append)
+
+    def fetch(
+        self, asked: AdmissionRequest | None = None, timeout_s: float = PATIENT
+    ) -> Awaitable[Facts] | None:
+        return self.latecomers.fetch(asked or owned(), POLICY, timeout_s)
+
+    @property
+    def asked(self) -> list[str]:
+        return [path for path in self.source.asked if path not in LISTS]
+
+
+@asynccontextmanager
+async def world(bodies: dict[str, Any] | None = None) -> AsyncGenerator[World]:
+    made = World(**(bodies or {}))
+    async with following(made.caches):
+        await made.caches.wait_synced()
+        yield made
+        await made.latecomers.close()
+
+
+def owned(**owner: Any) -> AdmissionRequest:
+    return request(pod(owner=owned_by(**owner)))
+
+
+async def test_an_owner_that_is_not_in_the_cache_is_asked_for() -> None:
+    async with world({REPLICA_SET: replica_set()}) as here:
+        fetching = here.fetch()
+        assert fetching is not None
+        facts = await fetching
+
+        assert facts.owner_selector(NAMESPACE, OWNER) == selector(app="web")
+        assert here.results == ["found"]
+
+
+async def test_what_comes_is_for_this_request_alone() -> None:
+    async with world({REPLICA_SET: replica_set()}) as here:
+        fetching = here.fetch()
+        assert fetching is not None
+        await fetching
+
+        assert here.caches.cluster.owner_selector(NAMESPACE, OWNER) is None
+        again = here.fetch()
+        assert again is not None
+        await again
+        assert here.asked == [REPLICA_SET] * 2
+
+
+async def test_the_cache_counts_if_it_knows_by_then() -> None:
+    async with world({REPLICA_SET: replica_set()}) as here:
+        fetching = here.fetch()
+        assert fetching is not None
+        store = here.caches.cluster.owner_stores["apps/v1", "ReplicaSet"]
+        store.put(msgspec.convert(replica_set("newer"), wire.Controller))
+
+        assert (await fetching).owner_selector(NAMESPACE, OWNER) == selector(app="newer")
+
+
+NOTHING_TO_FETCH = {
+    "no owner": request(pod()),
+    "an owner that does not control": owned(controller=False),
+    "an owner of a kind without a selector": owned(kind="Job"),
+    "an owner of another version": owned(apiVersion="apps/v1beta2"),
+    "no pod": request(deployment()),
+    "an update": request(pod(owner=owned_by()), pod(owner=owned_by())),
+    "a name that is a path": owned(name="../../secrets/a"),
+    "a name that goes up": owned(name=".."),
+    "an empty name": owned(name=""),
+    "a name with a query": owned(name="a?watch=1"),
+    "a name of another script": owned(name="\u00e4"),
+    "a namespace that is a path": replace(owned(), namespace="../.."),
+}
+
+
+@pytest.mark.parametrize("asked", NOTHING_TO_FETCH.values(), ids=NOTHING_TO_FETCH.keys())
+async def test_there_is_nothing_to_fetch_for(asked: AdmissionRequest) -> None:
+    async with world() as here:
+        assert here.fetch(asked) is None
+        assert here.asked == []
+
+
+async def test_there_is_nothing_to_fetch_without_profiles() -> None:
+    async with world() as here:
+        assert here.latecomers.fetch(owned(), policy(), PATIENT) is None
+
+
+async def test_there_is_nothing_to_fetch_for_an_owner_in_the_cache() -> None:
+    async with world() as here:
+        store = here.caches.cluster.owner_stores["apps/v1", "ReplicaSet"]
+        store.put(msgspec.convert(replica_set(), wire.Controller))
+
+        assert here.fetch() is None
+
+
+async def test_nothing_is_fetched_before_the_caches_are_filled() -> None:
+    here = World()
+
+    with pytest.raises(NotSyncedError):
+        here.fetch()
+
+
+async def never() -> Json:
+    await asyncio.Event().wait()
+    return EMPTY
+
+
+FAILURES: dict[str, tuple[Any, str]] = {
+    "it does not exist": (None, "absent"),
+    "the answer is nonsense": ([], "failed"),
+    "there is no answer": (never, "late"),
+}
+
+
+@pytest.mark.parametrize(("body", "result"), FAILURES.values(), ids=FAILURES.keys())
+async def test_without_the_owner_the_rest_decides(body: Any, result: str) -> None:
+    async with world({} if body is None else {REPLICA_SET: body}) as here:
+        fetching = here.fetch(timeout_s=0.0)
+        assert fetching is not None
+        if body is not never:
+            await asyncio.wait(here.latecomers._asking.values())
+        facts = await fetching
+
+        assert facts.owner_selector(NAMESPACE, OWNER) is None
+        assert facts.services("shop", {"app": "a"})
+        assert here.results == [result]
+
+
+async def test_requests_that_need_the_same_share_one_look_up() -> None:
+    async with world({REPLICA_SET: replica_set()}) as here:
+        fetching = [here.fetch() for _ in range(5)]
+        facts = await asyncio.gather(*(each for each in fetching if each is not None))
+
+        assert [each.owner_selector(NAMESPACE, OWNER) for each in facts] == [
+            selector(app="web")
+        ] * 5
+        assert here.asked == [REPLICA_SET]
+        assert here.latecomers._asking == {}
+
+
+async def test_one_that_cannot_wait_takes_nothing_from_the_others() -> None:
+    released = asyncio.Event()
+
+    async def slowly() -> Json:
+        await released.wait()
+        return replica_set()
+
+    async with world({REPLICA_SET: slowly}) as here:
+        hurried, patient = here.fetch(timeout_s=0.0), here.fetch()
+        assert hurried is not None
+        assert patient is not None
+        assert (await hurried).owner_selector(NAMESPACE, OWNER) is None
+        released.set()
+
+        assert (await patient).owner_selector(NAMESPACE, OWNER) == selector(app="web")
+        assert here.results == ["late", "found"]
+
+
+async def test_labels_of_a_namespace_are_asked_for_if_a_profile_needs_them() -> None:
+    labelled = {"metadata": {"name": NAMESPACE, "labels": {"tier": "prod"}}}
+    async with world({NAMESPACE_PATH: labelled, REPLICA_SET: replica_set()}) as here:
+        fetching = here.latecomers.fetch(owned(), CHOOSY, PATIENT)
+        assert fetching is not None
+        facts = await fetching
+
+        assert facts.namespace_labels(NAMESPACE) == {"tier": "prod"}
+        assert facts.owner_selector(NAMESPACE, OWNER) == selector(app="web")
+        assert here.results == ["found", "found"]
+        assert here.fetch(request(pod())) is None
+
+
+async def test_a_namespace_that_cannot_be_had_fits_no_profile_that_asks_for_it() -> None:
+    async with world() as here:
+        fetching = here.latecomers.fetch(request(pod()), CHOOSY, PATIENT)
+        assert fetching is not None
+
+        assert (await fetching).namespace_labels(NAMESPACE) is None
+        assert here.results == ["absent"]

@@ -1,0 +1,109 @@
+import pytest
+
+from tests.config.configs import HARD, SOFT, check, one_profile
+from webhook import config
+from webhook.policy.api.gates import resolve
+from webhook.policy.api.versions import parse_version
+from webhook.policy.defaulting.inject import Skip
+from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.facts import NoFacts
+from webhook.policy.model import ObjectMeta, PodSpec, PodTemplate
+
+GATES = resolve(parse_version("1.36"), {})
+
+
+def policy(text: str) -> Policy:
+    return config.policy(check(text), GATES)
+
+
+class Nodes(NoFacts):
+    """So many schedulable nodes, of which so many carry every label, with so many values."""
+
+    def __init__(self, nodes: int, carriers: int, domains: int) -> None:
+        self._nodes, self._carriers, self._domains = nodes, carriers, domains
+
+    def schedulable_nodes(self) -> int:
+        return self._nodes
+
+    def nodes_with(self, _topology_key: str) -> int:
+        return self._carriers
+
+    def domains(self, _topology_key: str) -> int:
+        return self._domains
+
+
+LACKING = (
+    "profile 'a': the hard default on zone keeps pods off 2 of 5 schedulable nodes, which lack "
+    "that label: label them, or write whenUnsatisfiable: ScheduleAnyway"
+)
+TOO_FEW = (
+    "profile 'a': the hard default on zone asks for 3 domains, and the schedulable nodes make 2: "
+    "pods beyond 1 in each stay Pending; lower minDomains, or add nodes"
+)
+
+DOUBTS = {
+    "all nodes carry the label": (f"{{{HARD}}}", Nodes(5, 5, 2), []),
+    "some nodes lack the label": (f"{{{HARD}}}", Nodes(5, 3, 2), [LACKING]),
+    "fewer domains than minDomains": (f"{{{HARD}, minDomains: 3}}", Nodes(5, 5, 2), [TOO_FEW]),
+    "both": (f"{{{HARD}, minDomains: 3}}", Nodes(5, 3, 2), [LACKING, TOO_FEW]),
+    "a soft default never holds a pod": (SOFT, Nodes(5, 0, 0), []),
+    "nothing is known of nodes": (f"{{{HARD}, minDomains: 3}}", NoFacts(), []),
+}
+
+
+@pytest.mark.parametrize(("entry", "facts", "told"), DOUBTS.values(), ids=DOUBTS.keys())
+def test_hard_defaults_are_held_against_the_nodes(
+    entry: str, facts: NoFacts, told: list[str]
+) -> None:
+    in_force = policy(one_profile(f"defaultConstraints: [{entry}]"))
+
+    assert config.advise(in_force, facts) == told
+
+
+def test_profiles_are_shown_with_the_pods_they_are_for() -> None:
+    (row,) = config.profile_table(
+        policy(
+            one_profile(
+                "match:\n"
+                "    namespaceSelector: {matchLabels: {tier: prod}}\n"
+                "    objectSelector: {matchExpressions: [{key: a, operator: Exists}]}\n"
+                "    ownerKinds: [StatefulSet, ReplicaSet]\n"
+                f"  defaultConstraints: [{SOFT}]"
+            )
+        )
+    )
+
+    assert row.pods == (
+        "schedulerName default-scheduler; namespace tier=prod; labels a; "
+        "owner ReplicaSet or StatefulSet"
+    )
+    assert row.merge == "IfEmpty"
+    assert row.constraints == (
+        {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"},
+    )
+
+
+def test_an_example_gets_what_the_first_profile_gives() -> None:
+    selector = "{matchExpressions: [{key: tier, operator: DoesNotExist}]}"
+    match = f"match: {{namespaceSelector: {selector}}}"
+    text = one_profile(f"{match}\n  defaultConstraints: [{SOFT}]")
+
+    injection = config.example(policy(text))
+
+    assert injection.profile == "a"
+    assert not injection.skip
+
+
+def test_a_pod_of_the_operator_s_is_asked_about_in_its_namespace() -> None:
+    pod = PodTemplate(ObjectMeta(namespace="kube-system"), PodSpec())
+
+    injection = config.example(policy(one_profile(f"defaultConstraints: [{SOFT}]")), NoFacts(), pod)
+
+    assert injection.skip is Skip.EXEMPT_NAMESPACE
+
+
+def test_gates_are_shown_with_what_they_guard() -> None:
+    rows = {row.name: row for row in config.gate_table(GATES)}
+
+    row = rows["MinDomainsInPodTopologySpread"]
+    assert (row.stage, row.on, row.guards) == ("GA", True, "`minDomains`")

@@ -1,0 +1,104 @@
+import pytest
+
+from tests.config.configs import check
+from webhook import config
+from webhook.config import Configuration
+from webhook.errors import MistakesError
+from webhook.policy.api.gates import Gate
+from webhook.policy.api.versions import parse_version
+
+NEWEST = parse_version("1.36")
+FILE = "featureGates:\n  EvenspreadAdvice: false\n  AllBeta: false\n"
+
+
+def test_the_flag_counts_before_the_file_gate_by_gate() -> None:
+    gates = config.gates_in_force(check(FILE), NEWEST, "AllBeta=true")
+
+    assert Gate.ADVICE not in gates
+    assert Gate.DEFAULTS in gates
+
+
+def test_each_value_names_its_place() -> None:
+    flag = "MatchLabelKeysInPodTopologySpread=true"
+
+    gates = config.gates_in_force(check(FILE), NEWEST, flag)
+
+    sources = {row.name: row.source for row in config.gate_table(gates)}
+    assert sources == {
+        Gate.EVEN_PODS_SPREAD: "default of 1.36",
+        Gate.DEFAULT_POD_TOPOLOGY_SPREAD: "default of 1.36",
+        Gate.MIN_DOMAINS: "default of 1.36",
+        Gate.NODE_INCLUSION_POLICY: "default of 1.36",
+        Gate.MATCH_LABEL_KEYS: "--feature-gates",
+        Gate.SELECTOR_MERGE: "AllBeta in etc/spread.yaml:5: featureGates.AllBeta",
+        Gate.DEFAULTS: "AllBeta in etc/spread.yaml:5: featureGates.AllBeta",
+        Gate.ADVICE: "etc/spread.yaml:4: featureGates.EvenspreadAdvice",
+    }
+
+
+def test_a_locked_gate_needs_leave() -> None:
+    flag = "MinDomainsInPodTopologySpread=false"
+
+    gates = config.gates_in_force(Configuration(), NEWEST, flag, allow_locked=True)
+
+    assert Gate.MIN_DOMAINS not in gates
+
+
+LOCKED = (
+    "feature gate 'MinDomainsInPodTopologySpread' is locked on since Kubernetes 1.30: "
+    "leave it out, or add --allow-locked-gates to hold its field back all the same"
+)
+NEEDS = (
+    "feature gate 'MatchLabelKeysInPodTopologySpreadSelectorMerge' needs "
+    "MatchLabelKeysInPodTopologySpread, which is off: switch "
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge off too, "
+    "or MatchLabelKeysInPodTopologySpread on"
+)
+
+MISTAKES = {
+    "no value": (
+        "",
+        "AllBeta",
+        [
+            (
+                "--feature-gates: feature gate 'AllBeta' has no value: write "
+                "AllBeta=true or AllBeta=false"
+            )
+        ],
+    ),
+    "unknown gates in the flag": (
+        "",
+        "AllBetas=true,X=false",
+        [
+            "--feature-gates: 'AllBetas' is no feature gate: did you mean AllBeta?",
+            (
+                "--feature-gates: 'X' is no feature gate: write EvenPodsSpread, "
+                "DefaultPodTopologySpread, MinDomainsInPodTopologySpread, "
+                "NodeInclusionPolicyInPodTopologySpread, MatchLabelKeysInPodTopologySpread, "
+                "MatchLabelKeysInPodTopologySpreadSelectorMerge, EvenspreadDefaults, "
+                "EvenspreadAdvice, AllAlpha or AllBeta"
+            ),
+        ],
+    ),
+    "a locked gate in the file": (
+        "featureGates: {MinDomainsInPodTopologySpread: false}",
+        "",
+        [f"etc/spread.yaml:3: featureGates.MinDomainsInPodTopologySpread: {LOCKED}"],
+    ),
+    "a locked gate in the file and a gate that needs another, by the flag": (
+        "featureGates: {MinDomainsInPodTopologySpread: false}",
+        "MatchLabelKeysInPodTopologySpread=false",
+        [
+            f"etc/spread.yaml:3: featureGates.MinDomainsInPodTopologySpread: {LOCKED}",
+            f"--feature-gates: {NEEDS}",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "flag", "told"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_gates_that_cannot_be_set_are_told_together(text: str, flag: str, told: list[str]) -> None:
+    with pytest.raises(MistakesError) as caught:
+        config.gates_in_force(check(text), NEWEST, flag)
+
+    assert str(caught.value).splitlines() == told

@@ -1,0 +1,236 @@
+import pytest
+
+from webhook import config
+from webhook.errors import MistakesError
+from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Profile
+from webhook.policy.model import Constraint
+
+GROUP = "kubescheduler.config.k8s.io"
+ENTRY = "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}"
+CONSTRAINT = Constraint(max_skew=1, topology_key="zone", when_unsatisfiable="ScheduleAnyway")
+
+SYSTEM = Profile(name="default-scheduler", constraints=SYSTEM_CONSTRAINTS, system=True)
+EMPTY = Profile(name="default-scheduler")
+LIST = Profile(name="default-scheduler", constraints=(CONSTRAINT,))
+
+
+def file(version: str, rest: str = "") -> str:
+    return f"apiVersion: {GROUP}/{version}\nkind: KubeSchedulerConfiguration\n{rest}"
+
+
+def with_args(version: str, args: str) -> str:
+    plugin = "  - name: PodTopologySpread\n    args:\n"
+    members = "".join(f"      {line}\n" for line in args.splitlines())
+    return file(version, f"profiles:\n- pluginConfig:\n{plugin}{members}")
+
+
+MEANINGS = {
+    "v1 without profiles": (file("v1"), SYSTEM),
+    "v1 without arguments": (file("v1", "profiles:\n- schedulerName: default-scheduler"), SYSTEM),
+    "v1 with arguments of other plugins": (
+        file(
+            "v1", "profiles:\n- pluginConfig:\n  - {name: NodeAffinity, args: {addedAffinity: {}}}"
+        ),
+        SYSTEM,
+    ),
+    "v1 with arguments that are null": (with_args("v1", ""), SYSTEM),
+    "v1 with an empty type": (with_args("v1", "defaultingType: ''"), SYSTEM),
+    "v1 with System": (with_args("v1", "defaultingType: System"), SYSTEM),
+    "v1 with an empty list": (with_args("v1", "defaultingType: List"), EMPTY),
+    "v1 with a list": (
+        with_args("v1", f"defaultingType: List\ndefaultConstraints: [{ENTRY}]"),
+        LIST,
+    ),
+    "v1 with settings that are none of our business": (
+        file("v1", "parallelism: many\nextenders: {}\nprofiles:\n- {plugins: [1], percentage: x}"),
+        SYSTEM,
+    ),
+    "v1beta3 without a type": (with_args("v1beta3", "defaultConstraints: []"), SYSTEM),
+    "v1beta2 without a type": (with_args("v1beta2", "defaultConstraints: []"), SYSTEM),
+    "v1beta1 without a type and with a list": (
+        with_args("v1beta1", f"defaultConstraints: [{ENTRY}]"),
+        LIST,
+    ),
+    "v1beta1 without a type and a list": (with_args("v1beta1", "defaultConstraints: []"), SYSTEM),
+    "v1alpha2 with a list": (with_args("v1alpha2", f"defaultConstraints: [{ENTRY}]"), LIST),
+    "v1alpha2 without a list": (file("v1alpha2"), EMPTY),
+    "arguments of an older version than the file": (
+        with_args("v1", f"apiVersion: {GROUP}/v1beta1\ndefaultConstraints: [{ENTRY}]"),
+        LIST,
+    ),
+    "bare arguments": (
+        f"apiVersion: {GROUP}/v1\nkind: PodTopologySpreadArgs\ndefaultingType: System",
+        SYSTEM,
+    ),
+    "bare arguments of v1beta1": (
+        f"apiVersion: {GROUP}/v1beta1\nkind: PodTopologySpreadArgs\ndefaultConstraints: [{ENTRY}]",
+        LIST,
+    ),
+    "bare arguments without a kind": (f"defaultingType: List\ndefaultConstraints: [{ENTRY}]", LIST),
+}
+
+
+@pytest.mark.parametrize(("text", "profile"), MEANINGS.values(), ids=MEANINGS.keys())
+def test_a_file_of_kube_scheduler_means_what_it_means_to_it(text: str, profile: Profile) -> None:
+    assert config.check_scheduler(text, "k.yaml").profiles == (profile,)
+
+
+MISTAKES = {
+    "the example of 2020, whose profiles lack the dash": (
+        file(
+            "v1alpha2",
+            "\nprofiles:\n  pluginConfig:\n    - name: PodTopologySpread\n"
+            f"      args:\n        defaultConstraints: [{ENTRY}]\n",
+        ),
+        [
+            (
+                "4: profiles: must be a list, not a mapping: "
+                "a dash belongs before 'pluginConfig' in line 5, as `- pluginConfig:`"
+            )
+        ],
+    ),
+    "a list without its type": (
+        with_args("v1", f"defaultConstraints: [{ENTRY}]"),
+        [
+            (
+                "6: profiles[0].pluginConfig[0].args.defaultingType: "
+                'Invalid value: "System": when .defaultConstraints are not empty; '
+                "write `defaultingType: List`, or leave out defaultConstraints"
+            )
+        ],
+    ),
+    "a type in v1alpha2": (
+        with_args("v1alpha2", "defaultingType: List"),
+        [
+            (
+                "7: profiles[0].pluginConfig[0].args.defaultingType: is not known to v1alpha2: "
+                f"leave it out, or write apiVersion: {GROUP}/v1"
+            )
+        ],
+    ),
+    "an unknown version": (
+        file("v2"),
+        [
+            f"1: apiVersion: cannot be '{GROUP}/v2': did you mean {GROUP}/v1?",
+        ],
+    ),
+    "an unknown kind": (
+        f"apiVersion: {GROUP}/v1\nkind: KubeletConfiguration",
+        ["2: kind: cannot be 'KubeletConfiguration': did you mean KubeSchedulerConfiguration?"],
+    ),
+    "a kind like none": (
+        "apiVersion: v1\nkind: ConfigMap",
+        [
+            (
+                "2: kind: cannot be 'ConfigMap': write KubeSchedulerConfiguration or "
+                "PodTopologySpreadArgs"
+            )
+        ],
+    ),
+    "no kind": (
+        f"apiVersion: {GROUP}/v1",
+        ["1: kind: is missing: write it, as `kind: KubeSchedulerConfiguration`"],
+    ),
+    "a kind that is no text": (
+        "kind: [1]",
+        ["1: kind: cannot be a list: write KubeSchedulerConfiguration or PodTopologySpreadArgs"],
+    ),
+    "a file of ours": (
+        "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration",
+        ["2: kind: is SpreadConfiguration: give the file with --config"],
+    ),
+    "an unknown key in the arguments": (
+        with_args("v1", "defaultConstraint: []"),
+        [
+            (
+                "7: profiles[0].pluginConfig[0].args.defaultConstraint: no such key: "
+                "did you mean defaultConstraints?"
+            )
+        ],
+    ),
+    "arguments of another plugin": (
+        with_args("v1", "kind: NodeAffinityArgs"),
+        [
+            (
+                "7: profiles[0].pluginConfig[0].args.kind: cannot be 'NodeAffinityArgs': "
+                "write PodTopologySpreadArgs"
+            )
+        ],
+    ),
+    "arguments twice": (
+        file("v1", "profiles:\n- pluginConfig:\n" + "  - name: PodTopologySpread\n" * 2),
+        [
+            (
+                "6: profiles[0].pluginConfig[1].name: configures PodTopologySpread once more: "
+                "leave one of the entries"
+            )
+        ],
+    ),
+    "schedulers without names, and with one name": (
+        file("v1", "profiles:\n- schedulerName: a\n- schedulerName: a\n- plugins: {}"),
+        [
+            "5: profiles[1].schedulerName: 'a' names an earlier profile too: write another name",
+            (
+                "6: profiles[2].schedulerName: is missing: each of several profiles "
+                "needs one of its own"
+            ),
+        ],
+    ),
+    "minDomains with ScheduleAnyway": (
+        (
+            "defaultingType: List\ndefaultConstraints:\n- maxSkew: 1\n  topologyKey: zone\n"
+            "  whenUnsatisfiable: ScheduleAnyway\n  minDomains: 3"
+        ),
+        [
+            (
+                "6: defaultConstraints[0].minDomains: Invalid value: 3: can only use minDomains if "
+                "whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway, so no pod with "
+                "it could be created; "
+                "write `whenUnsatisfiable: DoNotSchedule`, or leave minDomains out"
+            )
+        ],
+    ),
+    "a pair that stands twice": (
+        f"defaultingType: List\ndefaultConstraints:\n- {ENTRY}\n- {ENTRY}",
+        [
+            (
+                '4: defaultConstraints[1]: Duplicate value: "{zone, ScheduleAnyway}"; '
+                "remove one of the "
+                "two entries, or join them into one with the smaller maxSkew"
+            )
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_of_a_scheduler_s_file_is_told(text: str, told: list[str]) -> None:
+    with pytest.raises(MistakesError) as caught:
+        config.check_scheduler(text, "k.yaml")
+
+    assert str(caught.value).splitlines() == [f"k.yaml:{line}" for line in told]
+
+
+def test_each_scheduler_gets_a_profile() -> None:
+    text = file("v1", "profiles:\n- schedulerName: a\n- schedulerName: b")
+
+    profiles = config.check_scheduler(text, "k.yaml").profiles
+
+    assert [(each.name, *each.scheduler_names) for each in profiles] == [("a", "a"), ("b", "b")]
+
+
+def test_match_label_keys_are_ignored_as_by_kube_scheduler_and_that_is_said() -> None:
+    entry = f"{ENTRY[:-1]}, matchLabelKeys: [not a key]}}"
+
+    checked = config.check_scheduler(
+        f"defaultingType: List\ndefaultConstraints:\n- {entry}", "k.yaml"
+    )
+
+    assert checked.profiles == (LIST,)
+    assert checked.notices == (
+        (
+            "k.yaml:3: defaultConstraints[0].matchLabelKeys: ignored, as "
+            "kube-scheduler ignores it in "
+            "defaults; a profile with defaultConstraints of its own keeps matchLabelKeys"
+        ),
+    )

@@ -1,0 +1,102 @@
+import errno
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from webhook.errors import SourceError
+from webhook.fix.atomic import Original, replace
+
+
+def names(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir()]
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> Original:
+    path = tmp_path / "web.yaml"
+    path.write_bytes(b"before\n")
+    path.chmod(0o640)
+    return Original(str(path), b"before\n")
+
+
+def test_a_file_is_replaced_with_the_mode_that_it_had(original: Original) -> None:
+    replace(original, b"after\n")
+
+    assert original.path.read_bytes() == b"after\n"
+    assert stat.S_IMODE(original.path.stat().st_mode) == 0o640
+    assert names(original.path.parent) == ["web.yaml"]
+
+
+def test_a_link_stays_a_link(original: Original, tmp_path: Path) -> None:
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links/link.yaml"
+    link.symlink_to("../web.yaml")
+
+    replace(Original(str(link), b"before\n"), b"after\n")
+
+    assert link.is_symlink()
+    assert original.path.read_bytes() == b"after\n"
+    assert names(link.parent) == ["link.yaml"]
+
+
+def refused(original: Original, said: str) -> None:
+    with pytest.raises(SourceError) as raised:
+        replace(original, b"after\n")
+
+    assert said in str(raised.value)
+
+
+def test_a_file_that_changed_meanwhile_is_left(original: Original) -> None:
+    original.path.write_bytes(b"somebody else's\n")
+
+    refused(original, "changed meanwhile, not written: run it again")
+
+    assert original.path.read_bytes() == b"somebody else's\n"
+    assert names(original.path.parent) == ["web.yaml"]
+
+
+def test_a_file_that_is_read_only_is_left(original: Original) -> None:
+    original.path.chmod(0o444)
+
+    refused(original, "cannot be written: it is read-only")
+
+    assert original.path.read_bytes() == b"before\n"
+
+
+def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    refused(Original(str(tmp_path / "pipe"), b""), "no file that could be written")
+
+
+def test_a_folder_that_is_gone_is_told(original: Original) -> None:
+    original.path.unlink()
+    original.path.parent.rmdir()
+
+    refused(original, f"cannot be written: {os.strerror(errno.ENOENT)}")
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(original: Original) -> None:
+    script = f"""
+import resource, signal
+from webhook.errors import SourceError
+from webhook.fix.atomic import Original, replace
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    replace(Original({original.source!r}, b"before\\n"), bytes(5000))
+except SourceError as error:
+    print(error)
+"""
+
+    said = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30
+    )
+
+    assert said.stdout == f"{original.source}: cannot be written: {os.strerror(errno.EFBIG)}\n"
+    assert original.path.read_bytes() == b"before\n"
+    assert names(original.path.parent) == ["web.yaml"]

@@ -1,0 +1,290 @@
+import itertools
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import strategies
+from tests.audit import world
+from tests.fix import manifests
+from tests.fix.mended import NODES, deployment, law, mended, reasons
+from webhook.fix.changes import Put
+from webhook.fix.conflicts import SHARED, Settled
+from webhook.fix.file import MISREAD, NOT_READ, Draft
+from webhook.manifests import Document, parse
+from webhook.manifests.edits import Edit
+from webhook.policy.placement.spreads import HARD, SOFT
+
+CONSTRAINTS = """\
+      topologySpreadConstraints:
+      - maxSkew: 0
+        topologyKey: zone
+        whenUnsatisfiable: DoNotSchedul
+        minDomains: 0
+"""
+
+
+def test_what_one_finding_hides_is_mended_in_the_next_round() -> None:
+    outcome = mended(deployment(CONSTRAINTS), cluster=NODES)
+
+    rules = [each.rule for each in outcome.fixed]
+    assert rules == ["TSC001", "TSC003", "TSC005", "TSC102", "TSC103", "TSC107"]
+    assert outcome.left == ()
+
+
+def test_lines_are_those_of_the_file_as_it_was_read() -> None:
+    text = "# one\n" + deployment(CONSTRAINTS)
+
+    outcome = mended(text, cluster=NODES)
+
+    lines = text.splitlines()
+    told = {each.rule: lines[each.line - 1].strip() for each in outcome.fixed}
+    assert told["TSC001"] == "- maxSkew: 0"
+    assert told["TSC005"] == "minDomains: 0"
+    assert told["TSC103"] == "topologyKey: zone"
+    assert told["TSC107"] == "- maxSkew: 0"
+
+
+LIST = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata: {{name: a, labels: &labels {{app: web}}}}
+  spec:
+    topologySpreadConstraints: &spread
+    - {{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: {action}, labelSelector: {{}}}}
+- apiVersion: v1
+  kind: Pod
+  metadata: {{name: b, labels: *labels}}
+  spec: {{topologySpreadConstraints: *spread}}
+{more}"""
+
+EXEMPT = """\
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    {name: c, labels: *labels, annotations: {evenspread.io/exempt: "TSC102=counts all on purpose"}}
+  spec: {topologySpreadConstraints: *spread}
+"""
+
+
+def test_what_an_alias_stands_for_is_edited_if_all_want_it() -> None:
+    text = LIST.format(action=SOFT, more="")
+
+    outcome = mended(text)
+
+    selector = "labelSelector: {matchLabels: {app: web}}"
+    expected = text.replace("maxSkew: 0", "maxSkew: 1").replace("labelSelector: {}", selector)
+    assert outcome.texts["web.yaml"] == expected
+    assert [(each.rule, each.object) for each in outcome.fixed] == [
+        ("TSC001", "Pod default/a"),
+        ("TSC001", "Pod default/b"),
+        ("TSC102", "Pod default/a"),
+        ("TSC102", "Pod default/b"),
+    ]
+
+
+def test_what_an_alias_stands_for_is_left_if_one_does_not_want_it() -> None:
+    outcome = mended(LIST.format(action=SOFT, more=EXEMPT), law("TSC102"))
+
+    assert reasons(outcome.left) == {}  # the API refuses them, so nothing is said of selectors
+
+    text = LIST.format(action=SOFT, more=EXEMPT).replace("maxSkew: 0", "maxSkew: 1")
+    outcome = mended(text)
+
+    assert outcome.texts["web.yaml"] == text
+    assert reasons(outcome.left) == {"TSC102": SHARED.reason}
+
+
+def test_a_typed_list_is_mended_as_it_is_written() -> None:
+    text = LIST.format(action=HARD, more="").replace("kind: List", "kind: PodList")
+    text = text.replace("- apiVersion: v1\n  kind: Pod\n  ", "- ")
+
+    outcome = mended(text, law("TSC001"))
+
+    assert outcome.texts["web.yaml"] == text.replace("maxSkew: 0", "maxSkew: 1")
+
+
+def test_a_file_with_a_broken_document_is_left_as_a_whole() -> None:
+    text = deployment(CONSTRAINTS) + "---\n{\n"
+
+    outcome = mended({"web.yaml": text, "b.yaml": deployment(CONSTRAINTS)}, law("TSC001"))
+
+    assert outcome.texts["web.yaml"] == text
+    assert [each.source for each in outcome.fixed] == ["b.yaml"]
+    assert reasons(outcome.left) == {"TSC001": NOT_READ}
+
+
+def test_facts_are_not_mended() -> None:
+    outcome = mended({}, cluster=deployment(CONSTRAINTS))
+
+    assert outcome == ({}, (), (), ())
+
+
+def test_facts_that_cannot_be_read_are_told() -> None:
+    outcome = mended("", cluster="apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: 1}\n")
+
+    assert [str(each) for each in outcome.problems] == [
+        "cluster.yaml:3: Node/a: metadata.labels: expected an object, got an integer"
+    ]
+
+
+def test_pods_that_are_uneven_are_left() -> None:
+    outcome = mended(world.LIVE, law("TSC114"))
+
+    assert {each.rule for each in outcome.left} == {"TSC114"}
+    assert outcome.texts["web.yaml"] == world.LIVE
+
+
+def test_what_would_not_be_read_as_meant_is_given_back_as_it_was() -> None:
+    text = deployment(CONSTRAINTS)
+    draft = Draft("web.yaml", text)
+    wrong = Settled((), (Put(("kind",), "Pod"),), (Edit(0, 0, "# no\n"),), ())
+
+    problem = draft.edit([wrong])
+
+    assert problem is not None
+    assert "this is a bug of evenspread" in str(problem)
+    assert (draft.text, draft.spoilt) == (text, MISREAD)
+
+
+def test_two_demands_that_exclude_each_other_do_not_take_turns() -> None:
+    text = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule,
+         labelSelector: {matchLabels: {app: web}}}
+      - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule,
+         labelSelector: {matchLabels: {app: web}}}
+"""
+    shapes = [("a1", "a"), ("b1", "b"), ("b2", "b"), ("b3", "b")]
+    nodes = "".join(
+        f"---\napiVersion: v1\nkind: Node\nmetadata: {{name: {name}, labels: "
+        f"{{kubernetes.io/hostname: {name}, topology.kubernetes.io/zone: {zone}}}}}\n"
+        for name, zone in shapes
+    )
+    both = law("TSC109", "TSC112")
+
+    outcome = mended(text, both, nodes)
+    again = mended(outcome.texts, both, nodes)
+
+    assert [each.rule for each in outcome.fixed] == ["TSC109"]
+    assert (again.texts, again.fixed) == (outcome.texts, ())
+
+
+def _written(constraint: dict[str, Any], keys: list[str]) -> dict[str, Any]:
+    return {key: constraint[key] for key in keys if key in constraint}
+
+
+MEMBERS = [
+    "maxSkew",
+    "topologyKey",
+    "whenUnsatisfiable",
+    "minDomains",
+    "nodeAffinityPolicy",
+    "nodeTaintsPolicy",
+    "matchLabelKeys",
+    "labelSelector",
+]
+constraints = st.fixed_dictionaries(
+    {},
+    optional={
+        "maxSkew": st.integers(-1, 4),
+        "topologyKey": st.sampled_from(
+            ["zone", "rack", "topology.kubernetes.io/zone", "beta.kubernetes.io/os", ""]
+        ),
+        "whenUnsatisfiable": st.sampled_from([HARD, SOFT, "donotschedule", "Maybe"]),
+        "minDomains": st.integers(-1, 5),
+        "nodeAffinityPolicy": st.sampled_from(["Honor", "ignore", ""]),
+        "nodeTaintsPolicy": st.sampled_from(["Honor", "Honour"]),
+        "matchLabelKeys": st.lists(strategies.keys, max_size=3),
+        "labelSelector": st.none()
+        | st.fixed_dictionaries(
+            {},
+            optional={
+                "matchLabels": strategies.labels,
+                "matchExpressions": st.lists(
+                    st.fixed_dictionaries(
+                        {
+                            "key": strategies.keys,
+                            "operator": st.sampled_from(["In", "exists", "Exists", "Equals"]),
+                        },
+                        optional={"values": st.lists(strategies.values, max_size=2)},
+                    ),
+                    max_size=2,
+                ),
+            },
+        ),
+    },
+).flatmap(lambda each: st.permutations(MEMBERS).map(lambda keys: _written(each, keys)))
+
+pods = st.builds(
+    lambda labels, held, kind: {
+        "apiVersion": "v1" if kind == "Pod" else "apps/v1",
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "shop", "labels": labels},
+        "spec": {"topologySpreadConstraints": held}
+        if kind == "Pod"
+        else {
+            "replicas": 3,
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"topologySpreadConstraints": held},
+            },
+        },
+    },
+    strategies.labels,
+    st.lists(constraints, max_size=4),
+    st.sampled_from(["Pod", "Deployment"]),
+)
+TEXTS = st.lists(manifests.texts(pods), min_size=1, max_size=2).map("\n---\n".join)
+
+
+@given(TEXTS, st.sampled_from(["", NODES]))
+def test_any_manifest_is_mended_once_and_for_all(text: str, cluster: str) -> None:
+    outcome = mended(text, cluster=cluster)
+    after = outcome.texts["web.yaml"]
+    again = mended(after, cluster=cluster)
+
+    assert (outcome.problems, again.fixed, again.texts["web.yaml"]) == ((), (), after)
+    assert manifests.comments(after) == manifests.comments(text)
+    assert _outside(after) == _outside(text)
+    assert again.left == outcome.left
+
+
+def _outside(text: str) -> list[Any]:
+    """The documents of a text without their constraints."""
+    kept = []
+    for document in parse(text, "x"):
+        assert isinstance(document, Document)
+        value = msgspec.json.decode(msgspec.json.encode(document.value))
+        value["spec"].get("template", value)["spec"].pop("topologySpreadConstraints", None)
+        kept.append(value)
+    return kept
+
+
+@pytest.mark.parametrize("pieces", list(itertools.permutations(["maxSkew: 0", "minDomains: 2"])))
+def test_lines_that_are_not_touched_stay_to_the_byte(pieces: tuple[str, str]) -> None:
+    rest = ["topologyKey:   'zone'   # as it is", "whenUnsatisfiable:  ScheduleAnyway"]
+    rest += ["labelSelector: { matchLabels: {app : web} }", "matchLabelKeys: [ pod-template-hash]"]
+    text = deployment(
+        "      topologySpreadConstraints:\n      -\n"
+        + "".join(f"        {each}\n" for each in (*pieces, *rest))
+        + "\n\n# the end\n\n"
+    )
+
+    outcome = mended(text)
+
+    expected = text.replace("maxSkew: 0", "maxSkew: 1").replace("        minDomains: 2\n", "")
+    assert outcome.texts["web.yaml"] == expected

@@ -1,0 +1,53 @@
+from typing import Any
+
+import msgspec
+import pytest
+
+from webhook.manifests import Path, mistype
+from webhook.policy.model import PodTemplate
+
+CONSTRAINTS = ("spec", "topologySpreadConstraints")
+
+
+def spec(constraint: Any) -> Any:
+    return {"spec": {"topologySpreadConstraints": [constraint]}}
+
+
+# value, what is wrong, where
+CASES: dict[str, tuple[Any, str, Path]] = {
+    "no object at all": ([], "expected an object, got a list", ()),
+    "a list for an object": ({"spec": []}, "expected an object, got a list", ("spec",)),
+    "an object for a list": (
+        {"spec": {"topologySpreadConstraints": {}}},
+        "expected a list, got an object",
+        CONSTRAINTS,
+    ),
+    "a string for a number": (
+        spec({"maxSkew": "1"}),
+        "expected an integer, got a string",
+        (*CONSTRAINTS, 0, "maxSkew"),
+    ),
+    "a number that Go has no room for": (
+        spec({"maxSkew": 2**31}),
+        "expected an integer <= 2147483647",
+        (*CONSTRAINTS, 0, "maxSkew"),
+    ),
+    "a number for a label": (
+        {"metadata": {"labels": {"app": "web", "version": 1}}},
+        "expected a string, got an integer",
+        ("metadata", "labels", "version"),
+    ),
+    "a boolean for a selected value": (
+        spec({"labelSelector": {"matchLabels": {"a.b/c": True}}}),
+        "expected a string, got a boolean",
+        (*CONSTRAINTS, 0, "labelSelector", "matchLabels", "a.b/c"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("value", "problem", "path"), CASES.values(), ids=CASES.keys())
+def test_mistype(value: Any, problem: str, path: Path) -> None:
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.convert(value, PodTemplate)
+
+    assert mistype(caught.value, value) == (problem, path)

@@ -1,0 +1,217 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import strategies
+from tests.build import gates, pod, spread, template, workload
+from webhook.policy.api.apiserver import Answer, Request, answer, form, list_path
+from webhook.policy.api.gates import Gates
+from webhook.policy.api.rules import Form
+from webhook.policy.api.versions import Version
+from webhook.policy.model import Constraint, GroupKind, PodSpec, PodTemplate
+from webhook.policy.workloads import BUILT_IN, POD
+
+DEPLOYMENT = GroupKind("apps", "Deployment")
+STATEFUL_SET = GroupKind("apps", "StatefulSet")
+CONTROLLER = GroupKind("", "ReplicationController")
+
+GOOD = spread()
+BAD = spread(maxSkew=0)
+UNSELECTING = spread(labelSelector=None)
+OLD_LABEL = spread(topologyKey="beta.kubernetes.io/os")
+HARD = spread(minDomains=2)
+KEYED = spread(matchLabelKeys=["app"], labelSelector={})
+TWICE = spread(
+    matchLabelKeys=["app"],
+    labelSelector={
+        "matchLabels": {"app": "web"},
+        "matchExpressions": [{"key": "app", "operator": "Exists"}],
+    },
+)
+APART = spread(matchLabelKeys=["app"], labelSelector={"matchLabels": {"app": "web"}})
+MISSELECTING = spread(labelSelector={"matchLabels": {"-": ""}})
+
+NEWEST = gates()
+LEGACY = gates(Version(1, 33))
+KEYS_OFF = gates(
+    MatchLabelKeysInPodTopologySpread=False, MatchLabelKeysInPodTopologySpreadSelectorMerge=False
+)
+
+
+def asked(
+    kind: GroupKind,
+    *constraints: dict[str, object],
+    old: dict[str, object] | None = None,
+    changed: bool = True,
+) -> Request:
+    def made(*each: dict[str, object]) -> PodTemplate:
+        return template(pod(*each) if kind == POD else workload(kind, *each))
+
+    return Request(
+        kind=kind,
+        path=BUILT_IN[kind],
+        template=made(*constraints),
+        old=made(old) if old else None,
+        changed=changed,
+    )
+
+
+def told(given: Answer) -> tuple[list[str], list[str], list[str]]:
+    """Rules that refuse, rules that warn, fields that are dropped."""
+    return (
+        [each.rule for each in given.findings],
+        [each.rule for each in given.warned],
+        [each.field for each in given.drops],
+    )
+
+
+ANSWERS: dict[str, tuple[Request, Gates, tuple[list[str], list[str], list[str]]]] = {
+    "a good pod is taken": (asked(POD, GOOD), NEWEST, ([], [], [])),
+    "a bad pod is refused": (asked(POD, BAD), NEWEST, (["TSC001"], [], [])),
+    "a pod is warned of": (asked(POD, UNSELECTING), NEWEST, ([], ["TSC021"], [])),
+    "a refused pod is not warned of": (
+        asked(POD, BAD, UNSELECTING), NEWEST, (["TSC001", "TSC004"], [], [])
+    ),
+    "a dropped field is not judged": (
+        asked(POD, spread(minDomains=-1)),
+        gates(MinDomainsInPodTopologySpread=False),
+        ([], [], ["minDomains"]),
+    ),
+    "a pod's keys are merged before they are judged": (
+        asked(POD, APART), NEWEST, (["TSC008"], [], [])
+    ),
+    "a template's keys are not merged": (asked(DEPLOYMENT, APART), NEWEST, ([], [], [])),
+    "before merging, keys must stand apart": (
+        asked(DEPLOYMENT, APART), LEGACY, (["TSC008"], [], [])
+    ),
+    "a StatefulSet was not judged by 1.29": (
+        asked(STATEFUL_SET, BAD), gates(Version(1, 29)), ([], [], [])
+    ),
+    "a StatefulSet is judged by 1.30": (
+        asked(STATEFUL_SET, BAD), gates(Version(1, 30)), (["TSC001"], [], [])
+    ),
+    "a StatefulSet whose old list fails is not judged": (
+        asked(STATEFUL_SET, BAD, old=APART), KEYS_OFF, ([], [], [])
+    ),
+    "a StatefulSet whose old list passes is judged": (
+        asked(STATEFUL_SET, BAD, old=GOOD), LEGACY, (["TSC001"], [], [])
+    ),
+    "an update of a pod is not warned of": (
+        asked(POD, UNSELECTING, old=GOOD), NEWEST, ([], [], [])
+    ),
+    "an update of a template is warned of": (
+        asked(DEPLOYMENT, UNSELECTING, old=GOOD), NEWEST, ([], ["TSC021"], [])
+    ),
+    "an update that changes nothing is not warned of": (
+        asked(DEPLOYMENT, UNSELECTING, old=UNSELECTING, changed=False), NEWEST, ([], [], [])
+    ),
+    "a ReplicationController is warned of its old list": (
+        asked(CONTROLLER, UNSELECTING, old=OLD_LABEL), NEWEST, ([], ["TSC020"], [])
+    ),
+    "an old invalid selector is not held against an update": (
+        asked(DEPLOYMENT, MISSELECTING, old=MISSELECTING), NEWEST, ([], [], [])
+    ),
+    "a new invalid selector is": (
+        asked(DEPLOYMENT, MISSELECTING, old=GOOD), NEWEST, (["TSC009"], [], [])
+    ),
+    "what an update keeps behind a gate is judged by the legacy form": (
+        asked(DEPLOYMENT, APART, old=APART), KEYS_OFF, (["TSC008"], [], [])
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("request_", "in_force", "expected"), ANSWERS.values(), ids=ANSWERS.keys())
+def test_kube_apiserver_would_answer(
+    request_: Request, in_force: Gates, expected: tuple[list[str], list[str], list[str]]
+) -> None:
+    assert told(answer(request_, in_force)) == expected
+
+
+def test_an_object_without_a_template_has_nothing_to_judge() -> None:
+    nothing = Request(kind=DEPLOYMENT, path=BUILT_IN[DEPLOYMENT], template=None)
+
+    assert answer(nothing, NEWEST) == Answer([], (), [], ())
+
+
+def test_a_new_pod_is_stored_with_its_merged_keys() -> None:
+    (stored,) = answer(asked(POD, KEYED), NEWEST).stored
+
+    assert stored.label_selector is not None
+    (merged,) = stored.label_selector.match_expressions
+    assert (merged.key, merged.operator, merged.values) == ("app", "In", ("web",))
+
+
+@pytest.mark.parametrize(
+    ("request_", "in_force"),
+    [
+        (asked(POD, KEYED), LEGACY),
+        (asked(POD, KEYED, old=GOOD), NEWEST),
+        (asked(DEPLOYMENT, KEYED), NEWEST),
+    ],
+    ids=["before 1.34", "an updated pod", "a template"],
+)
+def test_keys_are_not_merged_into(request_: Request, in_force: Gates) -> None:
+    (stored,) = answer(request_, in_force).stored
+
+    assert stored.label_selector is not None
+    assert stored.label_selector.match_expressions == ()
+
+
+PATHS = {
+    "a pod": ((), "spec.topologySpreadConstraints"),
+    "a PodTemplate": (("template",), "template.spec.topologySpreadConstraints"),
+    "a Deployment": (("spec", "template"), "spec.template.spec.topologySpreadConstraints"),
+}
+
+
+@pytest.mark.parametrize(("path", "text"), PATHS.values(), ids=PATHS.keys())
+def test_the_list_stands_in(path: tuple[str, ...], text: str) -> None:
+    assert list_path(path) == text
+
+
+def listed(*constraints: dict[str, object]) -> tuple[Constraint, ...]:
+    return template(pod(*constraints)).constraints
+
+
+FORMS: dict[str, tuple[tuple[Constraint, ...] | None, Gates, Form]] = {
+    "of a create, by the gate": (None, NEWEST, Form(merged=True)),
+    "of a create, before the gate": (None, LEGACY, Form(merged=False)),
+    "of an update from nothing": ((), NEWEST, Form(merged=True)),
+    "of an update from a good list": (listed(GOOD), NEWEST, Form(merged=True)),
+    "of an update from bad keys, the other": (listed(TWICE), NEWEST, Form(merged=False)),
+    "of an update from keys that stood apart, the other": (
+        listed(APART), LEGACY, Form(merged=True)
+    ),
+    "of an update from bad keys behind a gate, the legacy": (
+        listed(APART), KEYS_OFF, Form(merged=False)
+    ),
+    "of an update from a bad selector, without selectors": (
+        listed(GOOD, MISSELECTING), NEWEST, Form(merged=True, selectors=False)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "in_force", "expected"), FORMS.values(), ids=FORMS.keys())
+def test_the_form(old: tuple[Constraint, ...] | None, in_force: Gates, expected: Form) -> None:
+    assert form(old, in_force) == expected
+
+
+@given(strategies.any_lists, st.none() | strategies.any_lists, strategies.some_gates())
+def test_any_list_is_answered(
+    constraints: tuple[Constraint, ...], old: tuple[Constraint, ...] | None, in_force: Gates
+) -> None:
+    def holding(listed: tuple[Constraint, ...]) -> PodTemplate:
+        return PodTemplate(spec=PodSpec(topology_spread_constraints=listed))
+
+    given = answer(
+        Request(
+            kind=DEPLOYMENT,
+            path=BUILT_IN[DEPLOYMENT],
+            template=holding(constraints),
+            old=None if old is None else holding(old),
+        ),
+        in_force,
+    )
+
+    assert not (given.findings and given.warned)
+    assert bool(given.drops) == (given.stored != constraints)

@@ -1,0 +1,86 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests import strategies
+from tests.build import constraint, requirement, selector
+from webhook.policy.api.fastpath import are_plain
+from webhook.policy.api.rules import Form, check
+from webhook.policy.defaulting.profiles import HOSTNAME
+from webhook.policy.model import Constraint, LabelSelector
+
+PATH = "spec.topologySpreadConstraints"
+LEGACY, MERGED = Form(merged=False), Form(merged=True)
+FORMS = st.builds(Form, st.booleans(), st.booleans())
+
+
+def selecting(*expressions: Any, **pairs: str) -> Constraint:
+    return constraint(label_selector=selector(*expressions, **pairs))
+
+
+@given(st.lists(strategies.any_constraints | st.just(constraint()), max_size=2).map(tuple), FORMS)
+def test_a_plain_list_passes_every_rule(constraints: tuple[Constraint, ...], form: Form) -> None:
+    if are_plain(constraints, form):
+        assert check(constraints, PATH, form) == []
+
+
+PLAIN = constraint(label_selector=selector(app="web"))
+
+NOT_PLAIN: dict[str, tuple[Constraint, ...]] = {
+    "a repeat": (PLAIN, PLAIN),
+    "a skew of 0": (replace(PLAIN, max_skew=0),),
+    "no topologyKey": (replace(PLAIN, topology_key=""),),
+    "an unknown action": (replace(PLAIN, when_unsatisfiable="x"),),
+    "minDomains": (replace(PLAIN, min_domains=0),),
+    "an affinity policy": (replace(PLAIN, node_affinity_policy=""),),
+    "a taints policy": (replace(PLAIN, node_taints_policy=""),),
+    "matchLabelKeys": (replace(PLAIN, match_label_keys=("",)),),
+    "an expression": (selecting(requirement("", "")),),
+    "an expression without values": (selecting(requirement("app", "In")),),
+    "a forbidden value": (selecting(requirement("app", "Exists", "web")),),
+    "a bad key": (constraint(label_selector=LabelSelector({"-": "a"})),),
+    "a bad value": (constraint(label_selector=LabelSelector({"a": "-"})),),
+    "a long prefix": (constraint(label_selector=LabelSelector({f"{'a' * 254}/b": "a"})),),
+    "a long value": (constraint(label_selector=LabelSelector({"a": "a" * 64})),),
+}
+
+
+@pytest.mark.parametrize("constraints", NOT_PLAIN.values(), ids=NOT_PLAIN.keys())
+def test_a_list_is_not_plain_with(constraints: tuple[Constraint, ...]) -> None:
+    assert check(constraints, PATH, MERGED)
+    assert not are_plain(constraints, MERGED)
+
+
+CHOSEN = LabelSelector(
+    {"app": "web"}, (requirement("tier", "In", "front", "back"), requirement("canary", "Exists"))
+)
+
+USUAL: dict[str, tuple[Constraint, ...]] = {
+    "nothing in it": (),
+    "two keys": (PLAIN, replace(PLAIN, topology_key=HOSTNAME)),
+    "no selector": (constraint(label_selector=None),),
+    "an empty selector": (constraint(label_selector=selector()),),
+    "every other field": (
+        replace(PLAIN, min_domains=2, node_affinity_policy="Honor", node_taints_policy="Ignore"),
+    ),
+    "expressions": (constraint(label_selector=CHOSEN),),
+    "matchLabelKeys beside the selector": (
+        constraint(label_selector=CHOSEN, match_label_keys=("pod-template-hash",)),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", [LEGACY, MERGED], ids=["legacy", "merged"])
+@pytest.mark.parametrize("constraints", USUAL.values(), ids=USUAL.keys())
+def test_a_list_is_plain_with(constraints: tuple[Constraint, ...], form: Form) -> None:
+    assert are_plain(constraints, form)
+
+
+def test_keys_that_were_merged_are_plain_where_keys_are_merged() -> None:
+    merged = constraint(label_selector=CHOSEN, match_label_keys=("tier",))
+
+    assert are_plain((merged,), MERGED)
+    assert not are_plain((merged,), LEGACY)

@@ -1,0 +1,111 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook.policy.api import fielderrors
+from webhook.policy.api.fielderrors import FieldError, aggregate, quote
+
+QUOTED = msgspec.json.Decoder(tuple[str, str])
+
+ROWS = [
+    QUOTED.decode(line)
+    for line in Path(__file__).with_name("data").joinpath("quoted.jsonl").read_bytes().splitlines()
+]
+"""Texts of sixteen code points, and what ``fmt.Sprintf("%q", text)`` of Go 1.26 makes of each."""
+
+WORDED: dict[str, tuple[Callable[[], FieldError], str, str]] = {
+    "an invalid number stands bare": (
+        lambda: fielderrors.invalid("a.b", -3, "must be more"),
+        "FieldValueInvalid",
+        "a.b: Invalid value: -3: must be more",
+    ),
+    "an invalid text is quoted": (
+        lambda: fielderrors.invalid("a.b", "x\n", "must be more"),
+        "FieldValueInvalid",
+        r'a.b: Invalid value: "x\n": must be more',
+    ),
+    "an invalid text of a named type is written as JSON": (
+        lambda: fielderrors.invalid("a.b", '<\a"é\u2028\x7f', "must be more", named=True),
+        "FieldValueInvalid",
+        'a.b: Invalid value: "\\u003c\\u0007\\"é\\u2028\x7f": must be more',
+    ),
+    "a missing value is required": (
+        lambda: fielderrors.required("a", "can not be empty"),
+        "FieldValueRequired",
+        "a: Required value: can not be empty",
+    ),
+    "an unsupported value is told the supported ones": (
+        lambda: fielderrors.not_supported("a", "", ("B", "C")),
+        "FieldValueNotSupported",
+        'a: Unsupported value: "": supported values: "B", "C"',
+    ),
+    "a repeat is a duplicate": (
+        lambda: fielderrors.duplicate("a[1]", "{x, y}"),
+        "FieldValueDuplicate",
+        'a[1]: Duplicate value: "{x, y}"',
+    ),
+    "a field that must not be set is forbidden": (
+        lambda: fielderrors.forbidden("a", "must not be set"),
+        "FieldValueForbidden",
+        "a: Forbidden: must not be set",
+    ),
+    "a list that is too long is counted": (
+        lambda: fielderrors.too_many("a", 7, 5),
+        "FieldValueTooMany",
+        "a: Too many: 7: must have at most 5 items",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "reason", "text"), WORDED.values(), ids=WORDED.keys())
+def test_a_field_error_is_worded_as_by_kube_apiserver(
+    make: Callable[[], FieldError], reason: str, text: str
+) -> None:
+    error = make()
+
+    assert error.reason == reason
+    assert str(error) == text
+
+
+A, B = fielderrors.forbidden("a", "no"), fielderrors.required("b", "yes")
+
+AGGREGATED = {
+    "one stands alone": ([A], "a: Forbidden: no"),
+    "several stand in brackets": ([A, B], "[a: Forbidden: no, b: Required value: yes]"),
+    "repeats are left out": ([A, B, A], "[a: Forbidden: no, b: Required value: yes]"),
+    "one that is only repeated stands alone": ([A, A], "a: Forbidden: no"),
+}
+
+
+@pytest.mark.parametrize(("errors", "text"), AGGREGATED.values(), ids=AGGREGATED.keys())
+def test_errors_are_joined_as_by_go(errors: list[FieldError], text: str) -> None:
+    assert aggregate(errors) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"), ROWS, ids=[f"U+{ord(text[0]):04X}" for text, _ in ROWS]
+)
+def test_texts_are_quoted_as_by_go(text: str, quoted: str) -> None:
+    assert quote(text) == quoted
+
+
+@given(st.text(st.characters()), st.text(st.characters()))
+def test_a_text_is_quoted_character_by_character(one: str, other: str) -> None:
+    assert quote(one + other) == quote(one)[:-1] + quote(other)[1:]
+
+
+@given(st.text(st.characters()))
+def test_a_quoted_text_is_one_printable_line_between_quotes(text: str) -> None:
+    quoted = quote(text)
+
+    assert quoted.isprintable()
+    assert quoted[0] == quoted[-1] == '"'
+
+
+@given(st.text(), st.text())
+def test_different_texts_are_quoted_differently(one: str, other: str) -> None:
+    assert (quote(one) == quote(other)) == (one == other)

@@ -1,0 +1,59 @@
+import pytest
+from hypothesis import given
+
+from tests import strategies
+from tests.build import constraint
+from webhook.policy.api.warnings import DEPRECATED_KEYS, WARNINGS, warn
+from webhook.policy.model import Constraint
+
+PATH = "spec.topologySpreadConstraints"
+
+DEPRECATED = {
+    "failure-domain.beta.kubernetes.io/zone": (
+        'is deprecated since v1.17; use "topology.kubernetes.io/zone" instead'
+    ),
+    "failure-domain.beta.kubernetes.io/region": (
+        'is deprecated since v1.17; use "topology.kubernetes.io/region" instead'
+    ),
+    "beta.kubernetes.io/arch": 'is deprecated since v1.14; use "kubernetes.io/arch" instead',
+    "beta.kubernetes.io/os": 'is deprecated since v1.14; use "kubernetes.io/os" instead',
+    "beta.kubernetes.io/instance-type": (
+        'is deprecated since v1.17; use "node.kubernetes.io/instance-type" instead'
+    ),
+}
+
+
+@pytest.mark.parametrize(("key", "text"), DEPRECATED.items())
+def test_a_deprecated_label_is_warned_of(key: str, text: str) -> None:
+    (caution,) = warn((constraint(), constraint(topology_key=key)), PATH)
+
+    assert (caution.rule, caution.entry) == ("TSC020", 1)
+    assert caution.text == f"{PATH}[1].topologyKey: {key} {text}"
+
+
+def test_every_deprecated_label_is_in_the_table() -> None:
+    assert DEPRECATED.keys() == DEPRECATED_KEYS.keys()
+
+
+def test_a_null_selector_is_warned_of_after_the_label() -> None:
+    old = constraint(topology_key="beta.kubernetes.io/os", label_selector=None)
+
+    first, second, third = warn((old, constraint(label_selector=None)), PATH)
+
+    assert [first.rule, second.rule, third.rule] == ["TSC020", "TSC021", "TSC021"]
+    assert third.text == f"{PATH}[1].labelSelector: a null labelSelector results in matching no pod"
+
+
+def test_an_ordinary_constraint_is_not_warned_of() -> None:
+    assert warn((constraint(),), PATH) == []
+
+
+@given(strategies.any_lists)
+def test_any_list_is_warned_of_entry_by_entry(constraints: tuple[Constraint, ...]) -> None:
+    cautions = warn(constraints, PATH)
+
+    assert cautions == sorted(cautions, key=lambda each: (each.entry, each.rule))
+    assert {each.rule for each in cautions} <= {row.id for row in WARNINGS}
+    assert [each.entry for each in cautions if each.rule == "TSC021"] == [
+        i for i, each in enumerate(constraints) if each.label_selector is None
+    ]

@@ -1,0 +1,98 @@
+import pytest
+
+from tests.build import (
+    NAMESPACE,
+    FakeFacts,
+    custom,
+    default,
+    deployment,
+    facts,
+    owned_by,
+    pod,
+    policy,
+    profile,
+    request,
+    selector,
+    spread,
+    workload,
+)
+from webhook.policy.defaulting.forecast import OWNERS, forecast
+from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.model import GroupKind
+from webhook.policy.request import AdmissionRequest
+from webhook.policy.workloads import BUILT_IN, POD
+
+DEFAULTS = policy(profile(constraints=(default(),)))
+TOLD = (
+    "evenspread would give its pods the defaults of profile cluster: "
+    "topology.kubernetes.io/zone (maxSkew 1, ScheduleAnyway)"
+)
+
+WEB = facts(app="web")
+NOTHING = FakeFacts()
+
+SELECTING = {"Deployment", "ReplicaSet", "StatefulSet", "ReplicationController"}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BUILT_IN if kind != POD], ids=str)
+def test_the_pods_of_a_kind_are_selected_by_their_controller(kind: GroupKind) -> None:
+    told = forecast(request(workload(kind)), DEFAULTS, NOTHING)
+
+    assert told == ((TOLD,) if kind.kind in SELECTING else ())
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BUILT_IN if kind != POD], ids=str)
+def test_the_pods_of_every_kind_are_selected_by_a_service(kind: GroupKind) -> None:
+    assert forecast(request(workload(kind)), DEFAULTS, WEB) == (TOLD,)
+
+
+def test_every_kind_with_a_controller_is_known() -> None:
+    assert OWNERS.keys() == BUILT_IN.keys() - {POD, GroupKind("", "PodTemplate")}
+
+
+def owned_only(*kinds: str) -> Policy:
+    return policy(profile(constraints=(default(),), owner_kinds=frozenset(kinds)))
+
+
+FORETOLD: dict[str, tuple[AdmissionRequest, Policy, bool]] = {
+    "a Deployment is new": (request(deployment()), DEFAULTS, True),
+    "a custom kind is new": (custom(deployment()), DEFAULTS, True),
+    "its pods have the owner that is asked for": (
+        request(deployment()),
+        owned_only("ReplicaSet"),
+        True,
+    ),
+    "a Deployment changes": (request(deployment(), old=deployment()), DEFAULTS, False),
+    "a pod is new": (request(pod()), DEFAULTS, False),
+    "a controller made the object": (
+        request(workload(GroupKind("apps", "ReplicaSet"), owner=owned_by("Deployment"))),
+        DEFAULTS,
+        False,
+    ),
+    "there is no template": (request(deployment(), template=None), DEFAULTS, False),
+    "its pods have their own": (request(deployment(spread())), DEFAULTS, False),
+    "its pods have another owner": (request(deployment()), owned_only("Deployment"), False),
+    "the owner of its pods is not known": (custom(deployment()), owned_only("ReplicaSet"), False),
+    "no profile fits": (request(deployment()), policy(), False),
+}
+
+
+@pytest.mark.parametrize(("asked", "obeyed", "told"), FORETOLD.values(), ids=FORETOLD.keys())
+def test_it_is_told_if(asked: AdmissionRequest, obeyed: Policy, told: bool) -> None:
+    assert bool(forecast(asked, obeyed, WEB)) is told
+
+
+def test_a_template_without_metadata_has_pods_without_labels() -> None:
+    bare = deployment()
+    del bare["spec"]["template"]["metadata"]
+    every = FakeFacts(services_of={NAMESPACE: []})
+
+    assert forecast(request(bare), DEFAULTS, every) == ()
+
+
+def test_a_namespace_is_looked_at_as_for_pods() -> None:
+    asking = policy(profile(constraints=(default(),), namespace_selector=selector(tier="prod")))
+    known = FakeFacts(services_of=WEB.services_of, namespaces={NAMESPACE: {"tier": "prod"}})
+
+    assert forecast(request(deployment()), asking, known) == (TOLD,)
+    assert forecast(request(deployment()), asking, WEB) == ()

@@ -1,0 +1,422 @@
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from msgspec.structs import replace
+
+from tests import strategies
+from tests.build import (
+    NAMESPACE,
+    FakeFacts,
+    Json,
+    constraint,
+    default,
+    facts,
+    gates,
+    owned_by,
+    pod,
+    policy,
+    profile,
+    requirement,
+    selector,
+    spread,
+    template,
+)
+from webhook.policy.api.rules import MOST_CONSTRAINTS
+from webhook.policy.api.versions import Version
+from webhook.policy.defaulting.inject import (
+    Injection,
+    Skip,
+    complete_selectors,
+    inject,
+    is_mirror,
+    profile_of,
+    reason_to_leave_alone,
+)
+from webhook.policy.defaulting.profiles import (
+    HOSTNAME,
+    SYSTEM_CONSTRAINTS,
+    ZONE,
+    Merge,
+    Policy,
+    Profile,
+)
+from webhook.policy.defaulting.selector import derive
+from webhook.policy.facts import Service
+from webhook.policy.model import Constraint, LabelSelector, Node, PodTemplate
+
+WEB = facts(app="web")
+DEFAULTS = policy(profile())
+ADDING = policy(profile(merge=Merge.PER_TOPOLOGY_KEY))
+SYSTEM = Profile(name="system", constraints=SYSTEM_CONSTRAINTS, system=True)
+
+SKIPPED: dict[str, tuple[PodTemplate, Policy, FakeFacts, Skip]] = {
+    "nothing stands in the way": (template(pod()), DEFAULTS, WEB, Skip.NONE),
+    "our gate is off": (
+        template(pod()),
+        policy(profile(), gates=gates(EvenspreadDefaults=False)),
+        WEB,
+        Skip.GATE_OFF,
+    ),
+    "there are no constraints at all": (
+        template(pod()),
+        policy(profile(), gates=gates(EvenPodsSpread=False)),
+        WEB,
+        Skip.GATE_OFF,
+    ),
+    "the System defaults do not exist yet": (
+        template(pod()),
+        policy(SYSTEM, gates=gates(Version(1, 19))),
+        WEB,
+        Skip.GATE_OFF,
+    ),
+    "the System defaults exist": (
+        template(pod()),
+        policy(SYSTEM, gates=gates(Version(1, 20))),
+        WEB,
+        Skip.NONE,
+    ),
+    "the Namespace is exempt": (
+        template(pod()),
+        policy(profile(), exempt_namespaces=frozenset({NAMESPACE})),
+        WEB,
+        Skip.EXEMPT_NAMESPACE,
+    ),
+    "there is no specification": (
+        replace(template(pod()), spec=None),
+        DEFAULTS,
+        WEB,
+        Skip.NO_SPEC,
+    ),
+    "there is no metadata": (replace(template(pod()), metadata=None), DEFAULTS, WEB, Skip.NO_SPEC),
+    "the kubelet made the pod": (
+        template(pod(annotations={"kubernetes.io/config.mirror": ""})),
+        DEFAULTS,
+        WEB,
+        Skip.MIRROR_POD,
+    ),
+    "the pod is bound": (template(pod(nodeName="n")), DEFAULTS, WEB, Skip.BOUND),
+    "the pod asks for it": (
+        template(pod(labels={"app": "web", "evenspread.io/skip": "true"})),
+        DEFAULTS,
+        WEB,
+        Skip.SKIP_LABEL,
+    ),
+    "the pod asks for the contrary": (
+        template(pod(labels={"app": "web", "evenspread.io/skip": "false"})),
+        DEFAULTS,
+        WEB,
+        Skip.NONE,
+    ),
+    "no profile fits": (template(pod(schedulerName="other")), DEFAULTS, WEB, Skip.NO_PROFILE),
+    "the pod has its own": (template(pod(spread())), DEFAULTS, WEB, Skip.OWN_CONSTRAINTS),
+    "the pod mentions every key": (
+        template(pod(spread(), spread(topologyKey=HOSTNAME))),
+        ADDING,
+        WEB,
+        Skip.OWN_CONSTRAINTS,
+    ),
+    "the profile is empty": (
+        template(pod()),
+        policy(profile(constraints=())),
+        WEB,
+        Skip.NOTHING_TO_ADD,
+    ),
+    "nothing selects the pod": (template(pod()), DEFAULTS, FakeFacts(), Skip.NO_SELECTOR),
+}
+
+
+@pytest.mark.parametrize(("asked", "obeyed", "known", "skip"), SKIPPED.values(), ids=SKIPPED.keys())
+def test_a_pod_gets_no_defaults_if(
+    asked: PodTemplate, obeyed: Policy, known: FakeFacts, skip: Skip
+) -> None:
+    injection = inject(asked, NAMESPACE, obeyed, known)
+
+    assert injection.skip is skip
+    assert bool(injection.entries) == bool(injection.annotation) == (skip is Skip.NONE)
+    assert injection.ours == {}
+
+
+def test_the_reason_is_known_without_a_profile() -> None:
+    assert reason_to_leave_alone(template(pod()), NAMESPACE, policy()) is Skip.NONE
+
+
+def injected(injection: Injection) -> tuple[Constraint, ...]:
+    """What is injected, as it is written."""
+    return tuple(msgspec.json.decode(each.written, type=Constraint) for each in injection.entries)
+
+
+APP = selector(app="web")
+SOFT_ZONE = constraint(when_unsatisfiable="ScheduleAnyway", label_selector=APP)
+SOFT_NODE = replace(SOFT_ZONE, topology_key=HOSTNAME, max_skew=2)
+
+Case = tuple[Json, Policy, tuple[Constraint, ...]]
+
+INJECTED: dict[str, Case] = {
+    "all of the profile, in its order": (pod(), DEFAULTS, (SOFT_ZONE, SOFT_NODE)),
+    "only keys that the pod does not mention": (pod(spread()), ADDING, (SOFT_NODE,)),
+    "both actions of one key": (
+        pod(),
+        policy(
+            profile(constraints=(default(), default(when_unsatisfiable="DoNotSchedule"))),
+        ),
+        (SOFT_ZONE, replace(SOFT_ZONE, when_unsatisfiable="DoNotSchedule")),
+    ),
+    "every field of the profile": (
+        pod(),
+        policy(
+            profile(
+                constraints=(
+                    default(
+                        when_unsatisfiable="DoNotSchedule",
+                        min_domains=3,
+                        node_affinity_policy="Honor",
+                        node_taints_policy="Honor",
+                    ),
+                )
+            )
+        ),
+        (
+            constraint(
+                min_domains=3,
+                node_affinity_policy="Honor",
+                node_taints_policy="Honor",
+                label_selector=APP,
+            ),
+        ),
+    ),
+    "nothing that a gate holds back": (
+        pod(),
+        policy(
+            profile(constraints=(default(node_taints_policy="Honor"),)),
+            gates=gates(NodeInclusionPolicyInPodTopologySpread=False),
+        ),
+        (SOFT_ZONE,),
+    ),
+    "keys that the selector does not pin": (
+        pod(),
+        policy(profile(constraints=(default(match_label_keys=("app", "pod-template-hash")),))),
+        (replace(SOFT_ZONE, match_label_keys=("pod-template-hash",)),),
+    ),
+}
+
+
+@pytest.mark.parametrize(("obj", "obeyed", "expected"), INJECTED.values(), ids=INJECTED.keys())
+def test_a_pod_is_given(obj: Json, obeyed: Policy, expected: tuple[Constraint, ...]) -> None:
+    injection = inject(template(obj), NAMESPACE, obeyed, WEB)
+
+    assert injected(injection) == expected
+    assert injection.keys == tuple(each.topology_key for each in expected)
+    assert injection.profile == "cluster"
+
+
+def node(*, zone: bool, unschedulable: bool = False) -> Node:
+    return Node("n", {ZONE: "a"} if zone else {}, unschedulable=unschedulable)
+
+
+ZONES: dict[str, tuple[list[Node], list[str], bool]] = {
+    "every node has a zone": ([node(zone=True)], [HOSTNAME, ZONE], False),
+    "there are no nodes": ([], [HOSTNAME, ZONE], False),
+    "a node lacks a zone": ([node(zone=True), node(zone=False)], [HOSTNAME], True),
+    "a cordoned node lacks a zone": (
+        [node(zone=True), node(zone=False, unschedulable=True)],
+        [HOSTNAME, ZONE],
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("nodes", "keys", "left_out"), ZONES.values(), ids=ZONES.keys())
+def test_system_spreads_over_zones_unless(
+    nodes: list[Node], keys: list[str], left_out: bool
+) -> None:
+    injection = inject(template(pod()), NAMESPACE, policy(SYSTEM), replace_nodes(nodes))
+
+    assert list(injection.keys) == keys
+    assert injection.zone_left_out is left_out
+
+
+def replace_nodes(nodes: list[Node]) -> FakeFacts:
+    """A cluster whose Service selects the pod, with these nodes."""
+    return FakeFacts(services_of=WEB.services_of, nodes=nodes)
+
+
+def test_a_zone_that_the_pod_has_itself_is_not_left_out() -> None:
+    system = replace(SYSTEM, merge=Merge.PER_TOPOLOGY_KEY)
+
+    injection = inject(
+        template(pod(spread())), NAMESPACE, policy(system), replace_nodes([node(zone=False)])
+    )
+
+    assert injection.keys == (HOSTNAME,)
+    assert not injection.zone_left_out
+
+
+def test_nothing_is_left_of_system_without_zones() -> None:
+    system = replace(SYSTEM, merge=Merge.PER_TOPOLOGY_KEY)
+    own = template(pod(spread(topologyKey=HOSTNAME)))
+
+    injection = inject(own, NAMESPACE, policy(system), replace_nodes([node(zone=False)]))
+
+    assert injection.skip is Skip.NOTHING_TO_ADD
+    assert injection.zone_left_out
+
+
+@pytest.mark.parametrize(("room", "added"), [(2, (ZONE, HOSTNAME)), (1, ())])
+def test_a_list_does_not_become_longer_than_may_be(room: int, added: tuple[str, ...]) -> None:
+    own = [spread(topologyKey=f"rack-{i}") for i in range(MOST_CONSTRAINTS - room)]
+
+    assert inject(template(pod(*own)), NAMESPACE, ADDING, WEB).keys == added
+
+
+def test_a_profile_of_ours_spreads_over_zones_that_some_nodes_lack() -> None:
+    injection = inject(template(pod()), NAMESPACE, DEFAULTS, replace_nodes([node(zone=False)]))
+
+    assert injection.keys == (ZONE, HOSTNAME)
+
+
+def test_what_was_injected_is_found_again_and_wanted_still() -> None:
+    first = inject(template(pod()), NAMESPACE, DEFAULTS, WEB)
+    written = [json.loads(bytes(each.written)) for each in first.entries]
+
+    again = inject(
+        template(pod(*written, annotations={"evenspread.io/defaults": first.annotation})),
+        NAMESPACE,
+        DEFAULTS,
+        WEB,
+    )
+
+    assert list(again.ours.values()) == [each.digest for each in first.entries]
+    assert again.entries == first.entries
+    assert again.annotation == first.annotation
+
+
+def test_defaults_are_applied_after_the_constraints_of_others_and_once() -> None:
+    first = inject(template(pod(spread(topologyKey="rack"))), NAMESPACE, ADDING, WEB)
+    own = template(pod(spread(topologyKey="rack"))).constraints
+
+    applied = first.applied_to(own)
+    assert applied[:1] == own
+    assert [each.topology_key for each in applied[1:]] == list(first.keys)
+    assert all(each.label_selector == selector(app="web") for each in applied)
+    assert replace(first, ours={0: "old"}).applied_to(own) == applied[1:]
+    in_place = dict(enumerate((each.digest for each in first.entries), start=1))
+    assert replace(first, ours=in_place).applied_to(applied) is applied
+
+
+def test_a_mirror_pod_is_one_by_its_annotation() -> None:
+    mirror = template(pod(annotations={"kubernetes.io/config.mirror": ""}))
+
+    assert is_mirror(mirror)
+    assert not is_mirror(template(pod()))
+    assert not is_mirror(replace(mirror, metadata=None))
+
+
+FIRST, SECOND = profile(name="first"), profile(name="second")
+
+CHOSEN: dict[str, tuple[tuple[Profile, ...], FakeFacts, str | None]] = {
+    "the first that fits": ((FIRST, SECOND), FakeFacts(), "first"),
+    "the next, if it does not": (
+        (replace(FIRST, object_selector=selector(app="db")), SECOND),
+        FakeFacts(),
+        "second",
+    ),
+    "the next, if the Namespace is not known": (
+        (replace(FIRST, namespace_selector=selector()), SECOND),
+        FakeFacts(),
+        "second",
+    ),
+    "the first, if the Namespace has the labels": (
+        (replace(FIRST, namespace_selector=selector(tier="prod")), SECOND),
+        FakeFacts(namespaces={NAMESPACE: {"tier": "prod"}}),
+        "first",
+    ),
+    "none": ((replace(FIRST, owner_kinds=frozenset({"Job"})),), FakeFacts(), None),
+}
+
+
+@pytest.mark.parametrize(("profiles", "known", "name"), CHOSEN.values(), ids=CHOSEN.keys())
+def test_the_profile_is(profiles: tuple[Profile, ...], known: FakeFacts, name: str | None) -> None:
+    found = profile_of(template(pod()), NAMESPACE, policy(*profiles), known)
+
+    assert (found.name if found else None) == name
+
+
+NULL, EMPTY = constraint(label_selector=None), constraint(label_selector=selector())
+PINNED = constraint(label_selector=None, match_label_keys=("app",))
+KEYED = constraint(label_selector=None, match_label_keys=("env",))
+
+COMPLETED: dict[str, tuple[Constraint, LabelSelector | None]] = {
+    "a null selector": (NULL, APP),
+    "no empty one": (EMPTY, selector()),
+    "no other one": (constraint(label_selector=selector(x="y")), selector(x="y")),
+    "none beside a key that it would name": (PINNED, None),
+    "one beside another key": (KEYED, APP),
+}
+
+
+@pytest.mark.parametrize(("asked", "expected"), COMPLETED.values(), ids=COMPLETED.keys())
+def test_completing_fills_in(asked: Constraint, expected: LabelSelector | None) -> None:
+    completed = complete_selectors((asked, NULL), template(pod()), NAMESPACE, WEB)
+
+    assert [each.label_selector for each in completed] == [expected, APP]
+
+
+def test_nothing_is_completed_if_nothing_selects_the_pod() -> None:
+    assert complete_selectors((NULL,), template(pod()), NAMESPACE, FakeFacts()) == (NULL,)
+
+
+def test_a_pod_s_owner_is_told_as_a_source() -> None:
+    known = FakeFacts(
+        services_of={NAMESPACE: [Service("b", {"app": "web"}), Service("a", {"app": "web"})]},
+        owners={(NAMESPACE, "apps/v1", "ReplicaSet", "web-54f7"): selector(app="web")},
+    )
+
+    injection = inject(template(pod(owner=owned_by())), NAMESPACE, DEFAULTS, known)
+
+    told: dict[str, Any] = json.loads(injection.annotation)
+    assert told["selectorFrom"] == ["Service/a", "Service/b", "ReplicaSet/web-54f7"]
+
+
+@given(strategies.situations)
+def test_every_injected_constraint_selects_what_was_derived(
+    situation: tuple[Json, Policy, FakeFacts],
+) -> None:
+    obj, obeyed, known = situation
+    asked = template(obj)
+
+    injection = inject(asked, NAMESPACE, obeyed, known)
+
+    derived = derive(asked, NAMESPACE, known)
+    for each in injected(injection):
+        assert derived is not None
+        assert each.label_selector == derived.selector
+        assert derived.keys.isdisjoint(each.match_label_keys)
+
+
+@given(strategies.situations)
+def test_defaults_never_repeat_a_key_of_the_pod_s_own(
+    situation: tuple[Json, Policy, FakeFacts],
+) -> None:
+    obj, obeyed, known = situation
+    asked = template(obj)
+
+    injection = inject(asked, NAMESPACE, obeyed, known)
+
+    own = {each.topology_key for i, each in enumerate(asked.constraints) if i not in injection.ours}
+    assert own.isdisjoint(injection.keys)
+    assert bool(injection.entries) == (injection.skip is Skip.NONE)
+
+
+def test_a_contradicting_owner_makes_a_selector_that_matches_nothing() -> None:
+    known = FakeFacts(
+        services_of=WEB.services_of,
+        owners={(NAMESPACE, "apps/v1", "ReplicaSet", "web-54f7"): selector(app="db")},
+    )
+
+    injection = inject(template(pod(owner=owned_by())), NAMESPACE, DEFAULTS, known)
+
+    (one, _) = injected(injection)
+    assert one.label_selector == selector(requirement("app", "In", "web"), app="db")

@@ -1,0 +1,91 @@
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.build import owned_by, pod, policy, profile, requirement, selector, template
+from webhook.policy.defaulting.profiles import (
+    HOSTNAME,
+    SYSTEM_CONSTRAINTS,
+    ZONE,
+    FieldDefaults,
+    Mode,
+    Profile,
+)
+from webhook.policy.model import PodTemplate
+
+WEB = template(pod(owner=owned_by("ReplicaSet")))
+BARE = template(pod())
+OTHER = template(pod(schedulerName="other"))
+
+FITS: dict[str, tuple[dict[str, Any], PodTemplate, bool]] = {
+    "any pod, if nothing is asked": ({}, WEB, True),
+    "a pod without members": ({}, PodTemplate(), True),
+    "a pod of the default scheduler, by name": (
+        {},
+        template(pod(schedulerName="default-scheduler")),
+        True,
+    ),
+    "no pod of another scheduler": ({}, OTHER, False),
+    "a pod of the scheduler that is asked for": (
+        {"scheduler_names": frozenset({"other"})},
+        OTHER,
+        True,
+    ),
+    "a pod that the selector selects": ({"object_selector": selector(app="web")}, WEB, True),
+    "no pod that it does not": ({"object_selector": selector(app="db")}, WEB, False),
+    "every pod, if the selector is empty": ({"object_selector": selector()}, WEB, True),
+    "a pod of such an owner": ({"owner_kinds": frozenset({"ReplicaSet"})}, WEB, True),
+    "no pod of another": ({"owner_kinds": frozenset({"StatefulSet"})}, WEB, False),
+    "no pod without an owner": ({"owner_kinds": frozenset({"ReplicaSet"})}, BARE, False),
+    "no pod without metadata": (
+        {"owner_kinds": frozenset({"ReplicaSet"})},
+        PodTemplate(),
+        False,
+    ),
+    "a pod, whatever its Namespace": ({"namespace_selector": selector(tier="prod")}, WEB, True),
+}
+
+
+@pytest.mark.parametrize(("asks", "asked", "expected"), FITS.values(), ids=FITS.keys())
+def test_a_profile_fits(asks: dict[str, Any], asked: PodTemplate, expected: bool) -> None:
+    assert profile(**asks).fits(asked) is expected
+
+
+NAMESPACES = {
+    "any, if nothing is asked": (None, {}, True),
+    "an unknown one, if nothing is asked": (None, None, True),
+    "one that the selector selects": (selector(tier="prod"), {"tier": "prod"}, True),
+    "none that it does not": (selector(tier="prod"), {}, False),
+    "none that is unknown": (selector(requirement("x", "DoesNotExist")), None, False),
+}
+
+
+@pytest.mark.parametrize(
+    ("selected", "labels", "expected"), NAMESPACES.values(), ids=NAMESPACES.keys()
+)
+def test_a_profile_fits_a_namespace(
+    selected: Any, labels: dict[str, str] | None, expected: bool
+) -> None:
+    assert profile(namespace_selector=selected).fits_namespace(labels) is expected
+
+
+def test_a_policy_needs_namespaces_if_a_profile_asks_for_their_labels() -> None:
+    asking = replace(profile(), namespace_selector=selector())
+
+    assert policy(profile(), asking).needs_namespaces
+    assert not policy(profile()).needs_namespaces
+    assert not policy().needs_namespaces
+
+
+def test_the_system_defaults_are_those_of_kube_scheduler() -> None:
+    told = [(c.topology_key, c.max_skew, c.when_unsatisfiable) for c in SYSTEM_CONSTRAINTS]
+
+    assert told == [(HOSTNAME, 3, "ScheduleAnyway"), (ZONE, 5, "ScheduleAnyway")]
+
+
+def test_a_policy_is_careful_unless_it_is_told_otherwise() -> None:
+    assert policy().mode is Mode.APPLY
+    assert policy().field_defaults is FieldDefaults.WHEN_UNSATISFIABLE
+    assert policy().exempt_namespaces == {"kube-system"}
+    assert Profile(name="x").constraints == ()

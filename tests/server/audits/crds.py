@@ -1,0 +1,97 @@
+"""
+The CustomResourceDefinitions of PolicyReports, which an API server of the tests is given.
+
+They belong to other projects, so they are not kept here: ``python -m tests.server.audits.crds``
+takes each once from a Go module, which Go checks against its checksum database, and puts it beside
+the other tools of the tests. Kyverno carries that of wgpolicyk8s.io, whose own repository is no
+module any more.
+"""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+from tests.controlplane.build import BuildError, alone, go_program, run
+
+CACHE = Path("~/.cache/evenspread/tools")
+NEEDS_GO = (1, 24, 0)
+
+
+class Source(NamedTuple):
+    """A file of a Go module."""
+
+    module: str
+    version: str
+    file: str
+
+
+SOURCES = {
+    "wgpolicyk8s.io": Source(
+        "github.com/kyverno/kyverno",
+        "v1.13.4",
+        "config/crds/policyreport/wgpolicyk8s.io_policyreports.yaml",
+    ),
+    "openreports.io": Source(
+        "github.com/openreports/reports-api", "v0.2.1", "config/crd/openreports.io_reports.yaml"
+    ),
+}
+"""API group -> where the definition of its reports on a namespace is."""
+
+
+def located(group: str) -> Path:
+    """Say where a definition is, or would be."""
+    return CACHE.expanduser() / f"{group}-{SOURCES[group].version}.yaml"
+
+
+def needed(group: str) -> Any:
+    """Read a definition; skips the test without it, or where EVENSPREAD_REQUIRE_TOOLS=1 fails."""
+    if not located(group).is_file():
+        missing = f"no CustomResourceDefinition of {group} reports: run `make tools`"
+        if os.environ.get("EVENSPREAD_REQUIRE_TOOLS") == "1":
+            pytest.fail(missing, pytrace=False)
+        pytest.skip(missing)
+    return yaml.safe_load(located(group).read_text())
+
+
+def main() -> int:
+    """Take what is not there; returns the exit code."""
+    try:
+        for group, source in SOURCES.items():
+            if not located(group).is_file():
+                take(source, located(group))
+    except BuildError as error:
+        print(f"make tools: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def take(source: Source, to: Path) -> None:
+    """
+    Take a file out of a module; it gets its name last, so that nobody sees half of it.
+
+    Raises:
+        BuildError: The module cannot be had.
+    """
+    print(f"Taking {to.name} from {source.module}: once", flush=True)
+    to.parent.mkdir(parents=True, exist_ok=True)
+    with alone(to.parent), tempfile.TemporaryDirectory(prefix="taking-", dir=to.parent) as aside:
+        go = go_program(needed=NEEDS_GO, cache=to.parent)
+        told = run(
+            [str(go), "mod", "download", "-json", f"{source.module}@{source.version}"],
+            folder=Path(aside),
+            environment={"GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "GOWORK": "off"},
+        )
+        taken = Path(aside) / to.name
+        shutil.copyfile(Path(json.loads(told)["Dir"]) / source.file, taken)
+        taken.rename(to)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,122 @@
+"""What is shown of an audit."""
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.audit.world import EVERYTHING, audit, finding, report
+from webhook.audit.report import Report, Spread, Weight
+from webhook.server.audits.metrics import MOST_ROWS, Gauges, Row, rows_of
+from webhook.telemetry.catalogue import (
+    AUDIT_FINDINGS,
+    AUDIT_ROWS_LEFT_OUT,
+    AUDIT_WORKLOADS,
+    AUDITED,
+    DOMAINS,
+    MAX_SKEW,
+    SKEW,
+)
+from webhook.telemetry.exposition import Samples, expose
+
+ZONE = "topology.kubernetes.io/zone"
+WEB = ("shop", "Deployment/web", ZONE)
+
+
+def spread(skew: int, max_skew: int | None = 1, topology_key: str = ZONE) -> Spread:
+    return Spread(
+        topology_key=topology_key,
+        when_unsatisfiable="DoNotSchedule",
+        max_skew=max_skew,
+        minimum=0,
+        floor="",
+        skew=skew,
+        domains=3,
+        cells=(),
+    )
+
+
+def gauges(*reports: Report, most: int = MOST_ROWS) -> Gauges:
+    made = Gauges(most)
+    for each in reports:
+        made.add(each)
+    return made
+
+
+def test_skew_and_what_is_asked_for() -> None:
+    samples = gauges(audit(EVERYTHING)).samples()
+
+    assert samples[SKEW] == {WEB: 3}
+    assert samples[MAX_SKEW] == {WEB: 1}
+    assert samples[DOMAINS] == {WEB: 3}
+    assert samples[AUDIT_WORKLOADS] == {(): 3}
+
+
+def test_a_workload_that_asks_for_nothing_has_no_max_skew() -> None:
+    samples = gauges(report(spreads=(spread(2, None),))).samples()
+
+    assert (samples[SKEW], samples[MAX_SKEW]) == ({WEB: 2}, {})
+
+
+SEVERAL = {
+    "the one that is exceeded by more": ((spread(3, 2), spread(3, 1)), 1),
+    "the one that is exceeded, not the one of more pods": ((spread(9, 9), spread(3, 1)), 1),
+    "of equals the first": ((spread(3, 1), spread(3, 1)), 1),
+    "one that asks for something, if that is exceeded": ((spread(3, None), spread(3, 2)), 2),
+}
+
+
+@pytest.mark.parametrize(("spreads", "max_skew"), SEVERAL.values(), ids=SEVERAL)
+def test_of_constraints_with_one_key_counts(spreads: tuple[Spread, ...], max_skew: int) -> None:
+    (row,) = rows_of(report(spreads=spreads).workloads)
+
+    assert row.max_skew == max_skew
+
+
+def test_findings_are_counted_by_rule_and_action() -> None:
+    one = report(finding(), finding(), exempted=(finding(reason="by contract"),))
+    other = report(finding(weight=Weight.DENY))
+
+    made = gauges(one, other)
+
+    assert made.samples()[AUDIT_FINDINGS] == {
+        ("TSC101", "warn"): 2,
+        ("TSC101", "exempt"): 1,
+        ("TSC101", "deny"): 1,
+    }
+    assert (made.workloads, made.findings) == (2, 3)
+
+
+def test_of_too_many_workloads_the_most_uneven_are_shown_and_the_rest_counted() -> None:
+    reports = [report(name=f"web-{skew}", spreads=(spread(skew),)) for skew in range(30)]
+
+    samples = gauges(*reports, most=3).samples()
+
+    assert [workload for _, workload, _ in samples[SKEW]] == [
+        "Deployment/web-29",
+        "Deployment/web-28",
+        "Deployment/web-27",
+    ]
+    assert samples[AUDIT_ROWS_LEFT_OUT] == {(): 27}
+
+
+def test_the_order_in_which_namespaces_come_is_of_no_account() -> None:
+    reports = [report(name=f"web-{number}", spreads=(spread(2),)) for number in range(9)]
+
+    assert gauges(*reports, most=3).samples() == gauges(*reversed(reports), most=3).samples()
+
+
+def test_the_text_is_as_small_as_is_said() -> None:
+    rows = [Row("n" * 63, f"Deployment/{i:063}", ZONE, 1, 1, 3) for i in range(MOST_ROWS)]
+    samples: Samples = {
+        metric: {row.labels: 1.0 for row in rows} for metric in (SKEW, MAX_SKEW, DOMAINS)
+    }
+
+    assert len(expose(samples)) < 2 * 2**20
+
+
+def test_every_metric_is_named_and_read_by_prometheus() -> None:
+    text = expose({SKEW: {("shop", 'a"b\\c\n', ZONE): 2.0}}).decode()
+
+    families = {each.name: each for each in text_string_to_metric_families(text)}
+    assert families.keys() == {each.name for each in AUDITED}
+    (sample,) = families[SKEW.name].samples
+    assert (sample.labels["workload"], sample.value) == ('a"b\\c\n', 2)

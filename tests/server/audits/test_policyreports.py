@@ -1,0 +1,188 @@
+"""PolicyReports in a cluster: what is written, and what is left alone."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.audit.world import finding, report
+from webhook.audit.report import Report
+from webhook.cluster.source import NO_QUERY, Query, refusal
+from webhook.server.audits.messages import Answer, Ask
+from webhook.server.audits.policyreports import DIALECTS, Reports, Step, Stored, digest, next_step
+
+OURS = Stored("u", "1", ours=True, digest=b"same")
+THEIRS = OURS._replace(ours=False)
+
+STEPS = {
+    "there is none, and nothing to tell": (None, None, Step.NOTHING),
+    "there is none": (None, b"same", Step.CREATE),
+    "it tells the same": (OURS, b"same", Step.NOTHING),
+    "it tells something else": (OURS, b"other", Step.REPLACE),
+    "there is nothing to tell any more": (OURS, None, Step.DELETE),
+    "somebody else's, where we have something to tell": (THEIRS, b"other", Step.YIELD),
+    "somebody else's, where we have nothing to tell": (THEIRS, None, Step.NOTHING),
+}
+
+
+@pytest.mark.parametrize(("stored", "wanted", "step"), STEPS.values(), ids=STEPS)
+def test_steps(stored: Stored | None, wanted: bytes | None, step: Step) -> None:
+    assert next_step(stored, wanted) is step
+
+
+class Server:
+    """
+    An API server that holds reports.
+
+    Attributes:
+        held: By namespace.
+        asked: Methods and paths of what was written.
+        refuses: What each write is answered with; None: as it should be.
+    """
+
+    name = "the API server"
+
+    def __init__(self, path: str = "/apis/wgpolicyk8s.io/v1alpha2") -> None:
+        self.held: dict[str, Any] = {}
+        self.asked: list[str] = []
+        self.refuses: Answer | None = None
+        self.status = 200
+        self._path = path
+        self._version = 0
+
+    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
+        assert path.startswith(self._path)
+        assert query["fieldSelector"] == "metadata.name=evenspread"
+        if self.status != 200:
+            raise refusal(self.name, self.status, b"")
+        items = list(self.held.values())
+        return msgspec.json.encode({"metadata": {"resourceVersion": "9"}, "items": items})
+
+    async def call(self, ask: Ask) -> Answer:
+        self.asked.append(f"{ask.method} {ask.path.removeprefix(self._path)}")
+        if self.refuses is not None:
+            return self.refuses
+        namespace = ask.path.split("/namespaces/")[1].split("/")[0]
+        sent = json.loads(ask.body)
+        found: Any = self.held.get(namespace)
+        if ask.method == "DELETE":
+            assert sent["preconditions"] == {
+                name: found["metadata"][name] for name in ("uid", "resourceVersion")
+            }
+            del self.held[namespace]
+            return Answer(200)
+        if ask.method == "PUT" and found["metadata"]["resourceVersion"] != sent["metadata"].get(
+            "resourceVersion"
+        ):
+            return Answer(409, b'{"kind": "Status", "message": "modified"}')
+        self.hold(sent)
+        return Answer(201 if found is None else 200)
+
+    def hold(self, content: Any) -> None:
+        self._version += 1
+        added = {"uid": f"u{self._version}", "resourceVersion": f"{self._version}"}
+        metadata = {**content["metadata"], **added}
+        self.held[metadata["namespace"]] = {**content, "metadata": metadata}
+
+
+async def audited(server: Server, *found: Report, group: str = "wgpolicyk8s.io") -> list[str]:
+    """Write what an audit found; gives the problems."""
+    reports = Reports(server, group)
+    await reports.look()
+    for each in found:
+        await reports.write(each)
+    await reports.sweep_up()
+    return reports.problems
+
+
+@pytest.mark.parametrize("group", DIALECTS)
+async def test_a_report_comes_changes_and_goes(group: str) -> None:
+    dialect, plural = DIALECTS[group]
+    server = Server(f"/apis/{dialect.api_version}")
+
+    for found in (report(finding()), report(finding()), report(finding(), finding())):
+        assert await audited(server, found, group=group) == []
+    assert await audited(server, group=group) == []
+
+    assert server.asked == [
+        f"POST /namespaces/shop/{plural}",
+        f"PUT /namespaces/shop/{plural}/evenspread",
+        f"DELETE /namespaces/shop/{plural}/evenspread",
+    ]
+    assert server.held == {}
+
+
+async def test_what_somebody_else_wrote_into_ours_is_put_right() -> None:
+    server = Server()
+    await audited(server, report(finding()))
+    server.held["shop"]["results"] = []
+
+    await audited(server, report(finding()))
+
+    assert len(server.held["shop"]["results"]) == 1
+
+
+async def test_labels_of_others_are_no_change() -> None:
+    server = Server()
+    await audited(server, report(finding()))
+    server.held["shop"]["metadata"]["labels"]["team"] = "a"
+
+    await audited(server, report(finding()))
+
+    assert len(server.asked) == 1
+
+
+async def test_what_is_not_ours_is_told_and_left_alone() -> None:
+    server = Server()
+    server.hold({"metadata": {"namespace": "shop", "labels": {"app.kubernetes.io/name": "other"}}})
+    server.hold({"metadata": {"namespace": "zoo"}})
+    before = dict(server.held)
+
+    problems = await audited(server, report(finding()))
+
+    assert problems == ["PolicyReport shop/evenspread: is not ours, and left as it is"]
+    assert (server.held, server.asked) == (before, [])
+
+
+REFUSALS = {
+    "somebody was faster": (
+        Answer(409, b'{"kind": "Status", "message": "modified"}'),
+        "answered 409: modified",
+    ),
+    "there was no answer": (Answer(0, reason="gave no answer in time"), "gave no answer in time"),
+}
+
+
+@pytest.mark.parametrize(("answer", "says"), REFUSALS.values(), ids=REFUSALS)
+async def test_what_cannot_be_written_is_told(answer: Answer, says: str) -> None:
+    server = Server()
+    server.refuses = answer
+
+    assert await audited(server, report(finding())) == [
+        f"PolicyReport shop/evenspread: cannot be written: {says}"
+    ]
+
+
+ABSENCES = {
+    404: "there is no kind PolicyReport wgpolicyk8s.io/v1alpha2: "
+    "install its CustomResourceDefinition",
+    403: "policyreports cannot be read: answered 403",
+}
+
+
+@pytest.mark.parametrize(("status", "says"), ABSENCES.items())
+async def test_without_knowing_what_is_there_nothing_is_written(status: int, says: str) -> None:
+    server = Server()
+    server.status = status
+
+    assert await audited(server, report(finding())) == [says]
+    assert server.asked == []
+
+
+def test_a_digest_is_that_of_what_is_told() -> None:
+    content = {"results": [{"b": 1, "a": 2}], "summary": {"fail": 1}}
+    stored = {"summary": {"fail": 1}, "results": [{"a": 2, "b": 1}], "metadata": {"uid": "u"}}
+
+    assert digest(content) == digest(stored)
+    assert digest(content) != digest({**content, "summary": {"fail": 2}})

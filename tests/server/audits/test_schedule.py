@@ -1,0 +1,161 @@
+"""Audits at their time, and what is shown and told of them."""
+
+import asyncio
+import io
+import json
+import math
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.server.serving import settled
+from webhook.server.audits.election import Clocks
+from webhook.server.audits.messages import Done, Failed
+from webhook.server.audits.schedule import Auditor, pause_after
+from webhook.telemetry.catalogue import SKEW
+from webhook.telemetry.exposition import expose
+from webhook.telemetry.loglines import Lines
+from webhook.telemetry.logs import Format, make_log
+from webhook.telemetry.metrics import Metrics
+
+BEGIN = datetime(2026, 1, 2, tzinfo=UTC)
+TOOK_S = 5
+SHOWN = b'evenspread_skew{namespace="shop",topology_key="zone",workload="Deployment/web"} 3.0'
+DONE = Done(
+    exposition=expose({SKEW: {("shop", "Deployment/web", "zone"): 3}}),
+    workloads=1,
+    pods=4,
+    findings=2,
+)
+
+PAUSES = {
+    "an audit that takes no time": (0, 600, 600),
+    "the time that it took is part of the interval": (20, 600, 580),
+    "half of the interval": (300, 600, 300),
+    "the whole of it": (600, 600, 600),
+    "longer than it": (700, 600, 700),
+}
+
+
+@pytest.mark.parametrize(("took", "interval", "pause"), PAUSES.values(), ids=PAUSES)
+def test_pauses(took: float, interval: float, pause: float) -> None:
+    assert pause_after(took, interval) == pause
+
+
+class World:
+    """A clock that goes on when somebody waits, and audits that end as they are told to."""
+
+    def __init__(self, *outcomes: Done | Failed | Exception) -> None:
+        self.metrics = Metrics()
+        self.begun: list[float] = []
+        self._outcomes = list(outcomes)
+        self._now = 0.0
+        self._stream = io.BytesIO()
+
+    async def audit(self) -> Done | Failed:
+        self.begun.append(self._now)
+        if not self._outcomes:
+            await asyncio.Event().wait()
+        self._now += TOOK_S
+        outcome = self._outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def sleep(self, seconds: float) -> None:
+        self._now += seconds
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._stream.getvalue().splitlines()]
+
+    def value(self, name: str, **labels: str) -> float | None:
+        return self.metrics.registry.get_sample_value(f"evenspread_{name}", labels)
+
+    def start(self) -> asyncio.Task[None]:
+        wall = lambda: BEGIN + timedelta(seconds=self._now)  # noqa: E731
+        clocks = Clocks(lambda: self._now, wall, self.sleep)
+        log = make_log(Format.JSON, Lines(self._stream, lambda write: write()), lambda: BEGIN)
+        auditor = Auditor(self.audit, timedelta(minutes=10), clocks, self.metrics, log)
+        return asyncio.create_task(auditor.work())
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def test_audits_begin_an_interval_apart_and_are_shown_until_work_ends() -> None:
+    world = World(DONE, DONE)
+    nothing = world.metrics.exposition()
+
+    task = world.start()
+    await settled(lambda: len(world.begun) == 3)
+
+    assert world.begun == [0, 600, 1200]
+    assert world.value("audits_total", result="success") == 2
+    assert world.value("audit_leader") == 1
+    assert world.value("audit_duration_seconds") == TOOK_S
+    assert world.value("audit_timestamp_seconds") == BEGIN.timestamp() + 600 + TOOK_S
+    assert SHOWN in world.metrics.exposition()
+
+    await ended(task)
+    assert SHOWN not in world.metrics.exposition()
+    assert world.value("audit_leader") == 0
+    assert math.isnan(world.value("audit_timestamp_seconds") or 0)
+    assert b"# TYPE evenspread_skew gauge" in nothing
+
+
+async def test_of_an_audit_that_fails_the_one_before_is_shown_on() -> None:
+    world = World(DONE, Failed("the API server answered 403"))
+
+    task = world.start()
+    await settled(lambda: len(world.begun) == 3)
+    exposition = world.metrics.exposition()
+    await ended(task)
+
+    assert SHOWN in exposition
+    assert world.value("audits_total", result="failure") == 1
+    (_, failure) = world.log
+    assert (failure["level"], failure["says"]) == ("error", "the API server answered 403")
+
+
+async def test_a_bug_of_an_audit_is_one_that_failed() -> None:
+    world = World(ZeroDivisionError("a piece of a body"), DONE)
+
+    task = world.start()
+    await settled(lambda: len(world.begun) == 3)
+    await ended(task)
+
+    assert world.begun == [0, 600, 1200]
+    assert world.value("audits_total", result="failure") == 1
+    assert world.value("audits_total", result="success") == 1
+    bug, failure, _ = world.log
+    assert (bug["event"], bug["error"]) == ("bug", "ZeroDivisionError")
+    assert failure["says"] == "by a bug of evenspread (ZeroDivisionError)"
+
+
+async def test_what_was_left_out_is_told_when_it_changes() -> None:
+    told = Done(exposition=b"", workloads=0, pods=0, findings=0, problems=("one", "two"))
+    world = World(told, told, DONE, told)
+
+    task = world.start()
+    await settled(lambda: len(world.begun) == 5)
+    await ended(task)
+
+    assert [line["says"] for line in world.log if "says" in line] == ["one", "two"] * 2
+
+
+async def test_the_log_has_a_line_for_each_audit() -> None:
+    world = World(DONE)
+
+    task = world.start()
+    await settled(lambda: len(world.begun) == 2)
+    await ended(task)
+
+    (line,) = world.log
+    told = ("event", "result", "seconds", "workloads", "pods", "findings")
+    assert [line[name] for name in told] == ["audit", "success", TOOK_S, 1, 4, 2]

@@ -1,0 +1,333 @@
+"""The process that audits, as it is: what it is told and asks, and how it ends."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import uvloop
+
+from tests.audit.server import Server
+from tests.audit.world import EVERYTHING, NODES
+from tests.server.serving import settled
+from webhook.cluster.source import NO_QUERY, Query, Reason
+from webhook.errors import ApiError
+from webhook.policy.api.versions import NEWEST
+from webhook.server.audits.messages import Done, Failed, Order
+from webhook.server.audits.subprocess import COMMAND, Audit
+from webhook.server.audits.worker import LOWEST
+
+MIB = 2**20
+SILENCE_S = 60.0  # more than any order here takes
+
+ORDER = Order(
+    config="",
+    scheduler_config="",
+    feature_gates="",
+    version=str(NEWEST),
+    allow_locked_gates=False,
+    policy_reports="",
+    memory=256 * MIB,
+)
+
+
+class Api:
+    """
+    The server's client.
+
+    Attributes:
+        written: Method, path and body of what was written.
+        priorities: Of the process, at each request.
+    """
+
+    def __init__(
+        self,
+        objects: str | Sequence[Any],
+        failures: Mapping[str, Sequence[Exception]] | None = None,
+        refused: Mapping[str, int] | None = None,
+    ) -> None:
+        self._server = Server(objects, failures)
+        self._refused = refused or {}
+        self.written: list[tuple[str, str, Any]] = []
+        self.priorities: set[int] = set()
+
+    async def send(
+        self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
+    ) -> tuple[int, bytes]:
+        self.priorities.update(os.getpriority(os.PRIO_PROCESS, each) for each in children())
+        if path in self._refused:
+            status = {"kind": "Status", "message": f"{path} is forbidden"}
+            return self._refused[path], json.dumps(status).encode()
+        if method != "GET":
+            self.written.append((method, path, json.loads(body)))
+            return 201, b"{}"
+        return 200, await self._server.read(path, query)
+
+
+def children() -> list[int]:
+    """The processes that this thread has started."""
+    me = os.getpid()
+    return [int(each) for each in Path(f"/proc/{me}/task/{me}/children").read_text().split()]
+
+
+async def done(api: Api, order: Order = ORDER) -> Done:
+    outcome = await Audit(api, SILENCE_S).run(order)
+    assert isinstance(outcome, Done), outcome
+    return outcome
+
+
+async def failed(api: Api, order: Order = ORDER, command: Sequence[str] = COMMAND) -> str:
+    outcome = await Audit(api, SILENCE_S, command).run(order)
+    assert isinstance(outcome, Failed), outcome
+    return outcome.says
+
+
+async def test_an_order_is_carried_out_at_the_lowest_priority() -> None:
+    api = Api(EVERYTHING)
+
+    outcome = await done(api)
+
+    assert (outcome.workloads, outcome.pods, outcome.findings) == (3, 5, 3)
+    assert b"evenspread_skew{" in outcome.exposition
+    assert outcome.problems == ()
+    assert api.written == []
+    assert api.priorities == {LOWEST}
+    assert children() == []
+
+
+async def test_reports_are_written_if_they_are_ordered() -> None:
+    api = Api(EVERYTHING)
+
+    await done(api, msgspec.structs.replace(ORDER, policy_reports="openreports.io"))
+
+    assert [(method, path) for method, path, _ in api.written] == [
+        ("POST", f"/apis/openreports.io/v1alpha1/namespaces/{namespace}/reports")
+        for namespace in ("ops", "shop")
+    ]
+    assert {content["kind"] for _, _, content in api.written} == {"Report"}
+
+
+async def test_the_configuration_of_the_order_counts(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    head = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+    config.write_text(f"{head}rules: {{TSC110: off, TSC114: off}}\n")
+
+    outcome = await done(Api(EVERYTHING), msgspec.structs.replace(ORDER, config=str(config)))
+
+    assert outcome.findings == 1
+
+
+async def test_what_could_not_be_read_is_told() -> None:
+    broken = EVERYTHING.replace("containers: []", "tolerations: 5")
+
+    outcome = await done(Api(broken))
+
+    (problem,) = outcome.problems
+    assert problem.startswith("/apis/apps/v1/statefulsets: ")
+
+
+async def test_a_kind_that_may_not_be_listed_fails_it() -> None:
+    path = "/api/v1/pods"
+
+    assert await failed(Api(EVERYTHING, refused={path: 403})) == (
+        f"the API server: {path}: answered 403: {path} is forbidden"
+    )
+
+
+async def test_an_api_server_that_gives_no_answer_fails_it() -> None:
+    silent = ApiError("https://api", "gave no answer in time", Reason.SILENT)
+
+    assert await failed(Api(EVERYTHING, {"/api/v1/nodes": [silent]})) == (
+        "the API server: gave no answer in time"
+    )
+
+
+async def test_a_configuration_that_is_wrong_fails_it(tmp_path: Path) -> None:
+    order = msgspec.structs.replace(ORDER, config=str(tmp_path / "none.yaml"))
+
+    assert "none.yaml" in await failed(Api(EVERYTHING), order)
+
+
+async def test_a_cluster_that_needs_too_much_memory_fails_it() -> None:
+    pods = [
+        {
+            "kind": "Pod",
+            "metadata": {"namespace": "shop", "name": f"pod-{i:05}", "labels": {"app": f"a-{i}"}},
+            "spec": {"nodeName": "node-a", "nodeSelector": {"x": "y" * 100_000}},
+        }
+        for i in range(300)
+    ]
+    order = msgspec.structs.replace(ORDER, memory=48 * MIB)
+
+    assert await failed(Api(pods), order) == (
+        "a namespace of the cluster needs more than 48 MiB: allow more by --audit-memory"
+    )
+
+
+async def test_a_process_that_dies_is_told_with_its_last_words() -> None:
+    command = (sys.executable, "-c", "import sys; sys.exit('one\\ntwo')")
+
+    said = await failed(Api(NODES), command=command)
+
+    assert said == "the process that audits ended with 1: two"
+
+
+NO_MESSAGES = {
+    "a line of text": "print('hello, I am a library that prints')",
+    "an oversized frame": "out.write(b'\\xff' * 64)",
+    "no MessagePack": "out.write(framed(b'\\xc1'))",
+    "another type": "out.write(framed(b'\\x05'))",
+    "a message of the other direction": "out.write(framed(encode(Answer(200))))",
+    "no UTF-8": "out.write(framed(encode(Failed('x')).replace(b'x', b'\\xff')))",
+    "too deep": "out.write(framed(b'\\x82\\xa4type\\xa6Failed\\xa1x' + b'\\x91' * 10000))",
+    "nothing in a frame": "out.write(framed(b''))",
+}
+
+
+@pytest.mark.parametrize("code", NO_MESSAGES.values(), ids=NO_MESSAGES)
+async def test_what_is_no_message_fails_it(code: str) -> None:
+    imports = "from webhook.server.audits.messages import Answer, Failed, encode, framed"
+    program = f"import sys\n{imports}\nout = sys.stdout.buffer\n{code}\nout.flush()\n"
+    stays = f"{program}sys.stderr.write('why')\nsys.stderr.flush()\nsys.stdin.buffer.read()\n"
+
+    said = await failed(Api(NODES), command=(sys.executable, "-c", stays))
+
+    assert said.startswith("the process that audits sent what is no message")
+    assert children() == []
+
+
+NO_PROGRAMS = {
+    "no such file": ("/nowhere/python",),
+    "a folder": ("/",),
+    "what is no program": (__file__,),
+    "no name": ("",),
+}
+
+
+@pytest.mark.parametrize("command", NO_PROGRAMS.values(), ids=NO_PROGRAMS)
+async def test_a_process_that_cannot_be_started_fails_it(command: tuple[str, ...]) -> None:
+    said = await failed(Api(NODES), command=command)
+
+    assert said.startswith("the process that audits cannot be started: ")
+
+
+TALKATIVE = """
+import sys
+from webhook.server.audits.messages import Failed, encode, framed
+sys.stderr.write("x" * 10_000_000)
+sys.stdout.buffer.write(framed(encode(Failed("done"))))
+"""
+
+
+async def test_what_it_says_on_standard_error_never_blocks_it() -> None:
+    assert await failed(Api(NODES), command=(sys.executable, "-c", TALKATIVE)) == "done"
+
+
+PIPES = {
+    "standard output": "os.write(1, b'x' * 10**6)",
+    "standard error": "os.write(2, b'x' * 9999); os.write(1, b'x' * 4); os.write(2, b'x' * 10**6)",
+}
+
+
+@pytest.mark.parametrize("code", PIPES.values(), ids=PIPES)
+def test_of_a_process_that_was_ended_no_pipe_stays_open(code: str) -> None:
+    async def run() -> list[int]:
+        counts: list[int] = []
+        for _ in range(4):
+            await failed(Api(NODES), command=(sys.executable, "-c", f"import os; {code}"))
+            await asyncio.sleep(0)  # the loop closes them in its next turn
+            counts.append(open_files())
+        return counts
+
+    counts = uvloop.run(run())
+
+    assert len(set(counts)) == 1, "the first one makes what the event loop keeps"
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def test_of_many_last_words_the_last_are_told() -> None:
+    program = "import sys; sys.exit('x' * 10_000_000 + '\\n' + 'y' * 10_000)"
+
+    said = await failed(Api(NODES), command=(sys.executable, "-c", program))
+
+    assert said.startswith("the process that audits ended with 1: yyy")
+    assert len(said) < 5000
+
+
+SILENCES = {
+    "it says nothing": ("import time; time.sleep(600)", "said nothing for 0.5 s"),
+    "it says half a length": (
+        "import time; print('a', end='', flush=True); time.sleep(600)",
+        "said nothing for 0.5 s",
+    ),
+    "it closes its output and stays": (
+        "import os, time; os.close(1); time.sleep(600)",
+        "closed its output and went on",
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "says"), SILENCES.values(), ids=SILENCES)
+async def test_a_process_that_hangs_fails_it(program: str, says: str) -> None:
+    silence = 0.5 if "said nothing" in says else 60.0  # seconds
+    outcome = await Audit(Api(NODES), silence, (sys.executable, "-c", program)).run(ORDER)
+
+    assert outcome == Failed(f"the process that audits {says}")
+    assert children() == []
+
+
+async def test_a_process_that_does_not_listen_fails_it() -> None:
+    order = msgspec.structs.replace(ORDER, config="x" * 10_000_000)
+    command = (sys.executable, "-c", "import time; time.sleep(600)")
+
+    outcome = await Audit(Api(NODES), 0.5, command).run(order)
+
+    assert outcome == Failed("the process that audits said nothing for 0.5 s")
+
+
+WAITING = """
+import os, sys
+from webhook.server.audits.messages import Ask, encode, framed
+sys.stdout.buffer.write(framed(encode(Ask("GET", str(os.getpid())))))
+sys.stdout.flush()
+sys.stdin.buffer.read()
+"""
+
+
+async def test_an_audit_that_is_given_up_ends_its_process() -> None:
+    asked: list[str] = []
+
+    class Silent:
+        async def send(
+            self, _method: str, path: str, _query: Query = NO_QUERY, _body: bytes = b""
+        ) -> tuple[int, bytes]:
+            asked.append(path)
+            await asyncio.Event().wait()
+            raise AssertionError(path)
+
+    task = asyncio.create_task(
+        Audit(Silent(), SILENCE_S, (sys.executable, "-c", WAITING)).run(ORDER)
+    )
+    await settled(lambda: bool(asked))
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(asked[0]), 0)
+
+
+def test_a_process_whose_server_has_gone_ends() -> None:
+    ended = subprocess.run(COMMAND, input=b"", capture_output=True, timeout=60, check=False)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, b"", b"")

@@ -1,0 +1,113 @@
+"""Events on our own Deployment."""
+
+import asyncio
+import io
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from tests.server.serving import settled
+from webhook.server.events import KEPT, Events, Place
+from webhook.telemetry.loglines import Lines
+from webhook.telemetry.logs import Format, make_log
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+class Response:
+    """What the API server answered."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+    async def read(self) -> bytes:
+        return b"{}"
+
+
+class Client:
+    """Answers each call with the next status; an error is raised."""
+
+    def __init__(self, *answers: int | Exception) -> None:
+        self.calls: list[tuple[str, str, Any]] = []
+        self._answers = list(answers)
+
+    async def call_api(self, resource_path: str, method: str, **options: Any) -> Response:
+        self.calls.append((method, resource_path, options["body"]))
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return Response(answer)
+
+
+async def told(client: Client, tell: Callable[[Events], None], calls: int) -> list[Any]:
+    """Let Events be written until there were so many calls; gives the log."""
+    stream = io.BytesIO()
+    log = make_log(Format.JSON, Lines(stream, lambda write: write()), lambda: NOW)
+    events = Events(client, Place("ns", "evenspread", "pod-1"), lambda: NOW, log)
+    tell(events)
+    task = asyncio.create_task(events.run())
+    await settled(lambda: len(client.calls) == calls)
+    await asyncio.sleep(0)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+async def test_an_event_is_about_the_deployment() -> None:
+    client = Client(201)
+
+    lines = await told(client, lambda events: events.tell("Invalid", "why", warning=True), 1)
+
+    ((method, path, body),) = client.calls
+    assert (method, path) == ("POST", "/api/v1/namespaces/ns/events")
+    assert body["involvedObject"] == {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "namespace": "ns",
+        "name": "evenspread",
+    }
+    assert (body["type"], body["reason"], body["message"]) == ("Warning", "Invalid", "why")
+    assert body["lastTimestamp"] == "2026-01-02T03:04:05Z"
+    assert body["source"] == {"component": "evenspread", "host": "pod-1"}
+    assert lines == []
+
+
+async def test_good_news_is_normal_and_long_messages_are_cut() -> None:
+    client = Client(201)
+
+    await told(client, lambda events: events.tell("Loaded", "x" * 2000, warning=False), 1)
+
+    body = client.calls[0][2]
+    assert body["type"] == "Normal"
+    assert body["message"] == "x" * 1021 + "..."
+
+
+async def test_what_cannot_be_written_is_logged_once_for_each_reason() -> None:
+    client = Client(403, 403, OSError(), 201, 403)
+
+    def tell(events: Events) -> None:
+        for number in range(5):
+            events.tell("Invalid", str(number), warning=True)
+
+    lines = await told(client, tell, 5)
+
+    assert [line["says"].rpartition(": ")[2] for line in lines] == [
+        "the API server answered 403",
+        "OSError",
+        "the API server answered 403",
+    ]
+
+
+async def test_a_burst_is_cut() -> None:
+    client = Client(*[201] * KEPT)
+
+    def tell(events: Events) -> None:
+        for number in range(KEPT + 3):
+            events.tell("Invalid", str(number), warning=True)
+
+    await told(client, tell, KEPT)
+
+    assert [body["message"] for _, _, body in client.calls] == [str(i) for i in range(KEPT)]

@@ -1,0 +1,307 @@
+"""Facts from files and facts of a cluster, behind one interface."""
+
+import asyncio
+import io
+import math
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.build import owned_by, pod, request
+from tests.cluster.apiserver import Json, service
+from tests.cluster.sources import EMPTY, Answers, means, unsupervised
+from tests.server.serving import PATIENCE, POLICY, settled
+from webhook.cluster.caches import Supervise
+from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
+from webhook.errors import ConfigError, NotSyncedError
+from webhook.policy.model import GroupKind, OwnerReference
+from webhook.policy.request import AdmissionRequest
+from webhook.server.facts import Files, Knowledge, Live
+from webhook.server.health import Condition
+from webhook.server.supervisor import Supervisor
+from webhook.telemetry.loglines import Lines
+from webhook.telemetry.logs import Format, Log, make_log
+from webhook.telemetry.metrics import Metrics
+
+FLEET = OwnerSelector(GroupKind("example.io", "Fleet"), ("spec", "selector"))
+OTHER = OwnerSelector(GroupKind("example.io", "Other"), ("spec", "selector"))
+
+CORE = ("namespaces", "nodes", "services", "replicationcontrollers")
+APPS = ("replicasets", "statefulsets")
+GROUP: Json = {"name": "example.io", "preferredVersion": {"groupVersion": "example.io/v1"}}
+FLEETS = {
+    "/apis": {"groups": [GROUP]},
+    "/apis/example.io/v1": {"resources": [{"name": "fleets", "kind": "Fleet"}]},
+    "/apis/example.io/v1/fleets": {
+        **EMPTY,
+        "items": [
+            {
+                "metadata": {"name": "web", "namespace": "shop"},
+                "spec": {"selector": {"matchLabels": {"app": "a"}}},
+            }
+        ],
+    },
+}
+OWNER = OwnerReference("example.io/v1", "Fleet", "web")
+
+
+def cluster() -> Answers:
+    """An API server with two Services, and a kind Fleet."""
+    bodies = {f"/api/v1/{plural}": EMPTY for plural in CORE}
+    bodies |= {f"/apis/apps/v1/{plural}": EMPTY for plural in APPS}
+    bodies["/api/v1/services"] = {**EMPTY, "items": [service("a"), service("b")]}
+    return Answers(**{**bodies, **FLEETS})
+
+
+def log(stream: io.BytesIO | None = None) -> Log:
+    lines = Lines(stream or io.BytesIO(), lambda write: write())
+    return make_log(Format.JSON, lines, lambda: datetime(2026, 1, 1, tzinfo=UTC))
+
+
+@asynccontextmanager
+async def run(knowledge: Knowledge, supervise: Supervise = unsupervised) -> AsyncGenerator[None]:
+    task = asyncio.create_task(knowledge.run(supervise))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def value(metrics: Metrics, name: str, kind: str) -> float | None:
+    return metrics.registry.get_sample_value(f"evenspread_cache_{name}", {"kind": kind})
+
+
+async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
+    metrics = Metrics()
+    live = Live((), means(cluster()), metrics, lambda: None)
+    before = live.check()["cache Service"]
+    age = value(metrics, "age_seconds", "Service")
+
+    async with run(live):
+        await live.complete()
+
+        assert len(live.facts.services("shop", {"app": "a"})) == 2
+        assert live.check()["cache Service"] == (True, "2 objects, heard of 0 s ago")
+        assert value(metrics, "objects", "Service") == 2
+        assert value(metrics, "synced", "Service") == 1
+        assert value(metrics, "age_seconds", "Service") == 0
+    assert before == Condition(ok=False, detail="not listed yet")
+    assert age == math.inf
+
+
+def test_before_it_is_listed_nobody_is_served() -> None:
+    live = Live((), means(cluster()), Metrics(), lambda: None)
+
+    with pytest.raises(NotSyncedError):
+        live.fetch(request(pod()), POLICY, 1.0)
+
+
+async def test_other_owners_mean_other_caches_once_they_are_filled() -> None:
+    metrics, changed = Metrics(), asyncio.Event()
+    live = Live((), means(cluster()), metrics, changed.set)
+    async with run(live):
+        await live.complete()
+        old = live.facts
+        assert old.owner_selector("shop", OWNER) is None
+
+        live.follow((FLEET,))
+        assert live.facts is old
+        await changed.wait()
+
+        found = live.facts.owner_selector("shop", OWNER)
+        assert found is not None
+        assert found.match_labels == {"app": "a"}
+        assert len(live.facts.services("shop", {"app": "a"})) == 2
+        assert live.check()["cache Fleet.example.io"].ok
+        await asyncio.sleep(0)
+        assert value(metrics, "objects", "Fleet.example.io") == 1
+
+        changed.clear()
+        live.follow(())
+        await changed.wait()
+        await asyncio.sleep(0)
+        assert value(metrics, "objects", "Fleet.example.io") is None
+
+
+async def test_the_same_owners_change_nothing() -> None:
+    live = Live((FLEET,), means(cluster()), Metrics(), lambda: pytest.fail("changed"))
+    async with run(live):
+        await live.complete()
+        facts = live.facts
+
+        live.follow((FLEET,))
+        for _ in range(100):
+            await asyncio.sleep(0)
+
+        assert live.facts is facts
+
+
+async def test_caches_that_cannot_be_filled_are_given_up_for_the_next_ones() -> None:
+    source, changed = cluster(), asyncio.Event()
+    live = Live((), means(source), Metrics(), changed.set)
+    async with run(live):
+        await live.complete()
+        old, listed = live.facts, source.bodies.pop("/api/v1/nodes")
+        live.follow((OTHER,))
+        await settled(lambda: source.asked.count("/api/v1/nodes") == 2)
+        assert live.facts is old
+
+        source.bodies["/api/v1/nodes"] = listed
+        live.follow((FLEET,))
+        await changed.wait()
+
+        assert live.facts.owner_selector("shop", OWNER) is not None
+
+
+async def test_owners_taken_back_before_their_caches_are_filled_leave_the_old_ones() -> None:
+    source = cluster()
+    live = Live((), means(source), Metrics(), lambda: pytest.fail("changed"))
+    async with run(live):
+        await live.complete()
+        del source.bodies["/api/v1/nodes"]
+        live.follow((FLEET,))
+        await settled(lambda: source.asked.count("/api/v1/nodes") == 2)
+
+        live.follow(())
+        for _ in range(100):
+            await asyncio.sleep(0)
+
+        live.fetch(request(pod()), POLICY, 1.0)
+
+
+REPLICA_SET = OwnerReference("apps/v1", "ReplicaSet", "web-54f7")
+LATE = "/apis/apps/v1/namespaces/shop/replicasets/web-54f7"
+"""Where the owner of a late pod is."""
+
+
+def late() -> AdmissionRequest:
+    """A new pod whose ReplicaSet the caches do not know."""
+    return request(pod(owner=owned_by()), namespace="shop")
+
+
+async def test_what_the_caches_lack_is_looked_up_and_counted() -> None:
+    source, metrics = cluster(), Metrics()
+    source.bodies[LATE] = {
+        "metadata": {"name": "web-54f7", "namespace": "shop"},
+        "spec": {"selector": {"matchLabels": {"app": "a"}}},
+    }
+    live = Live((), means(source), metrics, lambda: None)
+    async with run(live):
+        await live.complete()
+        fetching = live.fetch(late(), POLICY, 10.0)
+        assert fetching is not None
+        facts = await fetching
+
+        assert facts.owner_selector("shop", REPLICA_SET) is not None
+        assert live.facts.owner_selector("shop", REPLICA_SET) is None
+    labels = {"result": "found"}
+    assert metrics.registry.get_sample_value("evenspread_owner_lookups_total", labels) == 1
+
+
+async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() -> None:
+    source, metrics, answered = cluster(), Metrics(), asyncio.Event()
+    changes: list[str] = []
+
+    async def slow() -> Json:
+        await answered.wait()
+        selector = {"matchLabels": {"app": "a"}}
+        return {"metadata": {"name": "web", "namespace": "shop"}, "spec": {"selector": selector}}
+
+    def change() -> None:
+        changes.append("changed")
+        if len(changes) == 1:
+            raise ZeroDivisionError
+
+    source.bodies[LATE] = slow
+    live = Live((), means(source), metrics, change)
+    supervisor = Supervisor(
+        log(), metrics.task_restarts, lambda: 0.0, lambda _: asyncio.sleep(0), lambda: 0.0
+    )
+    task = asyncio.create_task(supervisor.run("facts", partial(live.run, supervisor.run)))
+    async with asyncio.timeout(PATIENCE):
+        await live.complete()
+        fetching = live.fetch(late(), POLICY, 10.0)
+        assert fetching is not None
+        waiting = asyncio.ensure_future(fetching)
+        await settled(lambda: LATE in source.asked)
+        live.follow((FLEET,))
+        await settled(lambda: len(changes) == 2)
+        answered.set()
+
+        assert (await waiting).owner_selector("shop", REPLICA_SET) is not None
+        assert live.facts.owner_selector("shop", OWNER) is not None
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    assert supervisor.check()["tasks"].detail.startswith("facts restarted once, ")
+
+
+async def test_what_is_asked_when_it_stops_is_given_up() -> None:
+    source = cluster()
+    live = Live((), means(source), Metrics(), lambda: None)
+
+    async def never() -> Json:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    source.bodies[LATE] = never
+    async with run(live):
+        await live.complete()
+        fetching = live.fetch(late(), POLICY, 10.0)
+        assert fetching is not None
+        await settled(lambda: LATE in source.asked)
+    waiting = asyncio.ensure_future(fetching)
+
+    assert (await waiting).owner_selector("shop", REPLICA_SET) is None
+    await settled(lambda: len(asyncio.all_tasks()) == 1)
+
+
+MANIFESTS = """
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {selector: {app: a}}
+---
+apiVersion: example.io/v1
+kind: Fleet
+metadata: {name: web, namespace: shop}
+spec: {selector: {matchLabels: {app: a}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: 5}
+"""
+
+
+async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) -> None:
+    file, said, changes = tmp_path / "all.yaml", io.BytesIO(), list[str]()
+    file.write_text(MANIFESTS)
+    metrics = Metrics()
+    files = Files(str(file), SHIPPED_OWNERS, metrics, log(said), lambda: changes.append("changed"))
+    await files.complete()
+    await files.run(unsupervised)
+
+    files.follow(SHIPPED_OWNERS)
+    assert changes == []
+    assert files.facts.owner_selector("shop", OWNER) is None
+    files.follow((FLEET,))
+
+    assert changes == ["changed"]
+    assert files.facts.owner_selector("shop", OWNER) is not None
+    assert files.check() == {"facts": (True, "2 objects from files")}
+    assert files.fetch(request(pod()), POLICY, 1.0) is None
+    assert value(metrics, "objects", "Fleet.example.io") == 1
+    assert value(metrics, "objects", "Rollout.argoproj.io") is None
+    assert b"all.yaml:14" in said.getvalue()
+
+
+def test_files_that_are_not_there_are_a_mistake() -> None:
+    with pytest.raises(ConfigError, match="--cluster: there is no file or folder 'none'"):
+        Files("none", (), Metrics(), log(), lambda: None)

@@ -1,0 +1,448 @@
+"""The server as a whole: how it starts, serves, follows its configuration, and stops."""
+
+import asyncio
+import errno
+import json
+import os
+import re
+import shlex
+import signal
+import ssl
+import subprocess
+import sys
+import urllib.request
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from certs.errors import PairError, StateError
+from tests.certs.world import authority, client_pair
+from tests.server.serving import PATIENCE, Wire, broken_review, call, head, review, settled
+from webhook.config.settings import Settings
+from webhook.errors import ApiError, ConfigError, SourceError
+from webhook.policy.api.versions import NEWEST
+from webhook.server.http.drain import Stop
+from webhook.server.http.limits import Limits
+from webhook.server.run import Console, Greet, Ready, serve, welcome
+
+QUICK = Limits(drain_least=0, drain_quiet=0, drain_most=0)
+SERVICE = """
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {selector: {app: web}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: 5}
+"""
+CONFIG = """
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadConfiguration
+profiles:
+- name: cluster
+  defaultConstraints:
+  - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}
+"""
+
+
+class Started:
+    """A server that runs in this process, on ports that were free."""
+
+    def __init__(self, ready: Ready, stop: Stop) -> None:
+        self.ready = ready
+        self.stop = stop
+        self.lines: list[str] = []
+        self._tls = ssl.create_default_context(cafile=ready.ca)
+
+    async def connect(self) -> Wire:
+        at = urlsplit(self.ready.url)
+        return Wire(*await asyncio.open_connection(at.hostname, at.port, ssl=self._tls))
+
+    async def page(self, path: str) -> tuple[int, str]:
+        at = urlsplit(self.ready.health)
+        wire = Wire(*await asyncio.open_connection(at.hostname, at.port))
+        reply = await wire.ask(head(path, "GET", {}))
+        await wire.close()
+        return reply.status, reply.body.decode()
+
+
+def settings_in(folder: Path, **members: Any) -> Settings:
+    defaults = {"standalone": True, "port": 0, "health_port": 0, "state": str(folder / "state")}
+    return Settings(**{**defaults, **members})
+
+
+@asynccontextmanager
+async def started(
+    settings: Settings,
+    limits: Limits = QUICK,
+    greet: Greet | None = None,
+    console: Console | None = None,
+) -> AsyncGenerator[Started]:
+    loop, stop = asyncio.get_running_loop(), Stop(lambda code: pytest.fail(f"exit {code}"))
+    ready: asyncio.Future[Ready] = loop.create_future()
+    lines: list[str] = []
+
+    def take(told: Ready) -> None:
+        loop.call_soon_threadsafe(ready.set_result, told)
+        if greet is not None:
+            greet(told)
+
+    serving = asyncio.create_task(
+        serve(settings, console or lines.append, take, limits=limits, stop=stop)
+    )
+    async with asyncio.timeout(PATIENCE):
+        while not ready.done():  # or it has failed
+            assert not serving.done(), serving.exception()
+            await asyncio.sleep(0)
+    server = Started(ready.result(), stop)
+    server.lines = lines
+    try:
+        yield server
+    finally:
+        if not stop.asked:
+            stop.take(signal.SIGINT)
+        async with asyncio.timeout(PATIENCE):
+            await serving
+
+
+def logged(capsysbinary: pytest.CaptureFixture[bytes]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsysbinary.readouterr().err.splitlines()]
+
+
+async def test_a_review_is_answered_with_facts_from_files(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "services.yaml").write_text(SERVICE)
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    settings = settings_in(
+        tmp_path, cluster=str(tmp_path / "services.yaml"), config=str(tmp_path / "config.yaml")
+    )
+    pod = {"kind": "Pod", "metadata": {"name": "a", "labels": {"app": "web"}}, "spec": {}}
+
+    async with started(settings) as server:
+        wire = await server.connect()
+        reply = await wire.ask(call(review(object=pod)))
+        await wire.close()
+        _, metrics = await server.page("/metrics")
+
+    assert reply.response["auditAnnotations"]["profile"] == "cluster"
+    assert 'evenspread_cache_objects{kind="Service"} 1.0' in metrics
+    assert 'evenspread_defaults_applied_total{profile="cluster"} 1.0' in metrics
+    events = {line["event"]: line for line in logged(capsysbinary)}
+    assert "services.yaml:9" in events["unreadable"]["says"]
+    assert events["injected"]["keys"] == ["kubernetes.io/hostname"]
+
+
+async def test_a_version_that_came_later_is_told(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    async with started(settings_in(tmp_path, kube_version="1.99")):
+        pass
+
+    [told] = [line["says"] for line in logged(capsysbinary) if line["event"] == "version"]
+    assert told == f"Kubernetes 1.99 is newer than what is known: it is judged as {NEWEST}"
+
+
+async def test_it_serves_although_nobody_can_read_its_greeting(tmp_path: Path) -> None:
+    def reader_gone(_line: str) -> None:
+        raise BrokenPipeError
+
+    async with started(settings_in(tmp_path), console=reader_gone) as server:
+        assert (await server.page("/livez"))[0] == 200
+
+
+async def test_it_says_where_it_serves_and_how_to_try_it(tmp_path: Path) -> None:
+    async with started(settings_in(tmp_path)) as server:
+        pass
+
+    assert server.lines == welcome(server.ready)
+    assert re.search(r"serves on https://127\.0\.0\.1:\d+, its health on http://", server.lines[0])
+    assert f"curl --cacert {tmp_path}/state/ca.crt" in server.lines[1]
+    assert server.lines[1].endswith("/mutate")
+
+
+async def test_it_says_how_to_try_it_with_a_certificate(tmp_path: Path) -> None:
+    callers = authority()
+    pair = client_pair(callers, "me")
+    (tmp_path / "callers.crt").write_bytes(callers.certificate_pem())
+    (tmp_path / "client.crt").write_bytes(pair.certificate_pem())
+    (tmp_path / "client.key").write_bytes(pair.key_pem())
+    (tmp_path / "review.json").write_bytes(review())
+    callers_file = tmp_path / "callers.crt"
+
+    async with started(settings_in(tmp_path, client_ca=str(callers_file))) as server:
+        said, _, line = server.lines[1].partition(": ")
+        curl = await asyncio.create_subprocess_exec(
+            *shlex.split(line), "--silent", cwd=tmp_path, stdout=asyncio.subprocess.PIPE
+        )
+        answer, _ = await curl.communicate()
+
+    assert said == f"try it, with a certificate of {callers_file}"
+    assert json.loads(answer)["response"]["allowed"] is True
+
+
+async def test_it_is_ready_once_everything_is_there(tmp_path: Path) -> None:
+    async with started(settings_in(tmp_path)) as server:
+        await settled_page(server, "/readyz", 200)
+        verbose = await server.page("/readyz?verbose")
+        alive = await server.page("/livez")
+
+    assert verbose[1].splitlines() == [
+        "[+]configuration ok",
+        "[+]certificate ok",
+        "[+]facts ok: 0 objects from files",
+        "[+]tasks ok",
+        "[+]server ok: serving",
+        "ok",
+    ]
+    assert alive == (200, "ok\n")
+
+
+async def settled_page(server: Started, path: str, status: int) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while (await server.page(path))[0] != status:
+            pass
+
+
+async def test_sigterm_turns_it_unready_and_lets_callers_finish(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    limits = Limits(drain_least=0.2, drain_quiet=0.1, drain_most=5)
+    async with started(settings_in(tmp_path), limits) as server:
+        kept, idle = await server.connect(), await server.connect()
+        before = await kept.ask(call(review()))
+
+        os.kill(os.getpid(), signal.SIGTERM)
+        await settled_page(server, "/readyz", 503)
+        after = await kept.ask(call(review()))
+        fresh = await server.connect()
+        newcomer = await fresh.ask(call(review()))
+        rest = await idle.ended()
+        for wire in (kept, idle, fresh):
+            await wire.close()
+
+    assert not before.closes
+    assert (after.status, after.closes) == (200, True)
+    assert (newcomer.status, newcomer.closes) == (200, True)
+    assert rest == b""
+    assert [line["event"] for line in logged(capsysbinary)][-2:] == ["stopping", "stopped"]
+
+
+async def test_sigterm_under_load_loses_nothing(tmp_path: Path) -> None:
+    sent = answered = 0
+    limits = Limits(drain_least=0, drain_quiet=0.5, drain_most=10)
+
+    async with started(settings_in(tmp_path), limits) as server:
+
+        async def hammer() -> None:
+            nonlocal sent, answered
+            wire, left = await server.connect(), 30
+            while left:  # the calls that still come after the server began to stop
+                sent += 1
+                reply = await wire.ask(call(review(str(sent))))
+                answered += reply.status == 200
+                left -= reply.closes
+                if reply.closes:
+                    await wire.close()
+                    wire = await server.connect()
+            await wire.close()
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(4):
+                group.create_task(hammer())
+            await settled(lambda: answered > 100)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    assert answered == sent
+    assert answered > 100 + 4 * 30 - 1
+
+
+async def test_a_greeting_may_fail_without_harm(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    def fail(ready: Ready) -> None:
+        raise SourceError(ready.url, "no answer")
+
+    async with started(settings_in(tmp_path), greet=fail) as server:
+        wire = await server.connect()
+        reply = await wire.ask(call(review()))
+        await wire.close()
+
+    assert reply.status == 200
+    warned = [line for line in logged(capsysbinary) if line["event"] == "greeting"]
+    assert warned[0]["says"].endswith(": no answer")
+
+
+async def test_a_greeting_whose_reader_has_gone_is_not_repeated(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    greetings: list[Ready] = []
+
+    def fail(ready: Ready) -> None:
+        greetings.append(ready)
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    async with started(settings_in(tmp_path), greet=fail) as server:
+        await settled(lambda: "greeting" not in {task.get_name() for task in asyncio.all_tasks()})
+        _, ready = await server.page("/readyz?verbose")
+
+    assert "[+]tasks ok\n" in ready
+    assert len(greetings) == 1
+    (warned,) = (line for line in logged(capsysbinary) if line["event"] == "greeting")
+    assert warned["says"] == "Broken pipe"
+
+
+async def test_the_state_is_kept_between_two_runs(tmp_path: Path) -> None:
+    leaves = []
+    for _ in range(2):
+        async with started(settings_in(tmp_path)) as server:
+            wire = await server.connect()
+            leaves.append(wire.writer.get_extra_info("ssl_object").getpeercert(binary_form=True))
+            await wire.close()
+
+    assert leaves[0] == leaves[1]
+
+
+FAULTS: dict[str, tuple[Callable[[Path], dict[str, Any]], type[Exception], str]] = {
+    "an authority, but no cluster": (lambda _: {"tls": "self"}, ConfigError, "--tls: self"),
+    "an authority in a namespace that nobody names": (
+        lambda _: {"standalone": False, "kubeconfig": "none"},
+        ConfigError,
+        "--namespace: is needed",
+    ),
+    "files that nobody names": (lambda _: {"tls": "files"}, ConfigError, "--tls-dir: is needed"),
+    "files that are not there": (
+        lambda folder: {"tls": "files", "tls_dir": str(folder)},
+        PairError,
+        "tls.crt",
+    ),
+    "a kubeconfig that is not there": (
+        lambda folder: {
+            "standalone": False,
+            "tls": "standalone",
+            "kubeconfig": str(folder / "none"),
+        },
+        ApiError,
+        "credentials cannot be used",
+    ),
+    "no such cluster": (
+        lambda folder: {"cluster": str(folder / "none")},
+        ConfigError,
+        "--cluster: there is no file or folder",
+    ),
+    "no such configuration": (
+        lambda folder: {"config": str(folder / "none")},
+        ConfigError,
+        "none' cannot be read: No such file",
+    ),
+    "an unknown gate": (lambda _: {"feature_gates": "Typo=true"}, ConfigError, "'Typo'"),
+    "a state folder that is a file": (
+        lambda folder: {"state": str(folder / "file")},
+        StateError,
+        "--state",
+    ),
+    "an address of another machine": (
+        lambda _: {"bind": "192.0.2.1"},
+        ConfigError,
+        "cannot listen on 192.0.2.1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("members", "error", "text"), FAULTS.values(), ids=FAULTS)
+async def test_what_is_wrong_is_told_before_it_listens(
+    members: Callable[[Path], dict[str, Any]], error: type[Exception], text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(error, match=text):
+        await serve(settings_in(tmp_path, **members(tmp_path)), print)
+
+
+async def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+    async with started(settings_in(tmp_path)) as server:
+        port = urlsplit(server.ready.health).port
+
+        with pytest.raises(ConfigError, match=f"port {port}: Address already in use"):
+            await serve(settings_in(tmp_path, health_port=port), print)
+
+
+ADDRESSES = {
+    "::1": "https://[::1]:",
+    "0.0.0.0": "https://localhost:",
+    "127.0.0.1": "https://127.0.0.1:",
+}
+
+
+@pytest.mark.parametrize(("bind", "url"), ADDRESSES.items(), ids=ADDRESSES)
+async def test_the_url_is_one_that_can_be_called(tmp_path: Path, bind: str, url: str) -> None:
+    async with started(settings_in(tmp_path, bind=bind)) as server:
+        wire = await server.connect()
+        reply = await wire.ask(call(broken_review()))
+        await wire.close()
+
+    assert server.ready.url.startswith(url)
+    assert reply.response["allowed"] is False
+
+
+PROGRAM = """
+import sys
+from webhook.config.settings import Settings
+from webhook.server.run import run
+settings = Settings(standalone=True, port=0, health_port=0, state=sys.argv[1])
+run(settings, lambda line: print(line, flush=True))
+"""
+
+
+def process(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_process_ends_with_0_after_ctrl_c(tmp_path: Path) -> None:
+    with process(tmp_path) as child:
+        assert child.stdout is not None
+        at = child.stdout.readline().split()[-1]
+        with closing(urllib.request.urlopen(f"{at}/readyz", timeout=PATIENCE)) as page:
+            status = page.status
+
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=PATIENCE)
+
+    assert status == 200
+    assert child.returncode == 0
+    assert "Traceback" not in errors
+
+
+def test_a_second_signal_ends_a_process_at_once(tmp_path: Path) -> None:
+    with process(tmp_path) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.readline()
+
+        child.send_signal(signal.SIGTERM)
+        lines = iter(child.stderr.readline, "")
+        stopping = next(line for line in lines if '"stopping"' in line)
+        child.send_signal(signal.SIGTERM)
+        child.communicate(timeout=PATIENCE)
+
+    assert stopping
+    assert child.returncode == 143
+
+
+def test_without_a_cluster_its_client_is_not_imported() -> None:
+    """It takes 0.6 s and 38 MiB."""
+    program = "import sys, webhook.server.run; print('kubernetes_asyncio' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+
+    assert done.stdout == b"False\n"

@@ -1,0 +1,147 @@
+"""Lines that verdicts leave in the log."""
+
+import io
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+from tests import build
+from webhook import admission
+from webhook.policy.api.gates import Gate, resolve
+from webhook.policy.api.versions import NEWEST
+from webhook.policy.defaulting.profiles import Mode, Policy
+from webhook.policy.facts import Facts, NoFacts
+from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.verdict import judge
+from webhook.server.verdict_log import VerdictLog
+from webhook.telemetry.loglines import Lines
+from webhook.telemetry.logs import Format
+
+NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
+
+
+def told(
+    asked: AdmissionRequest,
+    policy: Policy,
+    known: Facts | None = None,
+    format_: Format = Format.JSON,
+    level: int = logging.INFO,
+) -> bytes:
+    stream = io.BytesIO()
+    log = VerdictLog(format_, Lines(stream, lambda write: write()), lambda: NOON, level)
+    log.tell(asked, Hook.MUTATE, judge(asked, Hook.MUTATE, policy, known or NoFacts()))
+    return stream.getvalue()
+
+
+POD = {
+    "kind": "Pod",
+    "metadata": {"name": "web"},
+    "spec": {
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "a",
+                "whenUnsatisfiable": "DoNotSchedule",
+                "minDomains": 2,
+            }
+        ]
+    },
+}
+
+
+def verdict_lines(pod: dict[str, Any], mode: Mode = Mode.APPLY) -> list[dict[str, Any]]:
+    body = {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "u",
+            "kind": {"group": "", "version": "v1", "kind": "Pod"},
+            "operation": "CREATE",
+            "namespace": "shop",
+            "object": pod,
+        },
+    }
+    gates = resolve(NEWEST, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
+    policy = Policy(gates=gates, mode=mode)
+    asked = admission.decode(json.dumps(body).encode())
+    return [json.loads(line) for line in told(asked, policy).splitlines()]
+
+
+def test_a_dropped_field_is_a_line() -> None:
+    (line,) = verdict_lines(POD)
+
+    assert line["event"] == "dropped"
+    assert line["gate"] == "MinDomainsInPodTopologySpread"
+    assert (line["uid"], line["namespace"], line["name"]) == ("u", "shop", "web")
+
+
+def test_a_pod_that_needs_nothing_is_no_line() -> None:
+    assert verdict_lines({"kind": "Pod", "metadata": {"name": "a"}, "spec": {}}) == []
+
+
+def test_a_denial_names_rules_and_fields_and_no_values() -> None:
+    broken = {"maxSkew": 0, "topologyKey": "canary!", "whenUnsatisfiable": "DoNotSchedule"}
+    pod = {**POD, "spec": {"topologySpreadConstraints": [broken]}}
+
+    (line,) = verdict_lines(pod)
+
+    assert line["event"] == "denied"
+    assert line["fields"][0] == "spec.topologySpreadConstraints[0].maxSkew"
+    assert line["rules"] == ["TSC001"]
+    assert "canary" not in json.dumps(line)
+
+
+def test_recommend_mode_says_what_would_be_denied() -> None:
+    broken = {"maxSkew": 0, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}
+    pod = {**POD, "spec": {"topologySpreadConstraints": [broken]}}
+
+    (line,) = verdict_lines(pod, Mode.RECOMMEND)
+
+    assert (line["event"], line["verdict"]) == ("violates", "would_deny")
+
+
+def test_an_injection_names_profile_and_keys() -> None:
+    asked = build.request(build.pod())
+
+    line = json.loads(told(asked, build.policy(build.profile()), build.facts(app="web")))
+
+    assert line["event"] == "injected"
+    assert line["time"] == "2026-01-02T12:00:00Z"
+    assert line["verdict"] == "patch"
+    assert line["profile"] == build.profile().name
+    assert line["keys"] == [each.topology_key for each in build.profile().constraints]
+
+
+def test_people_get_plain_text() -> None:
+    asked = build.request(build.pod())
+
+    line = told(asked, build.policy(build.profile()), build.facts(app="web"), Format.CONSOLE)
+
+    assert line.startswith(b"12:00:00 info     injected uid=")
+
+
+def test_a_name_cannot_forge_a_line() -> None:
+    asked = build.request(build.pod(), name="a\x7f\nb\u2028")
+
+    written = told(asked, build.policy(build.profile()), build.facts(app="web"))
+
+    assert written.isascii()
+    assert b"\x7f" not in written
+    assert written.count(b"\n") == 1
+    assert json.loads(written)["name"] == "a\x7f\nb\u2028"
+
+
+def test_lines_below_the_level_are_not_written() -> None:
+    asked = build.request(build.pod())
+    profiles = build.policy(build.profile())
+
+    assert told(asked, profiles, build.facts(app="web"), level=logging.WARNING) == b""
+
+
+def test_half_a_surrogate_pair_is_written() -> None:
+    asked = build.request(build.pod(), name="a\ud800")
+
+    written = told(asked, build.policy(build.profile()), build.facts(app="web"))
+
+    assert json.loads(written)["name"] == "a\ud800"

@@ -1,0 +1,183 @@
+"""Metrics: their table, their labels, and their number."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from tests import build
+from tests.server.serving import POLICY, broken_review, review
+from webhook.admission import decode
+from webhook.policy.api.gates import Gate, resolve
+from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Mode, Policy, Profile
+from webhook.policy.facts import NoFacts, Service
+from webhook.policy.model import GroupKind
+from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.verdict import UNTOUCHED, judge
+from webhook.telemetry.catalogue import METRICS, Metric, Type
+from webhook.telemetry.metrics import Metrics
+
+OURS = re.compile(r"# TYPE ((?:evenspread|kubernetes)_\S+) (\S+)")
+
+
+def value(metrics: Metrics, metric: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(metric, labels)
+
+
+def test_the_table_is_what_is_exposed() -> None:
+    exposed = dict(OURS.findall(Metrics().exposition().decode()))
+
+    assert exposed == {metric.name: metric.type.value for metric in METRICS}
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=[metric.name for metric in METRICS])
+def test_names_follow_the_conventions(metric: Metric) -> None:
+    assert metric.name.endswith("_total") == (metric.type is Type.COUNTER)
+    assert metric.help.endswith(".")
+
+
+def test_a_review_is_counted_by_hook_kind_operation_and_verdict() -> None:
+    metrics = Metrics()
+    asked = decode(broken_review())
+
+    metrics.judged(asked, Hook.MUTATE, judge(asked, Hook.MUTATE, POLICY, NoFacts()), 0.002)
+
+    labels = {"hook": "mutate", "kind": "Pod", "operation": "CREATE", "verdict": "deny"}
+    assert value(metrics, "evenspread_admission_requests_total", **labels) == 1
+    duration = "evenspread_admission_duration_seconds"
+    assert value(metrics, f"{duration}_sum", hook="mutate") == 0.002
+    assert value(metrics, f"{duration}_bucket", hook="mutate", le="0.001") == 0
+    assert value(metrics, f"{duration}_bucket", hook="mutate", le="0.0025") == 1
+
+
+def test_strange_kinds_and_operations_are_one_label_value() -> None:
+    metrics = Metrics()
+    for i in range(100):
+        asked = AdmissionRequest(uid="u", kind=GroupKind("x", f"Kind{i}"), operation=f"DO{i}")
+        metrics.judged(asked, Hook.VALIDATE, UNTOUCHED, 0.001)
+
+    labels = {"hook": "validate", "kind": "other", "operation": "other", "verdict": "allow"}
+    assert value(metrics, "evenspread_admission_requests_total", **labels) == 100
+    assert b"Kind7" not in metrics.exposition()
+
+
+def test_kinds_of_the_policy_in_force_are_told_apart() -> None:
+    metrics = Metrics()
+    kind = GroupKind("argoproj.io", "Rollout")
+    gates = resolve(NEWEST, {}, source="test", allow_locked=False)
+    metrics.in_force("1", Policy(gates=gates, pod_templates={kind: ("spec", "template")}))
+
+    metrics.judged(
+        AdmissionRequest(uid="u", kind=kind, operation="UPDATE"), Hook.MUTATE, UNTOUCHED, 0.001
+    )
+
+    labels = {
+        "hook": "mutate",
+        "kind": "Rollout.argoproj.io",
+        "operation": "UPDATE",
+        "verdict": "allow",
+    }
+    assert value(metrics, "evenspread_admission_requests_total", **labels) == 1
+
+
+ACTIONS = {Mode.APPLY: "deny", Mode.RECOMMEND: "would_deny"}
+
+
+@pytest.mark.parametrize(("mode", "action"), ACTIONS.items(), ids=ACTIONS)
+def test_findings_are_counted_by_rule_and_action(mode: Mode, action: str) -> None:
+    metrics = Metrics()
+    asked = decode(broken_review())
+    policy = Policy(gates=POLICY.gates, mode=mode)
+    verdict = judge(asked, Hook.MUTATE, policy, NoFacts())
+
+    metrics.judged(asked, Hook.MUTATE, verdict, 0.001)
+
+    rule = verdict.findings[0].rule
+    assert value(metrics, "evenspread_rule_findings_total", rule=rule, action=action) == 1
+
+
+class Zoneless(NoFacts):
+    """One Service, and one node without a zone."""
+
+    def services(self, _namespace: str, labels: Mapping[str, str]) -> Sequence[Service]:
+        return [Service("web", {"app": "web"})] if labels else []
+
+    def schedulable_nodes(self) -> int:
+        return 1
+
+
+def test_injections_are_counted_by_profile_and_their_lack_by_reason() -> None:
+    metrics = Metrics()
+    profile = Profile(name="cluster", constraints=SYSTEM_CONSTRAINTS, system=True)
+    policy = Policy(gates=POLICY.gates, profiles=(profile,))
+    metadata = {"name": "a", "labels": {"app": "web"}}
+    selected = {"kind": "Pod", "metadata": metadata, "spec": {}}
+
+    for body in (review(), review(object=selected)):
+        asked = decode(body)
+        metrics.judged(asked, Hook.MUTATE, judge(asked, Hook.MUTATE, policy, Zoneless()), 0.001)
+
+    assert value(metrics, "evenspread_defaults_skipped_total", reason="no-selector") == 1
+    assert value(metrics, "evenspread_defaults_applied_total", profile="cluster") == 1
+    assert value(metrics, "evenspread_defaults_zone_left_out_total") == 1
+
+
+def test_dropped_fields_are_counted_by_gate() -> None:
+    metrics = Metrics()
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "a",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "minDomains": 2,
+    }
+    spec = {"topologySpreadConstraints": [constraint, {**constraint, "topologyKey": "b"}]}
+    asked = decode(review(object={"kind": "Pod", "metadata": {"name": "a"}, "spec": spec}))
+    gates = resolve(NEWEST, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
+
+    verdict = judge(asked, Hook.MUTATE, Policy(gates=gates), NoFacts())
+    metrics.judged(asked, Hook.MUTATE, verdict, 0.001)
+
+    gate = "MinDomainsInPodTopologySpread"
+    assert value(metrics, "evenspread_fields_dropped_total", gate=gate) == 2
+
+
+def test_gates_are_shown_as_the_components_of_kubernetes_show_them() -> None:
+    metrics = Metrics()
+    for version in (NEWEST, Version(1, 26)):
+        gates = resolve(version, {}, source="test", allow_locked=False)
+        metrics.in_force("9.9", Policy(gates=gates))
+
+    feature = "kubernetes_feature_enabled"
+    gate = "MinDomainsInPodTopologySpread"
+    assert value(metrics, feature, name=gate, stage="BETA") == 0
+    assert value(metrics, feature, name=gate, stage="") is None
+    assert value(metrics, feature, name="DefaultPodTopologySpread", stage="") == 1
+    assert value(metrics, feature, name="MatchLabelKeysInPodTopologySpreadSelectorMerge") is None
+    assert value(metrics, "evenspread_build_info", version="9.9", kubernetes="1.26") == 1
+
+
+@pytest.mark.parametrize("validates_pods", [False, True])
+def test_advice_on_a_pod_is_counted_once(validates_pods: bool) -> None:
+    elsewhere = build.spread(labelSelector={"matchLabels": {"app": "shop"}})
+    asked = decode(build.review_body(build.pod(elsewhere)))
+    policy = build.policy(validates_pods=validates_pods)
+    metrics = Metrics()
+
+    for hook in Hook:
+        metrics.judged(asked, hook, judge(asked, hook, policy, build.facts()), 0.001)
+
+    findings = "evenspread_rule_findings_total"
+    assert value(metrics, findings, rule="TSC101", action="warn") == 1
+
+
+def test_advice_is_counted_by_rule() -> None:
+    elsewhere = build.spread(labelSelector={"matchLabels": {"app": "shop"}})
+    asked = decode(build.review_body(build.deployment(elsewhere), name="web"))
+    verdict = judge(asked, Hook.VALIDATE, build.policy(), build.facts())
+    metrics = Metrics()
+
+    metrics.judged(asked, Hook.VALIDATE, verdict, 0.001)
+
+    findings = "evenspread_rule_findings_total"
+    assert value(metrics, findings, rule="TSC101", action="warn") == 1

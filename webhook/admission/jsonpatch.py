@@ -1,0 +1,70 @@
+"""Applying the patches that we make, to show what comes of them; never those of others."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeGuard
+
+from webhook.manifests import is_object
+
+_END = "-"  # of a list, RFC 6901
+
+
+def patched(value: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
+    """
+    Apply a JSON Patch.
+
+    Args:
+        value: An object; it stays as it is, and shares with the result what does not change.
+        operations: ``add`` and ``remove``, the only ones that we write.
+
+    Raises:
+        LookupError: An operation does not apply.
+
+    Source: RFC 6902.
+    """
+    for operation in operations:
+        steps = [_unescape(step) for step in operation["path"].split("/")[1:]]
+        value = _changed(value, steps, operation)
+    return value
+
+
+def _changed(value: Any, steps: list[str], operation: Mapping[str, Any]) -> Any:
+    if is_object(value):
+        return _with_member(value, steps, operation)
+    if _is_list(value):
+        return _with_item(value, steps, operation)
+    raise LookupError(operation["path"])
+
+
+def _with_item(value: list[Any], steps: list[str], operation: Mapping[str, Any]) -> list[Any]:
+    items = list(value)
+    step, *rest = steps
+    index = len(items) if step == _END else int(step)
+    if rest:
+        items[index] = _changed(items[index], rest, operation)
+    elif operation["op"] == "add":
+        items.insert(index, operation["value"])
+    else:
+        del items[index]
+    return items
+
+
+def _with_member(
+    value: dict[str, Any], steps: list[str], operation: Mapping[str, Any]
+) -> dict[str, Any]:
+    members = dict(value)
+    step, *rest = steps
+    if rest:
+        members[step] = _changed(members[step], rest, operation)
+    elif operation["op"] == "add":
+        members[step] = operation["value"]
+    else:
+        del members[step]
+    return members
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+def _unescape(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")

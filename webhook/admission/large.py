@@ -1,0 +1,144 @@
+"""
+Large reviews, cut down to the members that are read, and bounded in their number.
+
+kube-apiserver writes ``<`` as six bytes, so that the review of an update of two stored objects may
+have 18 MB. And a body of 8 MiB may hold two million members of three bytes, each of which takes up
+to a hundred when it is decoded. So before that, only the parts of a large body that some rule reads
+are kept, as text, and their members are counted. ``reduce_review`` is the entry point; reviews of
+usual size never come here.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from msgspec.structs import fields
+
+from webhook.policy.advice.hostports import NetworkedSpec
+from webhook.policy.advice.reading import Holder
+from webhook.policy.advice.subject import SubjectSpec
+from webhook.policy.model import ObjectMeta
+from webhook.policy.workloads import TemplatePath
+
+LARGE = 1024 * 1024
+"""Bytes from which on a body is reduced; decoding a smaller one takes 25 MiB at most, measured."""
+
+MOST_MEMBERS = 600_000
+"""
+Members, values and objects of the parts that are read; decoding as many takes 57 MiB, measured.
+
+An object that etcd stores (1.5 MiB by default) has at most 400 000.
+"""
+
+LONGEST_PART = 4 * 1024 * 1024
+"""
+Bytes of one part that is read; a longer one counts as absent.
+
+Labels and constraints of an object that etcd stores are shorter, and kube-apiserver refuses more
+than 256 KiB of annotations. The containers, of which only ports are read, may be longer.
+"""
+
+_NULL = msgspec.Raw(b"null")
+
+
+class TooManyMembersError(msgspec.ValidationError):
+    """The parts of a review that are read hold more members than are decoded."""
+
+
+class _Request(msgspec.Struct, rename="camel"):
+    uid: msgspec.Raw = _NULL
+    kind: msgspec.Raw = _NULL
+    operation: msgspec.Raw = _NULL
+    namespace: msgspec.Raw = _NULL
+    name: msgspec.Raw = _NULL
+    sub_resource: msgspec.Raw = _NULL
+    dry_run: msgspec.Raw = _NULL
+    object: msgspec.Raw = _NULL
+    old_object: msgspec.Raw = _NULL
+
+
+class _Review(msgspec.Struct, rename="camel"):
+    api_version: msgspec.Raw = _NULL
+    kind: msgspec.Raw = _NULL
+    request: _Request | None = None
+
+
+_decode = msgspec.json.Decoder(_Review).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def reduce_review(body: bytes | bytearray, path: TemplatePath) -> bytes:
+    """
+    Leave out of a review what nobody reads.
+
+    Args:
+        body: The review.
+        path: Where its object holds the pod template.
+
+    Returns:
+        A review on which every verdict is the same.
+
+    Raises:
+        TooManyMembersError: What is left has more than ``MOST_MEMBERS``.
+        msgspec.ValidationError: A part is no object where one must be.
+        RecursionError: The review is nested too deeply.
+    """
+    review = _decode(body)
+    if review.request is not None:
+        keep = _object_parts(path)
+        review.request.object = _reduced(review.request.object, keep)
+        review.request.old_object = _reduced(review.request.old_object, keep)
+    reduced = _encode(review)
+    if members_in(reduced) > MOST_MEMBERS:
+        raise TooManyMembersError(f"what is read of it has more than {MOST_MEMBERS} members")
+    return reduced
+
+
+def members_in(text: bytes | bytearray) -> int:
+    """Count, from above, what a JSON text makes a decoder build."""
+    return text.count(b",") + text.count(b":") + text.count(b"{")
+
+
+def _reduced(obj: msgspec.Raw, keep: msgspec.json.Decoder[Any]) -> msgspec.Raw:
+    parts = keep.decode(obj)
+    _drop_long(parts)
+    return msgspec.Raw(_encode(parts))
+
+
+def _drop_long(parts: msgspec.Struct | None) -> None:
+    for name in parts.__struct_fields__ if parts else ():
+        part = getattr(parts, name)
+        if isinstance(part, msgspec.Struct):
+            _drop_long(part)
+        elif part is not None and memoryview(part).nbytes > LONGEST_PART:
+            setattr(parts, name, _NULL)
+
+
+@lru_cache  # a path for each kind that holds a pod template
+def _object_parts(path: TemplatePath) -> msgspec.json.Decoder[Any]:
+    """Make the decoder that keeps, as text, the parts of an object that are read."""
+    metadata = _parts(_names(ObjectMeta))
+    spec = _parts((*_names(SubjectSpec), *_names(NetworkedSpec)))
+    kept: Any = _parts((), {"metadata": metadata, "spec": spec})
+    holder = _names(Holder)
+    for depth, member in reversed(tuple(enumerate(path))):
+        outside: dict[str, Any] = {} if depth else {"metadata": metadata}
+        kept = _parts(holder, {**outside, member: kept})
+        holder = ()  # only what stands right beside the template is read
+    return msgspec.json.Decoder(kept)
+
+
+def _names(struct: type[msgspec.Struct]) -> tuple[str, ...]:
+    return tuple(field.encode_name for field in fields(struct))
+
+
+def _parts(leaves: Iterable[str], inner: Mapping[str, Any] | None = None) -> Any:
+    """Make the type of an object of which these members are kept; null if there is none."""
+    kinds = {**dict.fromkeys(leaves, msgspec.Raw), **(inner or {})}
+    members = [
+        (f"m{number}", kind, _NULL if kind is msgspec.Raw else None)
+        for number, kind in enumerate(kinds.values())
+    ]
+    names = {f"m{number}": name for number, name in enumerate(kinds)}
+    return msgspec.defstruct("Parts", members, rename=names) | None

@@ -1,0 +1,94 @@
+"""The files that ``-f`` names, kept so that they can be written again."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from webhook.errors import SourceError
+from webhook.fix.atomic import Original
+from webhook.manifests import (
+    STDIN,
+    Skipped,
+    decode,
+    encode,
+    expand,
+    objects_of,
+    parse,
+    read_data,
+    source_of,
+    walk,
+)
+
+STDIN_SOURCE = source_of(STDIN)
+
+
+class Opened:
+    """
+    Files, folders and the standard input, read once.
+
+    Attributes:
+        texts: Source -> text, of what holds objects.
+        piped: What came from the standard input; None if it was not asked for.
+        problems: What could not be read.
+        skipped: Files without manifests.
+    """
+
+    def __init__(self, paths: Iterable[str], *, strict: bool) -> None:
+        """
+        Read everything; a file that is named twice, also by a link, is read once.
+
+        Args:
+            paths: ``-`` is the standard input.
+            strict: Whether files without manifests are problems.
+        """
+        self.texts: dict[str, str] = {}
+        self.piped: bytes | None = None
+        self.problems: list[SourceError] = []
+        self.skipped: list[Skipped] = []
+        self._strict = strict
+        self._originals: dict[str, Original] = {}
+        seen: set[Path] = set()
+        for path in paths:
+            for found in (STDIN,) if path == STDIN else walk(Path(path)):
+                if not isinstance(found, str):
+                    self._meet(found)
+                elif (at := Path(found).resolve()) not in seen:
+                    seen.add(at)
+                    self._read(found)
+
+    def _read(self, path: str) -> None:
+        source = source_of(path)
+        try:
+            data = read_data(path)
+            if path == STDIN:
+                self.piped = data
+            text = decode(data, source)
+        except SourceError as error:
+            self.problems.append(error)
+            return
+        parsed = parse(text, source, unique_keys=self._strict)
+        others = [
+            each
+            for each in objects_of(parsed, source, expand)
+            if isinstance(each, Skipped | SourceError)
+        ]
+        for each in others:
+            self._meet(each)
+        if not any(isinstance(each, Skipped) for each in others):
+            self.texts[source] = text
+            self._originals[source] = Original(source, data)
+
+    def _meet(self, other: Skipped | SourceError) -> None:
+        if isinstance(other, SourceError):
+            self.problems.append(other)
+        elif self._strict:
+            self.problems.append(SourceError(other.source, other.reason))
+        else:
+            self.skipped.append(other)
+
+    def original(self, source: str) -> Original:
+        """Give a file as it was read; it holds objects."""
+        return self._originals[source]
+
+    def encoded(self, source: str, text: str) -> bytes:
+        """Write a text as the file was written that it is to replace."""
+        return encode(text, self._originals[source].data)

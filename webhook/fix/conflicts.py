@@ -1,0 +1,178 @@
+"""Which of the changes proposed for a document can be made together, and by which edits."""
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, starmap
+from typing import NamedTuple
+
+from webhook.audit.report import Finding
+from webhook.fix.changes import Change, Identity, Obstacle, identity, touch
+from webhook.fix.evaluate import Judged
+from webhook.fix.locate import Placed, place
+from webhook.manifests import Path
+from webhook.manifests.edits import Edit, overlap
+from webhook.manifests.tree import Tree
+
+SHARED = Obstacle("an alias stands for the same text elsewhere, where it is to stay as it is")
+IN_THE_WAY = Obstacle("it gets into the way of another change")
+
+
+class Proposal(NamedTuple):
+    """
+    What would mend a finding.
+
+    Attributes:
+        changes: With paths from the object; at least one.
+        wrote: The same in words.
+    """
+
+    judged: Judged
+    finding: Finding
+    changes: tuple[Change, ...]
+    wrote: str
+
+    @property
+    def changes_of_document(self) -> tuple[Change, ...]:
+        """The changes with paths from the document that holds the object."""
+        at: Path = self.judged.document.path
+        return tuple(each._replace(path=(*at, *each.path)) for each in self.changes)
+
+
+class Refusal(NamedTuple):
+    """A proposal that cannot be carried out."""
+
+    proposal: Proposal
+    obstacle: Obstacle
+
+
+class Settled(NamedTuple):
+    """
+    What is done to a document.
+
+    Attributes:
+        accepted: What is mended by it.
+        changes: Of the value of the document.
+        edits: Of its text, in order.
+        refused: What cannot be done.
+    """
+
+    accepted: tuple[Proposal, ...]
+    changes: tuple[Change, ...]
+    edits: tuple[Edit, ...]
+    refused: tuple[Refusal, ...]
+
+
+NOTHING_SETTLED = Settled((), (), (), ())
+
+
+def settle(tree: Tree, proposals: Sequence[Proposal]) -> Settled:
+    """
+    Choose what can be done together; what has to wait is in neither list.
+
+    Args:
+        tree: The document.
+        proposals: For it; at least one is accepted or refused.
+    """
+    plan = _Plan(tree, proposals)
+    choice = _Choice(plan)
+    refused: list[Refusal] = []
+    for proposal in proposals:
+        obstacle = plan.obstacle(proposal)
+        if obstacle:
+            refused.append(Refusal(proposal, obstacle))
+        else:
+            choice.takes(proposal)
+    settled = choice.settled()
+    if not settled.accepted and not refused:
+        refused = [Refusal(each, IN_THE_WAY) for each in proposals]
+    return settled._replace(refused=tuple(refused))
+
+
+class _Plan:
+    """Where each change of a document would be made, and who else asks for the same edits."""
+
+    def __init__(self, tree: Tree, proposals: Iterable[Proposal]) -> None:
+        changes = [change for each in proposals for change in each.changes_of_document]
+        self.placed = {identity(change): place(tree, change) for change in changes}
+        self._users: defaultdict[tuple[Edit, ...], set[Identity]] = defaultdict(set)
+        for change, found in self.placed.items():
+            if isinstance(found, Placed):
+                self._users[found.edits].add(change)
+
+    def obstacle(self, proposal: Proposal) -> Obstacle | None:
+        """Say what keeps a proposal from being carried out, whatever else is."""
+        changes, edits = proposal.changes_of_document, self.edits(proposal)
+        if any(starmap(touch, combinations(changes, 2))) or any(
+            starmap(overlap, combinations(edits, 2))
+        ):
+            return IN_THE_WAY
+        for change in proposal.changes_of_document:
+            found = self.placed[identity(change)]
+            if isinstance(found, Obstacle):
+                return found
+            if len(self._users[found.edits]) < found.places:
+                return SHARED
+        return None
+
+    def edits(self, proposal: Proposal) -> list[Edit]:
+        """The edits of a proposal to which there is no obstacle."""
+        found = (self.placed[identity(change)] for change in proposal.changes_of_document)
+        return [edit for each in found if isinstance(each, Placed) for edit in each.edits]
+
+    def partners(self, proposal: Proposal) -> Iterator[Identity]:
+        """The changes that the edits of a proposal make."""
+        for change in proposal.changes_of_document:
+            found = self.placed[identity(change)]
+            if isinstance(found, Placed):
+                yield from self._users[found.edits]
+
+
+class _Choice:
+    """What is accepted, one proposal after the other."""
+
+    def __init__(self, plan: _Plan) -> None:
+        self._plan = plan
+        self._accepted: list[Proposal] = []
+        self._edits: list[Edit] = []
+        self._changes: defaultdict[Path, list[Change]] = defaultdict(list)  # by object
+
+    def takes(self, proposal: Proposal) -> bool:
+        """Accept a proposal, unless it gets into the way of another one."""
+        wanted = self._plan.edits(proposal)
+        changes = self._changes[proposal.judged.document.path]
+        met = any(touch(one, other) for one in proposal.changes_of_document for other in changes)
+        if met or any(self._overlaps(edit) for edit in wanted):
+            return False
+        self._accepted.append(proposal)
+        changes += proposal.changes_of_document
+        for edit in wanted:
+            if edit not in self._near(edit):
+                insort(self._edits, edit)
+        return True
+
+    def _overlaps(self, edit: Edit) -> bool:
+        return any(overlap(edit, each) for each in self._near(edit))
+
+    def _near(self, edit: Edit) -> list[Edit]:
+        """The accepted edits on both sides of one; none of them overlap."""
+        at = bisect_left(self._edits, edit)
+        return self._edits[max(at - 1, 0) : at + 2]
+
+    def settled(self) -> Settled:
+        """Leave out what is accepted in one place of an alias, and not in another."""
+        accepted = self._accepted
+        while True:
+            changes = {
+                identity(change): change for each in accepted for change in each.changes_of_document
+            }
+            whole = [
+                each
+                for each in accepted
+                if all(partner in changes for partner in self._plan.partners(each))
+            ]
+            if len(whole) == len(accepted):
+                break
+            accepted = whole
+        edits = sorted({edit for each in accepted for edit in self._plan.edits(each)})
+        return Settled(tuple(accepted), tuple(changes.values()), tuple(edits), ())

@@ -1,1 +1,0 @@
-"""What the server would answer, without one."""

@@ -1,0 +1,77 @@
+"""
+Lists that are valid at a glance: nearly all there are, which need not be put to every rule.
+
+What is not plain may be valid all the same; ``rules`` tell, and alone say what is wrong.
+"""
+
+from itertools import groupby, starmap
+from operator import attrgetter
+
+from webhook.policy import selectors
+from webhook.policy.api import labels
+from webhook.policy.api.rules import ACTIONS, DO_NOT_SCHEDULE, NODE_POLICIES, Form
+from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
+
+_POLICIES = frozenset((None, *NODE_POLICIES))
+
+_selection = attrgetter("label_selector", "match_label_keys")
+
+
+def are_plain(constraints: tuple[Constraint, ...], form: Form) -> bool:
+    """
+    Whether a list is of the usual kind, and valid without asking every rule.
+
+    What is plain passes every rule in this form, which a property test shows.
+    """
+    pairs = {(each.topology_key, each.when_unsatisfiable) for each in constraints}
+    selections = groupby(map(_selection, constraints))  # nearly always one and the same
+    return (
+        len(pairs) == len(constraints)
+        and all(map(_is_plain, constraints))
+        and all(_selects_plainly(*selection, form) for selection, _ in selections)
+    )
+
+
+def _is_plain(constraint: Constraint) -> bool:
+    """Whether a constraint is, whatever pods it selects."""
+    action, least = constraint.when_unsatisfiable, constraint.min_domains
+    return (
+        constraint.max_skew > 0
+        and constraint.topology_key != ""
+        and action in ACTIONS
+        and (least is None or (least > 0 and action == DO_NOT_SCHEDULE))
+        and constraint.node_affinity_policy in _POLICIES
+        and constraint.node_taints_policy in _POLICIES
+    )
+
+
+def _selects_plainly(
+    selector: LabelSelector | None, match_label_keys: tuple[str, ...], form: Form
+) -> bool:
+    """Whether every key stands once: in a pair, in an expression, or in matchLabelKeys."""
+    if selector is None:
+        return not match_label_keys
+    pairs, expressions = selector.match_labels, selector.match_expressions
+    if not all(starmap(labels.is_pair, pairs.items())):
+        return False
+    if not expressions and not match_label_keys:
+        return True
+    keys = [*pairs, *(each.key for each in expressions)]
+    if not form.merged:
+        keys += match_label_keys
+    return (
+        len(set(keys)) == len(keys)
+        and all(map(labels.is_key, match_label_keys))
+        and all(map(_is_plain_expression, expressions))
+    )
+
+
+def _is_plain_expression(expression: LabelSelectorRequirement) -> bool:
+    if expression.operator in (selectors.IN, selectors.NOT_IN):
+        is_used = expression.values != () and labels.is_key(expression.key)
+        return is_used and all(map(labels.is_value, expression.values))
+    return (
+        expression.operator in (selectors.EXISTS, selectors.DOES_NOT_EXIST)
+        and not expression.values
+        and labels.is_key(expression.key)
+    )

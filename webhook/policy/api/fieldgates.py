@@ -1,0 +1,112 @@
+"""
+What a gate that is off takes away from a constraint list, and what an update keeps.
+
+Source: kubernetes pkg/api/pod/util.go ``dropDisabledFields`` and its
+``...InUse`` questions; KEP-3022.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from webhook.policy.api.gates import GATES, Gate, Gates, Stage
+from webhook.policy.model import Constraint
+
+_ATTRIBUTES = {
+    "minDomains": "min_domains",
+    "nodeAffinityPolicy": "node_affinity_policy",
+    "nodeTaintsPolicy": "node_taints_policy",
+    "matchLabelKeys": "match_label_keys",
+}
+_UNSET = Constraint()
+
+
+class Drop(NamedTuple):
+    """
+    One field that is held back.
+
+    Attributes:
+        gate: The gate that is off.
+        entry: The index of the constraint; None stands for the whole list.
+        field: Its name in the API; empty for the whole list.
+    """
+
+    gate: Gate
+    entry: int | None = None
+    field: str = ""
+
+
+class Kept(NamedTuple):
+    """
+    A list after dropping.
+
+    Attributes:
+        constraints: What is left.
+        drops: What was taken away, by constraint.
+    """
+
+    constraints: tuple[Constraint, ...]
+    drops: tuple[Drop, ...]
+
+
+def drop(
+    constraints: tuple[Constraint, ...], old: Sequence[Constraint] | None, gates: Gates
+) -> Kept:
+    """
+    Take away what gates hold back.
+
+    Args:
+        constraints: As requested.
+        old: The list of the object that an update replaces; a field that it used is kept.
+            None on a create.
+        gates: The gates in force.
+    """
+    if not gates.fields_off and Gate.EVEN_PODS_SPREAD in gates:
+        return Kept(constraints, ())
+    if Gate.EVEN_PODS_SPREAD not in gates and constraints and not old:
+        return Kept((), (Drop(Gate.EVEN_PODS_SPREAD),))
+    off = [
+        (field, gate) for field, gate in gates.fields_off.items() if not _in_use(field, old or ())
+    ]
+    drops = tuple(
+        Drop(gate, index, field)
+        for index, constraint in enumerate(constraints)
+        for field, gate in off
+        if is_set(constraint, field)
+    )
+    if not drops:
+        return Kept(constraints, ())
+    unset = {_ATTRIBUTES[field]: getattr(_UNSET, _ATTRIBUTES[field]) for field, _ in off}
+    return Kept(tuple(replace(constraint, **unset) for constraint in constraints), drops)
+
+
+def is_set(constraint: Constraint, field: str) -> bool:
+    """Whether a gated field stands in a constraint; an empty matchLabelKeys does not."""
+    attribute = _ATTRIBUTES[field]
+    return bool(getattr(constraint, attribute) != getattr(_UNSET, attribute))
+
+
+def why_held_back(gate: Gate, gates: Gates) -> str:
+    """
+    Why a gate's fields are not in force, as it follows "since".
+
+    Args:
+        gate: One that is off.
+        gates: The gates in force.
+    """
+    if gates.settings[gate].stage is not Stage.ABSENT:
+        return f"feature gate {gate} is off"
+    first = GATES[gate].history[0].since
+    return f"Kubernetes {gates.version} does not know it: it came with {first}, feature gate {gate}"
+
+
+def held_back_briefly(gate: Gate, gates: Gates) -> str:
+    """The same in few words, for a line of kubectl."""
+    if gates.settings[gate].stage is not Stage.ABSENT:
+        return f"{gate} is off"
+    return f"Kubernetes {gates.version} does not know it"
+
+
+def _in_use(field: str, old: Sequence[Constraint]) -> bool:
+    return any(is_set(constraint, field) for constraint in old)

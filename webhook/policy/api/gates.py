@@ -1,0 +1,274 @@
+"""
+Feature gates: which there are, what each one guards, and which are on for a Kubernetes version.
+
+The table is upstream's own history, so that a cluster is judged by the version it runs. What a
+gate that is off takes away from an object is decided in ``fieldgates``.
+
+Source: kubernetes pkg/features/kube_features.go, component-base featuregate; KEP-895, KEP-3022,
+KEP-3094, KEP-3243.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from webhook.errors import GateError
+from webhook.policy.api.versions import FIRST, Version
+
+
+class Gate(StrEnum):
+    """Every gate there is; one that is not listed here cannot be asked for."""
+
+    EVEN_PODS_SPREAD = "EvenPodsSpread"
+    DEFAULT_POD_TOPOLOGY_SPREAD = "DefaultPodTopologySpread"
+    MIN_DOMAINS = "MinDomainsInPodTopologySpread"
+    NODE_INCLUSION_POLICY = "NodeInclusionPolicyInPodTopologySpread"
+    MATCH_LABEL_KEYS = "MatchLabelKeysInPodTopologySpread"
+    SELECTOR_MERGE = "MatchLabelKeysInPodTopologySpreadSelectorMerge"
+    DEFAULTS = "EvenspreadDefaults"
+    ADVICE = "EvenspreadAdvice"
+
+
+class Stage(StrEnum):
+    """How far a feature has come; the empty one means that it does not exist yet."""
+
+    ABSENT = ""
+    ALPHA = "ALPHA"
+    BETA = "BETA"
+    GA = "GA"
+
+
+class Period(NamedTuple):
+    """What a gate is from a version on, until its next period."""
+
+    since: Version
+    stage: Stage
+    default: bool
+
+
+class GateSpec(NamedTuple):
+    """
+    One row of the table.
+
+    Attributes:
+        guards: What is there only while the gate is on, in words.
+        fields: The fields of a constraint that are dropped while it is off.
+        history: Periods, oldest first. A feature that is GA is locked to on.
+        removed_after: The last version that knows the gate's name; its feature stays on.
+        needs: A gate without which this one cannot be on.
+    """
+
+    guards: str
+    fields: tuple[str, ...]
+    history: tuple[Period, ...]
+    removed_after: Version | None = None
+    needs: Gate | None = None
+
+
+def _period(minor: int, stage: Stage, *, default: bool) -> Period:
+    return Period(Version(1, minor), stage, default)
+
+
+_OURS = (Period(FIRST, Stage.BETA, default=True),)  # our own features do not follow Kubernetes
+
+GATES: dict[Gate, GateSpec] = {
+    Gate.EVEN_PODS_SPREAD: GateSpec(
+        "the whole `topologySpreadConstraints` field",
+        (),
+        (
+            _period(16, Stage.ALPHA, default=False),
+            _period(18, Stage.BETA, default=True),
+            _period(19, Stage.GA, default=True),
+        ),
+        removed_after=Version(1, 21),
+    ),
+    Gate.DEFAULT_POD_TOPOLOGY_SPREAD: GateSpec(
+        "the built-in `System` default constraints",
+        (),
+        (
+            _period(19, Stage.ALPHA, default=False),
+            _period(20, Stage.BETA, default=True),
+            _period(24, Stage.GA, default=True),
+        ),
+        removed_after=Version(1, 25),
+    ),
+    Gate.MIN_DOMAINS: GateSpec(
+        "`minDomains`",
+        ("minDomains",),
+        (
+            _period(24, Stage.ALPHA, default=False),
+            _period(25, Stage.BETA, default=False),
+            _period(27, Stage.BETA, default=True),
+            _period(30, Stage.GA, default=True),
+        ),
+        removed_after=Version(1, 31),
+    ),
+    Gate.NODE_INCLUSION_POLICY: GateSpec(
+        "`nodeAffinityPolicy` and `nodeTaintsPolicy`",
+        ("nodeAffinityPolicy", "nodeTaintsPolicy"),
+        (
+            _period(25, Stage.ALPHA, default=False),
+            _period(26, Stage.BETA, default=True),
+            _period(33, Stage.GA, default=True),
+        ),
+    ),
+    Gate.MATCH_LABEL_KEYS: GateSpec(
+        "`matchLabelKeys`",
+        ("matchLabelKeys",),
+        (_period(25, Stage.ALPHA, default=False), _period(27, Stage.BETA, default=True)),
+    ),
+    Gate.SELECTOR_MERGE: GateSpec(
+        "merging `matchLabelKeys` into the selector when a pod is created",
+        (),
+        (_period(34, Stage.BETA, default=True),),
+        needs=Gate.MATCH_LABEL_KEYS,
+    ),
+    Gate.DEFAULTS: GateSpec("injection of default constraints", (), _OURS),
+    Gate.ADVICE: GateSpec("warnings that need facts of the cluster", (), _OURS),
+}
+
+_ALL = {"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA}
+_WORDS = {
+    word: value
+    for value, words in (
+        (True, ("1", "t", "T", "true", "TRUE", "True")),
+        (False, ("0", "f", "F", "false", "FALSE", "False")),
+    )
+    for word in words
+}  # Go strconv ParseBool
+
+
+class Setting(NamedTuple):
+    """A gate as it is in force: its stage at this version, whether it is on, and why."""
+
+    stage: Stage
+    on: bool
+    source: str
+
+
+class Gates(msgspec.Struct, frozen=True):
+    """
+    The gates of one server: immutable, passed down, asked as ``Gate.MIN_DOMAINS in gates``.
+
+    Attributes:
+        version: The Kubernetes version they belong to.
+        settings: A row for every gate there is.
+        on: The gates that are on.
+        fields_off: Fields of a constraint that a gate holds back -> that gate.
+    """
+
+    version: Version
+    settings: dict[Gate, Setting]
+    on: frozenset[Gate]
+    fields_off: dict[str, Gate]
+
+    def __contains__(self, gate: Gate) -> bool:
+        """Whether a gate is on."""
+        return gate in self.on
+
+
+def parse_gates(text: str) -> dict[str, bool]:
+    """
+    Read ``A=true,B=false`` as Kubernetes components do.
+
+    Raises:
+        GateError: A part has no ``=``, or a value that is no boolean.
+
+    Source: component-base featuregate ``Set``, cli/flag ``MapStringBool``.
+    """
+    asked: dict[str, bool] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, equals, word = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise GateError(name, f"has no value: write {name}=true or {name}=false")
+        if word not in _WORDS:
+            raise GateError(name, f"cannot be {word!r}: write {name}=true or {name}=false")
+        asked[name] = _WORDS[word]
+    return asked
+
+
+def resolve(
+    version: Version,
+    asked: Mapping[str, bool],
+    *,
+    source: str = "feature gates",
+    allow_locked: bool = False,
+) -> Gates:
+    """
+    The gates in force for a version, given what an operator asked for.
+
+    Args:
+        version: Of the cluster; one newer than ``NEWEST`` is judged as that.
+        asked: Gate names, ``AllAlpha`` and ``AllBeta`` -> on; a gate's own name wins.
+        source: Where ``asked`` comes from, for the table of ``config check``.
+        allow_locked: Whether a feature that Kubernetes has locked on may be switched off.
+
+    Raises:
+        GateError: An unknown gate; one that this version does not have yet; one that is locked;
+            or one whose prerequisite is off.
+    """
+    settings = {gate: _default(gate, version) for gate in Gate}
+    for name, on in sorted(asked.items(), key=lambda item: item[0] not in _ALL):
+        if name in _ALL:
+            _set_all(settings, _ALL[name], asked, Setting(_ALL[name], on, f"{name} in {source}"))
+        else:
+            gate = _settable(name, version, on=on, allow_locked=allow_locked)
+            settings[gate] = Setting(settings[gate].stage, on, source)
+    _check_needs(settings)
+    return _gates(version, settings)
+
+
+def stage_at(gate: Gate, version: Version) -> Period:
+    """What a gate is at a version; absent and off before its first one."""
+    current = Period(FIRST, Stage.ABSENT, default=False)
+    for period in GATES[gate].history:
+        if period.since <= version:
+            current = period
+    return current
+
+
+def _default(gate: Gate, version: Version) -> Setting:
+    period = stage_at(gate, version)
+    return Setting(period.stage, period.default, f"default of {version}")
+
+
+def _set_all(
+    settings: dict[Gate, Setting], stage: Stage, asked: Mapping[str, bool], setting: Setting
+) -> None:
+    for gate, current in settings.items():
+        if current.stage is stage and gate not in asked:
+            settings[gate] = setting
+
+
+def _settable(name: str, version: Version, *, on: bool, allow_locked: bool) -> Gate:
+    if name not in GATES:
+        raise GateError(name, "is not known", [*Gate, *_ALL])
+    gate = Gate(name)
+    period = stage_at(gate, version)
+    if period.stage is Stage.ABSENT and on:
+        first = GATES[gate].history[0].since
+        raise GateError(name, f"cannot be on in Kubernetes {version}: it came with {first}")
+    if period.stage is Stage.GA and not on and not allow_locked:
+        raise GateError(
+            name,
+            f"is locked on since Kubernetes {period.since}: leave it out, "
+            "or add --allow-locked-gates to hold its field back all the same",
+        )
+    return gate
+
+
+def _check_needs(settings: Mapping[Gate, Setting]) -> None:
+    for gate, spec in GATES.items():
+        if spec.needs and settings[gate].on and not settings[spec.needs].on:
+            raise GateError(
+                gate,
+                f"needs {spec.needs}, which is off: switch {gate} off too, or {spec.needs} on",
+            )
+
+
+def _gates(version: Version, settings: dict[Gate, Setting]) -> Gates:
+    on = frozenset(gate for gate, setting in settings.items() if setting.on)
+    off = {field: gate for gate, spec in GATES.items() if gate not in on for field in spec.fields}
+    return Gates(version, settings, on, off)

@@ -1,0 +1,363 @@
+"""
+The API rules of ``topologySpreadConstraints``: small functions, in kube-apiserver's words.
+
+A rule sees the constraint list after gated fields were dropped and knows nothing of ids, order,
+severity or output. Rules that need facts of a cluster are in ``advice``.
+
+Source: kubernetes pkg/apis/core/validation/validation.go ``validateTopologySpreadConstraints``,
+apimachinery meta/v1/validation ``ValidateLabelSelector``.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from webhook.policy import selectors
+from webhook.policy.api import fielderrors, labels
+from webhook.policy.api.fielderrors import FieldError
+from webhook.policy.api.versions import Version
+from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
+
+DO_NOT_SCHEDULE = "DoNotSchedule"
+SCHEDULE_ANYWAY = "ScheduleAnyway"
+ACTIONS = (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)
+NODE_POLICIES = ("Honor", "Ignore")
+
+Constraints: TypeAlias = tuple[Constraint, ...]
+
+MOST_FINDINGS = 1000  # of one review in a hook; an answer shows the first 100 of them
+
+MOST_CONSTRAINTS = 1000  # in one list: bounds the time of a verdict; real pods have one to three
+
+
+class Form(NamedTuple):
+    """
+    How a list is judged where kube-apiserver has more than one way.
+
+    Attributes:
+        merged: Whether a key may stand in matchLabelKeys and, once, in the selector: so since
+            kube-apiserver merges the one into the other (gate ...SelectorMerge).
+        selectors: Whether label selectors are judged; not on an update of an object that had an
+            invalid one already.
+    """
+
+    merged: bool
+    selectors: bool = True
+
+
+Check: TypeAlias = Callable[[Constraints, str, Form], Iterator[tuple[int, FieldError]]]
+"""
+Judges a list that stands at a path: yields the index of a constraint and what is wrong with it.
+"""
+
+
+class Rule(NamedTuple):
+    """
+    One row of the table.
+
+    Attributes:
+        id: Public and for ever: it stands in messages, metrics, exemptions and reports.
+        title: What the rule demands, in a few words.
+        fix: What to write instead.
+        since: The first Kubernetes version whose API server judges this.
+        check: The rule itself.
+    """
+
+    id: str
+    title: str
+    fix: str
+    since: Version
+    check: Check
+
+
+class Finding(msgspec.Struct, frozen=True, gc=False):
+    """One violation of one rule."""
+
+    rule: str
+    error: FieldError
+
+
+def check(
+    constraints: Constraints, path: str, form: Form, most: int | None = None
+) -> list[Finding]:
+    """
+    Judge a list by every rule.
+
+    Args:
+        constraints: The list; its length bounds the time, which is linear in its size.
+        path: Where the list stands, as ``spec.topologySpreadConstraints``.
+        form: What to judge, and how.
+        most: Findings after which no more are looked for; None looks for all.
+
+    Returns:
+        What is wrong, by constraint and then by rule; nothing if the API server would take it.
+    """
+    found = [
+        (index, Finding(rule.id, error))
+        for rule in RULES
+        for index, error in islice(rule.check(constraints, path, form), most)
+    ]
+    found.sort(key=lambda item: item[0])
+    return [finding for _, finding in found[:most]]
+
+
+def too_many(constraints: Constraints, path: str) -> Finding:
+    """TSC010: our own bound, for the hooks alone; kube-apiserver has none."""
+    return Finding("TSC010", fielderrors.too_many(path, len(constraints), MOST_CONSTRAINTS))
+
+
+def max_skew_is_positive(
+    constraints: Constraints, path: str, _form: Form
+) -> Iterator[tuple[int, FieldError]]:
+    """TSC001: a skew of 0 could never be kept."""
+    for i, constraint in enumerate(constraints):
+        value = constraint.max_skew
+        if value <= 0:
+            error = fielderrors.invalid(f"{path}[{i}].maxSkew", value, "must be greater than zero")
+            yield i, error
+
+
+def topology_key_is_set(
+    constraints: Constraints, path: str, _form: Form
+) -> Iterator[tuple[int, FieldError]]:
+    """TSC002: without a key there are no domains; its syntax is not judged in a pod."""
+    for i, constraint in enumerate(constraints):
+        if not constraint.topology_key:
+            yield i, fielderrors.required(f"{path}[{i}].topologyKey", "can not be empty")
+
+
+def action_is_known(
+    constraints: Constraints, path: str, _form: Form
+) -> Iterator[tuple[int, FieldError]]:
+    """TSC003: whenUnsatisfiable is one of two."""
+    for i, constraint in enumerate(constraints):
+        value = constraint.when_unsatisfiable
+        if value not in ACTIONS:
+            yield i, fielderrors.not_supported(f"{path}[{i}].whenUnsatisfiable", value, ACTIONS)
+
+
+def pairs_are_unique(
+    constraints: Constraints, path: str, _form: Form
+) -> Iterator[tuple[int, FieldError]]:
+    """TSC004: every pair of key and action once; all but the last of equal entries are named."""
+    last = {(c.topology_key, c.when_unsatisfiable): i for i, c in enumerate(constraints)}
+    if len(last) == len(constraints):
+        return
+    for i, constraint in enumerate(constraints):
+        pair = (constraint.topology_key, constraint.when_unsatisfiable)
+        if last[pair] != i:
+            field = f"{path}[{i}].{{topologyKey, whenUnsatisfiable}}"
+            yield i, fielderrors.duplicate(field, f"{{{pair[0]}, {pair[1]}}}")
+
+
+def min_domains_is_positive(
+    constraints: Constraints, path: str, _form: Form
+) -> Iterator[tuple[int, FieldError]]:
+    """TSC005: fewer than one domain is no demand."""
+    for i, constraint in enumerate(constraints):
+        value = constraint.min_domains
+        if value is not None and value <= 0:
+            error = fielderrors.invalid(
+                f"{path}[{i}].minDomains", value, "must be greater than zero"
+            )
+            yield i, error
+
+
+def min_domains_is_hard(
+    constraints: Constraints, path: str, _form: Form
+) -> Iterator[tuple[int, FieldError]]:
+    """TSC006: minDomains only means something with DoNotSchedule."""
+    for i, constraint in enumerate(constraints):
+        value, action = constraint.min_domains, constraint.when_unsatisfiable
+        if value is not None and action != DO_NOT_SCHEDULE:
+            problem = (
+                f"can only use minDomains if whenUnsatisfiable={DO_NOT_SCHEDULE}, not {action}"
+            )
+            yield i, fielderrors.invalid(f"{path}[{i}].minDomains", value, problem)
+
+
+def node_policies_are_known(
+    constraints: Constraints, path: str, _form: Form
+) -> Iterator[tuple[int, FieldError]]:
+    """TSC007: the two node inclusion policies are Honor or Ignore."""
+    for i, constraint in enumerate(constraints):
+        affinity, taints = constraint.node_affinity_policy, constraint.node_taints_policy
+        if affinity is not None and affinity not in NODE_POLICIES:
+            field = f"{path}[{i}].nodeAffinityPolicy"
+            yield i, fielderrors.not_supported(field, affinity, NODE_POLICIES)
+        if taints is not None and taints not in NODE_POLICIES:
+            field = f"{path}[{i}].nodeTaintsPolicy"
+            yield i, fielderrors.not_supported(field, taints, NODE_POLICIES)
+
+
+def match_label_keys_fit_selector(
+    constraints: Constraints, path: str, form: Form
+) -> Iterator[tuple[int, FieldError]]:
+    """TSC008: matchLabelKeys are label keys, beside a selector that does not name them too."""
+    for i, constraint in enumerate(constraints):
+        if constraint.match_label_keys:
+            judge = _keys_merged if form.merged else _keys_apart
+            yield from ((i, error) for error in judge(constraint, f"{path}[{i}]"))
+
+
+def _keys_apart(constraint: Constraint, at: str) -> Iterator[FieldError]:
+    """Judge as API servers do that leave the selector as it is."""
+    selector = constraint.label_selector
+    selected = _selected_keys(selector) if selector else frozenset[str]()
+    if selector is None:
+        yield _keys_without_selector(at)
+    for j, key in enumerate(constraint.match_label_keys):
+        yield from _key_syntax(key, f"{at}.matchLabelKeys[{j}]")
+        if key in selected:
+            yield _key_in_both(f"{at}.matchLabelKeys[{j}]", key)
+
+
+def _keys_merged(constraint: Constraint, at: str) -> Iterator[FieldError]:
+    """
+    Judge as API servers do that merge the keys into the selector.
+
+    An expression on such a key is taken for the merged one if it is the first on it. The error
+    of any other names no field below the constraint, only an index: an oddity of upstream.
+    """
+    selector = constraint.label_selector
+    if selector is None:
+        yield _keys_without_selector(at)
+        return
+    for j, key in enumerate(constraint.match_label_keys):
+        yield from _key_syntax(key, f"{at}.matchLabelKeys[{j}]")
+    index_of = {key: j for j, key in enumerate(constraint.match_label_keys)}
+    seen = set(selector.match_labels)
+    for expression in selector.match_expressions:
+        key = expression.key
+        if key in seen and key in index_of:
+            yield _key_in_both(f"{at}[{index_of[key]}]", key)
+        seen.add(key)
+
+
+def _selected_keys(selector: LabelSelector) -> frozenset[str]:
+    expressions = (expression.key for expression in selector.match_expressions)
+    return frozenset(selector.match_labels).union(expressions)
+
+
+def _keys_without_selector(at: str) -> FieldError:
+    problem = "must not be specified when labelSelector is not set"
+    return fielderrors.forbidden(f"{at}.matchLabelKeys", problem)
+
+
+def _key_in_both(field: str, key: str) -> FieldError:
+    return fielderrors.invalid(field, key, "exists in both matchLabelKeys and labelSelector")
+
+
+def _key_syntax(key: str, field: str) -> Iterator[FieldError]:
+    return (fielderrors.invalid(field, key, problem) for problem in labels.key_problems(key))
+
+
+def selector_is_valid(
+    constraints: Constraints, path: str, form: Form
+) -> Iterator[tuple[int, FieldError]]:
+    """TSC009: operators, values and the syntax of keys and values."""
+    if not form.selectors:
+        return
+    for i, constraint in enumerate(constraints):
+        selector = constraint.label_selector
+        if selector is not None:
+            errors = selector_errors(selector, f"{path}[{i}].labelSelector")
+            yield from ((i, error) for error in errors)
+
+
+def selector_errors(selector: LabelSelector, at: str) -> Iterator[FieldError]:
+    """Judge any label selector, one of a constraint or not, that stands at a path."""
+    for key, value in selector.match_labels.items():
+        yield from _key_syntax(key, f"{at}.matchLabels")
+        for problem in labels.value_problems(value):
+            yield fielderrors.invalid(f"{at}.matchLabels", value, problem)
+    for n, expression in enumerate(selector.match_expressions):
+        yield from _expression_errors(expression, f"{at}.matchExpressions[{n}]")
+
+
+def _expression_errors(expression: LabelSelectorRequirement, at: str) -> Iterator[FieldError]:
+    operator, values = expression.operator, expression.values
+    if operator not in selectors.OPERATORS:
+        problem = "not a valid selector operator"
+        yield fielderrors.invalid(f"{at}.operator", operator, problem, named=True)
+    elif operator in (selectors.IN, selectors.NOT_IN) and not values:
+        problem = "must be specified when `operator` is 'In' or 'NotIn'"
+        yield fielderrors.required(f"{at}.values", problem)
+    elif operator in (selectors.EXISTS, selectors.DOES_NOT_EXIST) and values:
+        problem = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        yield fielderrors.forbidden(f"{at}.values", problem)
+    yield from _key_syntax(expression.key, f"{at}.key")
+    for m, value in enumerate(values):
+        for problem in labels.value_problems(value):
+            yield fielderrors.invalid(f"{at}.values[{m}]", value, problem)
+
+
+_1_16, _1_24, _1_25 = Version(1, 16), Version(1, 24), Version(1, 25)
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "TSC001",
+        "maxSkew is at least 1",
+        "write the number of pods that a domain may hold above the emptiest one, as `maxSkew: 1`",
+        _1_16,
+        max_skew_is_positive,
+    ),
+    Rule(
+        "TSC002",
+        "topologyKey is set",
+        "name the node label that makes the domains, as `topologyKey: topology.kubernetes.io/zone`",
+        _1_16,
+        topology_key_is_set,
+    ),
+    Rule(
+        "TSC003",
+        "whenUnsatisfiable is DoNotSchedule or ScheduleAnyway",
+        "write `DoNotSchedule` to hold the pod back, `ScheduleAnyway` to prefer emptier domains",
+        _1_16,
+        action_is_known,
+    ),
+    Rule(
+        "TSC004",
+        "each pair of topologyKey and whenUnsatisfiable stands once",
+        "remove one of the two entries, or join them into one with the smaller maxSkew",
+        _1_16,
+        pairs_are_unique,
+    ),
+    Rule(
+        "TSC005",
+        "minDomains is at least 1",
+        "write the number of domains there must be, or leave minDomains out",
+        _1_24,
+        min_domains_is_positive,
+    ),
+    Rule(
+        "TSC006",
+        "minDomains stands with DoNotSchedule only",
+        "write `whenUnsatisfiable: DoNotSchedule`, or leave minDomains out",
+        _1_24,
+        min_domains_is_hard,
+    ),
+    Rule(
+        "TSC007",
+        "node inclusion policies are Honor or Ignore",
+        "write `Honor` to count only nodes the pod may go to, `Ignore` to count all",
+        _1_25,
+        node_policies_are_known,
+    ),
+    Rule(
+        "TSC008",
+        "matchLabelKeys are label keys that the selector does not name too",
+        "add a labelSelector, and leave out of it the keys that stand in matchLabelKeys",
+        _1_25,
+        match_label_keys_fit_selector,
+    ),
+    Rule(
+        "TSC009",
+        "labelSelector is a valid label selector",
+        "write label keys and values as labels are written; values with In and NotIn only",
+        _1_16,
+        selector_is_valid,
+    ),
+)

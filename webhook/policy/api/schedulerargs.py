@@ -1,0 +1,92 @@
+"""
+Whether kube-scheduler would take arguments of its PodTopologySpread plugin, in its own words.
+
+It checks less than the API rules do; what else a default must keep to, since it is written into
+pods, is in ``webhook.config``.
+
+Source: kubernetes pkg/scheduler/apis/config/validation/validation_pluginargs.go
+``ValidatePodTopologySpreadArgs``.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from webhook.policy.api import fielderrors, labels
+from webhook.policy.api.fielderrors import FieldError
+from webhook.policy.api.rules import ACTIONS
+from webhook.policy.model import Constraint
+
+SYSTEM = "System"
+LIST = "List"
+DEFAULTING_TYPES = (SYSTEM, LIST)
+
+CONSTRAINTS = "defaultConstraints"
+
+
+def check(defaulting_type: str, constraints: Sequence[Constraint]) -> list[FieldError]:
+    """
+    Judge arguments.
+
+    Args:
+        defaulting_type: As kube-scheduler sees it, after it has filled in an omitted one.
+        constraints: The list, whatever the type.
+
+    Returns:
+        What is wrong, in kube-scheduler's order; nothing if it would take them.
+    """
+    errors = list(defaulting_type_errors(defaulting_type, constraints))
+    pairs = set[tuple[str, str]]()
+    for i, constraint in enumerate(constraints):
+        errors += constraint_errors(constraint, f"{CONSTRAINTS}[{i}]")
+        pair = (constraint.topology_key, constraint.when_unsatisfiable)
+        if pair in pairs:
+            errors.append(duplicate_error(constraint, f"{CONSTRAINTS}[{i}]"))
+        pairs.add(pair)
+    return errors
+
+
+def defaulting_type_errors(
+    defaulting_type: str, constraints: Sequence[Constraint]
+) -> Iterator[FieldError]:
+    """The type is one of two, and only a List has a list."""
+    if defaulting_type not in DEFAULTING_TYPES:
+        yield fielderrors.not_supported("defaultingType", defaulting_type, DEFAULTING_TYPES)
+    elif defaulting_type == SYSTEM and constraints:
+        problem = f"when .{CONSTRAINTS} are not empty"
+        yield fielderrors.invalid("defaultingType", defaulting_type, problem)
+
+
+def constraint_errors(constraint: Constraint, at: str) -> Iterator[FieldError]:
+    """
+    Judge one constraint by itself.
+
+    Args:
+        constraint: Its minDomains, matchLabelKeys and node inclusion policies are not looked at.
+        at: Its path, as ``defaultConstraints[0]``.
+    """
+    if constraint.max_skew <= 0:
+        yield fielderrors.invalid(
+            f"{at}.maxSkew", constraint.max_skew, "not in valid range (0, inf)"
+        )
+    yield from _topology_key_errors(constraint.topology_key, f"{at}.topologyKey")
+    action = constraint.when_unsatisfiable
+    if not action:
+        yield fielderrors.required(f"{at}.whenUnsatisfiable", "can not be empty")
+    elif action not in ACTIONS:
+        yield fielderrors.not_supported(f"{at}.whenUnsatisfiable", action, ACTIONS)
+    if constraint.label_selector is not None:
+        problem = "constraint must not define a selector, as they deduced for each pod"
+        yield fielderrors.forbidden(f"{at}.labelSelector", problem)
+
+
+def duplicate_error(constraint: Constraint, at: str) -> FieldError:
+    """Say that an earlier constraint has the same topologyKey and whenUnsatisfiable."""
+    pair = f"{{{constraint.topology_key}, {constraint.when_unsatisfiable}}}"
+    return fielderrors.duplicate(at, pair)
+
+
+def _topology_key_errors(key: str, at: str) -> Iterator[FieldError]:
+    if not key:
+        yield fielderrors.required(at, "can not be empty")
+        return
+    for problem in labels.key_problems(key):
+        yield fielderrors.invalid(at, key, problem)

@@ -1,0 +1,135 @@
+"""
+The metrics of an audit: how uneven each workload is, and how many findings there are.
+
+They are bounded in number. That of the rules is given; of workloads the most uneven are shown, and
+it is told how many are not.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from webhook.audit.report import Report, Spread, WorkloadReport
+from webhook.telemetry.catalogue import (
+    AUDIT_FINDINGS,
+    AUDIT_ROWS_LEFT_OUT,
+    AUDIT_WORKLOADS,
+    DOMAINS,
+    MAX_SKEW,
+    SKEW,
+)
+from webhook.telemetry.exposition import Samples
+
+MOST_ROWS = 2000
+"""Pairs of a workload and a topology key that are shown, in at most three series each: 0.8 MB."""
+
+EXEMPT = "exempt"
+
+
+class Row(NamedTuple):
+    """
+    How uneven a workload is over the domains of a topology key.
+
+    Attributes:
+        max_skew: None if no constraint asks for anything.
+    """
+
+    namespace: str
+    workload: str
+    topology_key: str
+    skew: int
+    max_skew: int | None
+    domains: int
+
+    @property
+    def urgency(self) -> tuple[int, int]:
+        """What rows are chosen by: pods above maxSkew, then the skew."""
+        return (0 if self.max_skew is None else self.skew - self.max_skew), self.skew
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """What its series are told from others by."""
+        return self.namespace, self.workload, self.topology_key
+
+
+class Gauges:
+    """
+    What is shown of one audit.
+
+    Attributes:
+        workloads: How many were audited; so are the next two.
+    """
+
+    def __init__(self, most: int = MOST_ROWS) -> None:
+        """
+        Start with nothing found.
+
+        Args:
+            most: Rows that are shown.
+        """
+        self.workloads = self.pods = self.findings = 0
+        self._most = most
+        self._number = 0
+        self._rows: list[Row] = []
+        self._counts: Counter[tuple[str, ...]] = Counter()
+
+    def add(self, report: Report) -> None:
+        """Count a report; all workloads of a namespace are in the same one."""
+        self.workloads += report.summary.workloads
+        self.pods += report.summary.pods
+        for _, finding in report.findings():
+            self._counts[finding.rule, EXEMPT if finding.reason else str(finding.weight)] += 1
+            self.findings += not finding.reason
+        fresh = rows_of(report.workloads)
+        self._number += len(fresh)
+        self._rows += fresh
+        if len(self._rows) > 2 * self._most:
+            self._rows = self._foremost()
+
+    def samples(self) -> Samples:
+        """Give what is shown."""
+        rows = self._foremost()
+        left_out = self._number - len(rows)
+        return {
+            SKEW: {row.labels: row.skew for row in rows},
+            MAX_SKEW: {row.labels: row.max_skew for row in rows if row.max_skew is not None},
+            DOMAINS: {row.labels: row.domains for row in rows},
+            AUDIT_FINDINGS: self._counts,
+            AUDIT_WORKLOADS: {(): self.workloads},
+            AUDIT_ROWS_LEFT_OUT: {(): left_out},
+        }
+
+    def _foremost(self) -> list[Row]:
+        return heapq.nsmallest(self._most, self._rows, key=_order)
+
+
+def rows_of(workloads: Iterable[WorkloadReport]) -> list[Row]:
+    """
+    Make the rows of workloads.
+
+    Of several constraints of a workload with one topology key the most urgent counts.
+    """
+    found: dict[tuple[str, str, str], Row] = {}
+    for workload in workloads:
+        for row in (_row(workload, spread) for spread in workload.spreads):
+            known = found.get(row.labels)
+            if known is None or row.urgency > known.urgency:
+                found[row.labels] = row
+    return list(found.values())
+
+
+def _row(workload: WorkloadReport, spread: Spread) -> Row:
+    return Row(
+        workload.namespace,
+        f"{workload.kind}/{workload.name}",
+        spread.topology_key,
+        spread.skew,
+        spread.max_skew,
+        spread.domains,
+    )
+
+
+def _order(row: Row) -> tuple[int, int, tuple[str, str, str]]:
+    excess, skew = row.urgency
+    return -excess, -skew, row.labels

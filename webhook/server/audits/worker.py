@@ -1,0 +1,160 @@
+"""
+The process that audits: ``python -m webhook.server.audits.worker``, started by the server.
+
+It takes one order from its standard input and ends when it is carried out, or when the server is
+gone. It waits for nothing but the server, so its reads and writes may block.
+"""
+
+import asyncio
+import os
+import resource
+import sys
+from datetime import timedelta
+from typing import BinaryIO
+
+from webhook.audit.scan import Question
+from webhook.audit.sweep import Sweep
+from webhook.cluster.source import NO_QUERY, Query, Reason, refusal
+from webhook.errors import ApiError, EvenspreadError
+from webhook.policy.api.versions import parse_version
+from webhook.server.audits.messages import (
+    LENGTH,
+    Answer,
+    Ask,
+    Done,
+    Failed,
+    Order,
+    decode_answer,
+    decode_order,
+    encode,
+    framed,
+)
+from webhook.server.audits.metrics import Gauges
+from webhook.server.audits.policyreports import Reports
+from webhook.server.reload import Asked, read_policy
+from webhook.telemetry.exposition import expose
+
+LOWEST = 19  # of priorities: whoever answers callers goes first, also on a single core
+MOST_PROBLEMS = 20  # that are told; more say no more
+
+OK = range(200, 300)
+
+
+class Server:
+    """
+    The API server, called through the server's pipe; implements ``policyreports.Caller``.
+
+    Its calls block, and end the process when the server is gone.
+    """
+
+    name = "the API server"
+
+    def __init__(self, source: BinaryIO, sink: BinaryIO) -> None:
+        """Take both ends of the pipes."""
+        self._source = source
+        self._sink = sink
+
+    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
+        """
+        Give the body of an answer.
+
+        Raises:
+            ApiError: There was none, or its status was not 200; ExpiredError if it was 410.
+        """
+        answer = await self.call(Ask("GET", path, dict(query)))
+        if answer.reason:
+            raise ApiError(self.name, answer.reason, Reason.UNREACHABLE)
+        if answer.status not in OK:
+            raise refusal(f"{self.name}: {path}", answer.status, answer.body)
+        return answer.body
+
+    async def call(self, ask: Ask) -> Answer:
+        """Send a request."""
+        self.tell(ask)
+        return decode_answer(self.hear())
+
+    def tell(self, message: Ask | Done | Failed) -> None:
+        """Say something to the server."""
+        self._sink.write(framed(encode(message)))
+        self._sink.flush()
+
+    def hear(self) -> bytes:
+        """
+        Wait for what the server says.
+
+        Raises:
+            EOFError: It is gone.
+        """
+        length = self._take(LENGTH)
+        return self._take(int.from_bytes(length, "big"))
+
+    def _take(self, number: int) -> bytes:
+        taken = self._source.read(number)
+        if len(taken) < number:
+            raise EOFError
+        return taken
+
+
+async def audit(order: Order, server: Server) -> Done:
+    """
+    Carry out an order.
+
+    Raises:
+        EvenspreadError: It cannot be.
+    """
+    asked = Asked(
+        order.config,
+        order.scheduler_config,
+        order.feature_gates,
+        parse_version(order.version),
+        order.allow_locked_gates,
+        timedelta(),  # no certificate is made here
+    )
+    configuration, policy = read_policy(asked)
+    question = Question(policy, configuration.actions, configuration.not_exemptible)
+    sweep, gauges = Sweep(server, configuration, question), Gauges()
+    reports = Reports(server, order.policy_reports) if order.policy_reports else None
+    if reports is not None:
+        await reports.look()
+    async for report in sweep.reports():
+        gauges.add(report)
+        if reports is not None:
+            await reports.write(report)
+    if reports is not None:
+        await reports.sweep_up()
+    problems = [*map(str, sweep.problems), *(reports.problems if reports else ())]
+    return Done(
+        exposition=expose(gauges.samples()),
+        workloads=gauges.workloads,
+        pods=gauges.pods,
+        findings=gauges.findings,
+        problems=tuple(problems[:MOST_PROBLEMS]),
+    )
+
+
+def main() -> int:
+    """Take an order and carry it out; returns the exit code."""
+    os.nice(LOWEST)
+    server = Server(sys.stdin.buffer, sys.stdout.buffer)
+    try:
+        order = decode_order(server.hear())
+        resource.setrlimit(resource.RLIMIT_DATA, (order.memory, order.memory))
+        outcome = _outcome(order, server)
+        server.tell(outcome)
+    except (EOFError, BrokenPipeError):  # the server has gone, and with it who wants to know
+        return 1
+    return 0
+
+
+def _outcome(order: Order, server: Server) -> Done | Failed:
+    try:
+        return asyncio.run(audit(order, server))
+    except EvenspreadError as error:
+        return Failed(str(error))
+    except MemoryError:
+        says = f"a namespace of the cluster needs more than {order.memory >> 20} MiB"
+    return Failed(f"{says}: allow more by --audit-memory")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

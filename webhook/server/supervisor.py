@@ -1,0 +1,142 @@
+"""
+Supervision of background tasks: restart one that failed, with back-off, and report it.
+
+``Supervisor.run`` runs one task. An exception, a group of exceptions, and a cancellation that does
+not come from stopping are faults: each is logged with its traceback, counted, and shown in
+``/readyz?verbose``. None of them reaches the listeners, and none makes the server unready.
+
+What can be expected (an API server that answers garbage, a file that cannot be read) is handled
+where it arises, and is no fault.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from prometheus_client import Counter
+
+from webhook.cluster.backoff import LONGEST_S, Backoff
+from webhook.cluster.caches import Start
+from webhook.server.health import Condition, Conditions
+from webhook.telemetry.logs import Log, tell_bug
+
+LASTING_S = LONGEST_S  # of a task that ran well: longer than any pause before it
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFaults:
+    """
+    The faults of one task.
+
+    Attributes:
+        number: Since the server started.
+        last: When the last one was, by the clock of the supervisor.
+        error: The class name of its exception.
+    """
+
+    number: int
+    last: float
+    error: str
+
+
+class Supervisor:
+    """Runs background tasks, each until it returns or the server stops."""
+
+    def __init__(
+        self,
+        log: Log,
+        restarts: Counter,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[object]],
+        jitter: Callable[[], float],
+    ) -> None:
+        """
+        Start without a task.
+
+        Args:
+            restarts: Counts faults by the name of the task.
+            clock: Seconds; never goes back.
+            sleep: Waits so many seconds.
+            jitter: Gives numbers from 0 to 1, all as likely.
+        """
+        self._log = log
+        self._restarts = restarts
+        self._clock = clock
+        self._sleep = sleep
+        self._jitter = jitter
+        self._faults: dict[str, TaskFaults] = {}
+
+    async def run(self, name: str, start: Start) -> None:
+        """
+        Run a task until it returns, and restart it after each fault.
+
+        Cancelling this stops the task, and waits for its end.
+
+        Args:
+            name: Of the task, in the log, in metrics and in ``/readyz?verbose``.
+            start: Gives a new coroutine for each try.
+        """
+        self._restarts.labels(name)  # 0 from the beginning, or the first fault is no increase
+        backoff = Backoff(self._jitter, self._sleep)
+        while True:
+            began = self._clock()
+            error = await self._try(name, start)
+            if error is None:
+                return
+            self._report(name, error)
+            if self._clock() - began >= LASTING_S:
+                backoff.reset()
+            await backoff.pause()
+
+    def check(self) -> Conditions:
+        """List the tasks that were restarted; the server is ready all the same."""
+        now = self._clock()
+        said = (_sentence(name, faults, now) for name, faults in self._faults.items())
+        return {"tasks": Condition(ok=True, detail="; ".join(said))}
+
+    async def _try(self, name: str, start: Start) -> BaseException | None:
+        """Run a task once, in an asyncio.Task of its own; gives why it failed."""
+        task = asyncio.create_task(_run(start), name=name)
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError:  # ours: the server stops
+            task.cancel()
+            await asyncio.wait((task,))
+            error = _error_of(task)
+            if error is not None and not task.cancelled():
+                tell_bug(self._log, error, task=name)
+            raise
+        return _error_of(task)
+
+    def _report(self, name: str, error: BaseException) -> None:
+        before = self._faults.get(name)
+        number = 1 + (before.number if before else 0)
+        self._faults[name] = TaskFaults(number, self._clock(), type(error).__name__)
+        self._restarts.labels(name).inc()
+        tell_bug(self._log, error, task=name)
+
+
+async def _run(start: Start) -> None:
+    await start()
+
+
+def _error_of(task: asyncio.Task[None]) -> BaseException | None:
+    """Give what a task ended with; of a group of exceptions the first cause."""
+    try:
+        task.result()
+    except BaseException as raised:  # noqa: BLE001  # a cancellation too
+        error = raised
+        while _is_group(error):
+            error = error.exceptions[0]
+        return error
+    return None
+
+
+def _is_group(error: BaseException) -> TypeGuard[BaseExceptionGroup[BaseException]]:
+    return isinstance(error, BaseExceptionGroup)
+
+
+def _sentence(name: str, faults: TaskFaults, now: float) -> str:
+    times = "once" if faults.number == 1 else f"{faults.number} times"
+    return f"{name} restarted {times}, last {now - faults.last:.0f} s ago: {faults.error}"

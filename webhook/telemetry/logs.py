@@ -1,0 +1,202 @@
+"""
+The log: one line an event, as JSON for machines or as plain text for people.
+
+There is no line for a request that is simply allowed, and never a body or a secret. Whatever a
+client chose is escaped, so that it cannot forge a line or command a terminal. To log never raises:
+an event that cannot be encoded is a line with its name alone.
+"""
+
+import json
+import logging
+import re
+import traceback
+from collections.abc import Callable, Generator, MutableMapping
+from contextlib import contextmanager
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeAlias, TypeGuard
+
+import msgspec
+
+from webhook.telemetry.imports import without
+from webhook.telemetry.loglines import Lines
+
+with without("rich"):  # 3 MiB, for tracebacks that are never shown
+    import structlog
+    from structlog.typing import FilteringBoundLogger
+
+Log: TypeAlias = FilteringBoundLogger
+Event: TypeAlias = MutableMapping[str, Any]
+
+FRAMES = 12  # of a bug's traceback; the innermost ones, which tell where it is
+
+_encode = msgspec.json.Encoder().encode
+_needs_quotes = re.compile(r"[^!#-<>-\[\]-~]").search  # blanks, quotes, '=', '\\', all but ASCII
+_WIDTH = 8  # of the level; the longest is "critical"
+
+
+class Format(StrEnum):
+    """How lines look."""
+
+    JSON = "json"
+    CONSOLE = "console"
+
+
+def make_log(
+    format: Format,  # noqa: A002  # the flag's own name
+    lines: Lines,
+    clock: Callable[[], datetime],
+    level: int = logging.INFO,
+) -> Log:
+    """
+    Make a log that shares nothing with any other.
+
+    Args:
+        lines: Where they go.
+        clock: The wall clock: aware, UTC.
+        level: The least level that is written, as in ``logging``.
+    """
+    render = RENDERERS[format]
+
+    def write(_logger: object, level_name: str, event: Event) -> bytes:
+        name = event.pop("event")
+        return rendered(
+            render, {"time": clock(), "level": level_name, "event": name, **event}, lines
+        )
+
+    lazy = structlog.wrap_logger(
+        lines,
+        processors=[write],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+    )
+    log: Log = lazy.bind()  # now: otherwise each line would put the logger together again
+    return log
+
+
+def rendered(render: "Render", event: Event, lines: Lines) -> bytes:
+    """
+    Render an event; one that cannot be is a line with its name alone, counted as lost.
+
+    Args:
+        render: One of ``RENDERERS``.
+        event: With ``time``, ``level`` and ``event`` first.
+        lines: Where it is counted.
+    """
+    time, level, name = event["time"], event["level"], event["event"]
+    try:
+        return render(event)
+    except Exception:  # noqa: BLE001  # whatever a value's own methods raise
+        lines.lost += 1
+        shown = name if isinstance(name, str) else type(name).__name__
+        return render({"time": time, "level": level, "event": shown, "unwritable": True})
+
+
+def _as_json(event: Event) -> bytes:
+    try:
+        line = _encode(event)
+    except Exception:  # noqa: BLE001  # half a surrogate pair, a huge number, an unknown type
+        line = b"\x7f"
+    if line.isascii() and b"\x7f" not in line:
+        return line
+    return json.dumps(event, default=str).replace("\x7f", "\\u007f").encode("ascii")
+
+
+def _as_text(event: Event) -> bytes:
+    time, level, said = event.pop("time"), event.pop("level"), event.pop("event")
+    pairs = "".join(f" {name}={_quoted(value)}" for name, value in event.items())
+    return f"{time:%H:%M:%S} {level:{_WIDTH}} {_escaped(str(said))}{pairs}".encode("ascii")
+
+
+def _quoted(value: object) -> str:
+    if _is_list(value):
+        return ",".join(map(_quoted, value)) or '""'
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return f'"{_escaped(text)}"' if not text or _needs_quotes(text) else text
+
+
+def _is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
+    return isinstance(value, list | tuple)
+
+
+def _escaped(text: str) -> str:
+    return json.dumps(text)[1:-1].replace("\x7f", "\\u007f")
+
+
+Render: TypeAlias = Callable[[Event], bytes]
+
+RENDERERS: dict[Format, Render] = {Format.JSON: _as_json, Format.CONSOLE: _as_text}
+"""How an event becomes a line, which has no end of its own."""
+
+
+def tell_bug(log: Log, error: BaseException, **about: str) -> None:
+    """
+    Log a bug of ours: what it is and where, but not what it says.
+
+    The text of an exception may hold a piece of what was being judged.
+    """
+    frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
+    at = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+    log.error("bug", error=type(error).__name__, at=at, **about)
+
+
+class Throttle:
+    """Lets so many lines a second through and counts the others."""
+
+    def __init__(self, most: int, clock: Callable[[], float]) -> None:
+        """
+        Start a first second.
+
+        Args:
+            most: Lines a second.
+            clock: Seconds; never goes back.
+        """
+        self._most = most
+        self._clock = clock
+        self._second = 0
+        self._passed = 0
+        self._missed = 0
+
+    def admit(self) -> int | None:
+        """Say how many lines were left out since the last one; None leaves out this one too."""
+        second = int(self._clock())
+        if second != self._second:
+            self._second, self._passed = second, 0
+        if self._passed >= self._most:
+            self._missed += 1
+            return None
+        self._passed += 1
+        missed, self._missed = self._missed, 0
+        return missed
+
+
+class _Bridge(logging.Handler):
+    """Writes what libraries log, without their tracebacks."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            tell_bug(self._log, error, library=record.name)
+        else:
+            self._log.warning("library", library=record.name, said=_message(record))
+
+
+def _message(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage().partition("\n")[0]
+    except Exception:  # noqa: BLE001  # arguments that do not fit the format, or their own methods
+        return f"a message that cannot be formatted, from {record.filename}:{record.lineno}"
+
+
+@contextmanager
+def libraries_heard(log: Log) -> Generator[None]:
+    """Write warnings and errors of libraries into the log as long as the context lasts."""
+    root, bridge = logging.getLogger(), _Bridge(log)
+    root.addHandler(bridge)
+    try:
+        yield
+    finally:
+        root.removeHandler(bridge)
