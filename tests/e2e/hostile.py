@@ -12,9 +12,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from tests.controlplane.api import Json
 from tests.e2e.objects import VERSIONS, service, workload
-from webhook.listener.limits import Limits
 from webhook.policy.model import GroupKind
 from webhook.policy.workloads import BUILT_IN
+from webhook.server.http.limits import Limits
 
 MIB: Final = 1024 * 1024
 
