@@ -6,6 +6,7 @@ namespace after the other.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from webhook.cluster.resources import custom_decoder
 from webhook.config import OwnerSelector
 from webhook.policy.advice.reading import read
 from webhook.policy.model import GroupKind
+from webhook.policy.nesting import decode_nested
 from webhook.policy.workloads import TemplatePath
 
 _SELECTOR: TemplatePath = ("spec", "selector")
@@ -49,11 +51,14 @@ class Intake:
 
     def put(self, snapshot: Snapshot, listed: Listed, item: msgspec.Raw) -> None:
         """
-        Put an object into a snapshot.
+        Put an object of any depth into a snapshot.
 
         Raises:
             msgspec.DecodeError: It is of wrong types; then the snapshot is as it was.
         """
+        decode_nested(partial(self._put, snapshot, listed), item)
+
+    def _put(self, snapshot: Snapshot, listed: Listed, item: bytes | msgspec.Raw) -> None:
         match listed.api_version, listed.kind:
             case "v1", "Node":
                 snapshot.nodes.append(msgspec.json.decode(item, type=wire.Node))
@@ -69,7 +74,7 @@ class Intake:
             case _:
                 self._put_workload(snapshot, listed, item)
 
-    def _put_workload(self, snapshot: Snapshot, listed: Listed, item: msgspec.Raw) -> None:
+    def _put_workload(self, snapshot: Snapshot, listed: Listed, item: bytes | msgspec.Raw) -> None:
         kind = listed.group_kind
         path = self._templates.get(kind)
         subject = read(item, kind, path) if path is not None else None
@@ -89,7 +94,7 @@ class Intake:
                 )
             )
 
-    def _owner(self, listed: Listed, kind: GroupKind, item: msgspec.Raw) -> Any:
+    def _owner(self, listed: Listed, kind: GroupKind, item: bytes | msgspec.Raw) -> Any:
         if listed.kind == "ReplicationController":
             return msgspec.json.decode(item, type=wire.ReplicationController)
         if (listed.api_version, listed.kind) in BUILT_IN_OWNERS:
