@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -19,6 +20,7 @@ from webhook.cluster.source import Source
 from webhook.config import OwnerSelector
 from webhook.manifests import Document, mistype, render_path
 from webhook.policy.model import GroupKind, group_of
+from webhook.policy.nesting import decode_nested
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.workloads import POD
 
@@ -168,16 +170,16 @@ class Live:
 
     def pods(self, namespace: str) -> list[ObservedPod]:
         """Read the pods of a namespace."""
-        return list(map(_decode_pod, self._run(self._listed(PLACES[POD], namespace))))
+        return list(map(_read_pod, self._run(self._listed(PLACES[POD], namespace))))
 
     def find(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
         """Read an object."""
         found = self._run(self._read(kind, namespace, name))
-        return None if found is None else msgspec.json.decode(found)
+        return None if found is None else _read_any(found)
 
     def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
         """Read all objects of a kind in a namespace."""
-        return list(map(msgspec.json.decode, self._run(self._listed(PLACES[kind], namespace))))
+        return list(map(_read_any, self._run(self._listed(PLACES[kind], namespace))))
 
     def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
         """Give none: whoever may read one namespace may not read the others as a rule."""
@@ -211,4 +213,5 @@ def live(kubeconfig: str, context: str, owners: Iterable[OwnerSelector]) -> Gene
             runner.run(api.__aexit__())
 
 
-_decode_pod = msgspec.json.Decoder(ObservedPod).decode
+_read_pod = partial(decode_nested, msgspec.json.Decoder(ObservedPod).decode)
+_read_any = partial(decode_nested, msgspec.json.decode)
