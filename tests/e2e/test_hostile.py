@@ -230,9 +230,10 @@ def complaints(answer: Received) -> list[str]:
 
 def test_generated_objects(plane: ControlPlane, tmp_path: Path) -> None:
     """What nobody has thought of; SECONDS of it, created and sent directly."""
-    numbers, until = count(), time.monotonic() + SECONDS
+    numbers = count()
     troubles: list[str] = []
     with Siege(plane, tmp_path) as siege:
+        until = time.monotonic() + SECONDS
 
         def create(chosen: tuple[str, Attack]) -> None:
             kind, attack = chosen
@@ -277,10 +278,11 @@ def test_commands_beside_deep_objects(
 ) -> None:
     """Other objects are judged; what cannot be read is named; nothing ends with a traceback."""
     namespace, kubeconfig = plane.create_namespace(), str(plane.apiserver.kubeconfig)
-    attack = Attack("metadata/managedFields", managed(9000))
-    for kind in KINDS:
+    for kind, depth in product(KINDS, DEPTHS):
+        attack = Attack("metadata/managedFields", managed(depth))
         path = plane.api.collection(VERSIONS.get(kind, "v1"), kind, namespace)
-        plane.api.request("POST", path, attack.body(kind, namespace, "deep"))
+        answer = plane.api.request("POST", path, attack.body(kind, namespace, f"deep-{depth}"))
+        assert answer.status == HTTPStatus.CREATED, answer
     plane.api.create(ordinary("Deployment", namespace, "plain"))
 
     at = ("-n", namespace, "--kubeconfig", kubeconfig)
@@ -288,9 +290,11 @@ def test_commands_beside_deep_objects(
     out, err = capsys.readouterr()
     assert (audited, "Traceback" in err, "bug" in err) == (0, False, False), err
     found = {(each["kind"], each["name"]) for each in json.loads(out)["workloads"]}
-    assert {("Deployment", "plain"), ("Deployment", "deep"), ("Pod", "deep")} <= found
+    deep = {(kind, f"deep-{depth}") for kind in ("Deployment", "Pod") for depth in DEPTHS}
+    assert {("Deployment", "plain"), *deep} <= found
 
-    explained = main(["explain", "pod/deep", *at])
-    out, err = capsys.readouterr()
-    assert explained in (0, 1), err
-    assert "bug" not in err
+    for depth in DEPTHS:
+        explained = main(["explain", f"pod/deep-{depth}", *at])
+        out, err = capsys.readouterr()
+        assert explained in (0, 1), err
+        assert "bug" not in err
