@@ -116,6 +116,10 @@ check: $(SETUP)  ## lint, format, types and imports; stops at the first failure
 	@$(call quietly,$(BIN)/basedpyright)
 	@$(call quietly,$(BIN)/lint-imports --no-logo)
 
+.PHONY: structure
+structure: $(SETUP)  ## print the parts of the product, the imports between them, and their bounds
+	@$(BIN)/python -m tests.structure
+
 .PHONY: cover
 cover: $(SETUP)  ## measure each core module by its own tests alone: 100 % of branches
 	@$(BIN)/python -m tests.coverage_by_module

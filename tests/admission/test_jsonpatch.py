@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.admission.jsonpatch import patched
-from webhook.policy.patch import pointer
+from webhook.admission.jsonpatch import apply_patch
+from webhook.policy.paths import format_pointer
 
 coins: st.SearchStrategy[Any] = st.booleans()
 scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
@@ -34,10 +34,10 @@ def operations(draw: st.DrawFn, value: Any) -> dict[str, Any]:
             value = value[path[-1]]
             continue
         if steps and draw(coins):
-            return {"op": "remove", "path": pointer([*path, draw(st.sampled_from(steps))])}
+            return {"op": "remove", "path": format_pointer([*path, draw(st.sampled_from(steps))])}
         new: list[str | int] = ["new", *steps] if isinstance(value, dict) else ["-", *steps]
         last = draw(st.sampled_from(new))
-        return {"op": "add", "path": pointer([*path, last]), "value": draw(scalars)}
+        return {"op": "add", "path": format_pointer([*path, last]), "value": draw(scalars)}
 
 
 @given(st.data(), objects)
@@ -45,7 +45,7 @@ def test_patches_apply_as_everywhere(data: st.DataObject, value: dict[str, Any])
     operation = data.draw(operations(value))
     before = msgspec.json.encode(value)
 
-    after = patched(value, [operation])
+    after = apply_patch(value, [operation])
 
     assert after == jsonpatch.apply_patch(value, [operation])
     assert msgspec.json.encode(value) == before
@@ -63,4 +63,4 @@ UNFIT: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("operation", UNFIT.values(), ids=UNFIT.keys())
 def test_patch_that_does_not_apply(operation: dict[str, Any]) -> None:
     with pytest.raises(LookupError):
-        patched({"a": 1, "list": []}, [operation])
+        apply_patch({"a": 1, "list": []}, [operation])

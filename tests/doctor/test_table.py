@@ -26,11 +26,11 @@ from tests.doctor.patient import (
     told,
 )
 from webhook.doctor import objects
-from webhook.doctor.findings import State
-from webhook.doctor.installation import Replica, Rival, Seen, Tried
-from webhook.doctor.probes import Probed
-from webhook.doctor.rights import needed
-from webhook.doctor.table import CHECKS, examine
+from webhook.doctor.findings import CheckState
+from webhook.doctor.installation import ConflictingPolicy, DryRunPod, Lookup, Replica
+from webhook.doctor.probes import ProbeResult
+from webhook.doctor.rights import list_needed_rights
+from webhook.doctor.table import CHECKS, run_checks
 from webhook.policy.model import Constraint
 from webhook.policy.request import Hook
 
@@ -48,10 +48,10 @@ def serving_with(*flags: str) -> Json:
     return {"spec": {"template": {"spec": {"containers": [{"args": ["serve", *flags]}]}}}}
 
 
-def failed(message: str) -> dict[Hook, Probed]:
+def failed(message: str) -> dict[Hook, ProbeResult]:
     """The validating webhook is Fail, and could not be called."""
     calling = f'failed calling webhook "validate.evenspread.io": failed to call webhook: {message}'
-    return {hook: Probed(refusal=f"Internal error occurred: {calling}") for hook in Hook}
+    return {hook: ProbeResult(refusal=f"Internal error occurred: {calling}") for hook in Hook}
 
 
 def rule(**changes: Any) -> Json:
@@ -61,11 +61,11 @@ def rule(**changes: Any) -> Json:
 
 TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "nothing is registered": (
-        {"configurations": {hook: Seen() for hook in Hook}},
+        {"configurations": {hook: Lookup() for hook in Hook}},
         {"registered": "apply the manifests again"},
     ),
     "a configuration without our webhook": (
-        {"configurations": {**hooks(), Hook.VALIDATE: Seen(objects.WebhookConfiguration())}},
+        {"configurations": {**hooks(), Hook.VALIDATE: Lookup(objects.WebhookConfiguration())}},
         {"registered": "has no webhook validate.evenspread.io"},
     ),
     "a webhook that is called by URL": (
@@ -156,18 +156,18 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         },
         {"match-conditions": "!has(object.metadata.annotations)"},
     ),
-    "no Service": ({"service": Seen()}, {"service": "does not exist"}),
+    "no Service": ({"service": Lookup()}, {"service": "does not exist"}),
     "a Service without that port": (
         {"configurations": hooks({"clientConfig": {"service": {"port": 9443}}}, Hook.MUTATE)},
         {"service": "calls port 9443 of the Service, which has 443, 8080"},
     ),
     "no endpoint": ({"slices": slices()}, {"endpoints": "no ready endpoint"}),
     "no ready endpoint": ({"slices": slices(False)}, {"endpoints": "get pods,endpointslices"}),
-    "no Deployment": ({"deployment": Seen()}, {"replicas": "does not exist"}),
+    "no Deployment": ({"deployment": Lookup()}, {"replicas": "does not exist"}),
     "an image that cannot be pulled": (
         {
             "deployment": deployment(available=1),
-            "pods": Seen(
+            "pods": Lookup(
                 (
                     pod("evenspread-1"),
                     pod(
@@ -185,7 +185,7 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "a pod that no node takes": (
         {
             "deployment": deployment(available=0),
-            "pods": Seen(
+            "pods": Lookup(
                 (
                     pod(
                         "evenspread-1",
@@ -228,24 +228,24 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"deployment": deployment({"spec": {"replicas": 0}}, 0)},
         {"replicas": "--replicas=2"},
     ),
-    "no budget": ({"budgets": Seen(())}, {"disruption-budget": "all of them at once"}),
+    "no budget": ({"budgets": Lookup(())}, {"disruption-budget": "all of them at once"}),
     "a budget that lets nobody go": (
         {"budgets": budget(disruptionsAllowed=0)},
         {"disruption-budget": "let it have maxUnavailable: 1"},
     ),
     "silence": (
-        {"probed": {hook: Probed() for hook in Hook}},
+        {"probed": {hook: ProbeResult() for hook in Hook}},
         {"reached": "failurePolicy Ignore hides why"},
     ),
     "silence under Fail": (
         {
-            "probed": {hook: Probed() for hook in Hook},
+            "probed": {hook: ProbeResult() for hook in Hook},
             "configurations": hooks({"failurePolicy": "Fail"}, Hook.VALIDATE),
         },
         {"reached": "no replica answered for validate.evenspread.io\n"},
     ),
     "a refusal of somebody else": (
-        {"probed": {hook: Probed(refusal="no such tenant") for hook in Hook}},
+        {"probed": {hook: ProbeResult(refusal="no such tenant") for hook in Hook}},
         {"reached": "--probe-namespace"},
     ),
     "a failure that nobody knows": (
@@ -257,7 +257,7 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"versions": "0.1.0 (evenspread-1), 0.2.0 (evenspread-2)"},
     ),
     "another version in a pod": (
-        {"pods": Seen((pod("evenspread-1"), pod("evenspread-2", "0.0.9")))},
+        {"pods": Lookup((pod("evenspread-1"), pod("evenspread-2", "0.0.9")))},
         {"versions": "rollout undo"},
     ),
     "another version in a page": (
@@ -312,7 +312,7 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         },
         {"ca-bundle": "cert-manager.io/inject-ca-from"},
     ),
-    "no Secret": ({"authority": Seen()}, {"certificates": "does not exist"}),
+    "no Secret": ({"authority": Lookup()}, {"certificates": "does not exist"}),
     "an authority that has expired": (
         {"now": after(366)},
         {"certificates": "evenspread certs rotate --ca -n evenspread --name evenspread"},
@@ -333,14 +333,15 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "rights that are not granted": (
         {
             "rights": {
-                each: Seen(each.resource != "secrets") for each in needed("evenspread", "self")
+                each: Lookup(each.resource != "secrets")
+                for each in list_needed_rights("evenspread", "self")
             }
         },
         {"rights": "may not get on secrets evenspread-ca, patch on secrets evenspread-ca"},
     ),
-    "no ConfigMap": ({"configuration": Seen()}, {"configuration": "does not exist"}),
+    "no ConfigMap": ({"configuration": Lookup()}, {"configuration": "does not exist"}),
     "an entry that is missing": (
-        {"configuration": Seen(objects.ConfigMap(data={"other.yaml": ""}))},
+        {"configuration": Lookup(objects.ConfigMap(data={"other.yaml": ""}))},
         {"configuration": "'config.yaml' is not in the ConfigMap, which has other.yaml"},
     ),
     "a configuration with mistakes": (
@@ -351,44 +352,48 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "no version that can be read": ({"kubernetes": "odd"}, {"kubernetes": "older than 1.28"}),
     "a new Kubernetes": ({"kubernetes": "v1.99.0"}, {"kubernetes": "newer than 1.37"}),
     "a gate that is off in the API server alone": (
-        {"features": Seen({"MatchLabelKeysInPodTopologySpread": False})},
+        {"features": Lookup({"MatchLabelKeysInPodTopologySpread": False})},
         {"gates": "featureGates: {MatchLabelKeysInPodTopologySpread: false}"},
     ),
     "a gate that is off here alone": (
         {
             "deployment": deployment(serving_with(f"--feature-gates={KEYS}=false,{MERGE}=false")),
-            "features": Seen({"MatchLabelKeysInPodTopologySpread": True}),
+            "features": Lookup({"MatchLabelKeysInPodTopologySpread": True}),
         },
         {"gates": "what it guards is held back"},
     ),
     "a policy of somebody else": (
-        {"rivals": Seen((Rival("Assign", "spread"),))},
+        {"rivals": Lookup((ConflictingPolicy("Assign", "spread"),))},
         {"other-writers": "Assign spread writes topologySpreadConstraints too"},
     ),
     "constraints of somebody else": (
         {
-            "tried": Seen((Tried(None, (RACK,), ()),)),
-            "others": Seen(
+            "tried": Lookup((DryRunPod(None, (RACK,), ()),)),
+            "others": Lookup(
                 (
                     hooks()[Hook.MUTATE].value,
                     objects.WebhookConfiguration(
-                        metadata=objects.Metadata(name="meddler"),
+                        metadata=objects.ObjectMetadata(name="meddler"),
                         webhooks=(
                             objects.Webhook(
                                 name="a.b.c",
                                 client_config=objects.ClientConfig(),
-                                rules=(objects.Rule(resources=("pods",), operations=("CREATE",)),),
+                                rules=(
+                                    objects.WebhookRule(
+                                        resources=("pods",), operations=("CREATE",)
+                                    ),
+                                ),
                             ),
                         ),
                     ),
-                    objects.WebhookConfiguration(metadata=objects.Metadata(name="idle")),
+                    objects.WebhookConfiguration(metadata=objects.ObjectMetadata(name="idle")),
                 )
             ),
         },
         {"other-writers": "other webhooks that are called for them: meddler\n"},
     ),
     "a constraint that is gone": (
-        {"tried": Seen((Tried(None, (), (OWN,)),))},
+        {"tried": Lookup((DryRunPod(None, (), (OWN,)),))},
         {"other-writers": "none that can be seen"},
     ),
 }
@@ -414,7 +419,7 @@ def test_what_is_wrong_is_told_by_one_check_with_what_to_do(case: str) -> None:
     for name, words in expected.items():
         said = "\n".join(f"{each.says}\n{each.advice}" for each in found[name].findings)
         assert words in said
-    state = State.NOTE if case in NOTES else State.PROBLEM
+    state = CheckState.NOTE if case in NOTES else CheckState.PROBLEM
     assert {each.state for each in found.values()} == {state}
 
 
@@ -456,13 +461,13 @@ def test_what_an_api_server_says_is_interpreted(message: str, means: str) -> Non
 
 def test_a_healthy_installation_has_nothing() -> None:
     assert told(patient()) == {}
-    assert [each.state for each in examine(patient())] == [State.OK] * len(CHECKS)
+    assert [each.state for each in run_checks(patient())] == [CheckState.OK] * len(CHECKS)
 
 
 LACKS = "needs a right"
 UNSEEN: dict[str, tuple[dict[str, Any], set[str]]] = {
     "the webhook configurations": (
-        {"configurations": {hook: Seen(lacks=LACKS) for hook in Hook}},
+        {"configurations": {hook: Lookup(lacks=LACKS) for hook in Hook}},
         {
             "registered",
             "called-service",
@@ -479,24 +484,28 @@ UNSEEN: dict[str, tuple[dict[str, Any], set[str]]] = {
         },
     ),
     "the Deployment": (
-        {"deployment": Seen(lacks=LACKS)},
+        {"deployment": Lookup(lacks=LACKS)},
         {"replicas", "disruption-budget"},
     ),
-    "the Secret": ({"authority": Seen(lacks=LACKS)}, {"ca-bundle", "certificates"}),
-    "the pods": ({"pods": Seen(lacks=LACKS), "replicas": ()}, {"well"}),
+    "the Secret": ({"authority": Lookup(lacks=LACKS)}, {"ca-bundle", "certificates"}),
+    "the pods": ({"pods": Lookup(lacks=LACKS), "replicas": ()}, {"well"}),
     "the pages of a replica": (
-        {"replicas": (Replica("a", Seen(lacks=LACKS), Seen(lacks=LACKS)),)},
+        {"replicas": (Replica("a", Lookup(lacks=LACKS), Lookup(lacks=LACKS)),)},
         {"well"},
     ),
-    "what the API server says of itself": ({"features": Seen(lacks=LACKS)}, {"gates"}),
+    "what the API server says of itself": ({"features": Lookup(lacks=LACKS)}, {"gates"}),
     "the rights": (
-        {"rights": {each: Seen[bool](lacks=LACKS) for each in needed("evenspread", "self")}},
+        {
+            "rights": {
+                each: Lookup[bool](lacks=LACKS) for each in list_needed_rights("evenspread", "self")
+            }
+        },
         {"rights"},
     ),
     "tries": (
         {
-            "probed": {hook: Probed(lacks=LACKS) for hook in Hook},
-            "tried": Seen(lacks=LACKS),
+            "probed": {hook: ProbeResult(lacks=LACKS) for hook in Hook},
+            "tried": Lookup(lacks=LACKS),
         },
         {"reached", "other-writers"},
     ),
@@ -511,15 +520,15 @@ def test_what_nobody_may_look_at_is_said(changes: dict[str, Any], checks: set[st
         {"disruption-budget"} if "configurations" in changes else set()
     )
     assert {each.unseen for each in found.values()} == {(LACKS,)}
-    assert {each.state for each in found.values()} == {State.UNKNOWN}
+    assert {each.state for each in found.values()} == {CheckState.UNKNOWN}
 
 
 def test_what_is_found_counts_though_more_could_not_be_looked_at() -> None:
-    configurations = {**hooks({"timeoutSeconds": 30}), Hook.VALIDATE: Seen(lacks=LACKS)}
+    configurations = {**hooks({"timeoutSeconds": 30}), Hook.VALIDATE: Lookup(lacks=LACKS)}
 
     found = told(patient(configurations=configurations))["timeouts"]
 
-    assert (len(found.findings), found.unseen, found.state) == (1, (LACKS,), State.PROBLEM)
+    assert (len(found.findings), found.unseen, found.state) == (1, (LACKS,), CheckState.PROBLEM)
 
 
 def test_ids_are_told_once() -> None:

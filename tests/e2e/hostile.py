@@ -12,8 +12,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from tests.controlplane.api import Json
 from tests.e2e.objects import VERSIONS, service, workload
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import BUILT_IN
 from webhook.server.http.limits import Limits
 
 MIB: Final = 1024 * 1024
@@ -70,7 +70,7 @@ class Attack(NamedTuple):
         if members[0] != "pod":
             return members
         group = VERSIONS[kind].rpartition("/")[0]
-        return [*BUILT_IN.get(GroupKind(group, kind), ("spec", "template")), *members[1:]]
+        return [*BUILT_IN_TEMPLATES.get(GroupKind(group, kind), ("spec", "template")), *members[1:]]
 
 
 def ordinary(kind: str, namespace: str, name: str) -> Json:

@@ -20,7 +20,7 @@ from tests.e2e.customkinds import define, definition
 from tests.e2e.rival import rival
 from tests.e2e.ward import KINDS, NAME, Report, Ward
 from webhook.__main__ import main
-from webhook.doctor.probes import probe
+from webhook.doctor.probes import build_probe
 from webhook.doctor.table import CHECKS
 
 FAIL = ("replace", "/failurePolicy", "Fail")
@@ -401,7 +401,7 @@ def test_what_may_not_be_looked_at_is_said_and_is_no_problem(ward: Ward) -> None
 def test_an_api_server_passes_the_same_answer_on_once_and_nothing_is_done_to_a_probe(
     ward: Ward,
 ) -> None:
-    tried = probe("true")
+    tried = build_probe("true")
     _, left = ward.replicas
 
     def answered() -> Reply | None:

@@ -21,7 +21,6 @@ from webhook.manifests import (
     parse,
     read_documents,
     read_file,
-    render_path,
 )
 from webhook.manifests.document import BROKEN
 from webhook.manifests.files import CHART_TEMPLATE, NO_FILE, NO_OBJECT
@@ -633,21 +632,6 @@ def test_what_holds_objects_may_be_unpacked_otherwise(tmp_path: Path) -> None:
         return [msgspec.structs.replace(document, value=document.value["held"])]
 
     assert summaries(read_documents([str(tmp_path)], unpack=unpack)) == ["Pod/a"]
-
-
-# path, as it is written
-PATHS: dict[str, tuple[tuple[str | int, ...], str]] = {
-    "the document itself": ((), ""),
-    "a member of a member": (("spec", "replicas"), "spec.replicas"),
-    "a member of an item": (("items", 3, "kind"), "items[3].kind"),
-    "a key that is no word": (("labels", "x.io/y"), "labels[x.io/y]"),
-    "an item at the top": ((0, "a"), "[0].a"),
-}
-
-
-@pytest.mark.parametrize(("path", "written"), PATHS.values(), ids=PATHS.keys())
-def test_a_path_is_written_as_kubernetes_does(path: tuple[str | int, ...], written: str) -> None:
-    assert render_path(path) == written
 
 
 def test_a_document_knows_where_in_its_text_it_starts() -> None:

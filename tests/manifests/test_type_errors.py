@@ -3,8 +3,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from webhook.manifests import Path, mistype
+from webhook.manifests import mistype
 from webhook.policy.model import PodTemplate
+from webhook.policy.paths import FieldPath
 
 CONSTRAINTS = ("spec", "topologySpreadConstraints")
 
@@ -14,7 +15,7 @@ def spec(constraint: Any) -> Any:
 
 
 # value, what is wrong, where
-CASES: dict[str, tuple[Any, str, Path]] = {
+CASES: dict[str, tuple[Any, str, FieldPath]] = {
     "no object at all": ([], "expected an object, got a list", ()),
     "a list for an object": ({"spec": []}, "expected an object, got a list", ("spec",)),
     "an object for a list": (
@@ -46,7 +47,7 @@ CASES: dict[str, tuple[Any, str, Path]] = {
 
 
 @pytest.mark.parametrize(("value", "problem", "path"), CASES.values(), ids=CASES.keys())
-def test_mistype(value: Any, problem: str, path: Path) -> None:
+def test_mistype(value: Any, problem: str, path: FieldPath) -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(value, PodTemplate)
 

@@ -17,14 +17,14 @@ from tests.server.test_events import Client
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.server import certificate
-from webhook.server.certificate import Surroundings, authority_file, certificate_source
+from webhook.server.certificate import CertificateContext, authority_file, certificate_source
 from webhook.telemetry.metrics import Metrics
 
-NOBODY = Surroundings(None, "", timedelta(minutes=10), ("127.0.0.1", 8443), 10.0)
+NOBODY = CertificateContext(None, "", timedelta(minutes=10), ("127.0.0.1", 8443), 10.0)
 CLUSTER = NOBODY._replace(client=Client(), namespace="ns")
 
 
-def source(settings: Settings, around: Surroundings = NOBODY) -> CertificateSource:
+def source(settings: Settings, around: CertificateContext = NOBODY) -> CertificateSource:
     return certificate_source(settings, LiveContext(), World().outside, around)
 
 
@@ -51,7 +51,9 @@ async def test_standalone_keeps_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("around", [NOBODY, CLUSTER], ids=["alone", "in a cluster"])
-async def test_files_are_served_from_their_folder(tmp_path: Path, around: Surroundings) -> None:
+async def test_files_are_served_from_their_folder(
+    tmp_path: Path, around: CertificateContext
+) -> None:
     standalone = Settings(standalone=True, state=str(tmp_path))
     await source(standalone).start()
     settings = Settings(tls="files", tls_dir=str(tmp_path))
@@ -108,7 +110,7 @@ def test_lives_that_do_not_go_together_are_refused(
 
 
 # what a source says of itself -> what the readiness page says of it
-SHOWN = {
+STATUSES = {
     "served": (Status(ready=True), (True, "")),
     "not there": (Status(), (False, "there is none yet")),
     "with a problem, but served": (Status(ready=True, problem="is old"), (True, "is old")),
@@ -120,7 +122,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize(("status", "shown"), SHOWN.values(), ids=SHOWN)
+@pytest.mark.parametrize(("status", "shown"), STATUSES.values(), ids=STATUSES)
 def test_readiness(status: Status, shown: tuple[bool, str], tmp_path: Path) -> None:
     made = source(Settings(standalone=True, state=str(tmp_path)))
     assert isinstance(made, PollingSource)

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.server.serving import settled
-from webhook.server.events import KEPT, Events, Place
-from webhook.telemetry.loglines import Lines
-from webhook.telemetry.logs import Format, make_log
+from webhook.server.events import KEPT, EventContext, EventRecorder
+from webhook.telemetry.line_writer import LineWriter
+from webhook.telemetry.logs import LogFormat, make_log
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -41,11 +41,11 @@ class Client:
         return Response(answer)
 
 
-async def told(client: Client, tell: Callable[[Events], None], calls: int) -> list[Any]:
+async def told(client: Client, tell: Callable[[EventRecorder], None], calls: int) -> list[Any]:
     """Let Events be written until there were so many calls; gives the log."""
     stream = io.BytesIO()
-    log = make_log(Format.JSON, Lines(stream, lambda write: write()), lambda: NOW)
-    events = Events(client, Place("ns", "evenspread", "pod-1"), lambda: NOW, log)
+    log = make_log(LogFormat.JSON, LineWriter(stream, lambda write: write()), lambda: NOW)
+    events = EventRecorder(client, EventContext("ns", "evenspread", "pod-1"), lambda: NOW, log)
     tell(events)
     task = asyncio.create_task(events.run())
     await settled(lambda: len(client.calls) == calls)
@@ -88,7 +88,7 @@ async def test_good_news_is_normal_and_long_messages_are_cut() -> None:
 async def test_what_cannot_be_written_is_logged_once_for_each_reason() -> None:
     client = Client(403, 403, OSError(), 201, 403)
 
-    def tell(events: Events) -> None:
+    def tell(events: EventRecorder) -> None:
         for number in range(5):
             events.tell("Invalid", str(number), warning=True)
 
@@ -104,7 +104,7 @@ async def test_what_cannot_be_written_is_logged_once_for_each_reason() -> None:
 async def test_a_burst_is_cut() -> None:
     client = Client(*[201] * KEPT)
 
-    def tell(events: Events) -> None:
+    def tell(events: EventRecorder) -> None:
         for number in range(KEPT + 3):
             events.tell("Invalid", str(number), warning=True)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from webhook.config import Configuration
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.defaulting.profiles import Mode, Policy
-from webhook.server.reload import Asked, Follower, Outcome, read_policy
+from webhook.server.reload import ConfigurationWatcher, PolicySources, ReloadResult, read_policy
 
 MINUTE = timedelta(minutes=1)
 HEAD = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
@@ -24,16 +24,16 @@ class Followed:
         self.file = folder / "config.yaml"
         self.file.write_text(APPLY)
         self.enforced: list[Policy] = []
-        self.outcomes: list[Outcome] = []
-        asked = Asked(
-            str(self.file), "", "", NEWEST, allow_locked_gates=False, least_overlap=MINUTE
+        self.outcomes: list[ReloadResult] = []
+        asked = PolicySources(
+            str(self.file), "", "", NEWEST_VERSION, allow_locked_gates=False, least_overlap=MINUTE
         )
         configuration, _ = read_policy(asked)
-        self.follower = Follower(
+        self.follower = ConfigurationWatcher(
             asked, configuration, self.enforce, self.outcomes.append, self.read
         )
 
-    def read(self, asked: Asked) -> tuple[Configuration, Policy]:
+    def read(self, asked: PolicySources) -> tuple[Configuration, Policy]:
         if self._errors:
             raise self._errors.pop(0)
         return read_policy(asked)
@@ -66,7 +66,7 @@ def test_a_new_version_is_put_in_force(tmp_path: Path) -> None:
     followed.follower.look()
 
     assert [policy.mode for policy in followed.enforced] == [Mode.RECOMMEND]
-    assert followed.outcomes == [Outcome(valid=True, says="")]
+    assert followed.outcomes == [ReloadResult(valid=True, says="")]
 
 
 def test_a_bad_version_is_told_and_the_old_one_stays(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_rule_that_denies_has_pods_validated(tmp_path: Path) -> None:
 def test_another_version_of_the_api_server_is_judged_by(tmp_path: Path) -> None:
     followed = Followed(tmp_path)
 
-    followed.follower.judge_by(NEWEST)
+    followed.follower.judge_by(NEWEST_VERSION)
     followed.follower.judge_by(Version(1, 33))
 
     assert [policy.gates.version for policy in followed.enforced] == [Version(1, 33)]
@@ -136,7 +136,7 @@ def test_a_version_that_the_gates_do_not_fit_leaves_the_old_one(tmp_path: Path) 
     followed.write(f"{HEAD}featureGates: {{MinDomainsInPodTopologySpread: false}}\n")
     followed.follower.judge_by(Version(1, 26))
 
-    followed.follower.judge_by(NEWEST)
+    followed.follower.judge_by(NEWEST_VERSION)
 
     assert [outcome.valid for outcome in followed.outcomes] == [True, False]
     assert [policy.gates.version for policy in followed.enforced] == [Version(1, 26)]
@@ -161,7 +161,7 @@ def test_a_version_that_cannot_be_read_is_invalid(
 
     followed.follower.look()
 
-    assert followed.outcomes == [Outcome(valid=False, says=f"{followed.file}: {says}")]
+    assert followed.outcomes == [ReloadResult(valid=False, says=f"{followed.file}: {says}")]
     assert not followed.follower.valid
     assert followed.enforced == []
     followed.write(APPLY)
@@ -178,7 +178,7 @@ def test_a_bug_in_reading_a_version_makes_it_invalid_and_is_raised_once(tmp_path
     followed.follower.look()
 
     says = "cannot be read, by a bug of evenspread (ZeroDivisionError)"
-    assert followed.outcomes == [Outcome(valid=False, says=f"{followed.file}: {says}")]
+    assert followed.outcomes == [ReloadResult(valid=False, says=f"{followed.file}: {says}")]
     assert not followed.follower.valid
     followed.write(APPLY)
     followed.follower.look()

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from webhook.spreadtest.differences import lines
-from webhook.spreadtest.results import CaseResult, Mismatch, Status
+from webhook.spreadtest.differences import format_differences
+from webhook.spreadtest.results import CaseResult, CaseStatus, Mismatch
 
 # member, expected, actual, how it is told
 DIFFERENCES = {
@@ -39,14 +39,17 @@ DIFFERENCES = {
     ("member", "expected", "actual", "told"), DIFFERENCES.values(), ids=DIFFERENCES.keys()
 )
 def test_difference(member: str, expected: Any, actual: Any, told: list[str]) -> None:
-    assert list(lines(failed(Mismatch(member, expected, actual)))) == told
+    assert list(format_differences(failed(Mismatch(member, expected, actual)))) == told
 
 
 def test_what_was_said_comes_last() -> None:
     case = failed(Mismatch("verdict", "allow", "deny"), "it is invalid")
 
-    assert list(lines(case)) == ["verdict: expected allow, got deny", "said: it is invalid"]
+    assert list(format_differences(case)) == [
+        "verdict: expected allow, got deny",
+        "said: it is invalid",
+    ]
 
 
 def failed(mismatch: Mismatch, *said: str) -> CaseResult:
-    return CaseResult(name="a", line=1, status=Status.FAILED, mismatches=(mismatch,), said=said)
+    return CaseResult(name="a", line=1, status=CaseStatus.FAILED, mismatches=(mismatch,), said=said)

@@ -1,14 +1,14 @@
 """Applying the patches that we make, to show what comes of them; never those of others."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeGuard
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from webhook.manifests import is_object
+from webhook.policy.paths import is_array, is_object, parse_pointer
 
 _END = "-"  # of a list, RFC 6901
 
 
-def patched(value: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
+def apply_patch(value: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
     """
     Apply a JSON Patch.
 
@@ -22,20 +22,20 @@ def patched(value: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
     Source: RFC 6902.
     """
     for operation in operations:
-        steps = [_unescape(step) for step in operation["path"].split("/")[1:]]
+        steps = parse_pointer(operation["path"])
         value = _changed(value, steps, operation)
     return value
 
 
-def _changed(value: Any, steps: list[str], operation: Mapping[str, Any]) -> Any:
+def _changed(value: Any, steps: Sequence[str], operation: Mapping[str, Any]) -> Any:
     if is_object(value):
         return _with_member(value, steps, operation)
-    if _is_list(value):
+    if is_array(value):
         return _with_item(value, steps, operation)
     raise LookupError(operation["path"])
 
 
-def _with_item(value: list[Any], steps: list[str], operation: Mapping[str, Any]) -> list[Any]:
+def _with_item(value: list[Any], steps: Sequence[str], operation: Mapping[str, Any]) -> list[Any]:
     items = list(value)
     step, *rest = steps
     index = len(items) if step == _END else int(step)
@@ -49,7 +49,7 @@ def _with_item(value: list[Any], steps: list[str], operation: Mapping[str, Any])
 
 
 def _with_member(
-    value: dict[str, Any], steps: list[str], operation: Mapping[str, Any]
+    value: dict[str, Any], steps: Sequence[str], operation: Mapping[str, Any]
 ) -> dict[str, Any]:
     members = dict(value)
     step, *rest = steps
@@ -60,11 +60,3 @@ def _with_member(
     else:
         del members[step]
     return members
-
-
-def _is_list(value: Any) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
-
-
-def _unescape(step: str) -> str:
-    return step.replace("~1", "/").replace("~0", "~")

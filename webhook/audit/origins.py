@@ -5,24 +5,22 @@ A document finds the line of a field when it is asked. A snapshot cannot hold al
 holds the lines that findings can be about: of the constraints, and of all that they stand in.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import msgspec
 
-from webhook.manifests import Document, Path, is_object
-from webhook.manifests.yaml import is_array
+from webhook.manifests import Document, is_object
+from webhook.policy.paths import FieldPath, find_value, is_array, parse_path, walk_path
 
-_step = re.compile(r"\.?([^.\[\]{}]+)|\[(\d+)\]").match
-_METADATA: Path = ("metadata", "annotations")
+_METADATA: FieldPath = ("metadata", "annotations")
 
 
 class StoredOrigin(msgspec.Struct, frozen=True):
     """An origin as a snapshot holds it: the file, and the line of each path that is known."""
 
     source: str
-    lines: tuple[tuple[Path, int], ...]
+    lines: tuple[tuple[FieldPath, int], ...]
 
 
 class Origin:
@@ -35,7 +33,7 @@ class Origin:
     """
 
     def __init__(
-        self, source: str, lines: Mapping[Path, int], document: Document | None = None
+        self, source: str, lines: Mapping[FieldPath, int], document: Document | None = None
     ) -> None:
         """
         Know the lines, or whom to ask for them.
@@ -66,13 +64,13 @@ class Origin:
             field: As findings name it, as ``spec.topologySpreadConstraints[0].maxSkew``; empty for
                 the object itself.
         """
-        path = path_of(field)
+        path = parse_path(field)
         if self.document is not None:
             return self.document.line(path)
         known = (path[:end] for end in range(len(path), -1, -1))
         return next((self._lines[each] for each in known if each in self._lines), 1)
 
-    def store(self, constraints: Path) -> StoredOrigin:
+    def store(self, constraints: FieldPath) -> StoredOrigin:
         """
         Make what a snapshot holds.
 
@@ -85,38 +83,21 @@ class Origin:
         return StoredOrigin(self.source, tuple((path, self.document.line(path)) for path in paths))
 
 
-def path_of(field: str) -> Path:
-    """Read a path as far as it can be one: an error about two members names them in braces."""
-    return tuple(_steps(field))
-
-
-def _steps(field: str) -> Iterator[str | int]:
-    position = 0
-    while step := _step(field, position):
-        yield step[1] if step[2] is None else int(step[2])
-        position = step.end()
-
-
-def _paths(value: Any, constraints: Path) -> Iterator[Path]:
+def _paths(value: Any, constraints: FieldPath) -> Iterator[FieldPath]:
     """Name what exists on the way to metadata and constraints, and all below the constraints."""
     yield ()
     yield from _way(value, _METADATA)
     yield from _way(value, constraints)
-    inner: Any = value
-    for step in constraints:
-        inner = inner.get(str(step)) if is_object(inner) else None
-    yield from _below(inner, constraints)
+    yield from _below(find_value(value, constraints), constraints)
 
 
-def _way(value: Any, path: Path) -> Iterator[Path]:
-    for end, step in enumerate(path, start=1):
-        if not is_object(value) or step not in value:
-            return
-        value = value[str(step)]
-        yield path[:end]
+def _way(value: Any, path: FieldPath) -> Iterator[FieldPath]:
+    for length, _ in enumerate(walk_path(value, path)):
+        if length:
+            yield path[:length]
 
 
-def _below(value: Any, path: Path) -> Iterator[Path]:
+def _below(value: Any, path: FieldPath) -> Iterator[FieldPath]:
     members: Any = value.items() if is_object(value) else ()
     if is_array(value):
         members = enumerate(value)

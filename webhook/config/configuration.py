@@ -29,7 +29,7 @@ from webhook.policy.defaulting.profiles import (
     Profile,
 )
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import TemplatePath
+from webhook.policy.paths import TemplatePath
 
 
 class AskedGate(NamedTuple):

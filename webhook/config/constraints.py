@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import replace
 from pydantic import model_validator
 
-from webhook.config.sentences import refuse, split
+from webhook.config.sentences import refuse
 from webhook.config.written import Int32, Written
-from webhook.manifests import Path
 from webhook.policy.api import rules, schedulerargs
 from webhook.policy.api.fielderrors import FieldError
-from webhook.policy.api.rules import DO_NOT_SCHEDULE, Form
-from webhook.policy.model import Constraint, LabelSelector
+from webhook.policy.api.rules import ValidationOptions
+from webhook.policy.model import DO_NOT_SCHEDULE, UNSATISFIABLE_ACTIONS, Constraint, LabelSelector
+from webhook.policy.paths import FieldPath, parse_path
 
 DEDUCED = "leave it out: each pod gets that of its Services and of the controller that owns it"
 PINNED = (
@@ -24,7 +24,7 @@ PINNED = (
     "to one node: write Honor, or whenUnsatisfiable: ScheduleAnyway"
 )
 
-_FIXES = {rule.id: rule.fix for rule in rules.RULES} | {
+_FIXES = {rule.id: rule.fix for rule in rules.API_RULES} | {
     "TSC008": "write the key of a label of the pod, as `pod-template-hash`",
 }
 _OF_API_SERVER = frozenset({"TSC005", "TSC006", "TSC007", "TSC008"})
@@ -83,7 +83,7 @@ class SchedulerConstraint(DefaultConstraint):
     keeps_keys: ClassVar[bool] = False
 
 
-def duplicates(constraints: Sequence[DefaultConstraint]) -> Iterator[tuple[Path, str]]:
+def duplicates(constraints: Sequence[DefaultConstraint]) -> Iterator[tuple[FieldPath, str]]:
     """Find the entries whose topologyKey and whenUnsatisfiable stand together in an earlier one."""
     first: dict[tuple[str, str], int] = {}
     for i, each in enumerate(constraints):
@@ -93,12 +93,15 @@ def duplicates(constraints: Sequence[DefaultConstraint]) -> Iterator[tuple[Path,
             yield (i,), f"{error.message}; {_FIXES['TSC004']}"
 
 
-def _problems(constraint: Constraint) -> Iterator[tuple[Path, str]]:
+def _problems(constraint: Constraint) -> Iterator[tuple[FieldPath, str]]:
     for error in schedulerargs.constraint_errors(constraint, ""):
-        at = split(error.field)
+        at = parse_path(error.field)
         yield at, f"{error.message}; {_FIX_OF_MEMBER[str(at[0])]}"
     for fix, error in _api_errors(constraint):
-        yield split(error.field)[1:], f"{error.message}, so no pod with it could be created; {fix}"
+        yield (
+            parse_path(error.field)[1:],
+            f"{error.message}, so no pod with it could be created; {fix}",
+        )
     hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
     if hard and constraint.node_affinity_policy == "Ignore":
         yield ("nodeAffinityPolicy",), PINNED
@@ -107,8 +110,8 @@ def _problems(constraint: Constraint) -> Iterator[tuple[Path, str]]:
 def _api_errors(constraint: Constraint) -> Iterator[tuple[str, FieldError]]:
     """What kube-apiserver would find in a pod, with what to write instead."""
     selecting = replace(constraint, label_selector=LabelSelector())  # stands for the deduced one
-    if constraint.when_unsatisfiable not in rules.ACTIONS:
+    if constraint.when_unsatisfiable not in UNSATISFIABLE_ACTIONS:
         selecting = replace(selecting, when_unsatisfiable=DO_NOT_SCHEDULE)  # told already
-    for finding in rules.check((selecting,), "", Form(merged=False)):
+    for finding in rules.check((selecting,), "", ValidationOptions(merged=False)):
         if finding.rule in _OF_API_SERVER:
             yield _FIXES[finding.rule], finding.error

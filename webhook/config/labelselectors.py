@@ -4,10 +4,11 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from webhook.config.sentences import refuse, split
+from webhook.config.sentences import refuse
 from webhook.config.written import Written
 from webhook.policy import model
 from webhook.policy.api import rules
+from webhook.policy.paths import parse_path
 
 
 class Requirement(Written):
@@ -41,8 +42,8 @@ class Selector(Written):
     def check(self) -> Self:
         """Refuse what kube-apiserver would refuse in any label selector."""
         errors = rules.selector_errors(self.selector, "")
-        fix = next(rule.fix for rule in rules.RULES if rule.id == "TSC009")
-        refuse((split(error.field), f"{error.message}; {fix}") for error in errors)
+        fix = next(rule.fix for rule in rules.API_RULES if rule.id == "TSC009")
+        refuse((parse_path(error.field), f"{error.message}; {fix}") for error in errors)
         return self
 
 

@@ -11,9 +11,9 @@ from webhook.config.reading import Reading, read_document
 from webhook.config.scheduler import Defaults
 from webhook.config.sentences import choose
 from webhook.config.spread import WrittenProfile
-from webhook.errors import ConfigError, MistakesError
-from webhook.manifests import Path
+from webhook.errors import CombinedConfigError, ConfigError
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Profile
+from webhook.policy.paths import FieldPath
 
 Read = Callable[[str], str]
 """Gives the text of a file that a configuration names; raises ``ConfigError``."""
@@ -65,17 +65,17 @@ class ProfileMaker:
         if written.scheduler_configuration is None:
             constraints = tuple(each.constraint for each in written.default_constraints or ())
             return [replace(profile, constraints=constraints)]
-        path: Path = ("profiles", index)
+        path: FieldPath = ("profiles", index)
         found = self._defaults(written.scheduler_configuration, (*path, "schedulerConfiguration"))
         return self._of_schedulers(profile, found, match.scheduler_names, path)
 
-    def _defaults(self, named: str, path: Path) -> list[Defaults]:
+    def _defaults(self, named: str, path: FieldPath) -> list[Defaults]:
         file = str(PurePath(self._reading.document.source).parent / named)
         if file not in self.files:
             self.files[file] = []
             try:
                 self.files[file] = read_defaults(self._read(file), file)
-            except MistakesError as errors:
+            except CombinedConfigError as errors:
                 for error in errors.errors:
                     self._reading.tell(error, path)
             except ConfigError as error:
@@ -87,7 +87,7 @@ class ProfileMaker:
         profile: Profile,
         found: list[Defaults],
         asked: tuple[str, ...] | None,
-        path: Path,
+        path: FieldPath,
     ) -> list[Profile]:
         there = {each.scheduler for each in found if each.scheduler}
         for i, name in enumerate(asked or ()):

@@ -13,9 +13,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from webhook.config import sentences
-from webhook.config.sentences import Mistake, RefusalError, is_list, is_mapping
-from webhook.errors import ConfigError, ManifestError, MistakesError
-from webhook.manifests import Document, Path, parse
+from webhook.config.sentences import Mistake, RefusalError
+from webhook.errors import CombinedConfigError, ConfigError, ManifestError
+from webhook.manifests import Document, parse
+from webhook.policy.paths import FieldPath, is_array, is_object, walk_path
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -40,7 +41,7 @@ class Reading:
         self,
         model: type[Model],
         value: Any,
-        path: Path = (),
+        path: FieldPath = (),
         *,
         context: Mapping[str, Any] | None = None,
     ) -> Model | None:
@@ -63,15 +64,15 @@ class Reading:
                 self._refuse(model, value, path, each)
             return None
 
-    def refuse(self, problem: str, path: Path = ()) -> None:
+    def refuse(self, problem: str, path: FieldPath = ()) -> None:
         """Note that something is wrong with the value at a path."""
         self.tell(ConfigError(problem, self.where(path)), path)
 
-    def tell(self, error: ConfigError, path: Path = ()) -> None:
+    def tell(self, error: ConfigError, path: FieldPath = ()) -> None:
         """Note a mistake that was found in another file, which the value at a path names."""
         self.errors.append((self.document.line(path), error))
 
-    def where(self, path: Path = ()) -> str:
+    def where(self, path: FieldPath = ()) -> str:
         """Write file, line and path, as ``spread.yaml:7: profiles[0].name``."""
         place = self.document.place(path)
         return f"{place}: {sentences.join(path)}" if path else place
@@ -85,9 +86,13 @@ class Reading:
         """
         if self.errors:
             self.errors.sort(key=lambda item: item[0])
-            raise MistakesError(list({str(error): error for _, error in self.errors}.values()))
+            raise CombinedConfigError(
+                list({str(error): error for _, error in self.errors}.values())
+            )
 
-    def _refuse(self, model: type[BaseModel], value: Any, path: Path, told: ErrorDetails) -> None:
+    def _refuse(
+        self, model: type[BaseModel], value: Any, path: FieldPath, told: ErrorDetails
+    ) -> None:
         below = told["loc"]
         if below[-1:] == (_KEY,):
             below = below[:-1]
@@ -100,9 +105,9 @@ class Reading:
             return
         if told["type"] != sentences.MISSING:
             below = _existing(value, below)
-        at: Path = (*path, *below)
+        at: FieldPath = (*path, *below)
 
-        def line(inner: Path) -> int:
+        def line(inner: FieldPath) -> int:
             return self.document.line((*at, *inner))
 
         mistake = Mistake(model, below, told["input"], str(context.get("expected", "")), line)
@@ -130,25 +135,20 @@ def read_document(text: str, source: str) -> Document:
         errors = [ConfigError("is empty: write at least apiVersion and kind", source)]
     for extra in documents[1:]:
         errors.append(ConfigError("is a second document: keep one in a file", extra.place()))
-    if not errors and not is_mapping(documents[0].value):
+    if not errors and not is_object(documents[0].value):
         errors = [ConfigError("must be a mapping: write at least apiVersion and kind", source)]
     if errors:
-        raise MistakesError(errors)
+        raise CombinedConfigError(errors)
     first = documents[0]
     return Document(first.source, _without_nulls(first.value), first.lines, first.path)
 
 
 def _without_nulls(value: Any) -> Any:
-    if is_mapping(value):
+    if is_object(value):
         return {key: _without_nulls(each) for key, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if is_list(value) else value
+    return [_without_nulls(each) for each in value] if is_array(value) else value
 
 
-def _existing(value: Any, path: Path) -> Path:
+def _existing(value: Any, path: FieldPath) -> FieldPath:
     """As much of a path as leads to something that was written."""
-    for depth, step in enumerate(path):
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return path[:depth]
-    return path
+    return path[: len(list(walk_path(value, path))) - 1]

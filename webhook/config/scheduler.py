@@ -16,11 +16,11 @@ from webhook.config.constraints import SchedulerConstraint, duplicates
 from webhook.config.reading import Reading
 from webhook.config.sentences import choose, refuse, shown
 from webhook.config.written import Written, WrittenForOthers
-from webhook.manifests import Path
 from webhook.policy.api import schedulerargs
-from webhook.policy.api.schedulerargs import LIST, SYSTEM
+from webhook.policy.api.schedulerargs import LIST_DEFAULTING, SYSTEM_DEFAULTING
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS
 from webhook.policy.model import Constraint
+from webhook.policy.paths import FieldPath
 
 KIND = "KubeSchedulerConfiguration"
 ARGS = "PodTopologySpreadArgs"
@@ -153,7 +153,7 @@ def _of_profile(
     reading: Reading, profile: SchedulerProfile, index: int, api_version: str
 ) -> Defaults | None:
     plugins = [i for i, plugin in enumerate(profile.plugin_config) if plugin.name == PLUGIN]
-    path: Path = ("profiles", index, "pluginConfig")
+    path: FieldPath = ("profiles", index, "pluginConfig")
     for i in plugins[1:]:
         problem = f"configures {PLUGIN} once more: leave one of the entries"
         reading.refuse(problem, (*path, i, "name"))
@@ -163,17 +163,17 @@ def _of_profile(
     return _of_args(reading, profile.plugin_config[first].args, (*path, first, "args"), api_version)
 
 
-def _of_args(reading: Reading, value: Any, path: Path, api_version: str) -> Defaults | None:
+def _of_args(reading: Reading, value: Any, path: FieldPath, api_version: str) -> Defaults | None:
     args = reading.model(Args, value, path)
     return _meant(reading, args, path, args.api_version or api_version) if args else None
 
 
-def _meant(reading: Reading, args: Args, path: Path, api_version: str) -> Defaults:
+def _meant(reading: Reading, args: Args, path: FieldPath, api_version: str) -> Defaults:
     """Fill in what the version fills in, and check the outcome."""
     constraints = tuple(each.constraint for each in args.default_constraints)
     kind = _defaulting_type(args, api_version)
     for error in schedulerargs.defaulting_type_errors(kind, constraints):
-        fix = f"write `defaultingType: {LIST}`, or leave out defaultConstraints"
+        fix = f"write `defaultingType: {LIST_DEFAULTING}`, or leave out defaultConstraints"
         reading.refuse(f"{error.message}; {fix}", (*path, "defaultingType"))
     if args.defaulting_type and api_version == V1ALPHA2:
         problem = f"is not known to v1alpha2: leave it out, or write apiVersion: {NEWEST}"
@@ -183,7 +183,7 @@ def _meant(reading: Reading, args: Args, path: Path, api_version: str) -> Defaul
         for i, each in enumerate(args.default_constraints)
         if each.match_label_keys
     )
-    if kind == SYSTEM:
+    if kind == SYSTEM_DEFAULTING:
         return Defaults("", SYSTEM_CONSTRAINTS, system=True)
     return Defaults("", constraints, ignored_keys=ignored)
 
@@ -197,5 +197,5 @@ def _defaulting_type(args: Args, api_version: str) -> str:
     if args.defaulting_type:
         return args.defaulting_type
     if api_version == V1ALPHA2 or (api_version == V1BETA1 and args.default_constraints):
-        return LIST
-    return SYSTEM
+        return LIST_DEFAULTING
+    return SYSTEM_DEFAULTING

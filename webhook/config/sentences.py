@@ -7,11 +7,11 @@ Pydantic finds the mistakes; its own words, made for programmers, never reach a 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple, TypeGuard, get_args
+from typing import Any, NamedTuple, get_args
 
 from pydantic import BaseModel
 
-from webhook.manifests import Path
+from webhook.policy.paths import FieldPath, format_path, is_object
 
 MISSING = "missing"
 
@@ -29,31 +29,21 @@ class RefusalError(ValueError):
     What a validator of a model finds wrong; unlike pydantic's errors it may be several things.
 
     Attributes:
-        problems: Path from the validated value, and sentence without its full stop.
+        problems: FieldPath from the validated value, and sentence without its full stop.
     """
 
-    def __init__(self, problems: Iterable[tuple[Path, str]]) -> None:
+    def __init__(self, problems: Iterable[tuple[FieldPath, str]]) -> None:
         """Keep the problems; the sentence of the exception itself is never shown."""
         super().__init__("refused")
         self.problems = tuple(problems)
 
 
-def is_mapping(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether a value of a document is a mapping."""
-    return isinstance(value, dict)
-
-
-def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """Whether a value of a document is a list."""
-    return isinstance(value, list)
-
-
-def refusal(problem: str, path: Path = ()) -> RefusalError:
+def refusal(problem: str, path: FieldPath = ()) -> RefusalError:
     """Make the exception for one problem."""
     return RefusalError([(path, problem)])
 
 
-def refuse(problems: Iterable[tuple[Path, str]]) -> None:
+def refuse(problems: Iterable[tuple[FieldPath, str]]) -> None:
     """
     Refuse a value if there is anything against it.
 
@@ -77,10 +67,10 @@ class Mistake(NamedTuple):
     """
 
     model: type[BaseModel]
-    path: Path
+    path: FieldPath
     value: Any
     expected: str
-    line: Callable[[Path], int]
+    line: Callable[[FieldPath], int]
 
 
 def sentence(kind: str, mistake: Mistake) -> str:
@@ -127,16 +117,9 @@ def shown(value: object) -> str:
             return _cut(f"{value}")
 
 
-def join(path: Path) -> str:
+def join(path: FieldPath) -> str:
     """Write a path as ``profiles[0].defaultConstraints[1].maxSkew``."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{_cut(step)}" for step in path)
-    return text.removeprefix(".")
-
-
-def split(field: str) -> Path:
-    """Read a path of a field error, as ``defaultConstraints[0].maxSkew``."""
-    steps = re.findall(r"[^.\[\]]+", field)
-    return tuple(int(step) if step.isdigit() else step for step in steps)
+    return format_path(tuple(step if isinstance(step, int) else _cut(step) for step in path))
 
 
 def _missing(mistake: Mistake) -> str:
@@ -160,7 +143,7 @@ def _not_a_choice(mistake: Mistake) -> str:
 
 
 def _not_a_list(mistake: Mistake) -> str:
-    if not is_mapping(mistake.value):
+    if not is_object(mistake.value):
         return f"must be a list, not {shown(mistake.value)}: write `- ` before each entry"
     for key in mistake.value:
         first, line = _cut(key), mistake.line((key,))
@@ -231,7 +214,7 @@ def _either(words: Sequence[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def _owner(model: type[BaseModel], path: Path) -> type[BaseModel]:
+def _owner(model: type[BaseModel], path: FieldPath) -> type[BaseModel]:
     """Follow a path down to the model that has, or should have, its last key."""
     for step in path[:-1]:
         field = next((f for f in model.model_fields.values() if f.alias == step), None)

@@ -23,14 +23,14 @@ from webhook.config.constraints import DefaultConstraint, duplicates
 from webhook.config.durations import parse_duration
 from webhook.config.kinds import WrittenOwner, WrittenTemplate
 from webhook.config.labelselectors import Selector
-from webhook.config.sentences import is_mapping, refusal, refuse, shown, suggestion
+from webhook.config.sentences import refusal, refuse, shown, suggestion
 from webhook.config.written import Written
-from webhook.manifests import Path
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.labels import value_problems
-from webhook.policy.api.rules import RULES
+from webhook.policy.api.rules import API_RULES
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.profiles import FieldDefaults, Merge, Mode
+from webhook.policy.paths import FieldPath, is_object
 
 KIND = "SpreadConfiguration"
 API_VERSION = "evenspread.io/v1alpha1"
@@ -143,7 +143,7 @@ class RuleSetting(Written):
 def _in_full(value: Any) -> Any:
     if isinstance(value, str | bool):
         return {"action": value}
-    if not is_mapping(value):
+    if not is_object(value):
         raise refusal(f"must be an action, not {shown(value)}: {suggestion('', [*Action])}")
     return value
 
@@ -151,7 +151,7 @@ def _in_full(value: Any) -> Any:
 def _check_rule(rule: str) -> str:
     if rule in DEFAULT_ACTIONS:
         return rule
-    if rule in {each.id for each in RULES}:
+    if rule in {each.id for each in API_RULES}:
         raise refusal("is a rule of the API, which kube-apiserver denies by as well: leave it out")
     raise refusal(f"is no policy rule: {suggestion(rule, list(DEFAULT_ACTIONS))}")
 
@@ -219,7 +219,7 @@ def unknown_gate(name: str) -> str:
     return f"is no feature gate: {suggestion(name, GATE_NAMES)}"
 
 
-def _repeated_names(profiles: tuple[WrittenProfile, ...]) -> Iterator[tuple[Path, str]]:
+def _repeated_names(profiles: tuple[WrittenProfile, ...]) -> Iterator[tuple[FieldPath, str]]:
     seen = set[str]()
     for i, profile in enumerate(profiles):
         if profile.name in seen:

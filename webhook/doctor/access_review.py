@@ -6,19 +6,25 @@ from typing import NamedTuple
 
 import msgspec
 
-from webhook.cluster.discovery import locate_custom
-from webhook.cluster.resources import Place
+from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.doctor import objects
-from webhook.doctor.client import Asker, right_of
-from webhook.doctor.configured import owners_of
-from webhook.doctor.installation import Seen, seen_or_none
-from webhook.doctor.rights import ROLLOUTS, Custom, Right, certificate_mode, needed, review
+from webhook.doctor.client import DoctorClient, describe_right
+from webhook.doctor.configmap import list_owner_kinds
+from webhook.doctor.installation import Lookup, value_or_none
+from webhook.doctor.rights import (
+    ROLLOUTS,
+    CustomResource,
+    Right,
+    build_review,
+    certificate_mode,
+    list_needed_rights,
+)
 from webhook.errors import ApiError
 
-_REVIEWS = Place("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
+_REVIEWS = ResourcePath("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
 
 
-class Account(NamedTuple):
+class ServiceAccountRef(NamedTuple):
     """
     Whose rights are asked for.
 
@@ -34,34 +40,36 @@ class Account(NamedTuple):
     account: str
 
 
-async def ask_rights(
-    asker: Asker, of: Account, configuration: Seen[objects.ConfigMap]
-) -> dict[Right, Seen[bool]]:
+async def review_rights(
+    asker: DoctorClient, of: ServiceAccountRef, configuration: Lookup[objects.ConfigMap]
+) -> dict[Right, Lookup[bool]]:
     """Ask for each right that the server needs whether it is granted."""
-    owners = await _owners(asker, seen_or_none(configuration))
-    rights = needed(of.name, certificate_mode(of.settings), owners)
+    owners = await _owners(asker, value_or_none(configuration))
+    rights = list_needed_rights(of.name, certificate_mode(of.settings), owners)
     return {right: await _may(asker, right, of.namespace, of.account) for right in rights}
 
 
-async def _owners(asker: Asker, configuration: objects.ConfigMap | None) -> list[Custom]:
+async def _owners(
+    asker: DoctorClient, configuration: objects.ConfigMap | None
+) -> list[CustomResource]:
     """The custom controllers that are followed: shipped, and configured ones that exist."""
     found = [ROLLOUTS]
-    for kind in owners_of(configuration):
+    for kind in list_owner_kinds(configuration):
         try:
             place = await locate_custom(asker.reach, kind)
         except ApiError:
             continue
         if place is not None:
-            found.append(Custom(kind.group, place.plural))
+            found.append(CustomResource(kind.group, place.plural))
     return list(dict.fromkeys(found))
 
 
-async def _may(asker: Asker, right: Right, namespace: str, account: str) -> Seen[bool]:
-    answer = await asker.ask("POST", _REVIEWS.collection, review(right, namespace, account))
+async def _may(asker: DoctorClient, right: Right, namespace: str, account: str) -> Lookup[bool]:
+    answer = await asker.ask("POST", _REVIEWS.collection, build_review(right, namespace, account))
     if answer.status != HTTPStatus.CREATED:
-        return Seen(lacks=f"needs {right_of('create', _REVIEWS)}")
+        return Lookup(lacks=f"needs {describe_right('create', _REVIEWS)}")
     status = msgspec.json.decode(answer.body, type=_Reviewed).status
-    return Seen(status.allowed)
+    return Lookup(status.allowed)
 
 
 class _Allowed(msgspec.Struct):

@@ -12,27 +12,33 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from certs.api import Client
-from webhook.cluster.faults import why
-from webhook.cluster.resources import Place
-from webhook.cluster.source import NO_QUERY, Query, Reason, Source, Status
-from webhook.doctor.installation import Seen
+from webhook.cluster.discovery import ResourcePath
+from webhook.cluster.protocol import (
+    NO_QUERY,
+    ApiStatus,
+    FailureReason,
+    Query,
+    Source,
+    describe_error,
+)
+from webhook.doctor.installation import Lookup
 from webhook.errors import ApiError, EvenspreadError
 
-TIMEOUT_S = 35.0
+DRY_RUN_TIMEOUT_S = 35.0
 """For one call: a webhook may take 30 s, and the API server adds its own work."""
 
 JSON_PATCH = "application/json-patch+json"
 
 T = TypeVar("T")
 
-_decode_status = msgspec.json.Decoder(Status).decode
+_decode_status = msgspec.json.Decoder(ApiStatus).decode
 
 
-class Reach(Source, Client, Protocol):
+class DoctorApi(Source, Client, Protocol):
     """An API server, as ``webhook.cluster.client`` reaches it."""
 
 
-class Answer(NamedTuple):
+class DoctorResponse(NamedTuple):
     """
     One answer.
 
@@ -47,24 +53,24 @@ class Answer(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What a failure says; its beginning if it is no ``Status``."""
+        """What a failure says; its beginning if it is no ``ApiStatus``."""
         try:
             return _decode_status(self.body).message
         except msgspec.MsgspecError:
-            return self.body[:LONGEST_BODY_TOLD].decode(errors="replace").strip()
+            return self.body[:MOST_QUOTED_BYTES].decode(errors="replace").strip()
 
 
-LONGEST_BODY_TOLD = 200  # bytes: a sentence
+MOST_QUOTED_BYTES = 200  # bytes: a sentence
 
 
 class _List(msgspec.Struct):
     items: list[msgspec.Raw] | None = None
 
 
-class Asker:
+class DoctorClient:
     """Asks one API server."""
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: DoctorApi) -> None:
         """Ask through this."""
         self.reach = reach
 
@@ -75,7 +81,7 @@ class Asker:
         body: Mapping[str, Any] | Sequence[Any] | None = None,
         query: Query = NO_QUERY,
         content_type: str = "application/json",
-    ) -> Answer:
+    ) -> DoctorResponse:
         """
         Send one request; whatever the answer is, it is given.
 
@@ -94,50 +100,54 @@ class Asker:
                 body=body,
                 auth_settings=["BearerToken"],
                 _preload_content=False,
-                _request_timeout=TIMEOUT_S,
+                _request_timeout=DRY_RUN_TIMEOUT_S,
                 **options,
             )
             content: bytes = await response.read()
         except EvenspreadError:
             raise
         except Exception as error:  # of the network; its kinds are the client's own business
-            problem = f"cannot be reached: {why(error)}"
-            raise ApiError(self.reach.name, problem, Reason.UNREACHABLE) from error
-        answer = Answer(response.status, content, _warnings(response.headers.getall("Warning", [])))
+            problem = f"cannot be reached: {describe_error(error)}"
+            raise ApiError(self.reach.name, problem, FailureReason.UNREACHABLE) from error
+        answer = DoctorResponse(
+            response.status, content, _warnings(response.headers.getall("Warning", []))
+        )
         if answer.status == HTTPStatus.UNAUTHORIZED:
             problem = "does not accept these credentials: log in anew"
-            raise ApiError(self.reach.name, problem, Reason.UNAUTHORIZED, answer.status)
+            raise ApiError(self.reach.name, problem, FailureReason.UNAUTHORIZED, answer.status)
         return answer
 
-    async def look_at(self, place: Place, kind: type[T], name: str, namespace: str = "") -> Seen[T]:
+    async def look_at(
+        self, place: ResourcePath, kind: type[T], name: str, namespace: str = ""
+    ) -> Lookup[T]:
         """Look for one object."""
         answer = await self.ask("GET", place.item(namespace, name))
         if answer.status == HTTPStatus.NOT_FOUND:
-            return Seen()
-        needs = right_of("get", place, namespace)
+            return Lookup()
+        needs = describe_right("get", place, namespace)
         return _read(answer, needs, msgspec.json.Decoder(kind).decode)
 
     async def look_through(
-        self, place: Place, kind: type[T], namespace: str = "", query: Query = NO_QUERY
-    ) -> Seen[tuple[T, ...]]:
+        self, place: ResourcePath, kind: type[T], namespace: str = "", query: Query = NO_QUERY
+    ) -> Lookup[tuple[T, ...]]:
         """Look for all objects of a kind; there are none where the kind does not exist."""
         answer = await self.ask("GET", place.within(namespace).collection, query=query)
         if answer.status == HTTPStatus.NOT_FOUND:
-            return Seen(())
-        needs = right_of("list", place, namespace)
+            return Lookup(())
+        needs = describe_right("list", place, namespace)
         return _read(answer, needs, partial(_items, kind))
 
-    async def page(self, path: str, needs: str, query: Query = NO_QUERY) -> Seen[str]:
+    async def page(self, path: str, needs: str, query: Query = NO_QUERY) -> Lookup[str]:
         """Read a page of text, also one that a replica answers 503 with."""
         answer = await self.ask("GET", path, query=query)
         if answer.status == HTTPStatus.FORBIDDEN:
-            return Seen(lacks=f"needs {needs}")
+            return Lookup(lacks=f"needs {needs}")
         if answer.body.startswith(b"{") or answer.status == HTTPStatus.NOT_FOUND:
-            return Seen(lacks=answer.message)
-        return Seen(answer.body.decode(errors="replace"))
+            return Lookup(lacks=answer.message)
+        return Lookup(answer.body.decode(errors="replace"))
 
 
-def right_of(verb: str, place: Place, namespace: str = "") -> str:
+def describe_right(verb: str, place: ResourcePath, namespace: str = "") -> str:
     """Name the right that a look takes, as ``get on deployments.apps in namespace shop``."""
     core, _, versioned = place.root.partition("/apis/")
     group = f".{versioned.partition('/')[0]}" if not core else ""
@@ -145,15 +155,15 @@ def right_of(verb: str, place: Place, namespace: str = "") -> str:
     return f"{verb} on {place.plural}{group}{where}"
 
 
-def _read(answer: Answer, needs: str, decode: Callable[[bytes], T]) -> Seen[T]:
+def _read(answer: DoctorResponse, needs: str, decode: Callable[[bytes], T]) -> Lookup[T]:
     if answer.status == HTTPStatus.FORBIDDEN:
-        return Seen(lacks=f"needs {needs}")
+        return Lookup(lacks=f"needs {needs}")
     if answer.status != HTTPStatus.OK:
-        return Seen(lacks=f"the API server answered {answer.status} to {needs}: {answer.message}")
+        return Lookup(lacks=f"the API server answered {answer.status} to {needs}: {answer.message}")
     try:
-        return Seen(decode(answer.body))
+        return Lookup(decode(answer.body))
     except msgspec.MsgspecError as error:
-        return Seen(lacks=f"the answer to {needs} cannot be understood: {error}")
+        return Lookup(lacks=f"the answer to {needs} cannot be understood: {error}")
 
 
 def _items(kind: type[T], body: bytes) -> tuple[T, ...]:

@@ -10,37 +10,37 @@ from typing import Any
 
 import msgspec
 
-from webhook.cluster.resources import NAMESPACES, Place
+from webhook.cluster.discovery import NAMESPACES_PATH, ResourcePath
 from webhook.doctor import objects, probes
-from webhook.doctor.client import Answer, Asker, right_of
-from webhook.doctor.installation import Seen, Tried, seen_or_none
-from webhook.doctor.probes import OWN_CONSTRAINT, TRIES, Answerer, Probed
-from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.doctor.client import DoctorClient, DoctorResponse, describe_right
+from webhook.doctor.installation import DryRunPod, Lookup, value_or_none
+from webhook.doctor.probes import OWN_CONSTRAINT, TRIES, ProbeResult, ReplicaIdentity
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import PodSpec
 from webhook.policy.request import Hook
 
-_PODS = Place("/api/v1", "pods")
-_POD_TEMPLATES = Place("/api/v1", "podtemplates")
+_PODS = ResourcePath("/api/v1", "pods")
+_POD_TEMPLATES = ResourcePath("/api/v1", "podtemplates")
 
 
-async def choose_for(
-    asker: Asker, configurations: Mapping[Hook, Seen[objects.WebhookConfiguration]]
+async def choose_probe_namespace(
+    asker: DoctorClient, configurations: Mapping[Hook, Lookup[objects.WebhookConfiguration]]
 ) -> str:
     """Choose a namespace that the webhooks are called for; ``default`` if it is one."""
-    listed = await asker.look_through(NAMESPACES, objects.Namespace)
+    listed = await asker.look_through(NAMESPACES_PATH, objects.NamespaceObject)
     return choose_namespace(
-        seen_or_none(listed) or (),
+        value_or_none(listed) or (),
         [
             webhook
             for seen in configurations.values()
-            if (found := seen_or_none(seen)) is not None
+            if (found := value_or_none(seen)) is not None
             for webhook in found.webhooks
         ],
     )
 
 
 def choose_namespace(
-    namespaces: Sequence[objects.Namespace], webhooks: Sequence[objects.Webhook]
+    namespaces: Sequence[objects.NamespaceObject], webhooks: Sequence[objects.Webhook]
 ) -> str:
     """The first namespace that all webhooks are called for, ``default`` before any other."""
     fitting = [
@@ -48,36 +48,38 @@ def choose_namespace(
         for each in namespaces
         if all(webhook.is_called_for(each.metadata.labels) for webhook in webhooks)
     ]
-    return DEFAULT if DEFAULT in fitting or not fitting else fitting[0]
+    return (
+        DEFAULT_PROBE_NAMESPACE if DEFAULT_PROBE_NAMESPACE in fitting or not fitting else fitting[0]
+    )
 
 
-DEFAULT = "default"
+DEFAULT_PROBE_NAMESPACE = "default"
 
 
-async def probe(asker: Asker, hook: Hook, namespace: str) -> Probed:
+async def send_probes(asker: DoctorClient, hook: Hook, namespace: str) -> ProbeResult:
     """Try a few PodTemplates that this hook alone answers for."""
-    by: list[Answerer] = []
+    by: list[ReplicaIdentity] = []
     refusal = ""
     for _ in range(TRIES):
-        answer = await try_out(asker, namespace, probes.probe(hook))
-        if may_not_create(answer):
-            return Probed(lacks=f"needs {right_of('create', _POD_TEMPLATES, namespace)}")
+        answer = await dry_run(asker, namespace, probes.build_probe(hook))
+        if is_create_forbidden(answer):
+            return ProbeResult(lacks=f"needs {describe_right('create', _POD_TEMPLATES, namespace)}")
         if answer.status != HTTPStatus.CREATED:
             refusal = answer.message
-        found = probes.answerers(answer.warnings)
+        found = probes.read_replicas(answer.warnings)
         if not found:
             break  # it may have waited for the webhook's whole timeout
         by += found
-    return Probed(tuple(dict.fromkeys(by)), refusal)
+    return ProbeResult(tuple(dict.fromkeys(by)), refusal)
 
 
-async def try_out(asker: Asker, namespace: str, obj: Mapping[str, Any]) -> Answer:
+async def dry_run(asker: DoctorClient, namespace: str, obj: Mapping[str, Any]) -> DoctorResponse:
     """Have an API server say what would become of a Pod or a PodTemplate."""
-    place = Place("/api/v1", f"{obj['kind'].lower()}s").within(namespace)
+    place = ResourcePath("/api/v1", f"{obj['kind'].lower()}s").within(namespace)
     return await asker.ask("POST", place.collection, obj, {"dryRun": "All"})
 
 
-def may_not_create(answer: Answer) -> bool:
+def is_create_forbidden(answer: DoctorResponse) -> bool:
     """Whether it is the right to create that lacks; admission refuses with 403 too."""
     refused = answer.status == HTTPStatus.FORBIDDEN
     return refused and " cannot create resource " in answer.message
@@ -92,22 +94,22 @@ class _Made(msgspec.Struct):
     spec: PodSpec
 
 
-async def try_plain(asker: Asker, namespace: str) -> Seen[tuple[Tried, ...]]:
+async def dry_run_pods(asker: DoctorClient, namespace: str) -> Lookup[tuple[DryRunPod, ...]]:
     """Try a pod without constraints, and one with a constraint of its own."""
-    found: list[Tried] = []
+    found: list[DryRunPod] = []
     for own in ([], [OWN_CONSTRAINT]):
-        answer = await try_out(asker, namespace, probes.plain(own))
-        if may_not_create(answer):
-            return Seen(lacks=f"needs {right_of('create', _PODS, namespace)}")
+        answer = await dry_run(asker, namespace, probes.build_pod(own))
+        if is_create_forbidden(answer):
+            return Lookup(lacks=f"needs {describe_right('create', _PODS, namespace)}")
         if answer.status != HTTPStatus.CREATED:
-            return Seen(lacks=f"a pod was refused in namespace {namespace}: {answer.message}")
+            return Lookup(lacks=f"a pod was refused in namespace {namespace}: {answer.message}")
         made = msgspec.json.decode(answer.body, type=_Made)
         before = msgspec.convert({"topologySpreadConstraints": own}, PodSpec)
         found.append(
-            Tried(
-                made.metadata.annotations.get(ANNOTATION),
+            DryRunPod(
+                made.metadata.annotations.get(DEFAULTS_ANNOTATION),
                 made.spec.topology_spread_constraints,
                 before.topology_spread_constraints,
             )
         )
-    return Seen(tuple(found))
+    return Lookup(tuple(found))

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Severity(StrEnum):
+class DoctorSeverity(StrEnum):
     """How much a finding weighs."""
 
     PROBLEM = "problem"
@@ -13,7 +13,7 @@ class Severity(StrEnum):
     """To be known, and perhaps as it is meant to be."""
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """
     One thing that is not as it should be.
 
@@ -24,10 +24,10 @@ class Finding(NamedTuple):
 
     says: str
     advice: str
-    severity: Severity = Severity.PROBLEM
+    severity: DoctorSeverity = DoctorSeverity.PROBLEM
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     """What came of a check, in one word."""
 
     OK = "ok"
@@ -36,7 +36,7 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Result(NamedTuple):
+class CheckResult(NamedTuple):
     """
     What came of one check.
 
@@ -46,14 +46,14 @@ class Result(NamedTuple):
 
     id: str
     title: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DoctorFinding, ...] = ()
     unseen: tuple[str, ...] = ()
 
     @property
-    def state(self) -> State:
+    def state(self) -> CheckState:
         """A problem before what is not known, that before a note."""
-        if any(each.severity is Severity.PROBLEM for each in self.findings):
-            return State.PROBLEM
+        if any(each.severity is DoctorSeverity.PROBLEM for each in self.findings):
+            return CheckState.PROBLEM
         if self.unseen:
-            return State.UNKNOWN
-        return State.NOTE if self.findings else State.OK
+            return CheckState.UNKNOWN
+        return CheckState.NOTE if self.findings else CheckState.OK

@@ -11,18 +11,18 @@ from typing import Generic, NamedTuple, TypeVar
 
 from cryptography import x509
 
-from webhook.cluster.resources import Place
+from webhook.cluster.discovery import ResourcePath
 from webhook.doctor import objects
-from webhook.doctor.probes import Probed
+from webhook.doctor.probes import ProbeResult
 from webhook.doctor.rights import Right, certificate_mode
 from webhook.errors import SourceError
 from webhook.policy.model import Constraint
 from webhook.policy.request import Hook
 
 T = TypeVar("T")
-SeenT_co = TypeVar("SeenT_co", covariant=True)
+LookupT_co = TypeVar("LookupT_co", covariant=True)
 
-CONFIGURATIONS = {
+CONFIGURATION_KINDS = {
     Hook.MUTATE: "MutatingWebhookConfiguration",
     Hook.VALIDATE: "ValidatingWebhookConfiguration",
 }
@@ -31,20 +31,20 @@ CONFIGURATIONS = {
 _REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 
 REGISTRATIONS = {
-    Hook.MUTATE: Place(_REGISTRATION, "mutatingwebhookconfigurations"),
-    Hook.VALIDATE: Place(_REGISTRATION, "validatingwebhookconfigurations"),
+    Hook.MUTATE: ResourcePath(_REGISTRATION, "mutatingwebhookconfigurations"),
+    Hook.VALIDATE: ResourcePath(_REGISTRATION, "validatingwebhookconfigurations"),
 }
 """Where an API server has the objects of these kinds."""
 
 
-class UnseenError(SourceError):
+class NotReadableError(SourceError):
     """Something could not be looked at; ``problem`` says which right that needs."""
 
 
-class Seen(Generic[SeenT_co]):
+class Lookup(Generic[LookupT_co]):
     """Something that was looked for: an object, None if it does not exist, or neither."""
 
-    def __init__(self, value: SeenT_co | None = None, *, lacks: str = "") -> None:
+    def __init__(self, value: LookupT_co | None = None, *, lacks: str = "") -> None:
         """
         Keep what was found.
 
@@ -55,19 +55,19 @@ class Seen(Generic[SeenT_co]):
         self.lacks = lacks
 
     @property
-    def value(self) -> SeenT_co | None:
+    def value(self) -> LookupT_co | None:
         """
         What is there; None if it does not exist.
 
         Raises:
-            UnseenError: Nobody could look.
+            NotReadableError: Nobody could look.
         """
         if self.lacks:
-            raise UnseenError("not looked at", self.lacks)
+            raise NotReadableError("not looked at", self.lacks)
         return self._value
 
 
-def seen_or_none(seen: Seen[T]) -> T | None:
+def value_or_none(seen: Lookup[T]) -> T | None:
     """Give what was found; None also if nobody could look."""
     return None if seen.lacks else seen.value
 
@@ -83,11 +83,11 @@ class Replica(NamedTuple):
     """
 
     name: str
-    readiness: Seen[str]
-    metrics: Seen[str]
+    readiness: Lookup[str]
+    metrics: Lookup[str]
 
 
-class Tried(NamedTuple):
+class DryRunPod(NamedTuple):
     """
     What became of a pod without the label of probes.
 
@@ -102,7 +102,7 @@ class Tried(NamedTuple):
     own: tuple[Constraint, ...]
 
 
-class Rival(NamedTuple):
+class ConflictingPolicy(NamedTuple):
     """An object of somebody else that writes the same field."""
 
     kind: str
@@ -140,21 +140,21 @@ class Installation:
     now: datetime
     version: str
     kubernetes: str
-    configurations: Mapping[Hook, Seen[objects.WebhookConfiguration]]
-    others: Seen[tuple[objects.WebhookConfiguration, ...]]
-    service: Seen[objects.Service]
-    slices: Seen[tuple[objects.EndpointSlice, ...]]
-    deployment: Seen[objects.Deployment]
-    pods: Seen[tuple[objects.Pod, ...]]
-    budgets: Seen[tuple[objects.Budget, ...]]
-    configuration: Seen[objects.ConfigMap]
-    authority: Seen[objects.Secret]
-    serving: Seen[objects.Secret]
-    rights: Mapping[Right, Seen[bool]]
-    features: Seen[Mapping[str, bool]]
-    probed: Mapping[Hook, Probed]
-    tried: Seen[tuple[Tried, ...]]
-    rivals: Seen[tuple[Rival, ...]]
+    configurations: Mapping[Hook, Lookup[objects.WebhookConfiguration]]
+    others: Lookup[tuple[objects.WebhookConfiguration, ...]]
+    service: Lookup[objects.InstalledService]
+    slices: Lookup[tuple[objects.EndpointSlice, ...]]
+    deployment: Lookup[objects.Deployment]
+    pods: Lookup[tuple[objects.ServerPod, ...]]
+    budgets: Lookup[tuple[objects.DisruptionBudget, ...]]
+    configuration: Lookup[objects.ConfigMap]
+    authority: Lookup[objects.Secret]
+    serving: Lookup[objects.Secret]
+    rights: Mapping[Right, Lookup[bool]]
+    features: Lookup[Mapping[str, bool]]
+    probed: Mapping[Hook, ProbeResult]
+    tried: Lookup[tuple[DryRunPod, ...]]
+    rivals: Lookup[tuple[ConflictingPolicy, ...]]
     replicas: tuple[Replica, ...] = ()
     served: x509.Certificate | None = None
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -164,7 +164,7 @@ class Installation:
         Our webhook in its configuration; None if it is not registered.
 
         Raises:
-            UnseenError: Nobody could look.
+            NotReadableError: Nobody could look.
         """
         configuration = self.configurations[hook].value
         return configuration.webhook(f"{hook}.evenspread.io") if configuration else None

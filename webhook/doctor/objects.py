@@ -17,11 +17,11 @@ from webhook.policy.selectors import matches
 READY = "Ready"
 
 
-class Struct(msgspec.Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+class ApiObject(msgspec.Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
     """A part of an object; what an API server leaves out has the default that it has there."""
 
 
-class Metadata(Struct, frozen=True):
+class ObjectMetadata(ApiObject, frozen=True):
     """What every object has."""
 
     name: str = ""
@@ -29,7 +29,7 @@ class Metadata(Struct, frozen=True):
     annotations: dict[str, str] = {}
 
 
-class ServiceReference(Struct, frozen=True):
+class ServiceReference(ApiObject, frozen=True):
     """Which Service a webhook is called by."""
 
     name: str
@@ -38,7 +38,7 @@ class ServiceReference(Struct, frozen=True):
     port: int = 443
 
 
-class ClientConfig(Struct, frozen=True):
+class ClientConfig(ApiObject, frozen=True):
     """
     How a webhook is called.
 
@@ -52,7 +52,7 @@ class ClientConfig(Struct, frozen=True):
     ca_bundle: str = ""
 
 
-class Rule(Struct, frozen=True):
+class WebhookRule(ApiObject, frozen=True):
     """What a webhook is called for."""
 
     api_groups: tuple[str, ...] = ()
@@ -61,19 +61,19 @@ class Rule(Struct, frozen=True):
     scope: str = "*"
 
 
-class MatchCondition(Struct, frozen=True):
+class MatchCondition(ApiObject, frozen=True):
     """A CEL expression without which a webhook is not called."""
 
     name: str = ""
     expression: str = ""
 
 
-class Webhook(Struct, frozen=True):
+class Webhook(ApiObject, frozen=True):
     """One webhook of a configuration."""
 
     name: str
     client_config: ClientConfig
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[WebhookRule, ...] = ()
     failure_policy: str = "Fail"
     match_policy: str = "Equivalent"
     side_effects: str = ""
@@ -89,10 +89,10 @@ class Webhook(Struct, frozen=True):
         return self.namespace_selector is None or matches(self.namespace_selector, labels)
 
 
-class WebhookConfiguration(Struct, frozen=True):
+class WebhookConfiguration(ApiObject, frozen=True):
     """A mutating or a validating one."""
 
-    metadata: Metadata = Metadata()
+    metadata: ObjectMetadata = ObjectMetadata()
     webhooks: tuple[Webhook, ...] = ()
 
     def webhook(self, name: str) -> Webhook | None:
@@ -100,47 +100,47 @@ class WebhookConfiguration(Struct, frozen=True):
         return next((each for each in self.webhooks if each.name == name), None)
 
 
-class Namespace(Struct, frozen=True):
+class NamespaceObject(ApiObject, frozen=True):
     """A Namespace."""
 
-    metadata: Metadata = Metadata()
+    metadata: ObjectMetadata = ObjectMetadata()
 
 
-class ServicePort(Struct, frozen=True):
+class ServicePort(ApiObject, frozen=True):
     """A port of a Service."""
 
     port: int
     name: str = ""
 
 
-class ServiceSpec(Struct, frozen=True):
+class ServiceSpec(ApiObject, frozen=True):
     """What a Service leads to."""
 
     ports: tuple[ServicePort, ...] = ()
 
 
-class Service(Struct, frozen=True):
+class InstalledService(ApiObject, frozen=True):
     """A Service."""
 
     spec: ServiceSpec = ServiceSpec()
 
 
-class EndpointConditions(Struct, frozen=True):
+class EndpointConditions(ApiObject, frozen=True):
     """Whether an endpoint serves; unknown means yes."""
 
     ready: bool | None = None
 
 
-class Endpoint(Struct, frozen=True):
+class ServiceEndpoint(ApiObject, frozen=True):
     """One endpoint of a Service."""
 
     conditions: EndpointConditions = EndpointConditions()
 
 
-class EndpointSlice(Struct, frozen=True):
+class EndpointSlice(ApiObject, frozen=True):
     """Some endpoints of a Service."""
 
-    endpoints: tuple[Endpoint, ...] | None = None
+    endpoints: tuple[ServiceEndpoint, ...] | None = None
 
     @property
     def ready(self) -> int:
@@ -148,49 +148,49 @@ class EndpointSlice(Struct, frozen=True):
         return sum(each.conditions.ready is not False for each in self.endpoints or ())
 
 
-class EnvVar(Struct, frozen=True):
+class EnvVar(ApiObject, frozen=True):
     """An environment variable; without a value where it comes from somewhere else."""
 
     name: str
     value: str = ""
 
 
-class Container(Struct, frozen=True):
+class ServerContainer(ApiObject, frozen=True):
     """A container of a pod."""
 
     args: tuple[str, ...] = ()
     env: tuple[EnvVar, ...] = ()
 
 
-class SecretVolume(Struct, frozen=True):
+class SecretVolume(ApiObject, frozen=True):
     """The Secret that a volume shows."""
 
     secret_name: str = ""
 
 
-class Volume(Struct, frozen=True):
+class Volume(ApiObject, frozen=True):
     """A volume of a pod."""
 
     name: str
     secret: SecretVolume | None = None
 
 
-class PodSpec(Struct, frozen=True):
+class ServerPodSpec(ApiObject, frozen=True):
     """What a pod runs."""
 
-    containers: tuple[Container, ...] = ()
+    containers: tuple[ServerContainer, ...] = ()
     volumes: tuple[Volume, ...] = ()
     service_account_name: str = "default"
 
 
-class PodTemplate(Struct, frozen=True):
+class ServerPodTemplate(ApiObject, frozen=True):
     """What the pods of a Deployment are made of."""
 
-    metadata: Metadata = Metadata()
-    spec: PodSpec = PodSpec()
+    metadata: ObjectMetadata = ObjectMetadata()
+    spec: ServerPodSpec = ServerPodSpec()
 
 
-class Condition(Struct, frozen=True):
+class StatusCondition(ApiObject, frozen=True):
     """How something stands."""
 
     type: str
@@ -198,21 +198,21 @@ class Condition(Struct, frozen=True):
     message: str = ""
 
 
-class DeploymentSpec(Struct, frozen=True):
+class DeploymentSpec(ApiObject, frozen=True):
     """What a Deployment wants."""
 
-    template: PodTemplate = PodTemplate()
+    template: ServerPodTemplate = ServerPodTemplate()
     replicas: int = 1
 
 
-class DeploymentStatus(Struct, frozen=True):
+class DeploymentStatus(ApiObject, frozen=True):
     """What a Deployment has."""
 
     available_replicas: int = 0
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[StatusCondition, ...] = ()
 
 
-class Deployment(Struct, frozen=True):
+class Deployment(ApiObject, frozen=True):
     """A Deployment."""
 
     spec: DeploymentSpec = DeploymentSpec()
@@ -234,37 +234,37 @@ class Deployment(Struct, frozen=True):
         return found
 
 
-class Waiting(Struct, frozen=True):
+class WaitingState(ApiObject, frozen=True):
     """Why a container does not run."""
 
     reason: str = ""
     message: str = ""
 
 
-class ContainerState(Struct, frozen=True):
+class ContainerState(ApiObject, frozen=True):
     """What a container does."""
 
-    waiting: Waiting | None = None
+    waiting: WaitingState | None = None
 
 
-class ContainerStatus(Struct, frozen=True):
+class ContainerStatus(ApiObject, frozen=True):
     """How a container stands."""
 
     state: ContainerState = ContainerState()
 
 
-class PodStatus(Struct, frozen=True):
+class PodStatus(ApiObject, frozen=True):
     """How a pod stands."""
 
     phase: str = ""
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[StatusCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
 
 
-class Pod(Struct, frozen=True):
+class ServerPod(ApiObject, frozen=True):
     """A replica."""
 
-    metadata: Metadata = Metadata()
+    metadata: ObjectMetadata = ObjectMetadata()
     status: PodStatus = PodStatus()
 
     @property
@@ -283,13 +283,13 @@ class Pod(Struct, frozen=True):
         return next(filter(None, told), self.status.phase)
 
 
-class BudgetSpec(Struct, frozen=True):
+class DisruptionBudgetSpec(ApiObject, frozen=True):
     """What a PodDisruptionBudget is for."""
 
     selector: LabelSelector | None = None
 
 
-class BudgetStatus(Struct, frozen=True):
+class DisruptionBudgetStatus(ApiObject, frozen=True):
     """What a PodDisruptionBudget allows."""
 
     disruptions_allowed: int = 0
@@ -297,38 +297,38 @@ class BudgetStatus(Struct, frozen=True):
     expected_pods: int = 0
 
 
-class Budget(Struct, frozen=True):
+class DisruptionBudget(ApiObject, frozen=True):
     """A PodDisruptionBudget."""
 
-    metadata: Metadata = Metadata()
-    spec: BudgetSpec = BudgetSpec()
-    status: BudgetStatus = BudgetStatus()
+    metadata: ObjectMetadata = ObjectMetadata()
+    spec: DisruptionBudgetSpec = DisruptionBudgetSpec()
+    status: DisruptionBudgetStatus = DisruptionBudgetStatus()
 
 
-class ConfigMap(Struct, frozen=True):
+class ConfigMap(ApiObject, frozen=True):
     """A ConfigMap."""
 
     data: dict[str, str] = {}
 
 
-class Secret(Struct, frozen=True):
+class Secret(ApiObject, frozen=True):
     """A Secret, of which only certificates are looked at."""
 
     data: dict[str, str] = {}
 
     def certificates(self, entry: str) -> bytes:
         """The PEM of an entry; empty if there is none, or it cannot be read."""
-        return decoded(self.data.get(entry, ""))
+        return decode_base64(self.data.get(entry, ""))
 
 
-class Foreign(Struct, frozen=True):
+class PolicyObject(ApiObject, frozen=True):
     """An object of somebody else, searched for one word."""
 
-    metadata: Metadata = Metadata()
+    metadata: ObjectMetadata = ObjectMetadata()
     spec: dict[str, Any] = {}
 
 
-def decoded(base64_text: str) -> bytes:
+def decode_base64(base64_text: str) -> bytes:
     """The bytes of a base64 text; empty if it is none."""
     try:
         return base64.b64decode(base64_text, validate=True)

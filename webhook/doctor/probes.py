@@ -24,14 +24,14 @@ OWN_CONSTRAINT: Json = {
 _answered = re.compile(r"evenspread (?P<version>\S+) (?P<replica>\S.*) answered").fullmatch
 
 
-class Answerer(NamedTuple):
+class ReplicaIdentity(NamedTuple):
     """Who answered a probe."""
 
     version: str
     replica: str
 
 
-class Probed(NamedTuple):
+class ProbeResult(NamedTuple):
     """
     What became of the probes of one hook.
 
@@ -41,18 +41,18 @@ class Probed(NamedTuple):
         lacks: The right that whoever asks does not have; empty: none.
     """
 
-    by: tuple[Answerer, ...] = ()
+    by: tuple[ReplicaIdentity, ...] = ()
     refusal: str = ""
     lacks: str = ""
 
 
-def answerers(warnings: Iterable[str]) -> list[Answerer]:
+def read_replicas(warnings: Iterable[str]) -> list[ReplicaIdentity]:
     """Read who answered out of the warnings of a request."""
     found = filter(None, map(_answered, warnings))
-    return [Answerer(each["version"], each["replica"]) for each in found]
+    return [ReplicaIdentity(each["version"], each["replica"]) for each in found]
 
 
-def probe(value: str) -> Json:
+def build_probe(value: str) -> Json:
     """
     Make a probe: a PodTemplate, which both webhooks are sent in every installation.
 
@@ -66,7 +66,7 @@ def probe(value: str) -> Json:
     return {**head, "template": {"metadata": {}, "spec": pod["spec"]}}
 
 
-def plain(constraints: list[Json]) -> Json:
+def build_pod(constraints: list[Json]) -> Json:
     """Make a pod that is like any other."""
     made = _pod({"app": "evenspread-doctor"})
     if constraints:
@@ -99,7 +99,7 @@ def _pod(labels: dict[str, str]) -> Json:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-class Failure(NamedTuple):
+class CallFailure(NamedTuple):
     """
     A way in which calling a webhook fails.
 
@@ -115,61 +115,61 @@ class Failure(NamedTuple):
 
 
 FAILURES = (
-    Failure(
+    CallFailure(
         r"no endpoints available",
         "the Service has no ready endpoint",
         "see why no replica is ready: kubectl {place} describe deployment {name}",
     ),
-    Failure(
+    CallFailure(
         r'service "[^"]*" not found',
         "the Service does not exist",
         "apply the manifests again: helm upgrade, or kubectl apply -k",
     ),
-    Failure(
+    CallFailure(
         r"(?:service port|no service port) \d+ (?:not )?found",
         "the Service has no such port",
         "apply the manifests again, so that Service and webhook configuration name the same port",
     ),
-    Failure(
+    CallFailure(
         r"connection refused",
         "nothing listens where the Service leads",
         "compare targetPort of the Service with --port of the container, and see whether a replica "
         "runs: kubectl {place} get pods,endpointslices",
     ),
-    Failure(
+    CallFailure(
         r"\bEOF\b|connection reset|broken pipe",
         "the connection is cut before an answer comes",
         "see whether the replicas restart, and what stands before them: kubectl {place} get pods",
     ),
-    Failure(
+    CallFailure(
         r"unknown authority|certificate signed by|failed to verify certificate: x509: certificate "
         r"is not trusted",
         "the caBundle is not of the authority that signed the served certificate",
         "compare both: evenspread certs {place} --name {name}; in mode self delete no Secret, but "
         "restart a replica: kubectl {place} rollout restart deployment {name}",
     ),
-    Failure(
+    CallFailure(
         r"has expired or is not yet valid",
         "the served certificate has expired, or a clock is wrong",
         "renew it: evenspread certs rotate {place} --name {name}, or whoever issues it",
     ),
-    Failure(
+    CallFailure(
         r"certificate is (?:valid for|not valid for)|doesn't contain any IP SANs",
         "the served certificate is for another name",
         "issue it for {name}.NAMESPACE.svc, the name by which the API server calls",
     ),
-    Failure(
+    CallFailure(
         r"certificate required|bad certificate|unknown certificate",
         "the server wants a certificate of its caller, and the API server shows none",
         "give the API server one, or take --client-ca away: docs/operate.md, callers with a "
         "certificate",
     ),
-    Failure(
+    CallFailure(
         r"unable to load root certificates|unable to parse bytes as PEM",
         "the caBundle holds no certificate that can be read",
         "empty it, so that a replica writes it anew, or have whoever issues the certificate do so",
     ),
-    Failure(
+    CallFailure(
         r"deadline exceeded|i/o timeout|Client\.Timeout|TLS handshake timeout|request canceled",
         "nobody answered in time: packets are dropped on the way, or the replicas are overloaded",
         "let the API servers reach the pods on their admission port (firewall, NetworkPolicy, "
@@ -178,9 +178,11 @@ FAILURES = (
 )
 """In this order: the first that fits tells."""
 
-OTHER = Failure("", "", "look into the log of the replicas: kubectl {place} logs deployment/{name}")
+OTHER_FAILURE = CallFailure(
+    "", "", "look into the log of the replicas: kubectl {place} logs deployment/{name}"
+)
 
 
-def interpret(message: str) -> Failure:
-    """Choose what an API server's sentence about a failed call means; ``OTHER`` if none fits."""
-    return next((each for each in FAILURES if re.search(each.pattern, message)), OTHER)
+def interpret(message: str) -> CallFailure:
+    """Return the failure that an API server's message matches; ``OTHER_FAILURE`` if none."""
+    return next((each for each in FAILURES if re.search(each.pattern, message)), OTHER_FAILURE)

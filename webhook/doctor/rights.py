@@ -34,14 +34,14 @@ class Right(NamedTuple):
         return f"{self.verb} on {self.resource}{group}{name}"
 
 
-class Custom(NamedTuple):
+class CustomResource(NamedTuple):
     """A custom kind that controls pods, as the API server names it."""
 
     group: str
     resource: str
 
 
-ROLLOUTS = Custom("argoproj.io", "rollouts")
+ROLLOUTS = CustomResource("argoproj.io", "rollouts")
 """Followed by every installation."""
 
 _CACHED = (
@@ -61,7 +61,9 @@ def certificate_mode(settings: Mapping[str, str]) -> str:
     return settings.get("tls", "self").replace("auto", "self")
 
 
-def needed(name: str, mode: str, owners: Iterable[Custom] = (ROLLOUTS,)) -> Iterator[Right]:
+def list_needed_rights(
+    name: str, mode: str, owners: Iterable[CustomResource] = (ROLLOUTS,)
+) -> Iterator[Right]:
     """
     List what the ServiceAccount has to be allowed.
 
@@ -84,7 +86,7 @@ def needed(name: str, mode: str, owners: Iterable[Custom] = (ROLLOUTS,)) -> Iter
     yield Right("create", "", "events", namespaced=True)
 
 
-def review(right: Right, namespace: str, account: str) -> dict[str, object]:
+def build_review(right: Right, namespace: str, account: str) -> dict[str, object]:
     """
     The SubjectAccessReview that asks whether a ServiceAccount has a right.
 

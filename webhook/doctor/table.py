@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from webhook.doctor.checks import cluster, registration, serving, trust
-from webhook.doctor.findings import Finding, Result
-from webhook.doctor.installation import Installation, UnseenError
+from webhook.doctor.findings import CheckResult, DoctorFinding
+from webhook.doctor.installation import Installation, NotReadableError
 
-Check = Callable[[Installation], Iterator[Finding]]
+Check = Callable[[Installation], Iterator[DoctorFinding]]
 
 
-class Row(NamedTuple):
+class CheckRow(NamedTuple):
     """
     One check.
 
@@ -30,129 +30,131 @@ class Row(NamedTuple):
 _CONFIGURATIONS = "both webhook configurations"
 
 CHECKS = (
-    Row(
+    CheckRow(
         "registered",
         "both webhooks are registered",
         _CONFIGURATIONS,
         registration.registered,
     ),
-    Row(
+    CheckRow(
         "called-service",
         "both webhooks lead to the Service",
         _CONFIGURATIONS,
         registration.called_by_service,
     ),
-    Row(
+    CheckRow(
         "rules",
         "both webhooks are called for all that is judged, and for nothing else",
         f"{_CONFIGURATIONS}, the ConfigMap",
         registration.rules,
     ),
-    Row(
+    CheckRow(
         "fixed-members",
         "dry runs, versions of kinds and reinvocation are as they have to be",
         _CONFIGURATIONS,
         registration.fixed_members,
     ),
-    Row("timeouts", "nobody waits long for a webhook", _CONFIGURATIONS, registration.timeouts),
-    Row(
+    CheckRow("timeouts", "nobody waits long for a webhook", _CONFIGURATIONS, registration.timeouts),
+    CheckRow(
         "failure-policy",
         "Fail stands only where replicas bear it",
         f"{_CONFIGURATIONS}, the Deployment",
         registration.failure_policy,
     ),
-    Row(
+    CheckRow(
         "exemptions",
         "kube-system and our own namespace are left out",
         _CONFIGURATIONS,
         registration.exemptions,
     ),
-    Row(
+    CheckRow(
         "validated-pods",
         "pods go to the validating webhook if a rule denies, and only then",
         "the ValidatingWebhookConfiguration, the ConfigMap, flags of the Deployment",
         registration.validated_pods,
     ),
-    Row(
+    CheckRow(
         "match-conditions",
         "no match condition costs time, or fails for objects without annotations",
         _CONFIGURATIONS,
         registration.match_conditions,
     ),
-    Row(
+    CheckRow(
         "service",
         "the Service exists, with the port that is called",
         "the Service",
         serving.service,
     ),
-    Row("endpoints", "the Service has a ready endpoint", "its EndpointSlices", serving.endpoints),
-    Row(
+    CheckRow(
+        "endpoints", "the Service has a ready endpoint", "its EndpointSlices", serving.endpoints
+    ),
+    CheckRow(
         "replicas",
         "all replicas are available",
         "the Deployment and its pods",
         serving.replicas,
     ),
-    Row(
+    CheckRow(
         "disruption-budget",
         "a drain takes one replica after the other",
         "the PodDisruptionBudgets and the Deployment",
         serving.disruption_budget,
     ),
-    Row(
+    CheckRow(
         "reached",
         "the API server calls both webhooks, and a replica answers",
         "dry runs of PodTemplates labelled `evenspread.io/probe`",
         serving.reached,
     ),
-    Row(
+    CheckRow(
         "versions",
         "all replicas are of one version, that of this command",
         "the answers to probes, the labels of pods, `/metrics` of each replica",
         serving.versions,
     ),
-    Row(
+    CheckRow(
         "well",
         "each replica is ready and knows the cluster as it is",
         "`/readyz` and `/metrics` of each replica, through the proxy of the API server",
         serving.well,
     ),
-    Row(
+    CheckRow(
         "ca-bundle",
         "the API server trusts the authority of what is served",
         f"{_CONFIGURATIONS}, the Secret NAME-ca, the leaf that `--address` shows",
         trust.ca_bundle,
     ),
-    Row(
+    CheckRow(
         "certificates",
         "no certificate has expired, or is overdue",
         "the Secret NAME-ca, or the one that is mounted; the leaf that `--address` shows",
         trust.certificates,
     ),
-    Row(
+    CheckRow(
         "rights",
         "the ServiceAccount has every right that is needed",
         "a SubjectAccessReview for each",
         cluster.rights,
     ),
-    Row(
+    CheckRow(
         "configuration",
         "the configuration can be used",
         "the ConfigMap",
         cluster.configuration,
     ),
-    Row(
+    CheckRow(
         "kubernetes",
         "the API server is of a version that is known",
         "`/version` of the API server",
         cluster.kubernetes,
     ),
-    Row(
+    CheckRow(
         "gates",
         "feature gates agree with those of the API server",
         "`/metrics` of the API server, the ConfigMap",
         cluster.gates,
     ),
-    Row(
+    CheckRow(
         "other-writers",
         "nobody else changes topologySpreadConstraints",
         "policies of Kyverno, Gatekeeper and Kubernetes; dry runs of plain pods",
@@ -162,15 +164,15 @@ CHECKS = (
 """In the order in which they are shown, causes before consequences where that is possible."""
 
 
-def examine(installation: Installation) -> list[Result]:
+def run_checks(installation: Installation) -> list[CheckResult]:
     """Put an installation to every check."""
     return [_examine(row, installation) for row in CHECKS]
 
 
-def _examine(row: Row, installation: Installation) -> Result:
-    findings: list[Finding] = []
+def _examine(row: CheckRow, installation: Installation) -> CheckResult:
+    findings: list[DoctorFinding] = []
     try:
         findings.extend(row.check(installation))
-    except UnseenError as error:
-        return Result(row.id, row.title, tuple(findings), (error.problem,))
-    return Result(row.id, row.title, tuple(findings))
+    except NotReadableError as error:
+        return CheckResult(row.id, row.title, tuple(findings), (error.problem,))
+    return CheckResult(row.id, row.title, tuple(findings))

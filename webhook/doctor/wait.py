@@ -8,11 +8,11 @@ manifests ship ``Ignore``, and this sets what is wanted afterwards.
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 
-from webhook.doctor.client import JSON_PATCH, Answer, Asker
-from webhook.doctor.dryrun import may_not_create, try_out
+from webhook.doctor.client import JSON_PATCH, DoctorClient, DoctorResponse
+from webhook.doctor.dryrun import dry_run, is_create_forbidden
 from webhook.doctor.installation import REGISTRATIONS
 from webhook.doctor.objects import WebhookConfiguration
-from webhook.doctor.probes import Answerer, answerers, interpret, probe
+from webhook.doctor.probes import ReplicaIdentity, build_probe, interpret, read_replicas
 from webhook.errors import ApiError, SourceError
 from webhook.policy.request import Hook
 
@@ -22,12 +22,12 @@ POLICIES = ("Fail", "Ignore")
 
 
 async def wait_answered(
-    asker: Asker,
+    asker: DoctorClient,
     namespace: str,
     clock: Callable[[], float],
     sleep: Callable[[float], Awaitable[object]],
     patience_s: float,
-) -> list[Answerer]:
+) -> list[ReplicaIdentity]:
     """
     Wait until both webhooks are answered for.
 
@@ -56,32 +56,36 @@ async def wait_answered(
         await sleep(PAUSE_S)
 
 
-async def _look(asker: Asker, namespace: str, hook: Hook) -> tuple[list[Answerer], str]:
+async def _look(
+    asker: DoctorClient, namespace: str, hook: Hook
+) -> tuple[list[ReplicaIdentity], str]:
     """Try one hook: who answered, or what came instead."""
     name = f"{hook}.evenspread.io"
     try:
-        answer = await try_out(asker, namespace, probe(hook))
+        answer = await dry_run(asker, namespace, build_probe(hook))
     except ApiError as error:
         if error.status:
             raise
         return [], f"{name}: {error}"  # an API server that restarts comes back
     _raise_if_hopeless(asker, answer)
-    return answerers(answer.warnings), f"{name}{_because(answer)}"
+    return read_replicas(answer.warnings), f"{name}{_because(answer)}"
 
 
-def _raise_if_hopeless(asker: Asker, answer: Answer) -> None:
+def _raise_if_hopeless(asker: DoctorClient, answer: DoctorResponse) -> None:
     """End a wait that only rights can end."""
-    if may_not_create(answer):
+    if is_create_forbidden(answer):
         raise ApiError(asker.reach.name, answer.message, "forbidden", answer.status)
 
 
-def _because(answer: Answer) -> str:
+def _because(answer: DoctorResponse) -> str:
     if answer.status == HTTPStatus.CREATED:
         return ""
     return f": {interpret(answer.message).means or answer.message}"
 
 
-async def set_failure_policies(asker: Asker, name: str, wanted: Mapping[Hook, str]) -> list[str]:
+async def set_failure_policies(
+    asker: DoctorClient, name: str, wanted: Mapping[Hook, str]
+) -> list[str]:
     """
     Set ``failurePolicy`` of our webhooks, where it is another one.
 
@@ -102,7 +106,7 @@ async def set_failure_policies(asker: Asker, name: str, wanted: Mapping[Hook, st
     ]
 
 
-async def _set(asker: Asker, name: str, hook: Hook, policy: str) -> bool:
+async def _set(asker: DoctorClient, name: str, hook: Hook, policy: str) -> bool:
     place, webhook = REGISTRATIONS[hook], f"{hook}.evenspread.io"
     seen = await asker.look_at(place, WebhookConfiguration, name)
     configuration = seen.value

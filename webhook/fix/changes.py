@@ -5,7 +5,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from webhook.manifests import Path, is_array, is_object
+from webhook.manifests import is_array, is_object
+from webhook.policy.paths import FieldPath
 
 
 class Put(NamedTuple):
@@ -16,14 +17,14 @@ class Put(NamedTuple):
         path: From the document to it; an index may be one past the end of its list.
     """
 
-    path: Path
+    path: FieldPath
     value: Any
 
 
 class Remove(NamedTuple):
     """Take a member out of its object, or an item out of its list; it has to be there."""
 
-    path: Path
+    path: FieldPath
 
 
 Change: TypeAlias = Put | Remove
@@ -35,7 +36,7 @@ class Obstacle(NamedTuple):
     reason: str
 
 
-Identity: TypeAlias = tuple[Path, bytes]
+Identity: TypeAlias = tuple[FieldPath, bytes]
 
 
 def identity(change: Change) -> Identity:
@@ -70,11 +71,11 @@ def apply(changes: Iterable[Change], value: Any) -> Any:
     return value
 
 
-def _last_index_first(path: Path) -> list[tuple[int, str]]:
+def _last_index_first(path: FieldPath) -> list[tuple[int, str]]:
     return [(step, "") if isinstance(step, int) else (-1, step) for step in path]
 
 
-def _changed(value: Any, path: Path, change: Change) -> Any:
+def _changed(value: Any, path: FieldPath, change: Change) -> Any:
     if not path:
         assert isinstance(change, Put), "a document cannot be removed from itself"
         return change.value
@@ -93,7 +94,7 @@ def _changed(value: Any, path: Path, change: Change) -> Any:
     return copy
 
 
-def differences(path: Path, before: Any, after: Any) -> Iterator[Change]:
+def differences(path: FieldPath, before: Any, after: Any) -> Iterator[Change]:
     """
     Find the smallest changes that make one value of another.
 
@@ -110,7 +111,7 @@ def differences(path: Path, before: Any, after: Any) -> Iterator[Change]:
         yield Put(path, after)
 
 
-def _of_members(path: Path, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+def _of_members(path: FieldPath, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
     for key, value in before.items():
         if key in after:
             yield from differences((*path, key), value, after[key])
@@ -119,7 +120,7 @@ def _of_members(path: Path, before: dict[str, Any], after: dict[str, Any]) -> It
     yield from (Put((*path, key), value) for key, value in after.items() if key not in before)
 
 
-def _of_items(path: Path, before: list[Any], after: list[Any]) -> Iterator[Change]:
+def _of_items(path: FieldPath, before: list[Any], after: list[Any]) -> Iterator[Change]:
     """Compare what stands between equal beginnings and equal ends."""
     first = _equal(before, after)
     last = min(_equal(before[::-1], after[::-1]), min(len(before), len(after)) - first)
@@ -162,7 +163,7 @@ def touch(one: Change, other: Change) -> bool:
     return any(at is not None and path[: len(at)] == at for at, path in lists)
 
 
-def _list_of(change: Change) -> Path | None:
+def _list_of(change: Change) -> FieldPath | None:
     """The list that an item is removed from."""
     if isinstance(change, Remove) and isinstance(change.path[-1], int):
         return change.path[:-1]

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, starmap
 from typing import NamedTuple
 
-from webhook.audit.report import Finding
+from webhook.audit.report import AuditFinding
 from webhook.fix.changes import Change, Identity, Obstacle, identity, touch
 from webhook.fix.evaluate import Judged
 from webhook.fix.locate import Placed, place
-from webhook.manifests import Path
 from webhook.manifests.edits import Edit, overlap
 from webhook.manifests.tree import Tree
+from webhook.policy.paths import FieldPath
 
 SHARED = Obstacle("an alias stands for the same text elsewhere, where it is to stay as it is")
 IN_THE_WAY = Obstacle("it gets into the way of another change")
@@ -28,14 +28,14 @@ class Proposal(NamedTuple):
     """
 
     judged: Judged
-    finding: Finding
+    finding: AuditFinding
     changes: tuple[Change, ...]
     wrote: str
 
     @property
     def changes_of_document(self) -> tuple[Change, ...]:
         """The changes with paths from the document that holds the object."""
-        at: Path = self.judged.document.path
+        at: FieldPath = self.judged.document.path
         return tuple(each._replace(path=(*at, *each.path)) for each in self.changes)
 
 
@@ -135,7 +135,7 @@ class _Choice:
         self._plan = plan
         self._accepted: list[Proposal] = []
         self._edits: list[Edit] = []
-        self._changes: defaultdict[Path, list[Change]] = defaultdict(list)  # by object
+        self._changes: defaultdict[FieldPath, list[Change]] = defaultdict(list)  # by object
 
     def takes(self, proposal: Proposal) -> bool:
         """Accept a proposal, unless it gets into the way of another one."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from webhook.audit.report import Finding
+from webhook.audit.report import AuditFinding
 from webhook.errors import SourceError
 from webhook.fix.changes import Obstacle
 from webhook.fix.conflicts import Proposal, Refusal
@@ -115,7 +115,9 @@ def _propose(
     return proposals, kept
 
 
-def _proposal(judging: Judging, judged: Judged, finding: Finding, law: Law) -> Proposal | Obstacle:
+def _proposal(
+    judging: Judging, judged: Judged, finding: AuditFinding, law: Law
+) -> Proposal | Obstacle:
     case = Case(finding, judged.document.value, judged.audited.subject, judging.grounds)
     changes = solve(case, law.rules)
     if isinstance(changes, Obstacle):

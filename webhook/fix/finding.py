@@ -2,13 +2,12 @@
 
 from typing import Any, NamedTuple
 
-from webhook.audit.origins import path_of
-from webhook.audit.report import Finding
-from webhook.manifests import Path, is_array, is_object
+from webhook.audit.report import AuditFinding
 from webhook.manifests.yaml import load
-from webhook.policy.advice.grounds import Grounds
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Constraint
+from webhook.policy.paths import CONSTRAINTS_IN_POD, FieldPath, find_value, parse_path
 
 NOTHING = object()
 """What stands where nothing is written; null is something."""
@@ -24,23 +23,23 @@ class Case(NamedTuple):
         grounds: The policy and the cluster.
     """
 
-    finding: Finding
+    finding: AuditFinding
     value: Any
     subject: Subject
-    grounds: Grounds
+    grounds: AdviceContext
 
     @property
-    def path(self) -> Path:
+    def path(self) -> FieldPath:
         """Where the finding is, from the object."""
-        return path_of(self.finding.field)
+        return parse_path(self.finding.field)
 
     @property
-    def list_path(self) -> Path:
+    def list_path(self) -> FieldPath:
         """Where the constraints stand."""
-        return (*self.subject.path, "spec", "topologySpreadConstraints")
+        return (*self.subject.path, *CONSTRAINTS_IN_POD)
 
     @property
-    def entry(self) -> Path:
+    def entry(self) -> FieldPath:
         """Where the constraint stands that the finding is about."""
         return self.path[: len(self.list_path) + 1]
 
@@ -56,20 +55,12 @@ class Case(NamedTuple):
         """The same as rules see it."""
         return self.subject.pod.constraints[self.entry_index]
 
-    def written(self, path: Path) -> Any:
+    def written(self, path: FieldPath) -> Any:
         """Give what stands somewhere in the object, or ``NOTHING``."""
-        value = self.value
-        for step in path:
-            if is_object(value) and step in value:
-                value = value[str(step)]
-            elif is_array(value) and isinstance(step, int) and step < len(value):
-                value = value[step]
-            else:
-                return NOTHING
-        return value
+        return find_value(self.value, path, NOTHING)
 
     @property
-    def instead(self) -> tuple[Path, Any] | None:
+    def instead(self) -> tuple[FieldPath, Any] | None:
         """What the finding says to write, and where; None if that is nothing that can be."""
         if self.finding.instead.startswith("#"):
             return None

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 from webhook.fix.changes import Change, Obstacle, Put
 from webhook.fix.format import Brackets, block, item, layout_near, scalar, unit_of
-from webhook.manifests import is_array, is_object, render_path
+from webhook.manifests import is_array, is_object
 from webhook.manifests.breaks import after_break, break_near, indentation, line_end, line_start
 from webhook.manifests.edits import Edit
 from webhook.manifests.tree import Entry, Node, Tree, find
+from webhook.policy.paths import format_path
 
 _comment = re.compile(r"(?:(?<=\s)|^)#[^\n\r\x85\u2028\u2029]*", re.MULTILINE)
 
@@ -50,7 +51,7 @@ def place(tree: Tree, change: Change) -> Placed | Obstacle:
     container = way[-1]
     if len(way) <= len(path) or not container.collection:
         merged = any(each.step is None for node in way for each in node.entries)
-        where = render_path(change.path)
+        where = format_path(change.path)
         return MERGED if merged else Obstacle(f"{where} stands in nothing that can be edited")
     if isinstance(change, Put):
         entry = find(container, step)

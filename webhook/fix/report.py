@@ -5,13 +5,13 @@ from typing import Any
 
 import msgspec
 
-from webhook.audit.inventory import Audited
-from webhook.audit.report import RANKS, Finding, Weight
+from webhook.audit.inventory import AuditSubject
+from webhook.audit.report import SEVERITY_RANKS, AuditFinding, AuditSeverity
 from webhook.fix.changes import Change, Put
 from webhook.fix.finding import NOTHING, Case
-from webhook.manifests import Path, render_path
 from webhook.policy.advice import flow
 from webhook.policy.advice.findings import clip
+from webhook.policy.paths import FieldPath, format_path
 
 API_VERSION = "evenspread.io/v1alpha1"
 KIND = "FixReport"
@@ -34,7 +34,7 @@ class Mended(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     rule: str
-    weight: Weight
+    weight: AuditSeverity
     source: str
     line: int
     object: str
@@ -54,7 +54,7 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     rule: str
-    weight: Weight
+    weight: AuditSeverity
     source: str
     line: int
     object: str
@@ -80,19 +80,21 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     fixed: tuple[Mended, ...]
     left: tuple[Left, ...]
 
-    def exceeds(self, weight: Weight | None) -> bool:
+    def exceeds(self, weight: AuditSeverity | None) -> bool:
         """Whether a finding is left that is at least this hard; None asks for none."""
-        return weight is not None and any(RANKS[each.weight] <= RANKS[weight] for each in self.left)
+        return weight is not None and any(
+            SEVERITY_RANKS[each.weight] <= SEVERITY_RANKS[weight] for each in self.left
+        )
 
 
-def name_of(audited: Audited) -> str:
+def name_of(audited: AuditSubject) -> str:
     """Name an object as ``Deployment shop/web``."""
     subject = audited.subject
     name = subject.metadata.name or subject.metadata.generate_name
     return f"{subject.kind.kind} {subject.namespace}/{name}"
 
 
-def left(finding: Finding, source: str, name: str, reason: str) -> Left:
+def left(finding: AuditFinding, source: str, name: str, reason: str) -> Left:
     """Tell of a finding that stays."""
     return Left(
         rule=finding.rule,
@@ -119,17 +121,17 @@ def _told(change: Change, before: Any) -> str:
         written = _member(change.path, change.value)
         return f"added {written}" if before is NOTHING else f"wrote {written}, not {_value(before)}"
     if isinstance(name, int):
-        within = render_path(change.path[:-1]).rpartition(".")[2]
+        within = format_path(change.path[:-1]).rpartition(".")[2]
         shown = f" ({before})" if isinstance(before, str) else ""
         return f"removed entry {name} of {within}{shown}"
     return f"removed {flow.member(name, before)}"
 
 
-def _member(path: Path, value: Any) -> str:
+def _member(path: FieldPath, value: Any) -> str:
     name = path[-1]
     if isinstance(name, str):
         return flow.member(name, value)
-    return f"{flow.flow(value)} in {render_path(path[:-1]).rpartition('.')[2]}"
+    return f"{flow.flow(value)} in {format_path(path[:-1]).rpartition('.')[2]}"
 
 
 def _value(value: Any) -> str:

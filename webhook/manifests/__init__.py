@@ -15,15 +15,13 @@ from webhook.manifests.files import (
     source_of,
     walk,
 )
-from webhook.manifests.lines import Path, render_path
 from webhook.manifests.type_errors import Mistype, mistype
-from webhook.manifests.yaml import is_array, is_object
+from webhook.policy.paths import is_array, is_object
 
 __all__ = [
     "STDIN",
     "Document",
     "Mistype",
-    "Path",
     "Skipped",
     "Unpack",
     "as_yaml",
@@ -39,7 +37,6 @@ __all__ = [
     "read_documents",
     "read_file",
     "read_text",
-    "render_path",
     "source_of",
     "walk",
 ]

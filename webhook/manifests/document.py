@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from webhook.errors import ManifestError
-from webhook.manifests.lines import Lines, Path
-from webhook.manifests.yaml import DEPTH, TOO_DEEP, is_array, is_object, load
+from webhook.manifests.lines import Lines
+from webhook.manifests.yaml import DEPTH, TOO_DEEP, load
 from webhook.policy.nesting import prune
+from webhook.policy.paths import FieldPath, is_array, is_object
 
 BROKEN = 100
 """Most broken documents of one JSON stream; if there are more, it is something else."""
@@ -47,7 +48,7 @@ class Document(msgspec.Struct, frozen=True):
     source: str
     value: Any
     lines: Lines
-    path: Path = ()
+    path: FieldPath = ()
 
     @property
     def api_version(self) -> str:
@@ -69,15 +70,15 @@ class Document(msgspec.Struct, frozen=True):
         """Its ``metadata.namespace``; empty if it has none that is a string."""
         return _text(_member(self.value, "metadata"), "namespace")
 
-    def line(self, path: Path = ()) -> int:
+    def line(self, path: FieldPath = ()) -> int:
         """Give the line of a value in it, or of the nearest one around that, from 1."""
         return self.lines.line(self.path + path)
 
-    def place(self, path: Path = ()) -> str:
+    def place(self, path: FieldPath = ()) -> str:
         """Write file and line as compilers do."""
         return f"{self.source}:{self.line(path)}"
 
-    def error(self, problem: str, path: Path = ()) -> ManifestError:
+    def error(self, problem: str, path: FieldPath = ()) -> ManifestError:
         """Say what is wrong with a value in it."""
         return ManifestError(self.source, self.line(path), problem)
 

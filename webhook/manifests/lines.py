@@ -1,6 +1,5 @@
 """At which line of its source each value of a document stands; found only when it is asked for."""
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import count
@@ -17,17 +16,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-Path = tuple[str | int, ...]
-"""Keys and indexes from a document to a value in it; empty for the document itself."""
-
-
-_is_member = re.compile(r"[A-Za-z_]\w*").fullmatch
-
-
-def render_path(path: Path) -> str:
-    """Write a path as kube-apiserver does: ``spec.selector[x.io/y]``, ``spec.taints[0].key``."""
-    steps = (f".{step}" if _is_member(str(step)) else f"[{step}]" for step in path)
-    return "".join(steps).removeprefix(".")
+from webhook.policy.paths import FieldPath
 
 
 class _Spot:
@@ -65,7 +54,7 @@ class Lines:
         self.start = start
         self._first = first
 
-    def line(self, path: Path) -> int:
+    def line(self, path: FieldPath) -> int:
         """Give the line of a value's key, else of the nearest value around it, from 1."""
         spot = self._root
         for step in path:

@@ -21,8 +21,8 @@ from yaml.events import (
 )
 from yaml.tokens import AnchorToken, BlockEntryToken, KeyToken, TagToken, Token
 
-from webhook.manifests import Path
 from webhook.manifests.yaml import is_merge
+from webhook.policy.paths import FieldPath
 
 
 class Node(msgspec.Struct, gc=False):
@@ -99,7 +99,7 @@ class Tree(msgspec.Struct, frozen=True):
     root: Node
     scalars: tuple[tuple[int, int], ...] = ()
 
-    def way(self, path: Path) -> list[Node]:
+    def way(self, path: FieldPath) -> list[Node]:
         """Give the values on the way to one, the document first; as far as they stand in it."""
         nodes = [self.root]
         for step in path:

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from webhook.manifests.lines import Path
-from webhook.manifests.yaml import is_object
+from webhook.policy.paths import FieldPath, is_object
 
 _WORDS = {
     "str": "a string",
@@ -34,7 +33,7 @@ class Mistype(NamedTuple):
     """
 
     problem: str
-    path: Path
+    path: FieldPath
 
 
 def mistype(error: msgspec.ValidationError, value: Any) -> Mistype:

@@ -9,7 +9,7 @@ in sigs.k8s.io/yaml, unless unique keys are asked for.
 import math
 import sys
 from collections.abc import Iterator
-from typing import Any, TypeGuard
+from typing import Any
 
 import yaml
 from yaml.events import (
@@ -25,6 +25,7 @@ from yaml.events import (
 
 from webhook.errors import ManifestError
 from webhook.manifests.scalars import resolve
+from webhook.policy.paths import is_array, is_object
 
 DEPTH = 200
 """Deepest nesting, in values; schemas of custom resources, the deepest there are, need half."""
@@ -36,16 +37,6 @@ ALIASED = 400_000
 
 _RESOLVED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 _MERGE = "<<"
-
-
-def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether a value of JSON's types is an object."""
-    return isinstance(value, dict)
-
-
-def is_array(value: Any) -> TypeGuard[list[Any]]:
-    """Whether a value of JSON's types is an array."""
-    return isinstance(value, list)
 
 
 def load(text: str, source: str, first: int, *, unique_keys: bool = False) -> Any:

@@ -8,8 +8,6 @@ the end of a list that was seen, and ``remove`` of what was seen. ``add`` replac
 Source: RFC 6901, RFC 6902.
 """
 
-from collections.abc import Iterable
-
 import msgspec
 
 
@@ -26,16 +24,6 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     op: str
     path: str
     value: object = msgspec.UNSET
-
-
-def pointer(members: Iterable[str | int]) -> str:
-    """Write names and indexes as a JSON pointer."""
-    return "".join(f"/{escape(str(member))}" for member in members)
-
-
-def escape(member: str) -> str:
-    """Escape one name for a JSON pointer."""
-    return member.replace("~", "~0").replace("/", "~1")
 
 
 def add(path: str, value: object) -> Operation:

@@ -24,19 +24,18 @@ from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, Verdict, judge
-from webhook.server.http.body import Bodies
-from webhook.server.http.budget import read_target
-from webhook.server.http.endpoint import Endpoint
+from webhook.server.http.body import Bodies, read_target
+from webhook.server.http.endpoint import HttpEndpoint
 from webhook.server.http.limits import Limits
-from webhook.server.http.responses import JSON, Answer, reply, sentence
-from webhook.server.http.thread import ReviewThread, Still
+from webhook.server.http.responses import JSON, ReviewResponse, reply, text_reply
+from webhook.server.review_thread import Freeze, ReviewThread
 from webhook.server.verdict_log import VerdictLog
-from webhook.telemetry.logs import Log, Throttle, tell_bug
+from webhook.telemetry.logs import Log, Throttle, log_bug
 from webhook.telemetry.metrics import Metrics
 
-HOOKS: Final = {"/mutate": Hook.MUTATE, "/validate": Hook.VALIDATE}
+HOOK_PATHS: Final = {"/mutate": Hook.MUTATE, "/validate": Hook.VALIDATE}
 
-REASONS = {
+REJECTION_REASONS = {
     403: "client",
     404: "path",
     405: "method",
@@ -61,7 +60,7 @@ def nothing_to_fetch(_asked: AdmissionRequest, _policy: Policy, _timeout: float)
     """Know all there is to know already, as with facts from files."""
 
 
-class Grounds(NamedTuple):
+class ReviewContext(NamedTuple):
     """
     What verdicts rest on.
 
@@ -77,7 +76,7 @@ class Grounds(NamedTuple):
     facts: Facts
     fetch: Fetch = nothing_to_fetch
     present: Verdict = UNTOUCHED
-    still: Still = nullcontext
+    freeze: Freeze = nullcontext
 
 
 def _read(bodies: list[bytes | bytearray], policy: Policy) -> AdmissionRequest:
@@ -85,7 +84,7 @@ def _read(bodies: list[bytes | bytearray], policy: Policy) -> AdmissionRequest:
     return admission.decode(bodies.pop(), policy.pod_templates)
 
 
-def _decide(asked: AdmissionRequest, hook: Hook, grounds: Grounds) -> tuple[Verdict, bytes]:
+def _decide(asked: AdmissionRequest, hook: Hook, grounds: ReviewContext) -> tuple[Verdict, bytes]:
     """Judge a request, and write the answer."""
     verdict = probe.answer(asked, hook, grounds.present)
     if verdict is None:
@@ -122,7 +121,7 @@ class Observers(NamedTuple):
     verdicts: VerdictLog
 
 
-class Admission(Endpoint):
+class Admission(HttpEndpoint):
     """
     The admission server.
 
@@ -133,7 +132,7 @@ class Admission(Endpoint):
 
     def __init__(
         self,
-        grounds: Grounds,
+        grounds: ReviewContext,
         limits: Limits,
         observers: Observers,
         tls: ssl.SSLContext | None = None,
@@ -199,7 +198,7 @@ class Admission(Endpoint):
                         grounds = grounds._replace(facts=await missing)
                 decide = partial(_decide, asked, hook, grounds)
                 verdict, written = (
-                    await self._thread.run(decide, grounds.still, left) if long else decide()
+                    await self._thread.run(decide, grounds.freeze, left) if long else decide()
                 )
                 response = self._answer(request, written)
         except Exception as error:  # noqa: BLE001  # whatever it is, somebody waits for an answer
@@ -223,14 +222,14 @@ class Admission(Endpoint):
         """Count a request that is no HTTP; log what should never have left ``answer``."""
         self._turn_away("malformed" if status < web.HTTPInternalServerError.status_code else "bug")
         if error is not None and not isinstance(error, HttpProcessingError):
-            tell_bug(self._log, error)
+            log_bug(self._log, error)
 
     def _admit(self, request: web.BaseRequest) -> tuple[Hook, float]:
         """Look at everything but the body; the first thing is who asks."""
         if self._clients is not None and request.protocol not in self._known:
             raise ReviewError("the certificate of this client has none of the names asked for", 403)
         target = read_target(request.raw_path)
-        hook = HOOKS.get(target.path)
+        hook = HOOK_PATHS.get(target.path)
         if hook is None:
             raise ReviewError("there is nothing here; reviews go to /mutate and /validate", 404)
         if request.method != hdrs.METH_POST:
@@ -252,42 +251,44 @@ class Admission(Endpoint):
 
     def _answer(self, request: web.BaseRequest, body: bytes) -> web.StreamResponse:
         stays = request.keep_alive and request.version == HttpVersion11 and not self.draining
-        return Answer(body) if stays else reply(200, body, JSON)
+        return ReviewResponse(body) if stays else reply(200, body, JSON)
 
     def _observe(
         self, asked: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
     ) -> None:
         """Count and log a verdict, which is answered whatever comes of that."""
         try:
-            self._metrics.judged(asked, hook, verdict, seconds)
+            self._metrics.count_review(asked, hook, verdict, seconds)
             self._verdicts.tell(asked, hook, verdict)
         except Exception as error:  # noqa: BLE001  # a bug of ours, and no business of the caller
             self._metrics.telemetry_failures.inc()
             if (missed := self._throttle.admit()) is not None:
-                tell_bug(self._log, error, uid=asked.uid, missed=str(missed))
+                log_bug(self._log, error, uid=asked.uid, missed=str(missed))
 
     def _refuse(self, error: Exception, uid: str) -> web.StreamResponse:
         """Make the answer to a request that gets no verdict: where errors become statuses."""
         match error:
             case ReviewError():
-                self._turn_away(REASONS.get(error.status, "malformed"), status=error.status)
+                self._turn_away(
+                    REJECTION_REASONS.get(error.status, "malformed"), status=error.status
+                )
                 return self._refusal(error)
             case OverloadError():
                 self._turn_away(error.bound)
-                return sentence(503, str(error), {"Retry-After": str(self.limits.retry_after)})
+                return text_reply(503, str(error), {"Retry-After": str(self.limits.retry_after)})
             case TimeoutError():
                 self._turn_away("late", uid=uid)
-                return sentence(504, "the answer would come too late")
+                return text_reply(504, "the answer would come too late")
             case ConnectionError():
                 self._turn_away("disconnected", uid=uid)
-                return sentence(400, "the connection is gone")
+                return text_reply(400, "the connection is gone")
             case _:
                 self._turn_away("bug")
-                tell_bug(self._log, error, uid=uid)
-                return sentence(500, f"a bug in evenspread; its log tells more of request {uid}")
+                log_bug(self._log, error, uid=uid)
+                return text_reply(500, f"a bug in evenspread; its log tells more of request {uid}")
 
     def _refusal(self, error: ReviewError) -> web.StreamResponse:
-        response = sentence(error.status, str(error), HEADERS.get(error.status))
+        response = text_reply(error.status, str(error), HEADERS.get(error.status))
         if error.status == web.HTTPForbidden.status_code:
             response.force_close()  # whoever comes next on it is the same
         return response

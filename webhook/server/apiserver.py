@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from webhook.cluster.backoff import Backoff
-from webhook.cluster.pacing import Pace
-from webhook.cluster.reflector import Means
-from webhook.cluster.resources import Skip
-from webhook.cluster.source import Reason
+from webhook.cluster.discovery import SkippedObject
+from webhook.cluster.protocol import FailureReason
+from webhook.cluster.reflector import ReflectorEnvironment
+from webhook.cluster.timeslices import TimeSlicer
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, VersionError
-from webhook.policy.api.versions import NEWEST, Version, parse_version
+from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
 from webhook.telemetry.logs import Log
 from webhook.telemetry.metrics import Metrics
 
@@ -27,7 +27,7 @@ STREAMS = Version(1, 32)  # from here on API servers stream initial lists, KEP-3
 
 
 @asynccontextmanager
-async def reach(settings: Settings) -> "AsyncGenerator[Api | None]":
+async def connect_api_server(settings: Settings) -> "AsyncGenerator[Api | None]":
     """
     Give the API server of the settings; None if there is to be none.
 
@@ -41,14 +41,14 @@ async def reach(settings: Settings) -> "AsyncGenerator[Api | None]":
         problem = "stands for a cluster that is not there: add --standalone, or leave it out"
         raise ConfigError(problem, "--cluster")
     # In cluster mode only: it takes 0.6 s and 55 MiB.
-    from webhook.cluster.client import Access, Api  # noqa: PLC0415
+    from webhook.cluster.client import Api, ApiAccess  # noqa: PLC0415
 
-    access = Access(kubeconfig=settings.kubeconfig, context=settings.context)
+    access = ApiAccess(kubeconfig=settings.kubeconfig, context=settings.context)
     async with Api(access, time.monotonic) as api:
         yield api
 
 
-async def ask_version(api: "Api", log: Log) -> Version:
+async def wait_for_version(api: "Api", log: Log) -> Version:
     """
     Ask for the API server's version until there is an answer; each new problem is logged once.
 
@@ -64,21 +64,21 @@ async def ask_version(api: "Api", log: Log) -> Version:
             problem = f"is needed, since the API server gives its version as {error.text!r}"
             raise ConfigError(problem, "--kube-version") from error
         except ApiError as error:
-            if error.reason == Reason.CREDENTIALS:
+            if error.reason == FailureReason.CREDENTIALS:
                 raise
             if str(error) != told:
                 told = str(error)
                 log.warning("version", says=told)
             await backoff.pause()
         else:
-            tell_if_unknown(version, log)
+            warn_if_newer(version, log)
             return version
 
 
-def tell_if_unknown(version: Version, log: Log) -> None:
+def warn_if_newer(version: Version, log: Log) -> None:
     """Say so if a version came after this program."""
-    if version > NEWEST:
-        said = f"Kubernetes {version} is newer than what is known: it is judged as {NEWEST}"
+    if version > NEWEST_VERSION:
+        said = f"Kubernetes {version} is newer than what is known: it is judged as {NEWEST_VERSION}"
         log.warning("version", says=said)
 
 
@@ -95,7 +95,9 @@ async def follow_version(
         judge_by(version)
 
 
-def means_of(api: "Api", version: Version, metrics: Metrics, log: Log) -> Means:
+def reflector_means(
+    api: "Api", version: Version, metrics: Metrics, log: Log
+) -> ReflectorEnvironment:
     """Give reflectors what they need to follow an API server."""
 
     def tell(kind: str, reason: str, sentence: str) -> None:
@@ -107,18 +109,18 @@ def means_of(api: "Api", version: Version, metrics: Metrics, log: Log) -> Means:
 
     named = set[tuple[str, str, str, str]]()
 
-    def skip(kind: str, skipped: Skip) -> None:
+    def skip(kind: str, skipped: SkippedObject) -> None:
         metrics.skipped.labels(kind, skipped.reason).inc()
         key = (kind, skipped.namespace, skipped.name, skipped.reason)
         if key not in named and len(named) < MOST_NAMED:
             named.add(key)
             log.warning("skipped", kind=kind, **skipped._asdict())
 
-    return Means(
+    return ReflectorEnvironment(
         source=api,
-        pace=Pace(time.monotonic),
+        pace=TimeSlicer(time.monotonic),
         clock=time.monotonic,
-        dice=random.random,
+        jitter=random.random,
         sleep=asyncio.sleep,
         tell=tell,
         skip=skip,

@@ -21,18 +21,23 @@ from webhook import __version__
 from webhook.cluster.caches import Start
 from webhook.config import Configuration, advise, load
 from webhook.config.settings import Settings
-from webhook.policy.api.versions import NEWEST, Version, parse_version
+from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import presence
 from webhook.server import certificate
-from webhook.server.admission import Admission, Grounds, Observers
-from webhook.server.apiserver import ask_version, follow_version, means_of, tell_if_unknown
-from webhook.server.audits.arrangement import Audits, Surroundings, arrange
-from webhook.server.events import Events, Place
-from webhook.server.facts import Files, Knowledge, Live
-from webhook.server.health import Condition, Conditions, Health, Phase, Readiness
+from webhook.server.admission import Admission, Observers, ReviewContext
+from webhook.server.apiserver import (
+    follow_version,
+    reflector_means,
+    wait_for_version,
+    warn_if_newer,
+)
+from webhook.server.audits.schedule import AuditContext, ScheduledAudits, build_audits
+from webhook.server.events import EventContext, EventRecorder
+from webhook.server.facts import FactsSource, FileFacts, LiveFacts
+from webhook.server.health import Conditions, Health, Phase, Readiness, ReadinessCondition
 from webhook.server.http.limits import Limits
-from webhook.server.reload import Asked, Follower, Outcome, read_policy
+from webhook.server.reload import ConfigurationWatcher, PolicySources, ReloadResult, read_policy
 from webhook.server.supervisor import Supervisor
 from webhook.server.verdict_log import VerdictLog
 from webhook.telemetry.logs import Log
@@ -46,7 +51,7 @@ NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 Clock: TypeAlias = Callable[[], datetime]
 
 
-class World(NamedTuple):
+class ServerContext(NamedTuple):
     """
     What every part may need.
 
@@ -81,12 +86,12 @@ class Server:
 
     admission: Admission
     certificate: CertificateSource
-    knowledge: Knowledge
-    follower: Follower
-    events: Events | None = None
-    audits: Audits | None = None
+    knowledge: FactsSource
+    follower: ConfigurationWatcher
+    events: EventRecorder | None = None
+    audits: ScheduledAudits | None = None
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ServerContext) -> None:
         """
         Read the configuration.
 
@@ -117,7 +122,7 @@ class Server:
         settings, log = self._world.settings, self._world.log
         live = LiveContext(certificate.admitted_clients(settings))
         self.certificate = self._certificate(live)
-        asked = Asked(
+        asked = PolicySources(
             settings.config,
             settings.scheduler_config,
             settings.feature_gates,
@@ -128,7 +133,7 @@ class Server:
         )
         self._configuration, policy = read_policy(asked)
         self.events = self._events()
-        self.follower = Follower(asked, self._configuration, self._enforce, self._tell)
+        self.follower = ConfigurationWatcher(asked, self._configuration, self._enforce, self._tell)
         self.readiness.add(self._in_force)
         self.readiness.phase = Phase.CERTIFYING
         self.readiness.add(lambda: certificate.check(self.certificate))
@@ -139,7 +144,7 @@ class Server:
         observers = Observers(self.metrics, log, self._world.verdicts)
         present = presence(__version__, replica_name(settings))
         known = self.knowledge
-        grounds = Grounds(policy, known.facts, known.fetch, present, known.still)
+        grounds = ReviewContext(policy, known.facts, known.fetch, present, known.freeze)
         self.admission = Admission(
             grounds, self._world.limits, observers, live.context, live.clients
         )
@@ -168,7 +173,7 @@ class Server:
 
     def _enforce(self, configuration: Configuration, policy: Policy) -> None:
         self.admission.grounds = self.admission.grounds._replace(policy=policy)
-        self.metrics.in_force(__version__, policy)
+        self.metrics.show_policy(__version__, policy)
         self.knowledge.follow(configuration.owner_selectors)
         self._advise()
 
@@ -189,7 +194,7 @@ class Server:
         if self._world.api is not None:
             self._advise()
 
-    def _tell(self, outcome: Outcome) -> None:
+    def _tell(self, outcome: ReloadResult) -> None:
         """Report what became of a changed configuration: in log, metric and Event."""
         valid, says = outcome
         result = "success" if valid else "failure"
@@ -205,17 +210,17 @@ class Server:
     def _in_force(self) -> Conditions:
         """A newer version that is wrong is told, but the one in force goes on."""
         detail = "" if self.follower.valid else "the files were changed, and are wrong"
-        return {"configuration": Condition(ok=True, detail=detail)}
+        return {"configuration": ReadinessCondition(ok=True, detail=detail)}
 
     async def _version(self) -> Version:
         """Find the version to judge by."""
         text = self._world.settings.kube_version
         if text:
-            tell_if_unknown(version := parse_version(text), self._world.log)
+            warn_if_newer(version := parse_version(text), self._world.log)
             return version
         if self._world.api is None:
-            return NEWEST
-        return await ask_version(self._world.api, self._world.log)
+            return NEWEST_VERSION
+        return await wait_for_version(self._world.api, self._world.log)
 
     def _certificate(self, live: LiveContext) -> CertificateSource:
         metrics, log = self.metrics, self._world.log
@@ -226,14 +231,14 @@ class Server:
             (log.info if notice.ok else log.warning)("certificate", says=notice.text)
 
         outside = Outside(
-            clock=self._world.now, sleep=asyncio.sleep, report=report, dice=random.random
+            clock=self._world.now, sleep=asyncio.sleep, report=report, jitter=random.random
         )
         settings = self._world.settings
         source = certificate.certificate_source(
             settings,
             live,
             outside,
-            certificate.Surroundings(
+            certificate.CertificateContext(
                 self._world.api,
                 own_namespace(settings),
                 self._configuration.ca_overlap,
@@ -244,25 +249,25 @@ class Server:
         certificate.show(source, settings, metrics)
         return source
 
-    def _knowledge(self, version: Version) -> Knowledge:
+    def _knowledge(self, version: Version) -> FactsSource:
         settings, log = self._world.settings, self._world.log
         owners = self._configuration.owner_selectors
         if self._world.api is None:
-            return Files(settings.cluster, owners, self.metrics, log, self._take_facts)
-        means = means_of(self._world.api, version, self.metrics, log)
-        return Live(owners, means, self.metrics, self._take_facts)
+            return FileFacts(settings.cluster, owners, self.metrics, log, self._take_facts)
+        means = reflector_means(self._world.api, version, self.metrics, log)
+        return LiveFacts(owners, means, self.metrics, self._take_facts)
 
-    def _events(self) -> Events | None:
+    def _events(self) -> EventRecorder | None:
         settings, api = self._world.settings, self._world.api
         namespace = own_namespace(settings)
         if api is None or not namespace:
             return None
-        place = Place(namespace, settings.name, replica_name(settings))
-        return Events(api, place, self._world.now, self._world.log)
+        place = EventContext(namespace, settings.name, replica_name(settings))
+        return EventRecorder(api, place, self._world.now, self._world.log)
 
-    def _audits(self) -> Audits | None:
+    def _audits(self) -> ScheduledAudits | None:
         settings = self._world.settings
-        around = Surroundings(
+        around = AuditContext(
             api=self._world.api,
             namespace=own_namespace(settings),
             replica=replica_name(settings),
@@ -273,7 +278,7 @@ class Server:
             metrics=self.metrics,
             log=self._world.log,
         )
-        return arrange(settings, around)
+        return build_audits(settings, around)
 
     async def _cut_stalled(self) -> None:
         while True:

@@ -28,7 +28,7 @@ from webhook.config.files import read_text
 from webhook.config.lifetimes import parse_lives
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
-from webhook.server.health import Condition, Conditions
+from webhook.server.health import Conditions, ReadinessCondition
 from webhook.telemetry.metrics import Metrics
 
 CA_FILE = "ca.crt"
@@ -36,7 +36,7 @@ UNTRUSTED = "the webhook configurations do not trust it yet"
 ABSENT = "{} does not exist"
 
 
-class Surroundings(NamedTuple):
+class CertificateContext(NamedTuple):
     """
     What a certificate is made for.
 
@@ -56,7 +56,7 @@ class Surroundings(NamedTuple):
 
 
 def certificate_source(
-    settings: Settings, live: LiveContext, outside: Outside, around: Surroundings
+    settings: Settings, live: LiveContext, outside: Outside, around: CertificateContext
 ) -> CertificateSource:
     """
     Make the source that the settings ask for.
@@ -164,7 +164,7 @@ def check(source: CertificateSource) -> Conditions:
         detail = "; ".join(filter(None, (status.problem, *map(ABSENT.format, status.absent))))
     else:
         detail = UNTRUSTED if status.leaf else "there is none yet"
-    return {"certificate": Condition(status.ready, detail)}
+    return {"certificate": ReadinessCondition(status.ready, detail)}
 
 
 def _expiry(certificate: Certificate | None) -> float:

@@ -13,17 +13,17 @@ from http import HTTPStatus
 from typing import Any, NamedTuple, NoReturn
 
 from certs.api import Client
-from webhook.cluster.faults import why
+from webhook.cluster.protocol import describe_error
 from webhook.telemetry.logs import Log
 
-LONGEST_MESSAGE = 1024  # characters; pkg/apis/core/validation/events.go refuses longer ones
+EVENT_MESSAGE_CHARS = 1024  # characters; pkg/apis/core/validation/events.go refuses longer ones
 KEPT = 8  # Events that wait to be written; of a burst the last ones add nothing
-TIMEOUT_S = 10.0  # for one call; nobody waits for it
+EVENT_TIMEOUT_S = 10.0  # for one call; nobody waits for it
 
 COMPONENT = "evenspread"
 
 
-class Place(NamedTuple):
+class EventContext(NamedTuple):
     """
     What Events are about, and who writes them.
 
@@ -38,11 +38,11 @@ class Place(NamedTuple):
     instance: str
 
 
-class Events:
+class EventRecorder:
     """Writes Events, one after the other."""
 
     def __init__(
-        self, client: Client, place: Place, clock: Callable[[], datetime], log: Log
+        self, client: Client, place: EventContext, clock: Callable[[], datetime], log: Log
     ) -> None:
         """
         Have nothing to write.
@@ -93,8 +93,8 @@ class Events:
             "type": of_type,
             "reason": reason,
             "message": says
-            if len(says) <= LONGEST_MESSAGE
-            else f"{says[: LONGEST_MESSAGE - 3]}...",
+            if len(says) <= EVENT_MESSAGE_CHARS
+            else f"{says[: EVENT_MESSAGE_CHARS - 3]}...",
             "firstTimestamp": now,
             "lastTimestamp": now,
             "count": 1,
@@ -113,11 +113,11 @@ class Events:
                 body=event,
                 auth_settings=["BearerToken"],
                 _preload_content=False,
-                _request_timeout=TIMEOUT_S,
+                _request_timeout=EVENT_TIMEOUT_S,
             )
             await response.read()
         except Exception as error:  # noqa: BLE001  # aiohttp's, asyncio's, and those of plugins
-            return f"no answer: {why(error)}"
+            return f"no answer: {describe_error(error)}"
         if response.status == HTTPStatus.CREATED:
             return ""
         return f"the API server answered {response.status}"

@@ -26,7 +26,7 @@ _EXHAUSTION: dict[type[Exception], str] = {
 """What the files are, where a parser gives up without a sentence of its own."""
 
 
-class Asked(NamedTuple):
+class PolicySources(NamedTuple):
     """
     What flags and variables say of the policy: files, gates, and the version to judge by.
 
@@ -44,7 +44,7 @@ class Asked(NamedTuple):
     validates_pods: bool | None = None
 
 
-def read_policy(asked: Asked) -> tuple[Configuration, Policy]:
+def read_policy(asked: PolicySources) -> tuple[Configuration, Policy]:
     """
     Read the configuration, and make the policy of it.
 
@@ -61,11 +61,11 @@ def read_policy(asked: Asked) -> tuple[Configuration, Policy]:
     return configuration, policy(configuration, gates, validates_pods=asked.validates_pods)
 
 
-Read: TypeAlias = Callable[[Asked], tuple[Configuration, Policy]]
+Read: TypeAlias = Callable[[PolicySources], tuple[Configuration, Policy]]
 """Reads the configuration; ``read_policy``."""
 
 
-class Outcome(NamedTuple):
+class ReloadResult(NamedTuple):
     """
     What became of a changed configuration.
 
@@ -78,7 +78,7 @@ class Outcome(NamedTuple):
     says: str
 
 
-class Follower:
+class ConfigurationWatcher:
     """
     Puts a new policy in force when the files say something new that can be used.
 
@@ -88,10 +88,10 @@ class Follower:
 
     def __init__(
         self,
-        asked: Asked,
+        asked: PolicySources,
         configuration: Configuration,
         enforce: Callable[[Configuration, Policy], None],
-        tell: Callable[[Outcome], None],
+        tell: Callable[[ReloadResult], None],
         read: Read = read_policy,
     ) -> None:
         """
@@ -165,7 +165,7 @@ class Follower:
         self._seen = self._prints()
         self.valid = True
         self._enforce(configuration, read)
-        self._tell(Outcome(valid=True, says="; ".join(configuration.notices)))
+        self._tell(ReloadResult(valid=True, says="; ".join(configuration.notices)))
 
     @property
     def _file(self) -> str:
@@ -173,7 +173,7 @@ class Follower:
 
     def _refuse(self, error: ConfigError) -> None:
         self.valid = False
-        self._tell(Outcome(valid=False, says=str(error)))
+        self._tell(ReloadResult(valid=False, says=str(error)))
 
     def _prints(self) -> list[Print]:
         return [_print_of(file) for file in self._files]

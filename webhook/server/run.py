@@ -31,22 +31,22 @@ import uvloop
 
 from webhook import __version__
 from webhook.cluster.caches import Start
-from webhook.cluster.faults import why
+from webhook.cluster.protocol import describe_error
 from webhook.config.settings import Settings
 from webhook.errors import EvenspreadError
-from webhook.server.apiserver import reach
-from webhook.server.build import Server, World
+from webhook.server.apiserver import connect_api_server
+from webhook.server.build import Server, ServerContext
 from webhook.server.certificate import authority_file
 from webhook.server.health import Phase
-from webhook.server.http.drain import Stop, drain
+from webhook.server.http.drain import StopRequest, drain
 from webhook.server.http.endpoint import bind, listening, require_c_parser
 from webhook.server.http.limits import Limits
 from webhook.server.verdict_log import VerdictLog
-from webhook.telemetry.loglines import Lines
-from webhook.telemetry.logs import Format, Log, libraries_heard, make_log
+from webhook.telemetry.line_writer import LineWriter
+from webhook.telemetry.logs import Log, LogFormat, forward_library_logs, make_log
 
 
-class Ready(NamedTuple):
+class ServerAddresses(NamedTuple):
     """
     A server that serves.
 
@@ -64,11 +64,11 @@ class Ready(NamedTuple):
 
 
 Console: TypeAlias = Callable[[str], object]
-Greet: TypeAlias = Callable[[Ready], object]
+Greet: TypeAlias = Callable[[ServerAddresses], object]
 Sockets: TypeAlias = list[socket]
 
 
-def welcome(ready: Ready) -> list[str]:
+def format_greeting(ready: ServerAddresses) -> list[str]:
     """Say where a server is, and how to try it."""
     lines = [f"evenspread {__version__} serves on {ready.url}, its health on {ready.health}"]
     if ready.ca is not None:
@@ -103,23 +103,23 @@ async def serve(
     greet: Greet | None = None,
     *,
     limits: Limits | None = None,
-    stop: Stop | None = None,
+    stop: StopRequest | None = None,
 ) -> None:
     """Do what ``run`` does, in an event loop that runs."""
     require_c_parser()
-    limits, stop = limits or Limits(), stop or Stop(os._exit)
+    limits, stop = limits or Limits(), stop or StopRequest(os._exit)
     with _logging(settings) as (log, verdicts, lines), _bound(settings) as (callers, probes):
         stop.listen()
         listener = _reached(callers[0])
-        async with reach(settings) as api:
-            world = World(settings, limits, api, log, verdicts, _now, listener)
+        async with connect_api_server(settings) as api:
+            world = ServerContext(settings, limits, api, log, verdicts, _now, listener)
             server = Server(world)
             server.metrics.count_lost_lines(lambda: lines.lost)
             async with listening(server.health, probes):
                 made = await _unless(stop, server.make())
                 if made is not None and made.exception() is None:
                     server.readiness.phase = Phase.SERVING
-                    ready = Ready(
+                    ready = ServerAddresses(
                         f"https://{_place(callers[0])}",
                         authority_file(settings),
                         f"http://{_place(probes[0])}",
@@ -136,7 +136,9 @@ async def serve(
         log.info("stopped")
 
 
-async def _unless(stop: Stop, making: Coroutine[object, object, None]) -> asyncio.Task[None] | None:
+async def _unless(
+    stop: StopRequest, making: Coroutine[object, object, None]
+) -> asyncio.Task[None] | None:
     """Wait until something is made or has failed; None if a signal came first."""
     task, stopped = asyncio.create_task(making), asyncio.create_task(stop.wait())
     await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -164,7 +166,7 @@ async def _running(server: Server, greet: Callable[[], Awaitable[None]]) -> Asyn
             task.cancel()
 
 
-async def _until_left(server: Server, stop: Stop, log: Log) -> None:
+async def _until_left(server: Server, stop: StopRequest, log: Log) -> None:
     """Wait for a signal, then until the API servers have left, if they are waited for."""
     await stop.wait()
     log.info("stopping", patient=stop.patient)
@@ -182,17 +184,17 @@ async def _welcome(server: Server, greet: Callable[[], Awaitable[None]]) -> None
     await greet()
 
 
-async def _greet(ready: Ready, console: Console, greet: Greet | None, log: Log) -> None:
+async def _greet(ready: ServerAddresses, console: Console, greet: Greet | None, log: Log) -> None:
     """Print where the server is, and greet once; the reader of either may have gone."""
     with suppress(OSError):
-        for line in welcome(ready):
+        for line in format_greeting(ready):
             console(line)
     if greet is None:
         return
     try:
         await asyncio.to_thread(greet, ready)
     except (EvenspreadError, OSError) as error:
-        log.warning("greeting", says=why(error))
+        log.warning("greeting", says=describe_error(error))
 
 
 @contextmanager
@@ -205,14 +207,14 @@ def _bound(settings: Settings) -> Generator[tuple[Sockets, Sockets]]:
 
 
 @contextmanager
-def _logging(settings: Settings) -> Generator[tuple[Log, VerdictLog, Lines]]:
+def _logging(settings: Settings) -> Generator[tuple[Log, VerdictLog, LineWriter]]:
     loop = asyncio.get_running_loop()
-    lines = Lines(sys.stderr.buffer, loop.call_soon, loop.call_later)
+    lines = LineWriter(sys.stderr.buffer, loop.call_soon, loop.call_later)
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
-    how = Format(settings.log_format)
+    how = LogFormat(settings.log_format)
     log = make_log(how, lines, _now, level)
     try:
-        with libraries_heard(log):
+        with forward_library_logs(log):
             yield log, VerdictLog(how, lines, _now, level), lines
     finally:
         lines.finish(time.monotonic)

@@ -8,7 +8,7 @@ from webhook.manifests import as_yaml
 from webhook.spreadtest.results import CaseResult, Mismatch
 
 
-def lines(case: CaseResult) -> Iterator[str]:
+def format_differences(case: CaseResult) -> Iterator[str]:
     """Write all that is wrong with a case, then what the server said; nothing if it passed."""
     for mismatch in case.mismatches:
         yield from _member(mismatch)

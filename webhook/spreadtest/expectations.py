@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from webhook.manifests.yaml import is_array, is_object
+from webhook.policy.paths import is_array, is_object
 from webhook.spreadtest.results import Mismatch
 
 View = Callable[[Any, Any], Any]

@@ -1,27 +1,29 @@
 """The objects that the cases of a suite are about: as they are, or in the files that it names."""
 
 from collections.abc import Mapping
-from pathlib import Path as File
+from pathlib import Path
 from typing import Any
 
-from webhook.admission.offline import unpack
-from webhook.admission.version import KIND
+from webhook.admission.encode import REVIEW_KIND
+from webhook.admission.offline import unpack_recording
 from webhook.config.reading import Reading
 from webhook.errors import SourceError
-from webhook.manifests import Document, Path, is_object, read_file
+from webhook.manifests import Document, is_object, read_file
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.workloads import TemplatePath
-from webhook.spreadtest.form import Reference
+from webhook.policy.paths import FieldPath, TemplatePath
+from webhook.spreadtest.schema import ObjectReference
 
 Templates = Mapping[GroupKind, TemplatePath]
 
-NAMED = 5  # objects of a file that a sentence repeats: more hide the one that is meant
+MOST_LISTED_OBJECTS = (
+    5  # objects of a file that a sentence repeats: more hide the one that is meant
+)
 
 _INLINE = "apiVersion"  # the member that tells an object from a reference to one
 _NO_TEMPLATE = "with a pod template: write a Pod, a workload, or a recorded AdmissionReview"
 
 
-class Objects:
+class SuiteObjects:
     """What a suite names is found by this; each file is read once."""
 
     def __init__(self, reading: Reading, templates: Templates) -> None:
@@ -36,7 +38,7 @@ class Objects:
         self._templates = templates
         self._files: dict[str, list[Document] | SourceError] = {}
 
-    def find(self, written: Any, path: Path) -> Document | SourceError | None:
+    def find(self, written: Any, path: FieldPath) -> Document | SourceError | None:
         """
         Find an object.
 
@@ -50,9 +52,9 @@ class Objects:
         if is_object(written) and _INLINE in written:
             suite = self._reading.document
             inline = Document(suite.source, written, suite.lines, path)
-            return self._chosen([inline], Reference(file=suite.source), path)
+            return self._chosen([inline], ObjectReference(file=suite.source), path)
         value = written if is_object(written) else {"file": written}
-        reference = self._reading.model(Reference, value, path)
+        reference = self._reading.model(ObjectReference, value, path)
         if reference is None:
             return None
         documents = self._read(reference.file, path)
@@ -60,8 +62,8 @@ class Objects:
             self._chosen(documents, reference, path) if isinstance(documents, list) else documents
         )
 
-    def _read(self, file: str, path: Path) -> list[Document] | SourceError | None:
-        beside = beside_suite(self._reading, file)
+    def _read(self, file: str, path: FieldPath) -> list[Document] | SourceError | None:
+        beside = resolve_path(self._reading, file)
         if not beside.is_file():
             self._reading.refuse(f"{str(beside)!r} is no file", path)
             return None
@@ -71,11 +73,11 @@ class Objects:
             except SourceError as error:
                 self._files[file] = error
             else:
-                self._files[file] = [each for one in documents for each in unpack(one)]
+                self._files[file] = [each for one in documents for each in unpack_recording(one)]
         return self._files[file]
 
     def _chosen(
-        self, documents: list[Document], reference: Reference, path: Path
+        self, documents: list[Document], reference: ObjectReference, path: FieldPath
     ) -> Document | None:
         judged = [each for each in documents if self._is_judged(each)]
         fitting = [each for each in judged if _fits(each, reference)]
@@ -93,23 +95,23 @@ class Objects:
 
     def _is_judged(self, document: Document) -> bool:
         kind = GroupKind(group_of(document.api_version), document.kind)
-        return document.kind == KIND or kind in self._templates
+        return document.kind == REVIEW_KIND or kind in self._templates
 
 
-def beside_suite(reading: Reading, file: str) -> File:
+def resolve_path(reading: Reading, file: str) -> Path:
     """The path of a file that a suite names."""
-    return File(reading.document.source).parent / file
+    return Path(reading.document.source).parent / file
 
 
-def _fits(document: Document, reference: Reference) -> bool:
+def _fits(document: Document, reference: ObjectReference) -> bool:
     asked = (reference.kind, reference.namespace, reference.name)
     there = (document.kind, document.namespace, document.name)
     return all(word in (None, found) for word, found in zip(asked, there, strict=True))
 
 
 def _titles(documents: list[Document]) -> str:
-    more = ", ..." if len(documents) > NAMED else ""
-    return f"{', '.join(map(_title, documents[:NAMED]))}{more}"
+    more = ", ..." if len(documents) > MOST_LISTED_OBJECTS else ""
+    return f"{', '.join(map(_title, documents[:MOST_LISTED_OBJECTS]))}{more}"
 
 
 def _title(document: Document) -> str:

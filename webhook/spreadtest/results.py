@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-API_VERSION = "evenspread.io/v1alpha1"
-KIND = "SpreadTestReport"
+SUITE_REPORT_API_VERSION = "evenspread.io/v1alpha1"
+SUITE_REPORT_KIND = "SpreadTestReport"
 
 
-class Status(StrEnum):
+class CaseStatus(StrEnum):
     """What came of a case."""
 
     PASSED = "pass"
@@ -52,7 +52,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     line: int
-    status: Status
+    status: CaseStatus
     mismatches: tuple[Mismatch, ...] = ()
     said: tuple[str, ...] = ()
     problem: str = ""
@@ -72,7 +72,7 @@ class SuiteResult(msgspec.Struct, frozen=True):
     cases: tuple[CaseResult, ...]
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class SuiteSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Everything counted; each case is in one of the last three."""
 
     suites: int
@@ -82,24 +82,24 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     errors: int
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SuiteReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What came of all suites, in the order in which they were found."""
 
-    api_version: str = API_VERSION
-    kind: str = KIND
-    summary: Summary
+    api_version: str = SUITE_REPORT_API_VERSION
+    kind: str = SUITE_REPORT_KIND
+    summary: SuiteSummary
     suites: tuple[SuiteResult, ...]
 
 
-def report(suites: Iterable[SuiteResult]) -> Report:
+def build_report(suites: Iterable[SuiteResult]) -> SuiteReport:
     """Count what came of suites."""
     suites = tuple(suites)
     statuses = [case.status for suite in suites for case in suite.cases]
-    summary = Summary(
+    summary = SuiteSummary(
         suites=len(suites),
         cases=len(statuses),
-        passed=statuses.count(Status.PASSED),
-        failed=statuses.count(Status.FAILED),
-        errors=statuses.count(Status.ERROR),
+        passed=statuses.count(CaseStatus.PASSED),
+        failed=statuses.count(CaseStatus.FAILED),
+        errors=statuses.count(CaseStatus.ERROR),
     )
-    return Report(summary=summary, suites=suites)
+    return SuiteReport(summary=summary, suites=suites)

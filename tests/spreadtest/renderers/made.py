@@ -1,20 +1,20 @@
 """A report with a case of every status."""
 
-from webhook.spreadtest.results import CaseResult, Mismatch, Status, SuiteResult, report
+from webhook.spreadtest.results import CaseResult, CaseStatus, Mismatch, SuiteResult, build_report
 
 MISMATCHES = (Mismatch("verdict", "allow", "deny"), Mismatch("denied", [], ["TSC001"]))
 
-EVERYTHING = report(
+EVERYTHING = build_report(
     [
         SuiteResult(
             "tests/denials.yaml",
             "denials",
             (
-                CaseResult(name="in order", line=4, status=Status.PASSED),
+                CaseResult(name="in order", line=4, status=CaseStatus.PASSED),
                 CaseResult(
                     name="denied",
                     line=8,
-                    status=Status.FAILED,
+                    status=CaseStatus.FAILED,
                     mismatches=MISMATCHES,
                     said=("it is invalid",),
                 ),
@@ -23,7 +23,11 @@ EVERYTHING = report(
         SuiteResult(
             "tests/broken.yaml",
             "tests/broken.yaml",
-            (CaseResult(name="broken", line=4, status=Status.ERROR, problem="pod.yaml:1: a tab"),),
+            (
+                CaseResult(
+                    name="broken", line=4, status=CaseStatus.ERROR, problem="pod.yaml:1: a tab"
+                ),
+            ),
         ),
     ]
 )

@@ -5,22 +5,22 @@ import jsonschema
 import msgspec
 
 from tests.spreadtest.renderers.made import EVERYTHING
-from webhook.spreadtest.renderers import render
+from webhook.spreadtest.renderers import render_report
 from webhook.spreadtest.renderers.jsonreport import schema
-from webhook.spreadtest.results import Report
+from webhook.spreadtest.results import SuiteReport
 
 SCHEMA = Path(__file__).parents[3] / "docs/test-report.schema.json"
 
 
 def test_report_is_read_back_as_it_was() -> None:
-    text = render(EVERYTHING, "json")
+    text = render_report(EVERYTHING, "json")
 
-    assert msgspec.json.decode(text, type=Report) == EVERYTHING
+    assert msgspec.json.decode(text, type=SuiteReport) == EVERYTHING
     assert text.endswith("}\n")
 
 
 def test_report_is_of_its_schema() -> None:
-    jsonschema.validate(msgspec.json.decode(render(EVERYTHING, "json")), described())
+    jsonschema.validate(msgspec.json.decode(render_report(EVERYTHING, "json")), described())
 
 
 def test_the_schema_in_the_docs_is_that_of_the_report() -> None:

@@ -3,11 +3,11 @@ from typing import Any
 from junitparser import Error, Failure, JUnitXml
 
 from tests.spreadtest.renderers.made import EVERYTHING
-from webhook.spreadtest.renderers import render
+from webhook.spreadtest.renderers import render_report
 
 
 def read() -> Any:
-    return JUnitXml.fromstring(render(EVERYTHING, "junit").encode())
+    return JUnitXml.fromstring(render_report(EVERYTHING, "junit").encode())
 
 
 def test_a_suite_a_file_and_a_case_a_case() -> None:

@@ -1,16 +1,16 @@
 """
-Reports as texts: one module a format, each with ``render``, a pure function of a report.
+Reports as texts: one module a format, each with ``render_report``, a pure function of a report.
 
-``FORMATS`` lists them; ``render`` imports the one that is asked for.
+``AUDIT_FORMATS`` lists them; ``render_report`` imports the one that is asked for.
 """
 
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
 
-from webhook.audit.report import Report, Weight
+from webhook.audit.report import AuditReport, AuditSeverity
 
-FORMATS: Mapping[str, str] = MappingProxyType(
+AUDIT_FORMATS: Mapping[str, str] = MappingProxyType(
     {
         "table": "webhook.audit.renderers.table",
         "json": "webhook.audit.renderers.jsonreport",
@@ -24,14 +24,16 @@ FORMATS: Mapping[str, str] = MappingProxyType(
 """What ``-o`` takes -> the module that renders it."""
 
 
-def render(report: Report, output: str, threshold: Weight | None = Weight.DENY) -> str:
+def render_report(
+    report: AuditReport, output: str, threshold: AuditSeverity | None = AuditSeverity.DENY
+) -> str:
     """
     Make a text of a report; it ends with a line break.
 
     Args:
         report: What was found.
-        output: A key of ``FORMATS``.
+        output: A key of ``AUDIT_FORMATS``.
         threshold: From which weight on a finding is a failure, for formats that know such.
     """
-    text: str = import_module(FORMATS[output]).render(report, threshold)
+    text: str = import_module(AUDIT_FORMATS[output]).render(report, threshold)
     return text

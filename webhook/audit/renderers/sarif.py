@@ -12,7 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from webhook import __version__
-from webhook.audit.report import Finding, Report, Weight, WorkloadReport
+from webhook.audit.report import AuditFinding, AuditReport, AuditSeverity, WorkloadReport
 from webhook.audit.rulebook import RULEBOOK
 
 Json: TypeAlias = dict[str, Any]
@@ -21,15 +21,15 @@ SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 
-LEVELS: Mapping[Weight, str] = MappingProxyType(
-    {Weight.DENY: "error", Weight.WARN: "warning", Weight.AUDIT: "note"}
+LEVELS: Mapping[AuditSeverity, str] = MappingProxyType(
+    {AuditSeverity.DENY: "error", AuditSeverity.WARN: "warning", AuditSeverity.AUDIT: "note"}
 )
 """Weight -> ``level`` of 3.27.10."""
 
 _INDEXES = {rule: index for index, rule in enumerate(RULEBOOK)}
 
 
-def render(report: Report, _threshold: Weight | None) -> str:
+def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
     """Write one run, with every rule there is and every finding."""
     run = {
         "tool": {"driver": _driver()},
@@ -57,7 +57,7 @@ def _driver() -> Json:
     }
 
 
-def _result(workload: WorkloadReport, finding: Finding) -> Json:
+def _result(workload: WorkloadReport, finding: AuditFinding) -> Json:
     result: Json = {
         "ruleId": finding.rule,
         "ruleIndex": _INDEXES[finding.rule],
@@ -74,7 +74,7 @@ def _result(workload: WorkloadReport, finding: Finding) -> Json:
     return result
 
 
-def _location(workload: WorkloadReport, finding: Finding) -> Json:
+def _location(workload: WorkloadReport, finding: AuditFinding) -> Json:
     location: Json = {
         "logicalLocations": [
             {

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from webhook.doctor.configured import read
-from webhook.doctor.findings import Finding, Severity
-from webhook.doctor.installation import CONFIGURATIONS, Installation, UnseenError
-from webhook.doctor.objects import Rule, Webhook
+from webhook.doctor.configmap import read_config_map
+from webhook.doctor.findings import DoctorFinding, DoctorSeverity
+from webhook.doctor.installation import CONFIGURATION_KINDS, Installation, NotReadableError
+from webhook.doctor.objects import Webhook, WebhookRule
 from webhook.errors import ConfigError
 from webhook.policy.catalogue import Action
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind
 from webhook.policy.request import Hook
-from webhook.policy.workloads import BUILT_IN, POD
 
 APPLY = "apply the manifests again: helm upgrade, or kubectl apply -k"
 
@@ -23,7 +23,7 @@ Several webhooks are called one after the other, and an API server ends a write 
 """
 
 NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
-SYSTEM = "kube-system"
+KUBE_SYSTEM = "kube-system"
 
 FIXED = {
     "side_effects": ("sideEffects", "None", "a dry run fails otherwise"),
@@ -43,50 +43,50 @@ FIXED = {
 _HAS = re.compile(r"has\(\s*object\.metadata\.annotations\s*\)")
 
 
-def registered(all_: Installation) -> Iterator[Finding]:
+def registered(all_: Installation) -> Iterator[DoctorFinding]:
     """Both configurations exist, and hold our webhook."""
-    for hook, kind in CONFIGURATIONS.items():
+    for hook, kind in CONFIGURATION_KINDS.items():
         if all_.configurations[hook].value is None:
-            yield Finding(f"{kind} {all_.name} does not exist", f"{APPLY}; {_NOBODY_ELSE}")
+            yield DoctorFinding(f"{kind} {all_.name} does not exist", f"{APPLY}; {_NOBODY_ELSE}")
         elif all_.webhook(hook) is None:
-            yield Finding(f"{kind} {all_.name} has no webhook {hook}.evenspread.io", APPLY)
+            yield DoctorFinding(f"{kind} {all_.name} has no webhook {hook}.evenspread.io", APPLY)
 
 
 _NOBODY_ELSE = "the server never makes it again, since to delete it is the way to get past it"
 
 
-def called_by_service(all_: Installation) -> Iterator[Finding]:
+def called_by_service(all_: Installation) -> Iterator[DoctorFinding]:
     """The webhooks lead to the Service of the installation, and to the right path."""
     for hook, webhook in _webhooks(all_):
         service = webhook.client_config.service
         if service is None:
-            yield Finding(f"{webhook.name} is called by URL, not by a Service", APPLY)
+            yield DoctorFinding(f"{webhook.name} is called by URL, not by a Service", APPLY)
             continue
         called = f"{service.namespace}/{service.name}{service.path}"
         wanted = f"{all_.namespace}/{all_.name}/{hook}"
         if called != wanted:
-            yield Finding(f"{webhook.name} calls {called}, not {wanted}", APPLY)
+            yield DoctorFinding(f"{webhook.name} calls {called}, not {wanted}", APPLY)
 
 
-def rules(all_: Installation) -> Iterator[Finding]:
+def rules(all_: Installation) -> Iterator[DoctorFinding]:
     """The webhooks are called for every kind that is judged, and for nothing else."""
     for hook, webhook in _webhooks(all_):
         wanted = [each for each in _wanted() if hook is Hook.MUTATE or each != _NEW_PODS]
         missing = [each for each in wanted if not _covers(webhook.rules, *each)]
         if missing:
             told = ", ".join(sorted({f"{verb} {resource}" for _, resource, verb in missing}))
-            yield Finding(f"{webhook.name} is not called for {told}", APPLY)
+            yield DoctorFinding(f"{webhook.name} is not called for {told}", APPLY)
         yield from _too_wide(webhook)
         for kind in _custom_kinds(all_):
             if not any({kind.group, "*"} & {*rule.api_groups} for rule in webhook.rules):
-                yield Finding(
+                yield DoctorFinding(
                     f"{webhook.name} is not called for {kind}, which podTemplates names",
                     "name its resource in the value podTemplates of the chart, or in the rules of "
-                    f"both webhook configurations {CONFIGURATIONS[hook]}",
+                    f"both webhook configurations {CONFIGURATION_KINDS[hook]}",
                 )
 
 
-def fixed_members(all_: Installation) -> Iterator[Finding]:
+def fixed_members(all_: Installation) -> Iterator[DoctorFinding]:
     """What is the same in every installation is so here."""
     for hook, webhook in _webhooks(all_):
         for member, (name, wanted, reason) in FIXED.items():
@@ -94,25 +94,27 @@ def fixed_members(all_: Installation) -> Iterator[Finding]:
                 continue
             value = getattr(webhook, member)
             if value != wanted:
-                yield Finding(f"{webhook.name} has {name}: {value}, not {wanted}: {reason}", APPLY)
+                yield DoctorFinding(
+                    f"{webhook.name} has {name}: {value}, not {wanted}: {reason}", APPLY
+                )
         if "v1" not in webhook.admission_review_versions:
-            yield Finding(
+            yield DoctorFinding(
                 f"{webhook.name} has no v1 in admissionReviewVersions, all that is served", APPLY
             )
 
 
-def timeouts(all_: Installation) -> Iterator[Finding]:
+def timeouts(all_: Installation) -> Iterator[DoctorFinding]:
     """No user waits long for a server that does not answer."""
     for hook, webhook in _webhooks(all_):
         if webhook.timeout_seconds > LONGEST_TIMEOUT_S:
-            yield Finding(
+            yield DoctorFinding(
                 f"{webhook.name} has timeoutSeconds: {webhook.timeout_seconds}: while no replica "
                 "answers, every write waits that long",
                 f"set it to 3: {_patch(all_, hook, 'timeoutSeconds', 3)}",
             )
 
 
-def failure_policy(all_: Installation) -> Iterator[Finding]:
+def failure_policy(all_: Installation) -> Iterator[DoctorFinding]:
     """``Fail`` stands only where two replicas bear it."""
     mutate = all_.webhook(Hook.MUTATE)
     if mutate is not None and mutate.failure_policy == "Fail":
@@ -120,11 +122,11 @@ def failure_policy(all_: Installation) -> Iterator[Finding]:
             "let the mutating webhook be Ignore, since the validating one judges the outcome: "
             f"{_patch(all_, Hook.MUTATE, 'failurePolicy', 'Ignore')}"
         )
-        yield Finding(f"{mutate.name} has failurePolicy: Fail", advice, Severity.NOTE)
+        yield DoctorFinding(f"{mutate.name} has failurePolicy: Fail", advice, DoctorSeverity.NOTE)
     failing = [each.name for _, each in _webhooks(all_) if each.failure_policy == "Fail"]
     deployment = all_.deployment.value if failing else None
-    if deployment is not None and deployment.spec.replicas < BEARING:
-        yield Finding(
+    if deployment is not None and deployment.spec.replicas < FEWEST_REPLICAS_UNDER_FAIL:
+        yield DoctorFinding(
             f"{failing[0]} has failurePolicy: Fail, and there is one replica: whenever it goes, "
             "nobody can create a pod",
             f"run two: kubectl {all_.place} scale deployment {all_.name} --replicas=2 (helm: "
@@ -132,42 +134,42 @@ def failure_policy(all_: Installation) -> Iterator[Finding]:
         )
 
 
-BEARING = 2  # replicas under Fail: one serves while the other is replaced
+FEWEST_REPLICAS_UNDER_FAIL = 2  # replicas under Fail: one serves while the other is replaced
 
 
-def exemptions(all_: Installation) -> Iterator[Finding]:
+def exemptions(all_: Installation) -> Iterator[DoctorFinding]:
     """Neither kube-system nor our own namespace can be blocked by us."""
     for _, webhook in _webhooks(all_):
         for namespace, reason in (
-            (SYSTEM, "what the cluster itself needs waits for us"),
+            (KUBE_SYSTEM, "what the cluster itself needs waits for us"),
             (all_.namespace, "no replica can start again once all are gone"),
         ):
             if webhook.is_called_for(_labels(namespace)):
-                yield Finding(
+                yield DoctorFinding(
                     f"{webhook.name} is called for namespace {namespace}: {reason}",
                     f"name it in namespaceSelector, key {NAME_LABEL}, operator NotIn: {APPLY}",
                 )
 
 
-def validated_pods(all_: Installation) -> Iterator[Finding]:
+def validated_pods(all_: Installation) -> Iterator[DoctorFinding]:
     """Pods are sent to the validating webhook if a rule denies, and only then."""
     webhook = all_.webhook(Hook.VALIDATE)
     expected = _reason_to_validate_pods(all_) if webhook is not None else None
     if webhook is None or expected is None:
         return
     if expected and not _covers(webhook.rules, *_NEW_PODS):
-        yield Finding(
+        yield DoctorFinding(
             f"{expected}, and {webhook.name} is not called for CREATE pods: no pod is denied for "
             "advice, and nobody is warned",
             "register it: helm upgrade with the rule in config.rules and validatePods: auto or "
             "true, or the component deploy/kustomize/validate-pods",
         )
     elif not expected and any("pods" in rule.resources for rule in webhook.rules):
-        yield Finding(
+        yield DoctorFinding(
             f"{webhook.name} is called for CREATE pods, and denies none for advice: each new pod "
             "waits for a call that changes nothing",
             f"{APPLY}, with validatePods: auto or false",
-            Severity.NOTE,
+            DoctorSeverity.NOTE,
         )
 
 
@@ -185,20 +187,20 @@ def _reason_to_validate_pods(all_: Installation) -> str | None:
     if held is None:
         return None
     try:
-        actions = read(held, all_.settings).configuration.actions
+        actions = read_config_map(held, all_.settings).configuration.actions
     except ConfigError:
         return None
     denying = [rule for rule, action in actions.items() if action is Action.DENY]
     return f"the configuration says deny for {', '.join(denying)}" if denying else ""
 
 
-def match_conditions(all_: Installation) -> Iterator[Finding]:
+def match_conditions(all_: Installation) -> Iterator[DoctorFinding]:
     """No condition costs time, or fails for objects without annotations."""
     for _, webhook in _webhooks(all_):
         for condition in webhook.match_conditions:
             reads = "object.metadata.annotations" in condition.expression
             if reads and not _HAS.search(condition.expression):
-                yield Finding(
+                yield DoctorFinding(
                     f"the match condition {condition.name} of {webhook.name} is an error for every "
                     "object without annotations: under Ignore the webhook is then skipped, under "
                     "Fail the request refused",
@@ -207,11 +209,11 @@ def match_conditions(all_: Installation) -> Iterator[Finding]:
                 )
         if webhook.match_conditions:
             named = ", ".join(each.name for each in webhook.match_conditions)
-            yield Finding(
+            yield DoctorFinding(
                 f"{webhook.name} has the match condition {named}: the API server converts every "
                 "object that is sent to evaluate it, which took 0.5 ms a pod where it was measured",
                 _WITHOUT_CONDITIONS,
-                Severity.NOTE,
+                DoctorSeverity.NOTE,
             )
 
 
@@ -220,7 +222,7 @@ _WITHOUT_CONDITIONS = f"take it out, since the server leaves mirror pods alone b
 
 def _webhooks(all_: Installation) -> Iterator[tuple[Hook, Webhook]]:
     """Those that are registered; what is missing is told by ``registered`` alone."""
-    for hook in CONFIGURATIONS:
+    for hook in CONFIGURATION_KINDS:
         webhook = all_.webhook(hook)
         if webhook is not None:
             yield hook, webhook
@@ -228,7 +230,7 @@ def _webhooks(all_: Installation) -> Iterator[tuple[Hook, Webhook]]:
 
 def _wanted() -> Iterator[tuple[str, str, str]]:
     """Group, resource and operation of all that is judged in every cluster."""
-    for kind in BUILT_IN:
+    for kind in BUILT_IN_TEMPLATES:
         for operation in ("CREATE",) if kind == POD else ("CREATE", "UPDATE"):
             yield kind.group, f"{kind.kind.lower()}s", operation
 
@@ -236,7 +238,7 @@ def _wanted() -> Iterator[tuple[str, str, str]]:
 _NEW_PODS = (POD.group, "pods", "CREATE")
 
 
-def _covers(rules_: tuple[Rule, ...], group: str, resource: str, operation: str) -> bool:
+def _covers(rules_: tuple[WebhookRule, ...], group: str, resource: str, operation: str) -> bool:
     return any(
         {group, "*"} & {*rule.api_groups}
         and {resource, "*", "*/*"} & {*rule.resources}
@@ -245,7 +247,7 @@ def _covers(rules_: tuple[Rule, ...], group: str, resource: str, operation: str)
     )
 
 
-def _too_wide(webhook: Webhook) -> Iterator[Finding]:
+def _too_wide(webhook: Webhook) -> Iterator[DoctorFinding]:
     wide = [
         what
         for rule in webhook.rules
@@ -258,7 +260,7 @@ def _too_wide(webhook: Webhook) -> Iterator[Finding]:
     ]
     if wide:
         told = ", ".join(dict.fromkeys(wide))
-        yield Finding(
+        yield DoctorFinding(
             f"{webhook.name} is called for {told}, which are none of our business: a fault of "
             "ours could stop the cluster",
             APPLY,
@@ -269,10 +271,10 @@ def _custom_kinds(all_: Installation) -> list[GroupKind]:
     """Configured kinds; none if the configuration cannot be read, which another check tells."""
     try:
         held = all_.configuration.value
-        found = read(held, all_.settings).configuration if held else None
-    except (ConfigError, UnseenError):
+        found = read_config_map(held, all_.settings).configuration if held else None
+    except (ConfigError, NotReadableError):
         return []
-    return [kind for kind in found.pod_templates if kind not in BUILT_IN] if found else []
+    return [kind for kind in found.pod_templates if kind not in BUILT_IN_TEMPLATES] if found else []
 
 
 def _labels(namespace: str) -> dict[str, str]:
@@ -282,7 +284,7 @@ def _labels(namespace: str) -> dict[str, str]:
 
 def _patch(all_: Installation, hook: Hook, member: str, value: object) -> str:
     """The command that changes one member of a webhook."""
-    kind = CONFIGURATIONS[hook].lower()
+    kind = CONFIGURATION_KINDS[hook].lower()
     operation = f'{{"op":"replace","path":"/webhooks/0/{member}","value":{_json(value)}}}'
     return f"kubectl patch {kind} {all_.name} --type=json -p '[{operation}]'"
 

@@ -9,9 +9,9 @@ from certs.errors import PairError
 from certs.pem import issued_by, name_of, read_certificates
 from certs.trust import CA_BUNDLE
 from webhook.doctor.checks.registration import APPLY
-from webhook.doctor.findings import Finding
+from webhook.doctor.findings import DoctorFinding
 from webhook.doctor.installation import Installation
-from webhook.doctor.objects import decoded
+from webhook.doctor.objects import decode_base64
 from webhook.policy.request import Hook
 
 OVERDUE = 4
@@ -22,18 +22,18 @@ LEAF = "tls.crt"
 Certificates = tuple[x509.Certificate, ...]
 
 
-def ca_bundle(all_: Installation) -> Iterator[Finding]:
+def ca_bundle(all_: Installation) -> Iterator[DoctorFinding]:
     """Every caBundle is there, and is of the authority whose certificates are served."""
     authority = _certificates(_data(all_, CA_BUNDLE)) if all_.mode == "self" else ()
     for hook in Hook:
         webhook = all_.webhook(hook)
         if webhook is None:
             continue
-        bundle = _certificates(decoded(webhook.client_config.ca_bundle))
+        bundle = _certificates(decode_base64(webhook.client_config.ca_bundle))
         if not bundle:
-            yield Finding(f"the caBundle of {webhook.name} is empty", _write(all_))
+            yield DoctorFinding(f"the caBundle of {webhook.name} is empty", _write(all_))
         elif authority and not any(one in bundle for one in authority):
-            yield Finding(
+            yield DoctorFinding(
                 f"the caBundle of {webhook.name} is of {name_of(bundle[-1])}, not of "
                 f"{name_of(authority[-1])} in Secret {all_.namespace}/{all_.name}-ca",
                 _write(all_),
@@ -41,7 +41,7 @@ def ca_bundle(all_: Installation) -> Iterator[Finding]:
         elif all_.served and not any(
             one == all_.served or issued_by(all_.served, one) for one in bundle
         ):
-            yield Finding(
+            yield DoctorFinding(
                 f"the caBundle of {webhook.name} does not lead to the served certificate, which "
                 f"{all_.served.issuer.rfc4514_string()} signed",
                 _write(all_),
@@ -61,11 +61,11 @@ def _write(all_: Installation) -> str:
     )
 
 
-def certificates(all_: Installation) -> Iterator[Finding]:
+def certificates(all_: Installation) -> Iterator[DoctorFinding]:
     """No certificate has expired, or should have been renewed."""
     if all_.mode == "self":
         if all_.authority.value is None:
-            yield Finding(f"Secret {all_.namespace}/{all_.name}-ca does not exist", APPLY)
+            yield DoctorFinding(f"Secret {all_.namespace}/{all_.name}-ca does not exist", APPLY)
         # The newest is last; those before it leave the bundle by themselves.
         for one in _certificates(_data(all_, CA_BUNDLE))[-1:]:
             rotate = f"evenspread certs rotate --ca {all_.place} --name {all_.name}"
@@ -82,14 +82,14 @@ def certificates(all_: Installation) -> Iterator[Finding]:
 
 def _dated(
     certificate: x509.Certificate, what: str, now: datetime, advice: str
-) -> Iterator[Finding]:
+) -> Iterator[DoctorFinding]:
     start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if now >= end:
-        yield Finding(f"{what} expired at {end:%FT%TZ}", advice)
+        yield DoctorFinding(f"{what} expired at {end:%FT%TZ}", advice)
     elif now < start:
-        yield Finding(f"{what} is valid only from {start:%FT%TZ} on", "compare the clocks")
+        yield DoctorFinding(f"{what} is valid only from {start:%FT%TZ} on", "compare the clocks")
     elif (end - now) * OVERDUE < end - start:
-        yield Finding(f"{what} expires at {end:%FT%TZ}, and should have been renewed", advice)
+        yield DoctorFinding(f"{what} expires at {end:%FT%TZ}, and should have been renewed", advice)
 
 
 def _data(all_: Installation, entry: str) -> bytes:

@@ -3,11 +3,11 @@
 from xml.etree.ElementTree import Element
 
 from webhook.audit import junit
-from webhook.spreadtest.differences import lines
-from webhook.spreadtest.results import CaseResult, Report, Status, SuiteResult
+from webhook.spreadtest.differences import format_differences
+from webhook.spreadtest.results import CaseResult, CaseStatus, SuiteReport, SuiteResult
 
 
-def render(report: Report) -> str:
+def render(report: SuiteReport) -> str:
     """Write the suites."""
     root = junit.document("evenspread test")
     for suite in report.suites:
@@ -21,12 +21,12 @@ def _case(element: Element, suite: SuiteResult, case: CaseResult) -> None:
     place = {"file": suite.source, "line": str(case.line)}
     added = junit.add(element, "testcase", classname=suite.source, name=case.name, **place)
     match case.status:
-        case Status.FAILED:
+        case CaseStatus.FAILED:
             members = ", ".join(each.member for each in case.mismatches)
-            text = "\n".join(lines(case))
+            text = "\n".join(format_differences(case))
             message = f"answered otherwise than expected: {members}"
             junit.add(added, "failure", text, type="mismatch", message=message)
-        case Status.ERROR:
+        case CaseStatus.ERROR:
             junit.add(added, "error", type="unreadable", message=case.problem)
-        case Status.PASSED:
+        case CaseStatus.PASSED:
             pass

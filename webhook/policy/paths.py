@@ -1,0 +1,99 @@
+"""
+Paths into objects of JSON's types: one walker and two written forms.
+
+``walk_path`` follows a path through a value. ``format_path`` and ``parse_path`` handle the field
+path of kube-apiserver, which people read. ``format_pointer`` and ``parse_pointer`` handle JSON
+Pointer, which patches contain. No other module joins or splits paths itself.
+
+Source: apimachinery pkg/util/validation/field path.go; RFC 6901.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, TypeAlias, TypeGuard
+
+FieldPath: TypeAlias = tuple[str | int, ...]
+"""Member names and list indexes from an object to a value in it; empty for the object itself."""
+
+TemplatePath: TypeAlias = tuple[str, ...]
+"""The field path from an object to its pod template: names only; empty where it is the pod."""
+
+CONSTRAINTS_IN_POD: TemplatePath = ("spec", "topologySpreadConstraints")
+"""The field path from a pod, or a pod template, to its constraints."""
+
+CACHED_PATHS = 64
+"""Paths of constraint lists that stay formatted; there are five built-in ones."""
+
+_is_name = re.compile(r"[A-Za-z_]\w*").fullmatch
+_step = re.compile(r"\.?([^.\[\]{}]+)|\[(\d+)\]").match
+
+
+def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a value of JSON's types is an object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: Any) -> TypeGuard[list[Any]]:
+    """Whether a value of JSON's types is an array."""
+    return isinstance(value, list)
+
+
+def walk_path(value: Any, path: FieldPath) -> Iterator[Any]:
+    """Yield a value, then the values along a path in it, as far as they exist."""
+    yield value
+    for step in path:
+        if is_object(value) and step in value:
+            value = value[str(step)]
+        elif is_array(value) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return
+        yield value
+
+
+def find_value(value: Any, path: FieldPath, default: Any = None) -> Any:
+    """Find the value at the end of a path; ``default`` if the path does not exist."""
+    found = list(walk_path(value, path))
+    return found[-1] if len(found) > len(path) else default
+
+
+def format_path(path: FieldPath) -> str:
+    """Write a path as kube-apiserver does: ``spec.selector[x.io/y]``, ``spec.taints[0].key``."""
+    steps = (f".{step}" if _is_name(str(step)) else f"[{step}]" for step in path)
+    return "".join(steps).removeprefix(".")
+
+
+def parse_path(field: str) -> FieldPath:
+    """
+    Read a path as kube-apiserver writes it.
+
+    Returns:
+        The steps before the first one that is neither a name nor an index: an error about two
+        members names both in braces.
+    """
+    return tuple(_parse_steps(field))
+
+
+def _parse_steps(field: str) -> Iterator[str | int]:
+    position = 0
+    while step := _step(field, position):
+        yield step[1] if step[2] is None else int(step[2])
+        position = step.end()
+
+
+@lru_cache(CACHED_PATHS)
+def constraints_field(template: TemplatePath) -> str:
+    """Write where an object holds its constraints, given the path to its pod template."""
+    return format_path((*template, *CONSTRAINTS_IN_POD))
+
+
+def format_pointer(path: Iterable[str | int]) -> str:
+    """Write a path as a JSON Pointer."""
+    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)
+
+
+def parse_pointer(pointer: str) -> tuple[str, ...]:
+    """Read a JSON Pointer; indexes stay text, since only the value tells them from names."""
+    steps = pointer.split("/")[1:]
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)
