@@ -12,9 +12,15 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from certs.api import Client
-from webhook.cluster.faults import why
-from webhook.cluster.resources import Place
-from webhook.cluster.source import NO_QUERY, Query, Reason, Source, Status
+from webhook.cluster.discovery import ResourcePath
+from webhook.cluster.protocol import (
+    NO_QUERY,
+    ApiStatus,
+    FailureReason,
+    Query,
+    Source,
+    describe_error,
+)
 from webhook.doctor.installation import Lookup
 from webhook.errors import ApiError, EvenspreadError
 
@@ -25,7 +31,7 @@ JSON_PATCH = "application/json-patch+json"
 
 T = TypeVar("T")
 
-_decode_status = msgspec.json.Decoder(Status).decode
+_decode_status = msgspec.json.Decoder(ApiStatus).decode
 
 
 class DoctorApi(Source, Client, Protocol):
@@ -47,7 +53,7 @@ class DoctorResponse(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What a failure says; its beginning if it is no ``Status``."""
+        """What a failure says; its beginning if it is no ``ApiStatus``."""
         try:
             return _decode_status(self.body).message
         except msgspec.MsgspecError:
@@ -101,18 +107,18 @@ class DoctorClient:
         except EvenspreadError:
             raise
         except Exception as error:  # of the network; its kinds are the client's own business
-            problem = f"cannot be reached: {why(error)}"
-            raise ApiError(self.reach.name, problem, Reason.UNREACHABLE) from error
+            problem = f"cannot be reached: {describe_error(error)}"
+            raise ApiError(self.reach.name, problem, FailureReason.UNREACHABLE) from error
         answer = DoctorResponse(
             response.status, content, _warnings(response.headers.getall("Warning", []))
         )
         if answer.status == HTTPStatus.UNAUTHORIZED:
             problem = "does not accept these credentials: log in anew"
-            raise ApiError(self.reach.name, problem, Reason.UNAUTHORIZED, answer.status)
+            raise ApiError(self.reach.name, problem, FailureReason.UNAUTHORIZED, answer.status)
         return answer
 
     async def look_at(
-        self, place: Place, kind: type[T], name: str, namespace: str = ""
+        self, place: ResourcePath, kind: type[T], name: str, namespace: str = ""
     ) -> Lookup[T]:
         """Look for one object."""
         answer = await self.ask("GET", place.item(namespace, name))
@@ -122,7 +128,7 @@ class DoctorClient:
         return _read(answer, needs, msgspec.json.Decoder(kind).decode)
 
     async def look_through(
-        self, place: Place, kind: type[T], namespace: str = "", query: Query = NO_QUERY
+        self, place: ResourcePath, kind: type[T], namespace: str = "", query: Query = NO_QUERY
     ) -> Lookup[tuple[T, ...]]:
         """Look for all objects of a kind; there are none where the kind does not exist."""
         answer = await self.ask("GET", place.within(namespace).collection, query=query)
@@ -141,7 +147,7 @@ class DoctorClient:
         return Lookup(answer.body.decode(errors="replace"))
 
 
-def describe_right(verb: str, place: Place, namespace: str = "") -> str:
+def describe_right(verb: str, place: ResourcePath, namespace: str = "") -> str:
     """Name the right that a look takes, as ``get on deployments.apps in namespace shop``."""
     core, _, versioned = place.root.partition("/apis/")
     group = f".{versioned.partition('/')[0]}" if not core else ""

@@ -10,24 +10,24 @@ from typing import Any
 
 import msgspec
 
-from webhook.cluster.resources import NAMESPACES, Place
+from webhook.cluster.discovery import NAMESPACES_PATH, ResourcePath
 from webhook.doctor import objects, probes
 from webhook.doctor.client import DoctorClient, DoctorResponse, describe_right
 from webhook.doctor.installation import DryRunPod, Lookup, value_or_none
 from webhook.doctor.probes import OWN_CONSTRAINT, TRIES, ProbeResult, ReplicaIdentity
-from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import PodSpec
 from webhook.policy.request import Hook
 
-_PODS = Place("/api/v1", "pods")
-_POD_TEMPLATES = Place("/api/v1", "podtemplates")
+_PODS = ResourcePath("/api/v1", "pods")
+_POD_TEMPLATES = ResourcePath("/api/v1", "podtemplates")
 
 
 async def choose_probe_namespace(
     asker: DoctorClient, configurations: Mapping[Hook, Lookup[objects.WebhookConfiguration]]
 ) -> str:
     """Choose a namespace that the webhooks are called for; ``default`` if it is one."""
-    listed = await asker.look_through(NAMESPACES, objects.NamespaceObject)
+    listed = await asker.look_through(NAMESPACES_PATH, objects.NamespaceObject)
     return choose_namespace(
         value_or_none(listed) or (),
         [
@@ -75,7 +75,7 @@ async def send_probes(asker: DoctorClient, hook: Hook, namespace: str) -> ProbeR
 
 async def dry_run(asker: DoctorClient, namespace: str, obj: Mapping[str, Any]) -> DoctorResponse:
     """Have an API server say what would become of a Pod or a PodTemplate."""
-    place = Place("/api/v1", f"{obj['kind'].lower()}s").within(namespace)
+    place = ResourcePath("/api/v1", f"{obj['kind'].lower()}s").within(namespace)
     return await asker.ask("POST", place.collection, obj, {"dryRun": "All"})
 
 
@@ -107,7 +107,7 @@ async def dry_run_pods(asker: DoctorClient, namespace: str) -> Lookup[tuple[DryR
         before = msgspec.convert({"topologySpreadConstraints": own}, PodSpec)
         found.append(
             DryRunPod(
-                made.metadata.annotations.get(ANNOTATION),
+                made.metadata.annotations.get(DEFAULTS_ANNOTATION),
                 made.spec.topology_spread_constraints,
                 before.topology_spread_constraints,
             )

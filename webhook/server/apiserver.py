@@ -12,13 +12,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from webhook.cluster.backoff import Backoff
-from webhook.cluster.pacing import Pace
-from webhook.cluster.reflector import Means
-from webhook.cluster.resources import Skip
-from webhook.cluster.source import Reason
+from webhook.cluster.discovery import SkippedObject
+from webhook.cluster.protocol import FailureReason
+from webhook.cluster.reflector import ReflectorEnvironment
+from webhook.cluster.timeslices import TimeSlicer
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, VersionError
-from webhook.policy.api.versions import NEWEST, Version, parse_version
+from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
 from webhook.telemetry.logs import Log
 from webhook.telemetry.metrics import Metrics
 
@@ -45,9 +45,9 @@ async def connect_api_server(settings: Settings) -> "AsyncGenerator[Api | None]"
         problem = "replaces a live cluster: add --standalone, or leave it out"
         raise ConfigError(problem, "--cluster")
     # Imported in cluster mode only: this takes 0.6 s and 55 MiB.
-    from webhook.cluster.client import Access, Api  # noqa: PLC0415
+    from webhook.cluster.client import Api, ApiAccess  # noqa: PLC0415
 
-    access = Access(kubeconfig=settings.kubeconfig, context=settings.context)
+    access = ApiAccess(kubeconfig=settings.kubeconfig, context=settings.context)
     async with Api(access, time.monotonic) as api:
         yield api
 
@@ -68,7 +68,7 @@ async def wait_for_version(api: "Api", log: Log) -> Version:
             problem = f"is needed, since the API server gives its version as {error.text!r}"
             raise ConfigError(problem, "--kube-version") from error
         except ApiError as error:
-            if error.reason == Reason.CREDENTIALS:
+            if error.reason == FailureReason.CREDENTIALS:
                 raise
             if str(error) != last_problem:
                 last_problem = str(error)
@@ -81,8 +81,10 @@ async def wait_for_version(api: "Api", log: Log) -> Version:
 
 def warn_if_newer(version: Version, log: Log) -> None:
     """Warn if a version is newer than this program knows."""
-    if version > NEWEST:
-        message = f"Kubernetes {version} is newer than the newest known version: using {NEWEST}"
+    if version > NEWEST_VERSION:
+        message = (
+            f"Kubernetes {version} is newer than the newest known version: using {NEWEST_VERSION}"
+        )
         log.warning("version", says=message)
 
 
@@ -99,7 +101,9 @@ async def follow_version(
         use_version(version)
 
 
-def reflector_means(api: "Api", version: Version, metrics: Metrics, log: Log) -> Means:
+def reflector_means(
+    api: "Api", version: Version, metrics: Metrics, log: Log
+) -> ReflectorEnvironment:
     """Build what reflectors need to watch an API server."""
 
     def report(kind: str, reason: str, message: str) -> None:
@@ -111,18 +115,18 @@ def reflector_means(api: "Api", version: Version, metrics: Metrics, log: Log) ->
 
     named = set[tuple[str, str, str, str]]()
 
-    def skip(kind: str, skipped: Skip) -> None:
+    def skip(kind: str, skipped: SkippedObject) -> None:
         metrics.skipped.labels(kind, skipped.reason).inc()
         key = (kind, skipped.namespace, skipped.name, skipped.reason)
         if key not in named and len(named) < MOST_NAMED:
             named.add(key)
             log.warning("skipped", kind=kind, **skipped._asdict())
 
-    return Means(
+    return ReflectorEnvironment(
         source=api,
-        pace=Pace(time.monotonic),
+        pace=TimeSlicer(time.monotonic),
         clock=time.monotonic,
-        dice=random.random,
+        jitter=random.random,
         sleep=asyncio.sleep,
         tell=report,
         skip=skip,

@@ -24,7 +24,7 @@ from webhook.cluster.caches import Start
 from webhook.config import Configuration
 from webhook.config.kinds import OwnerSelector
 from webhook.config.settings import Settings
-from webhook.policy.api.versions import NEWEST, Version, parse_version
+from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import presence
 from webhook.server.admission import Admission, Observers, ReviewContext
@@ -230,7 +230,9 @@ async def _find_version(context: ServerContext) -> Version:
     if text:
         warn_if_newer(version := parse_version(text), context.log)
         return version
-    return NEWEST if context.api is None else await wait_for_version(context.api, context.log)
+    return (
+        NEWEST_VERSION if context.api is None else await wait_for_version(context.api, context.log)
+    )
 
 
 def _policy_sources(settings: Settings, version: Version) -> PolicySources:
@@ -255,7 +257,7 @@ def _build_certificate(
         metrics.rotations.labels(notice.subject, result).inc()
         (log.info if notice.ok else log.warning)("certificate", says=notice.text)
 
-    outside = Outside(clock=context.now, sleep=asyncio.sleep, report=report, dice=random.random)
+    outside = Outside(clock=context.now, sleep=asyncio.sleep, report=report, jitter=random.random)
     place = CertificateContext(
         client=context.api,
         namespace=own_namespace(settings),

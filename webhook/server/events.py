@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import Any, NoReturn
 
 from certs.api import Client
-from webhook.cluster.faults import why
+from webhook.cluster.protocol import describe_error
 from webhook.telemetry.logs import Log
 
 EVENT_MESSAGE_CHARS = 1024  # pkg/apis/core/validation/events.go refuses longer messages
@@ -119,7 +119,7 @@ class EventRecorder:
             )
             await response.read()
         except Exception as error:  # noqa: BLE001  # aiohttp's, asyncio's, and those of plugins
-            return f"no answer: {why(error)}"
+            return f"no answer: {describe_error(error)}"
         if response.status == HTTPStatus.CREATED:
             return ""
         return f"the API server answered {response.status}"

@@ -32,7 +32,7 @@ import uvloop
 
 from webhook import __version__
 from webhook.cluster.caches import Start
-from webhook.cluster.faults import why
+from webhook.cluster.protocol import describe_error
 from webhook.config import load
 from webhook.config.settings import Settings
 from webhook.errors import EvenspreadError
@@ -203,7 +203,7 @@ async def _greet(at: ServerAddresses, console: Console, greet: Greet | None, log
     try:
         await asyncio.to_thread(greet, at)
     except (EvenspreadError, OSError) as error:
-        log.warning("greeting", says=why(error))
+        log.warning("greeting", says=describe_error(error))
 
 
 @contextmanager
