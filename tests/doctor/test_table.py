@@ -441,7 +441,7 @@ FAILURES = {
     "x509: certificate has expired or is not yet valid: now": "has expired, or a clock",
     "x509: certificate is valid for a, not b": "is for another name",
     "remote error: tls: certificate required": "requires a client certificate",
-    "unable to load root certificates: unable to parse bytes as PEM block": "no readable certificate",
+    "unable to load root certificates: unable to parse bytes as PEM block": "no readable",
     'Post "https://a/?timeout=3s": context deadline exceeded': "no response in time",
     "dial tcp 10.0.0.1:443: i/o timeout": "no response in time",
 }

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
+from webhook.policy.advice.decode import TemplateHolder
 from webhook.policy.advice.hostports import NetworkedSpec
-from webhook.policy.advice.reading import Holder
 from webhook.policy.advice.subject import SubjectSpec
 from webhook.policy.model import ObjectMeta
 from webhook.policy.paths import TemplatePath
@@ -127,7 +127,7 @@ def _object_parts(path: TemplatePath) -> msgspec.json.Decoder[Any]:
     metadata = _parts(_names(ObjectMeta))
     spec = _parts((*_names(SubjectSpec), *_names(NetworkedSpec)))
     kept: Any = _parts((), {"metadata": metadata, "spec": spec})
-    holder = _names(Holder)
+    holder = _names(TemplateHolder)
     for depth, member in reversed(tuple(enumerate(path))):
         outside: dict[str, Any] = {} if depth else {"metadata": metadata}
         kept = _parts(holder, {**outside, member: kept})

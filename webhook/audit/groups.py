@@ -11,8 +11,8 @@ from typing import NamedTuple
 import msgspec
 
 from webhook.audit.snapshot import SnapshotPod, SnapshotWorkload
-from webhook.cluster.manifests import NAMESPACE
-from webhook.policy.advice.subject import Running, Subject
+from webhook.cluster.manifests import DEFAULT_NAMESPACE
+from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
 
@@ -45,7 +45,7 @@ class PodGroups:
             workloads: What pods may belong to.
         """
         self.known = {key_of(each.subject): each for each in workloads}
-        self.found: dict[ObjectKey, dict[bytes, Running]] = {}
+        self.found: dict[ObjectKey, dict[bytes, RunningPods]] = {}
         self.versions: dict[ObjectKey, str] = {}
         self._roots: dict[tuple[str, OwnerReference], ObjectKey] = {}
 
@@ -56,14 +56,14 @@ class PodGroups:
                 continue
             metadata = pod.metadata or _NO_META
             spec = pod.spec or _NO_SPEC
-            owner = self._root(metadata.namespace or NAMESPACE, metadata)
+            owner = self._root(metadata.namespace or DEFAULT_NAMESPACE, metadata)
             groups = self.found.setdefault(owner, {})
             like = _encode(
                 (metadata.labels, spec.topology_spread_constraints, metadata.annotations)
             )
             group = groups.get(like)
             if group is None:
-                group = groups[like] = Running(pod, {})
+                group = groups[like] = RunningPods(pod, {})
             nodes = group.nodes
             assert isinstance(nodes, dict), "made above"
             nodes[spec.node_name] = nodes.get(spec.node_name, 0) + 1
@@ -107,4 +107,4 @@ def _named(namespace: str, owner: OwnerReference) -> ObjectKey:
 
 def key_of(subject: Subject) -> ObjectKey:
     """Name a subject."""
-    return ObjectKey(subject.namespace or NAMESPACE, subject.kind, subject.metadata.name)
+    return ObjectKey(subject.namespace or DEFAULT_NAMESPACE, subject.kind, subject.metadata.name)

@@ -14,11 +14,11 @@ from webhook.audit.groups import ObjectKey, PodGroups, key_of
 from webhook.audit.origins import Origin
 from webhook.audit.snapshot import Snapshot, SnapshotOwner, SnapshotWorkload
 from webhook.cluster import wire
-from webhook.cluster.lookup import Cluster
+from webhook.cluster.facts import Cluster
 from webhook.cluster.nodes import NodeStore
 from webhook.config import OwnerSelector
-from webhook.policy.advice.grounds import Survey
-from webhook.policy.advice.subject import Running, Subject, SubjectPod
+from webhook.policy.advice.context import ClusterState
+from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.placement.census import Census
 
@@ -48,11 +48,11 @@ class ClusterNodes:
         survey: The same, without a pod.
     """
 
-    def __init__(self, nodes: Iterable[wire.Node]) -> None:
+    def __init__(self, nodes: Iterable[wire.NodeObject]) -> None:
         """Index the nodes, once for all."""
         self.nodes = NodeStore()
         self.nodes.replace(nodes)
-        self.survey = Survey(self.nodes, Census(), Census())
+        self.survey = ClusterState(self.nodes, Census(), Census())
 
 
 class Inventory:
@@ -91,16 +91,16 @@ class Inventory:
         self.audited = sorted(_audited(snapshot, running, own, groups), key=_order)
         census, members = _count(snapshot.workloads, running, is_live=terrain is not None)
         if terrain is None:
-            self.survey = Survey(self.cluster.node_store, census, members)
+            self.survey = ClusterState(self.cluster.node_store, census, members)
         else:
             self.cluster.node_store = terrain.nodes
-            self.survey = terrain.survey.over(census, members)
+            self.survey = terrain.survey.with_pods(census, members)
         self.pods = sum(group.number for each in self.audited for group in each.subject.running)
 
 
 def _audited(
     snapshot: Snapshot,
-    running: dict[ObjectKey, tuple[Running, ...]],
+    running: dict[ObjectKey, tuple[RunningPods, ...]],
     own: set[ObjectKey],
     groups: PodGroups,
 ) -> Iterator[AuditSubject]:
@@ -121,7 +121,7 @@ def _order(audited: AuditSubject) -> tuple[str, str, str, str, str, int]:
     return (subject.namespace, kind.kind, name, kind.group, source, line)
 
 
-def _stand_in(key: ObjectKey, running: tuple[Running, ...]) -> Subject:
+def _stand_in(key: ObjectKey, running: tuple[RunningPods, ...]) -> Subject:
     """A subject for a controller that is not known, from most of its pods."""
     like = max(running, key=lambda group: group.number).pod
     assert isinstance(like, SubjectPod), "groups are made of such"
@@ -161,7 +161,7 @@ def _bound(nodes: Mapping[str, int]) -> Mapping[str, int]:
 
 def _count(
     workloads: Iterable[SnapshotWorkload],
-    running: dict[ObjectKey, tuple[Running, ...]],
+    running: dict[ObjectKey, tuple[RunningPods, ...]],
     *,
     is_live: bool,
 ) -> tuple[Census, Census]:

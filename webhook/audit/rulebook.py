@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.policy.advice import exemptions
-from webhook.policy.advice.rows import ROWS
-from webhook.policy.api.rules import MOST_CONSTRAINTS, RULES
+from webhook.policy.advice.rules import POLICY_RULES
+from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.warnings import WARNINGS
+from webhook.policy.model import MAX_CONSTRAINTS
 from webhook.policy.verdict import EXPLAIN
 
 TYPE_INVALID = "FieldValueTypeInvalid"  # apimachinery meta/v1 CauseTypeTypeInvalid
@@ -49,18 +50,18 @@ RULEBOOK: Mapping[str, RulebookEntry] = MappingProxyType(
         REFUSED_EXEMPTION: RulebookEntry(
             "an exemption names a rule and gives a reason",
             "What is not of this form exempts from nothing.",
-            f'write `{exemptions.ANNOTATION}: "TSC101=REASON"`',
+            f'write `{exemptions.EXEMPT_ANNOTATION}: "TSC101=REASON"`',
             "advice",
         ),
-        **{rule.id: RulebookEntry(rule.title, _REFUSED, rule.fix, "api") for rule in RULES},
+        **{rule.id: RulebookEntry(rule.title, _REFUSED, rule.fix, "api") for rule in API_RULES},
         "TSC010": RulebookEntry(
-            f"a list has at most {MOST_CONSTRAINTS} constraints",
+            f"a list has at most {MAX_CONSTRAINTS} constraints",
             "evenspread denies the object, so that no request takes long; kube-apiserver takes it.",
             "write one constraint for each topology key and action; real pods have one to three",
             "advice",
         ),
         **{row.id: RulebookEntry(row.title, _WARNED, row.fix, "api") for row in WARNINGS},
-        **{row.id: RulebookEntry(row.title, row.why, row.fix, "advice") for row in ROWS},
+        **{row.id: RulebookEntry(row.title, row.why, row.fix, "advice") for row in POLICY_RULES},
     }
 )
 """By id, in the order in which rules are listed."""

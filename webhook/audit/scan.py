@@ -24,15 +24,16 @@ from webhook.audit.rulebook import TYPE_INVALID
 from webhook.audit.snapshot import UnreadableObject
 from webhook.audit.spreads import measure_spreads
 from webhook.policy.advice.advise import Advice, advise
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import apiserver, rules
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
-from webhook.policy.defaulting.forecast import first_pod, foresee
+from webhook.policy.defaulting.forecast import first_pod, forecast_injection
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import POD
+from webhook.policy.model import MAX_CONSTRAINTS
 from webhook.policy.paths import constraints_field
 
 T = TypeVar("T")
@@ -84,7 +85,7 @@ def scan(
         question: What to ask.
         progress: Gives the subjects one after the other, and may show how far that is.
     """
-    grounds = Grounds(question.policy, inventory.cluster, inventory.survey)
+    grounds = AdviceContext(question.policy, inventory.cluster, inventory.survey)
     scanner = Scanner(question, grounds)
     chosen = [each for each in inventory.audited if question.covers(each.subject.namespace)]
     reports = [scanner.report_on(each) for each in progress(chosen)]
@@ -129,7 +130,7 @@ class SubjectFindings(NamedTuple):
 class Scanner:
     """Asks about one subject after the other."""
 
-    def __init__(self, question: AuditOptions, grounds: Grounds) -> None:
+    def __init__(self, question: AuditOptions, grounds: AdviceContext) -> None:
         """
         Ask nothing yet.
 
@@ -139,12 +140,12 @@ class Scanner:
         """
         self._question = question
         self._grounds = grounds
-        self._rows = tuple(row for row in ROWS if question.asks(row.id))
+        self._rows = tuple(row for row in POLICY_RULES if question.asks(row.id))
 
     def judge(self, audited: AuditSubject) -> SubjectFindings:
         """Ask every rule about one subject."""
         subject, words = audited.subject, FindingBuilder(audited)
-        answer = apiserver.answer(
+        answer = apiserver.predict_response(
             apiserver.Request(kind=subject.kind, path=subject.path, template=subject.pod),
             self._grounds.gates,
         )
@@ -169,7 +170,7 @@ class Scanner:
         """Make the report on one subject."""
         subject, origin = audited.subject, audited.origin
         judged = self.judge(audited)
-        survey = self._grounds.survey
+        survey = self._grounds.cluster
         assert survey is not None, "an audit has one"
         return WorkloadReport(
             api_version=audited.api_version,
@@ -203,16 +204,16 @@ class Scanner:
             injection = inject(subject.pod, namespace, policy, facts)
         else:
             pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
-            injection = foresee(pod, namespace, policy, facts)
+            injection = forecast_injection(pod, namespace, policy, facts)
         if not injection.entries:
             return None
         written = tuple(msgspec.json.decode(entry.written) for entry in injection.entries)
         return DefaultsReport(profile=injection.profile, constraints=written)
 
 
-def _too_many(subject: Subject) -> list[rules.Finding]:
+def _too_many(subject: Subject) -> list[rules.RuleViolation]:
     """What the hooks deny and the API server takes."""
     constraints = subject.pod.constraints
-    if len(constraints) <= rules.MOST_CONSTRAINTS:
+    if len(constraints) <= MAX_CONSTRAINTS:
         return []
     return [rules.too_many(constraints, constraints_field(subject.path))]

@@ -8,17 +8,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from webhook.audit.report import DomainCount, SpreadReport
-from webhook.policy.advice.grounds import Survey
-from webhook.policy.advice.subject import Running, Subject
+from webhook.policy.advice.context import ClusterState
+from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.tallies import Incoming, Tally
+from webhook.policy.placement.tallies import IncomingPod, PodTally
 
 MOST_CELLS = 40  # of one row: more zones than there are anywhere, more nodes than anybody looks at
 
 
-def measure_spreads(subject: Subject, survey: Survey, gates: Gates) -> tuple[SpreadReport, ...]:
+def measure_spreads(
+    subject: Subject, survey: ClusterState, gates: Gates
+) -> tuple[SpreadReport, ...]:
     """
     Look at the running pods of a workload.
 
@@ -32,11 +34,11 @@ def measure_spreads(subject: Subject, survey: Survey, gates: Gates) -> tuple[Spr
     constraints = most.pod.constraints or subject.constraints
     if not constraints:
         return tuple(_unasked(subject, survey))
-    pod = Incoming(subject.namespace, most.pod.labels, subject.demands)
+    pod = IncomingPod(subject.namespace, most.pod.labels, subject.demands)
     return tuple(map(_row, survey.tallies(pod, constraints, gates)))
 
 
-def _row(tally: Tally) -> SpreadReport:
+def _row(tally: PodTally) -> SpreadReport:
     spread = tally.spread
     cells = _cells(tally.domains.sizes, tally.pods)
     return SpreadReport(
@@ -62,7 +64,7 @@ def _cells(sizes: Mapping[str, int], pods: Mapping[str, int]) -> tuple[DomainCou
     return tuple(DomainCount(value, sizes[value], pods[value]) for value in fullest)
 
 
-def _unasked(subject: Subject, survey: Survey) -> Iterator[SpreadReport]:
+def _unasked(subject: Subject, survey: ClusterState) -> Iterator[SpreadReport]:
     """The zones of a workload's own pods, that nothing asks to be even."""
     domains = survey.topology.domains(ZONE, (ZONE,), Demands(tolerations=None))
     pods = _pods_of(subject.running, domains.values)
@@ -83,7 +85,7 @@ def _unasked(subject: Subject, survey: Survey) -> Iterator[SpreadReport]:
     )
 
 
-def _pods_of(running: tuple[Running, ...], values: Mapping[str, str]) -> Counter[str]:
+def _pods_of(running: tuple[RunningPods, ...], values: Mapping[str, str]) -> Counter[str]:
     counted: Counter[str] = Counter()
     for group in running:
         for node, number in group.nodes.items():

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from webhook.cluster.discovery import locate_custom
-from webhook.cluster.resources import Place
+from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.doctor.client import DoctorClient, describe_right
 from webhook.doctor.configmap import list_owner_kinds
 from webhook.doctor.installation import Lookup, value_or_none
@@ -26,7 +25,7 @@ from webhook.doctor.rights import (
 )
 from webhook.errors import ApiError
 
-_REVIEWS = Place("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
+_REVIEWS = ResourcePath("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
 
 
 class ServiceAccountRef(NamedTuple):

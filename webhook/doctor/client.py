@@ -13,9 +13,15 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from certs.api import Client
-from webhook.cluster.faults import why
-from webhook.cluster.resources import Place
-from webhook.cluster.source import NO_QUERY, Query, Reason, Source, Status
+from webhook.cluster.discovery import ResourcePath
+from webhook.cluster.protocol import (
+    NO_QUERY,
+    ApiStatus,
+    FailureReason,
+    Query,
+    Source,
+    describe_error,
+)
 from webhook.doctor.installation import Lookup
 from webhook.errors import ApiError, EvenspreadError
 
@@ -26,7 +32,7 @@ JSON_PATCH = "application/json-patch+json"
 
 T = TypeVar("T")
 
-_decode_status = msgspec.json.Decoder(Status).decode
+_decode_status = msgspec.json.Decoder(ApiStatus).decode
 
 
 class DoctorApi(Source, Client, Protocol):
@@ -102,18 +108,18 @@ class DoctorClient:
         except EvenspreadError:
             raise
         except Exception as error:  # a network error; its types depend on the client
-            problem = f"cannot be reached: {why(error)}"
-            raise ApiError(self.api.name, problem, Reason.UNREACHABLE) from error
+            problem = f"cannot be reached: {describe_error(error)}"
+            raise ApiError(self.api.name, problem, FailureReason.UNREACHABLE) from error
         result = DoctorResponse(
             response.status, content, _read_warnings(response.headers.getall("Warning", []))
         )
         if result.status == HTTPStatus.UNAUTHORIZED:
             problem = "does not accept these credentials: log in anew"
-            raise ApiError(self.api.name, problem, Reason.UNAUTHORIZED, result.status)
+            raise ApiError(self.api.name, problem, FailureReason.UNAUTHORIZED, result.status)
         return result
 
     async def get_object(
-        self, place: Place, kind: type[T], name: str, namespace: str = ""
+        self, place: ResourcePath, kind: type[T], name: str, namespace: str = ""
     ) -> Lookup[T]:
         """Get one object."""
         result = await self.send("GET", place.item(namespace, name))
@@ -123,7 +129,7 @@ class DoctorClient:
         return _decode_response(result, needs, msgspec.json.Decoder(kind).decode)
 
     async def list_objects(
-        self, place: Place, kind: type[T], namespace: str = "", query: Query = NO_QUERY
+        self, place: ResourcePath, kind: type[T], namespace: str = "", query: Query = NO_QUERY
     ) -> Lookup[tuple[T, ...]]:
         """List all objects of a kind; the list is empty if the kind does not exist."""
         result = await self.send("GET", place.within(namespace).collection, query=query)
@@ -142,7 +148,7 @@ class DoctorClient:
         return Lookup(result.body.decode(errors="replace"))
 
 
-def describe_right(verb: str, place: Place, namespace: str = "") -> str:
+def describe_right(verb: str, place: ResourcePath, namespace: str = "") -> str:
     """Describe a right, such as ``get on deployments.apps in namespace shop``."""
     core, _, versioned = place.root.partition("/apis/")
     group = f".{versioned.partition('/')[0]}" if not core else ""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 from cryptography import x509
 
-from webhook.cluster.resources import Place
+from webhook.cluster.discovery import ResourcePath
 from webhook.doctor import metrics
 from webhook.doctor.access_review import ServiceAccountRef, review_rights
 from webhook.doctor.client import DoctorClient
@@ -35,13 +35,13 @@ INSTALLATION_NAMESPACE = "evenspread"  # default if neither the user nor a webho
 
 DEFAULT_HEALTH_PORT = 8080  # of a replica without --health-port
 
-_SERVICES = Place("/api/v1", "services")
-_PODS = Place("/api/v1", "pods")
-_CONFIG_MAPS = Place("/api/v1", "configmaps")
-_SECRETS = Place("/api/v1", "secrets")
-_SLICES = Place("/apis/discovery.k8s.io/v1", "endpointslices")
-_DEPLOYMENTS = Place("/apis/apps/v1", "deployments")
-_BUDGETS = Place("/apis/policy/v1", "poddisruptionbudgets")
+_SERVICES = ResourcePath("/api/v1", "services")
+_PODS = ResourcePath("/api/v1", "pods")
+_CONFIG_MAPS = ResourcePath("/api/v1", "configmaps")
+_SECRETS = ResourcePath("/api/v1", "secrets")
+_SLICES = ResourcePath("/apis/discovery.k8s.io/v1", "endpointslices")
+_DEPLOYMENTS = ResourcePath("/apis/apps/v1", "deployments")
+_BUDGETS = ResourcePath("/apis/policy/v1", "poddisruptionbudgets")
 
 
 class DoctorTarget(NamedTuple):

@@ -12,7 +12,7 @@ from webhook.config import Configuration, check, gates_in_force
 from webhook.doctor.objects import ConfigMap
 from webhook.errors import ConfigError
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.model import GroupKind
 
 DEFAULT_ENTRY = "config.yaml"  # the entry that the shipped manifests use
@@ -31,7 +31,7 @@ class InstalledConfiguration(NamedTuple):
 
 
 def read_config_map(
-    config_map: ConfigMap, settings: Mapping[str, str], version: Version = NEWEST
+    config_map: ConfigMap, settings: Mapping[str, str], version: Version = NEWEST_VERSION
 ) -> InstalledConfiguration:
     """
     Read the configuration that the server reads.

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from webhook.cluster.resources import Place
+from webhook.cluster.discovery import ResourcePath
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.installation import ConflictingPolicy, Lookup
 from webhook.doctor.objects import PolicyObject
@@ -17,12 +17,12 @@ _FIELD = b"topologySpreadConstraints"
 _REGISTRATIONS = "/apis/admissionregistration.k8s.io/v1"
 
 CONFLICTING_KINDS = {
-    "ClusterPolicy": Place("/apis/kyverno.io/v1", "clusterpolicies"),
-    "Policy": Place("/apis/kyverno.io/v1", "policies"),
-    "MutatingPolicy": Place("/apis/policies.kyverno.io/v1", "mutatingpolicies"),
-    "Assign": Place("/apis/mutations.gatekeeper.sh/v1", "assign"),
-    "ModifySet": Place("/apis/mutations.gatekeeper.sh/v1", "modifyset"),
-    "MutatingAdmissionPolicy": Place(_REGISTRATIONS, "mutatingadmissionpolicies"),
+    "ClusterPolicy": ResourcePath("/apis/kyverno.io/v1", "clusterpolicies"),
+    "Policy": ResourcePath("/apis/kyverno.io/v1", "policies"),
+    "MutatingPolicy": ResourcePath("/apis/policies.kyverno.io/v1", "mutatingpolicies"),
+    "Assign": ResourcePath("/apis/mutations.gatekeeper.sh/v1", "assign"),
+    "ModifySet": ResourcePath("/apis/mutations.gatekeeper.sh/v1", "modifyset"),
+    "MutatingAdmissionPolicy": ResourcePath(_REGISTRATIONS, "mutatingadmissionpolicies"),
 }
 """Kinds that change pods: of Kyverno, of Gatekeeper, of Kubernetes itself."""
 

@@ -11,26 +11,26 @@ from typing import Any
 
 import msgspec
 
-from webhook.cluster.resources import NAMESPACES, Place
+from webhook.cluster.discovery import NAMESPACES_PATH, ResourcePath
 from webhook.doctor import probes
 from webhook.doctor.client import DoctorClient, DoctorResponse, describe_right
 from webhook.doctor.installation import DryRunPod, Lookup, value_or_none
 from webhook.doctor.objects import NamedObject
 from webhook.doctor.probes import OWN_CONSTRAINT, PROBES_PER_HOOK, ProbeResult, ReplicaIdentity
 from webhook.doctor.webhooks import Webhook, WebhookConfiguration
-from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import PodSpec
 from webhook.policy.request import Hook
 
-_PODS = Place("/api/v1", "pods")
-_POD_TEMPLATES = Place("/api/v1", "podtemplates")
+_PODS = ResourcePath("/api/v1", "pods")
+_POD_TEMPLATES = ResourcePath("/api/v1", "podtemplates")
 
 
 async def choose_probe_namespace(
     client: DoctorClient, configurations: Mapping[Hook, Lookup[WebhookConfiguration]]
 ) -> str:
     """Choose a namespace that both webhooks are called for; prefer ``default``."""
-    listed = await client.list_objects(NAMESPACES, NamedObject)
+    listed = await client.list_objects(NAMESPACES_PATH, NamedObject)
     return choose_namespace(
         value_or_none(listed) or (),
         [
@@ -78,7 +78,7 @@ async def send_probes(client: DoctorClient, hook: Hook, namespace: str) -> Probe
 
 async def dry_run(client: DoctorClient, namespace: str, obj: Mapping[str, Any]) -> DoctorResponse:
     """Create a Pod or a PodTemplate as a dry run."""
-    place = Place("/api/v1", f"{obj['kind'].lower()}s").within(namespace)
+    place = ResourcePath("/api/v1", f"{obj['kind'].lower()}s").within(namespace)
     return await client.send("POST", place.collection, obj, {"dryRun": "All"})
 
 
@@ -111,7 +111,7 @@ async def dry_run_pods(client: DoctorClient, namespace: str) -> Lookup[tuple[Dry
         before = msgspec.convert({"topologySpreadConstraints": own}, PodSpec)
         found.append(
             DryRunPod(
-                created.metadata.annotations.get(ANNOTATION),
+                created.metadata.annotations.get(DEFAULTS_ANNOTATION),
                 created.spec.topology_spread_constraints,
                 before.topology_spread_constraints,
             )

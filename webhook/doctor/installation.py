@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from cryptography import x509
 
-from webhook.cluster.resources import Place
+from webhook.cluster.discovery import ResourcePath
 from webhook.doctor.objects import ConfigMap, Secret
 from webhook.doctor.probes import ProbeResult
 from webhook.doctor.rights import Right, certificate_mode
@@ -39,8 +39,8 @@ CONFIGURATION_KINDS = {
 _REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 
 REGISTRATIONS = {
-    Hook.MUTATE: Place(_REGISTRATION, "mutatingwebhookconfigurations"),
-    Hook.VALIDATE: Place(_REGISTRATION, "validatingwebhookconfigurations"),
+    Hook.MUTATE: ResourcePath(_REGISTRATION, "mutatingwebhookconfigurations"),
+    Hook.VALIDATE: ResourcePath(_REGISTRATION, "validatingwebhookconfigurations"),
 }
 """Webhook -> the request path of its configurations."""
 

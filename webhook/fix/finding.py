@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from webhook.audit.report import AuditFinding
 from webhook.manifests.yaml import load
-from webhook.policy.advice.grounds import Grounds
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Constraint
 from webhook.policy.paths import CONSTRAINTS_IN_POD, FieldPath, find_value, parse_path
@@ -26,7 +26,7 @@ class Case(NamedTuple):
     finding: AuditFinding
     value: Any
     subject: Subject
-    grounds: Grounds
+    grounds: AdviceContext
 
     @property
     def path(self) -> FieldPath:

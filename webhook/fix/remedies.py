@@ -22,9 +22,9 @@ from webhook.fix.selecting import (
     part_keys,
     write_own_selector,
 )
-from webhook.policy.advice.typos import nearest
-from webhook.policy.api.rules import ACTIONS, NODE_POLICIES, SCHEDULE_ANYWAY
+from webhook.policy.advice.suggestions import nearest_key
 from webhook.policy.api.warnings import DEPRECATED_KEYS
+from webhook.policy.model import NODE_POLICIES, SCHEDULE_ANYWAY, UNSATISFIABLE_ACTIONS
 
 Find: TypeAlias = Callable[[Case], Solution]
 """Says what mends a finding."""
@@ -108,7 +108,7 @@ def _write_nearest_key(case: Case) -> Solution:
     key = case.constraint.topology_key
     if case.instead is None:
         return _write_instead(case)
-    if case.instead[1] != nearest(key, case.grounds.facts.label_keys()):
+    if case.instead[1] != nearest_key(key, case.grounds.facts.label_keys()):
         return Obstacle("no label of the nodes is like it")
     return _write_instead(case)
 
@@ -140,7 +140,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         "TSC003": Remedy(
             "`DoNotSchedule` or `ScheduleAnyway`, whichever was misspelt",
             "another word, or none, may mean either",
-            _spell(ACTIONS),
+            _spell(UNSATISFIABLE_ACTIONS),
         ),
         "TSC004": Remedy(
             "removes one of two entries that are equal, or the one with the larger maxSkew if "

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from webhook.fix.changes import Obstacle, Put, Remove, Solution
 from webhook.fix.finding import Case
 from webhook.manifests import is_object
-from webhook.policy.advice.counting import may_add, strangers
+from webhook.policy.advice.counting import may_add, other_workloads
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.suggestions import own_selector
 from webhook.policy.model import LabelSelector
@@ -57,8 +57,8 @@ def correct_selector(case: Case) -> Solution:
         return Obstacle("what it shall select cannot be known")
     if selector.match_labels.keys() != own.match_labels.keys():
         return Obstacle("it asks for other labels than those that name the pods")
-    survey = case.grounds.survey
-    if survey and (others := strangers(case.subject, selector, survey)):
+    survey = case.grounds.cluster
+    if survey and (others := other_workloads(case.subject, selector, survey)):
         return Obstacle(f"it selects the pods of {min(others)}, which may be meant")
     return (_own(case, own.match_labels),)
 

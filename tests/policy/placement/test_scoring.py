@@ -6,23 +6,23 @@ from hypothesis import strategies as st
 
 from tests.policy.placement.clusters import GPU, WEB, WEB_POD, gates, node, running, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.model import Constraint, Node
-from webhook.policy.placement.scoring import Scores, normalise, round_half_up, score
-from webhook.policy.placement.spreads import SOFT, resolve
-from webhook.policy.placement.tallies import count
+from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, Node
+from webhook.policy.placement.scoring import Scores, normalize_scores, round_half_up, score_nodes
+from webhook.policy.placement.spreads import resolve_constraints
+from webhook.policy.placement.tallies import tally_pods
 from webhook.policy.placement.topology import Topology
 
 
 def soft(key: str = ZONE, **changed: object) -> Constraint:
-    return spread_over(key, when_unsatisfiable=SOFT, **changed)
+    return spread_over(key, when_unsatisfiable=SCHEDULE_ANYWAY, **changed)
 
 
 def scored(
     topology: Topology, pods: dict[str, int], *constraints: Constraint, requires_keys: bool = True
 ) -> Scores:
-    spreads = resolve(constraints, WEB, gates()).soft
-    tallies = count(WEB_POD, spreads, topology, running(pods), requires_keys=requires_keys)
-    return score(tallies, topology.nodes, requires_keys=requires_keys)
+    spreads = resolve_constraints(constraints, WEB, gates()).soft
+    tallies = tally_pods(WEB_POD, spreads, topology, running(pods), requires_keys=requires_keys)
+    return score_nodes(tallies, topology.nodes, requires_keys=requires_keys)
 
 
 def test_the_fuller_a_domain_the_worse_its_nodes() -> None:
@@ -105,7 +105,7 @@ NORMALISED = {
 
 @pytest.mark.parametrize(("raw", "points"), NORMALISED.values(), ids=NORMALISED.keys())
 def test_normalise(raw: dict[str, int], points: dict[str, int]) -> None:
-    assert normalise(raw) == points
+    assert normalize_scores(raw) == points
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_half_is_rounded_up(number: float, rounded: int) -> None:
 
 @given(st.dictionaries(st.text("abc"), st.integers(0, 10_000)))
 def test_fewer_pods_are_never_worth_less(raw: dict[str, int]) -> None:
-    points = normalise(raw)
+    points = normalize_scores(raw)
 
     assert all(0 <= each <= 100 for each in points.values())
     assert all(points[a] >= points[b] for a in raw for b in raw if raw[a] <= raw[b])

@@ -20,7 +20,7 @@ from webhook.audit.report import (
     WorkloadReport,
 )
 from webhook.audit.rulebook import RULEBOOK
-from webhook.policy.advice.findings import number
+from webhook.policy.advice.findings import count_of
 
 MOST_PICTURES = 300  # workloads, 3 KB each; the most uneven ones, then those with most findings
 
@@ -65,7 +65,7 @@ def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
         weights=[*map(str, AuditSeverity), "exempted"],
         pictures=[SpreadPicture(each, each.spreads) for each in pictures],
         left_out=len(spread) - len(pictures),
-        number=number,
+        number=count_of,
         tone=color_class,
         strength=color_strength,
     )

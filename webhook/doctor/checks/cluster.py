@@ -8,8 +8,8 @@ from webhook.doctor.findings import DoctorFinding, DoctorSeverity
 from webhook.doctor.installation import DryRunPod, Installation
 from webhook.errors import ConfigError, VersionError
 from webhook.policy.api.gates import Gate
-from webhook.policy.api.versions import NEWEST, Version, parse_version
-from webhook.policy.defaulting.provenance import recognise
+from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
+from webhook.policy.defaulting.provenance import recognize_constraints
 
 OLDEST_KUBERNETES = Version(1, 28)
 """The oldest Kubernetes that the chart supports."""
@@ -54,9 +54,10 @@ def check_kubernetes_version(installation: Installation) -> Iterator[DoctorFindi
             "that the manifests support",
             f"upgrade to {OLDEST_KUBERNETES} or later",
         )
-    elif version > NEWEST:
+    elif version > NEWEST_VERSION:
         yield DoctorFinding(
-            f"Kubernetes {installation.kubernetes} is newer than {NEWEST}, whose rules apply",
+            f"Kubernetes {installation.kubernetes} is newer than {NEWEST_VERSION}, whose rules "
+            "apply",
             "upgrade evenspread when a version supports it",
             DoctorSeverity.NOTE,
         )
@@ -100,7 +101,7 @@ def check_other_writers(installation: Installation) -> Iterator[DoctorFinding]:
 
 def _is_changed_by_others(pod: DryRunPod) -> bool:
     """Whether constraints differ from those sent, apart from those that we added."""
-    ours = recognise(pod.annotation, pod.constraints)
+    ours = recognize_constraints(pod.annotation, pod.constraints)
     others = tuple(item for index, item in enumerate(pod.constraints) if index not in ours)
     return others != pod.own
 
@@ -124,7 +125,7 @@ def _read_configuration(installation: Installation) -> InstalledConfiguration:
             installation.settings.get("kube-version") or installation.kubernetes
         )
     except VersionError:
-        version = NEWEST
+        version = NEWEST_VERSION
     return read_config_map(config_map, installation.settings, version)
 
 

@@ -10,10 +10,10 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.advice.advise import NOTHING, Advice, advise
-from webhook.policy.advice.exemptions import parse
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.reading import read
+from webhook.policy.advice.advise import NO_ADVICE, Advice, advise
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.decode import decode_subject
+from webhook.policy.advice.exemptions import parse_exemptions
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
 from webhook.policy.catalogue import Action
@@ -46,7 +46,7 @@ def is_advised_on(request: AdmissionRequest, policy: Policy) -> bool:
     return not owned and is_short and Gate.ADVICE in policy.gates
 
 
-def advice_on(
+def advise_request(
     request: AdmissionRequest,
     policy: Policy,
     facts: Facts,
@@ -63,20 +63,20 @@ def advice_on(
         constraints: The list that will be stored; None if it is the one in the request.
     """
     if not is_advised_on(request, policy):
-        return NOTHING
+        return NO_ADVICE
     try:
         subject = decode_nested(partial(_subject, request), request.body)
     except msgspec.DecodeError:  # an affinity, say, of a shape that no API server would send
-        return NOTHING
+        return NO_ADVICE
     if subject is None:
-        return NOTHING
+        return NO_ADVICE
     if constraints is not None:
         subject = subject.with_constraints(constraints)
-    grounds = Grounds(policy, facts)
-    return advise(subject, grounds, policy.actions, not_exemptible=policy.not_exemptible)
+    context = AdviceContext(policy, facts)
+    return advise(subject, context, policy.actions, not_exemptible=policy.not_exemptible)
 
 
-def action_on(rule: str, request: AdmissionRequest, policy: Policy) -> Action:
+def effective_action(rule: str, request: AdmissionRequest, policy: Policy) -> Action:
     """
     What is done about a violation that is not for advice to see, as of TSC111.
 
@@ -85,15 +85,18 @@ def action_on(rule: str, request: AdmissionRequest, policy: Policy) -> Action:
     """
     action = policy.actions[rule]
     annotations = request.metadata.annotations if request.metadata else {}
-    if action is Action.OFF or rule not in parse(annotations, policy.not_exemptible).reasons:
+    if (
+        action is Action.OFF
+        or rule not in parse_exemptions(annotations, policy.not_exemptible).reasons
+    ):
         return action
     return Action.AUDIT
 
 
 def _subject(request: AdmissionRequest, body: bytes | msgspec.Raw) -> Subject | None:
     objects, path = _decode(body).request, request.path or ()
-    subject = read(objects.object, request.kind, path, request.namespace)
+    subject = decode_subject(objects.object, request.kind, path, request.namespace)
     if subject is None or request.old is None:
         return subject
-    before = read(objects.old_object, request.kind, path, request.namespace)
+    before = decode_subject(objects.old_object, request.kind, path, request.namespace)
     return replace(subject, settled=before is not None and before.pod == subject.pod)

@@ -20,19 +20,19 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice import exemptions
-from webhook.policy.advice.findings import LINES, Finding, found, lines
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.rows import ROWS, Row, Where
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.findings import LINES, AdviceFinding, format_warnings, to_finding
+from webhook.policy.advice.rules import POLICY_RULES, PolicyRule, RuleScope
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates, rules
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 
 
-class Exempted(NamedTuple):
+class ExemptFinding(NamedTuple):
     """A finding that an annotation exempts from, and the reason that it gives."""
 
-    finding: Finding
+    finding: AdviceFinding
     reason: str
 
 
@@ -48,16 +48,16 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
         refused: Exemptions that hold for nothing, told as warnings.
     """
 
-    denied: tuple[Finding, ...] = ()
-    warned: tuple[Finding, ...] = ()
-    audited: tuple[Finding, ...] = ()
-    exempted: tuple[Exempted, ...] = ()
-    refused: tuple[Finding, ...] = ()
+    denied: tuple[AdviceFinding, ...] = ()
+    warned: tuple[AdviceFinding, ...] = ()
+    audited: tuple[AdviceFinding, ...] = ()
+    exempted: tuple[ExemptFinding, ...] = ()
+    refused: tuple[AdviceFinding, ...] = ()
 
     @property
-    def violations(self) -> tuple[rules.Finding, ...]:
+    def violations(self) -> tuple[rules.RuleViolation, ...]:
         """What is denied, in the form in which API rules deny."""
-        return tuple(rules.Finding(each.rule, each.error) for each in self.denied)
+        return tuple(rules.RuleViolation(each.rule, each.error) for each in self.denied)
 
     def without_denial(self) -> "Advice":
         """The same advice, with warnings instead of denials."""
@@ -67,39 +67,39 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
 
     def lines(self, most: int = LINES) -> tuple[str, ...]:
         """The warnings as kubectl shows them, refused exemptions first; at most so many lines."""
-        return lines((*self.refused, *self.warned), most)
+        return format_warnings((*self.refused, *self.warned), most)
 
 
-NOTHING = Advice()
+NO_ADVICE = Advice()
 """The advice on what is in order."""
 
 
 def advise(
     subject: Subject,
-    grounds: Grounds,
+    context: AdviceContext,
     actions: Mapping[str, Action] = DEFAULT_ACTIONS,
     *,
     not_exemptible: frozenset[str] = frozenset(),
-    rows: Iterable[Row] = ROWS,
+    rows: Iterable[PolicyRule] = POLICY_RULES,
 ) -> Advice:
     """
     Ask the rules about a subject.
 
     Args:
         subject: A workload or a pod.
-        grounds: The policy and the cluster. Without a survey it is an admission: only rules that
+        context: The policy and the cluster. Without a cluster it is an admission: only rules that
             are for everywhere are asked, and none while the gate of advice is off.
         actions: What is done about the findings of each rule.
         not_exemptible: Rules from which no annotation exempts.
         rows: The rules to ask.
     """
-    if grounds.survey is None and Gate.ADVICE not in grounds.gates:
-        return NOTHING
-    findings = list(_findings(subject, grounds, actions, rows))
-    read = exemptions.parse(subject.metadata.annotations, not_exemptible)
+    if context.cluster is None and Gate.ADVICE not in context.gates:
+        return NO_ADVICE
+    findings = list(_findings(subject, context, actions, rows))
+    read = exemptions.parse_exemptions(subject.metadata.annotations, not_exemptible)
     if not findings and not read.refused:
-        return NOTHING
-    sorted_by: dict[Action, list[Finding]] = {action: [] for action in Action}
+        return NO_ADVICE
+    sorted_by: dict[Action, list[AdviceFinding]] = {action: [] for action in Action}
     for finding in findings:
         if finding.rule not in read.reasons:
             sorted_by[_consequence(actions[finding.rule], subject)].append(finding)
@@ -109,7 +109,7 @@ def advise(
         warned=tuple(sorted_by[Action.WARN]),
         audited=tuple(sorted_by[Action.AUDIT]),
         exempted=tuple(
-            Exempted(each, read.reasons[each.rule])
+            ExemptFinding(each, read.reasons[each.rule])
             for each in findings
             if each.rule in read.reasons
         ),
@@ -118,22 +118,25 @@ def advise(
 
 
 def _findings(
-    subject: Subject, grounds: Grounds, actions: Mapping[str, Action], rows: Iterable[Row]
-) -> Iterator[Finding]:
-    in_force = _without_gated(subject, grounds.gates)
+    subject: Subject,
+    context: AdviceContext,
+    actions: Mapping[str, Action],
+    rows: Iterable[PolicyRule],
+) -> Iterator[AdviceFinding]:
+    in_force = _without_gated(subject, context.gates)
     for row in rows:
         if actions[row.id] is Action.OFF:
             continue
-        if grounds.survey is not None or row.where is Where.EVERYWHERE:
+        if context.cluster is not None or row.where is RuleScope.EVERYWHERE:
             judged = subject if row.as_written else in_force
-            for remark in row.check(judged, grounds):
-                yield found(row.id, remark)
+            for remark in row.check(judged, context):
+                yield to_finding(row.id, remark)
 
 
 def _without_gated(subject: Subject, gates: Gates) -> Subject:
     """The subject without the fields that feature gates hold back."""
     written = subject.pod.constraints
-    kept = fieldgates.drop(written, None, gates).constraints
+    kept = fieldgates.drop_disabled_fields(written, None, gates).constraints
     return subject if kept is written else subject.with_constraints(kept)
 
 

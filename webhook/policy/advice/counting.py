@@ -8,13 +8,13 @@ by the template alone. How many pods there are is the subject of ``placement.tal
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from webhook.policy.advice.grounds import Grounds, Survey, understood
+from webhook.policy.advice.context import AdviceContext, ClusterState, resolve_valid
 from webhook.policy.advice.subject import JOBS, Subject
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, POD, STATEFUL_SET
 from webhook.policy.model import Constraint, GroupKind, LabelSelector
-from webhook.policy.placement.spreads import Spread
-from webhook.policy.placement.tallies import Incoming
+from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.selectors import OPERATORS, matches, merge_match_label_keys, render
 
 POD_TEMPLATE_HASH = "pod-template-hash"  # apps/v1 ``DefaultDeploymentUniqueLabelKey``
@@ -83,7 +83,7 @@ def _counting(selector: LabelSelector | None, labels: Mapping[str, str]) -> Labe
     return selector if matches(selector, labels) and selector != LabelSelector() else None
 
 
-def counts_nobody(constraint: Constraint, subject: Subject, gates: Gates) -> bool:
+def counts_no_pod(constraint: Constraint, subject: Subject, gates: Gates) -> bool:
     """Whether a selector is null, or empty and joined by no label that the pod will carry."""
     selector = constraint.label_selector
     if selector is None:
@@ -99,12 +99,12 @@ def counts_itself(constraint: Constraint, subject: Subject, gates: Gates) -> boo
     selector = constraint.label_selector
     return (
         selector is not None
-        and not counts_nobody(constraint, subject, gates)
-        and next(missed(selector, subject), None) is None
+        and not counts_no_pod(constraint, subject, gates)
+        and next(unmet_requirements(selector, subject), None) is None
     )
 
 
-def missed(selector: LabelSelector, subject: Subject) -> Iterator[tuple[str, str]]:
+def unmet_requirements(selector: LabelSelector, subject: Subject) -> Iterator[tuple[str, str]]:
     """What a selector asks for and its pod surely does not have, and the label it is about."""
     for key, value in selector.match_labels.items():
         if subject.labels.get(key) != value and not may_add(subject, key):
@@ -116,9 +116,11 @@ def missed(selector: LabelSelector, subject: Subject) -> Iterator[tuple[str, str
             yield render(alone), each.key
 
 
-def strangers(subject: Subject, selector: LabelSelector | None, survey: Survey) -> dict[str, int]:
+def other_workloads(
+    subject: Subject, selector: LabelSelector | None, cluster: ClusterState
+) -> dict[str, int]:
     """The other workloads of a subject's namespace that a selector counts -> their pods."""
-    counted = survey.members.count(subject.namespace, selector)
+    counted = cluster.members.count(subject.namespace, selector)
     counted.pop(str(subject), None)
     return counted
 
@@ -130,7 +132,7 @@ def selected_keys(constraint: Constraint) -> frozenset[str]:
     return frozenset((*selector.match_labels, *asked, *constraint.match_label_keys))
 
 
-def asking(subject: Subject, labels: Mapping[str, str] | None = None) -> Incoming:
+def next_pod(subject: Subject, labels: Mapping[str, str] | None = None) -> IncomingPod:
     """
     A pod of a subject as its constraints look at it.
 
@@ -139,14 +141,14 @@ def asking(subject: Subject, labels: Mapping[str, str] | None = None) -> Incomin
         labels: Of the pod that is asked about; None for those of the next pod.
     """
     own = subject.next_labels if labels is None else labels
-    return Incoming(subject.namespace, own, subject.demands)
+    return IncomingPod(subject.namespace, own, subject.demands)
 
 
-def hard_spreads(subject: Subject, grounds: Grounds) -> tuple[Spread, ...]:
+def hard_constraints(subject: Subject, context: AdviceContext) -> tuple[SpreadConstraint, ...]:
     """What kube-scheduler keeps a subject's next pod from nodes by, in order."""
     if not subject.constraints or subject.is_bound:
         return ()  # as of most workloads
-    if grounds.survey is not None:
-        pod = asking(subject)
-        return grounds.survey.measure(pod, subject.constraints, grounds.gates).spreads.hard
-    return understood(subject.constraints, subject.next_labels, grounds.gates).hard
+    if context.cluster is not None:
+        pod = next_pod(subject)
+        return context.cluster.tally(pod, subject.constraints, context.gates).spreads.hard
+    return resolve_valid(subject.constraints, subject.next_labels, context.gates).hard

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 
-class Manifests(NamedTuple):
+class AdviceExample(NamedTuple):
     """
     A rule, shown.
 
@@ -108,25 +108,25 @@ _DEFAULTED = (
     "labelSelector: {matchLabels: {app: web}}}"
 )
 
-EXAMPLES: Mapping[str, Manifests] = MappingProxyType(
+ADVICE_EXAMPLES: Mapping[str, AdviceExample] = MappingProxyType(
     {
-        "TSC101": Manifests(
+        "TSC101": AdviceExample(
             _deployment(_ZONE.replace("app: web", "app: shop")),
             _deployment(_ZONE),
         ),
-        "TSC102": Manifests(
+        "TSC102": AdviceExample(
             _deployment(_ZONE.replace("{matchLabels: {app: web}}", "{}")),
             _deployment(_ZONE),
         ),
-        "TSC103": Manifests(
+        "TSC103": AdviceExample(
             _deployment(_ZONE.replace("topology.kubernetes.io/zone", "zone")),
             _deployment(_ZONE),
         ),
-        "TSC104": Manifests(
+        "TSC104": AdviceExample(
             _deployment(_ZONE + "        minDomains: 4\n"),
             _deployment(_ZONE + "        minDomains: 3\n"),
         ),
-        "TSC105": Manifests(
+        "TSC105": AdviceExample(
             _deployment(_HOST)
             + _nodes("a1", "b1")
             + _node("cp", "zone-a", "taints: [{key: control-plane, effect: NoSchedule}]"),
@@ -134,21 +134,21 @@ EXAMPLES: Mapping[str, Manifests] = MappingProxyType(
             + _nodes("a1", "b1")
             + _node("cp", "zone-a", "taints: [{key: control-plane, effect: NoSchedule}]"),
         ),
-        "TSC106": Manifests(
+        "TSC106": AdviceExample(
             _deployment(_ZONE, _HOST) + _nodes("a1", "b1", "b2") + _pods("a1", "b1", "b1"),
             _deployment(_ZONE, _HOST) + _nodes("a1", "b1", "b2") + _pods("a1", "b1", "b2"),
         ),
-        "TSC107": Manifests(
+        "TSC107": AdviceExample(
             _deployment(_ZONE),
             _deployment(_ZONE + "        matchLabelKeys: [pod-template-hash]\n"),
         ),
-        "TSC108": Manifests(_stateful_set(_ZONE), _stateful_set(_SOFT)),
-        "TSC109": Manifests(
+        "TSC108": AdviceExample(_stateful_set(_ZONE), _stateful_set(_SOFT)),
+        "TSC109": AdviceExample(
             _deployment(_ZONE, _HOST) + _nodes("a1", "b1", "b2", "b3"),
             _deployment(_ZONE, _HOST) + _nodes("a1", "a2", "b1", "b2"),
         ),
-        "TSC110": Manifests(_deployment(), _deployment(_SOFT)),
-        "TSC111": Manifests(
+        "TSC110": AdviceExample(_deployment(), _deployment(_SOFT)),
+        "TSC111": AdviceExample(
             _deployment(_ZONE + "        matchLabelKeys: [pod-template-hash]\n"),
             _deployment(_ZONE),
             gates={
@@ -156,11 +156,11 @@ EXAMPLES: Mapping[str, Manifests] = MappingProxyType(
                 "MatchLabelKeysInPodTopologySpreadSelectorMerge": False,
             },
         ),
-        "TSC112": Manifests(
+        "TSC112": AdviceExample(
             _deployment(_ZONE.replace("maxSkew: 1", "maxSkew: 6")),
             _deployment(_ZONE),
         ),
-        "TSC113": Manifests(
+        "TSC113": AdviceExample(
             _deployment(_ZONE) + _OTHER,
             _deployment(
                 _ZONE.replace("app: web", "app: web, part: server"),
@@ -168,11 +168,11 @@ EXAMPLES: Mapping[str, Manifests] = MappingProxyType(
             )
             + _OTHER,
         ),
-        "TSC114": Manifests(
+        "TSC114": AdviceExample(
             _deployment(_ZONE) + NODES + _pods("a1", "a2", "b1"),
             _deployment(_ZONE) + NODES + _pods("a1", "b1", "c1"),
         ),
-        "TSC115": Manifests(
+        "TSC115": AdviceExample(
             _deployment() + NODES + _pods("a1", "b1"),
             _deployment() + NODES + _pods("a1", "b1", constraints=_DEFAULTED),
             profile=True,

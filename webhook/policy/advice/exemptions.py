@@ -9,11 +9,11 @@ and is told.
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.policy.advice.findings import Finding, shown
+from webhook.policy.advice.findings import AdviceFinding, quote_value
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 
-ANNOTATION = "evenspread.io/exempt"
-FIELD = f"metadata.annotations[{ANNOTATION}]"
+EXEMPT_ANNOTATION = "evenspread.io/exempt"
+FIELD = f"metadata.annotations[{EXEMPT_ANNOTATION}]"
 
 MOST_EXEMPTIONS = 32  # in one annotation that are looked at; there are 15 rules
 REASON_CHARACTERS = 200  # of a reason, so that reports can repeat it; a sentence has half of that
@@ -29,10 +29,10 @@ class Exemptions(NamedTuple):
     """
 
     reasons: Mapping[str, str]
-    refused: tuple[Finding, ...]
+    refused: tuple[AdviceFinding, ...]
 
 
-def parse(annotations: Mapping[str, str], not_exemptible: frozenset[str]) -> Exemptions:
+def parse_exemptions(annotations: Mapping[str, str], not_exemptible: frozenset[str]) -> Exemptions:
     """
     Read the exemptions of an object.
 
@@ -41,12 +41,12 @@ def parse(annotations: Mapping[str, str], not_exemptible: frozenset[str]) -> Exe
         not_exemptible: Rules from which no annotation exempts.
     """
     reasons: dict[str, str] = {}
-    refused: list[Finding] = []
-    for part in _parts(annotations.get(ANNOTATION, "")):
+    refused: list[AdviceFinding] = []
+    for part in _parts(annotations.get(EXEMPT_ANNOTATION, "")):
         rule, equals, reason = (piece.strip() for piece in part.partition("="))
         problem = _problem(rule, reason if equals else "", reasons, not_exemptible)
         if problem:
-            refused.append(Finding(*_refusal(rule, problem)))
+            refused.append(AdviceFinding(*_refusal(rule, problem)))
         else:
             reasons[rule] = reason
     return Exemptions(reasons, tuple(refused))
@@ -75,4 +75,4 @@ def _problem(
 
 def _refusal(rule: str, problem: str) -> tuple[str, str, str, str]:
     known = rule if rule in DEFAULT_ACTIONS else "exempt"
-    return known, FIELD, f"{shown(rule)} {problem}", f'{ANNOTATION}: "TSC101=REASON"'
+    return known, FIELD, f"{quote_value(rule)} {problem}", f'{EXEMPT_ANNOTATION}: "TSC101=REASON"'

@@ -12,10 +12,12 @@ Source: kube-scheduler plugins/podtopologyspread/filtering.go ``Filter``.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-MOST_REPLICAS = 300  # that are looked at: two nodes of two zones take 22 500 steps, some 30 ms
+FEASIBILITY_REPLICAS = (
+    300  # that are looked at: two nodes of two zones take 22 500 steps, some 30 ms
+)
 
 
-class Limit(NamedTuple):
+class SkewLimit(NamedTuple):
     """
     What one constraint allows.
 
@@ -28,7 +30,7 @@ class Limit(NamedTuple):
     has_minimum: bool = True
 
 
-class Shape(NamedTuple):
+class OuterDomain(NamedTuple):
     """
     What an outer domain is made of.
 
@@ -49,8 +51,11 @@ class _Room(NamedTuple):
     domains: int
 
 
-def fits(
-    replicas: int, shapes: Mapping[Shape, int], outer: Limit | None, inner: Limit | None
+def can_place(
+    replicas: int,
+    shapes: Mapping[OuterDomain, int],
+    outer: SkewLimit | None,
+    inner: SkewLimit | None,
 ) -> bool:
     """
     Whether there is a way to place the replicas.
@@ -75,7 +80,7 @@ def fits(
     return False
 
 
-def _floors(replicas: int, domains: int, limit: Limit | None, *, has_shut: bool) -> range:
+def _floors(replicas: int, domains: int, limit: SkewLimit | None, *, has_shut: bool) -> range:
     """The global minimums that are possible when all replicas are placed."""
     if limit is None or not limit.has_minimum or has_shut:
         return range(1)
@@ -83,13 +88,15 @@ def _floors(replicas: int, domains: int, limit: Limit | None, *, has_shut: bool)
     return range(max(0, most - limit.max_skew), most + 1)
 
 
-def _room(shape: Shape, number: int, floor: int, replicas: int, inner: Limit | None) -> _Room:
+def _room(
+    shape: OuterDomain, number: int, floor: int, replicas: int, inner: SkewLimit | None
+) -> _Room:
     if inner is None:
         return _Room(0, replicas if shape.open else 0, number)
     return _Room(shape.open * floor, shape.open * (floor + inner.max_skew), number)
 
 
-def _hold(replicas: int, rooms: list[_Room], floor: int, outer: Limit | None) -> bool:
+def _hold(replicas: int, rooms: list[_Room], floor: int, outer: SkewLimit | None) -> bool:
     """Whether domains hold exactly the replicas, each no less and no more than it may."""
     least = most = 0
     for room in rooms:

@@ -16,13 +16,13 @@ from webhook.policy.api.fielderrors import FieldError
 LINE_CHARACTERS = 120  # of a warning; kubectl and the API's conventions ask for no longer ones
 LINES = 3  # warnings about one object; more would not be read
 SHOWN_CHARACTERS = 80  # of a value that is repeated in a message; labels have at most 63
-NAMED = 3  # examples that a message names before it says how many more there are
+NAMED_EXAMPLES = 3  # examples that a message names before it says how many more there are
 
 _ENTRY = re.compile(r"topologySpreadConstraints(\[[0-9]+\])?")
 """What a line says of a field: a path of the whole object would leave no room for anything else."""
 
 
-class Remark(NamedTuple):
+class RuleViolation(NamedTuple):
     """
     One thing that a rule says.
 
@@ -41,7 +41,7 @@ class Remark(NamedTuple):
     brief: str = ""
 
 
-class Finding(msgspec.Struct, frozen=True, gc=False):
+class AdviceFinding(msgspec.Struct, frozen=True, gc=False):
     """
     A remark, and the rule that made it.
 
@@ -70,12 +70,12 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
         return clip(f"{self.rule} {where}: {self.brief or self.problem}", LINE_CHARACTERS)
 
 
-def found(rule: str, remark: Remark) -> Finding:
+def to_finding(rule: str, remark: RuleViolation) -> AdviceFinding:
     """A remark as the finding of a rule."""
-    return Finding(rule, *remark)
+    return AdviceFinding(rule, *remark)
 
 
-def lines(findings: Sequence[Finding], most: int = LINES) -> tuple[str, ...]:
+def format_warnings(findings: Sequence[AdviceFinding], most: int = LINES) -> tuple[str, ...]:
     """
     Tell of findings in lines.
 
@@ -91,26 +91,26 @@ def lines(findings: Sequence[Finding], most: int = LINES) -> tuple[str, ...]:
     return (*(finding.line for finding in told), more)
 
 
-def number(many: int, thing: str) -> str:
+def count_of(many: int, thing: str) -> str:
     """A number of things, as ``1 pod`` and ``2 pods``."""
     return f"1 {thing}" if many == 1 else f"{many} {thing}s"
 
 
-def shown(text: str) -> str:
+def quote_value(text: str) -> str:
     """A value as messages repeat it: quoted, and short."""
     return fielderrors.quote(clip(text, SHOWN_CHARACTERS))
 
 
-def named(names: Sequence[str], number: int | None = None) -> str:
+def join_names(names: Sequence[str], total: int | None = None) -> str:
     """
     The first names of many, as ``a, b, c and 2 more``.
 
     Args:
         names: At least one, in order; need not be all there are.
-        number: How many there are; None for as many as are given.
+        total: How many there are; None for as many as are given.
     """
-    told = [clip(name, SHOWN_CHARACTERS) for name in names[:NAMED]]
-    more = (len(names) if number is None else number) - len(told)
+    told = [clip(name, SHOWN_CHARACTERS) for name in names[:NAMED_EXAMPLES]]
+    more = (len(names) if total is None else total) - len(told)
     return f"{', '.join(told)} and {more} more" if more else ", ".join(told)
 
 

@@ -21,7 +21,7 @@ class ContainerPort(msgspec.Struct, frozen=True, rename="camel", gc=False):
     host_port: int | None = None
 
 
-class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class PortContainer(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """The parts of a container, or init container, that its node's ports depend on."""
 
     ports: tuple[ContainerPort, ...] | None = None
@@ -36,8 +36,8 @@ class NetworkedSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
         host_network: Whether every port of a container is one of the node.
     """
 
-    containers: tuple[Container, ...] | None = None
-    init_containers: tuple[Container, ...] | None = None
+    containers: tuple[PortContainer, ...] | None = None
+    init_containers: tuple[PortContainer, ...] | None = None
     host_network: bool | None = None
 
 
@@ -47,7 +47,7 @@ class NetworkedPod(msgspec.Struct, frozen=True):
     spec: NetworkedSpec | None = None
 
 
-def asks_for_host_ports(pod: bytes | msgspec.Raw) -> bool:
+def requests_host_ports(pod: bytes | msgspec.Raw) -> bool:
     """
     Whether a pod, or a template, asks for a port of its node.
 
@@ -62,7 +62,7 @@ def asks_for_host_ports(pod: bytes | msgspec.Raw) -> bool:
     )
 
 
-def _running(spec: NetworkedSpec) -> Iterator[Container]:
+def _running(spec: NetworkedSpec) -> Iterator[PortContainer]:
     """The containers that run as long as the pod."""
     yield from spec.containers or ()
     yield from (each for each in spec.init_containers or () if each.restart_policy == ALWAYS)

@@ -9,8 +9,8 @@ from enum import StrEnum
 import msgspec
 
 from webhook.policy.model import Node
-from webhook.policy.placement.spreads import Spread
-from webhook.policy.placement.tallies import Tally
+from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.placement.tallies import PodTally
 from webhook.policy.placement.topology import Topology
 
 SKEW_REASON = "node(s) didn't match pod topology spread constraints"
@@ -26,7 +26,7 @@ class Code(StrEnum):
     UNRESOLVABLE = "UnschedulableAndUnresolvable"
 
 
-class Status(msgspec.Struct, frozen=True):
+class FilterStatus(msgspec.Struct, frozen=True):
     """
     What the plugin says about one node.
 
@@ -39,7 +39,7 @@ class Status(msgspec.Struct, frozen=True):
 
     code: Code
     reason: str = ""
-    spread: Spread | None = None
+    spread: SpreadConstraint | None = None
     skew: int | None = None
 
     @property
@@ -52,11 +52,11 @@ class Status(msgspec.Struct, frozen=True):
         return f"{self.code}: {self.reason}" if self.reason else str(self.code)
 
 
-SUCCESS = Status(Code.SUCCESS)
-SKIP = Status(Code.SKIP)
+SUCCESS = FilterStatus(Code.SUCCESS)
+SKIP = FilterStatus(Code.SKIP)
 
 
-def check(topology: Topology, hard: tuple[Tally, ...]) -> dict[str, Status]:
+def filter_nodes(topology: Topology, hard: tuple[PodTally, ...]) -> dict[str, FilterStatus]:
     """
     Ask the hard constraints about every node; O(nodes x constraints).
 
@@ -69,17 +69,17 @@ def check(topology: Topology, hard: tuple[Tally, ...]) -> dict[str, Status]:
     """
     if not hard:
         return {node.name: SKIP for node in topology.nodes}
-    return {node.name: check_node(node, hard) for node in topology.nodes}
+    return {node.name: filter_node(node, hard) for node in topology.nodes}
 
 
-def check_node(node: Node, hard: tuple[Tally, ...]) -> Status:
+def filter_node(node: Node, hard: tuple[PodTally, ...]) -> FilterStatus:
     """Ask the hard constraints, of which there is one at least, about one node."""
     for tally in hard:
         spread = tally.spread
         value = node.labels.get(spread.topology_key)
         if value is None:
-            return Status(Code.UNRESOLVABLE, MISSING_KEY_REASON, spread)
+            return FilterStatus(Code.UNRESOLVABLE, MISSING_KEY_REASON, spread)
         skew = tally.skew(value)
         if skew > spread.max_skew:
-            return Status(Code.UNSCHEDULABLE, SKEW_REASON, spread, skew)
+            return FilterStatus(Code.UNSCHEDULABLE, SKEW_REASON, spread, skew)
     return SUCCESS

@@ -16,7 +16,12 @@ from webhook.policy.placement.nodeaffinity import (
     required_terms,
     term_matches,
 )
-from webhook.policy.placement.taints import UNSCHEDULABLE, Toleration, render_taint, untolerated
+from webhook.policy.placement.taints import (
+    UNSCHEDULABLE,
+    Toleration,
+    find_untolerated,
+    render_taint,
+)
 
 
 class Demands(msgspec.Struct, frozen=True, gc=False):
@@ -78,7 +83,7 @@ class SchedulingPod(PodTemplate, frozen=True, rename="camel", gc=False):
         )
 
 
-class Reason(StrEnum):
+class RejectionReason(StrEnum):
     """Why a node is out of the question; the words are kube-scheduler's where it has some."""
 
     MISSING_KEY = "node(s) lack a topology key"
@@ -87,7 +92,7 @@ class Reason(StrEnum):
     AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 
 
-class Obstacle(NamedTuple):
+class NodeRejection(NamedTuple):
     """
     What stands between a pod and a node.
 
@@ -96,32 +101,34 @@ class Obstacle(NamedTuple):
         about: The topology key that is missing, or the taint as kubectl writes it; else empty.
     """
 
-    reason: Reason
+    reason: RejectionReason
     about: str = ""
 
 
-_CORDON = Obstacle(Reason.CORDON)
-_AFFINITY = Obstacle(Reason.AFFINITY)  # one for all nodes: it is remembered for thousands of them
+_CORDON = NodeRejection(RejectionReason.CORDON)
+_AFFINITY = NodeRejection(
+    RejectionReason.AFFINITY
+)  # one for all nodes: it is remembered for thousands of them
 
 
-def refusal(node: Node, demands: Demands) -> Obstacle | None:
+def find_rejection(node: Node, demands: Demands) -> NodeRejection | None:
     """
     Why the filters besides PodTopologySpread would reject a node; None if they would not.
 
     They are asked in the scheduler's order: cordon, taints, affinity. Resources, ports, volumes
     and pod affinity are not modelled.
     """
-    if node.unschedulable and untolerated((UNSCHEDULABLE,), demands.tolerations or ()):
+    if node.unschedulable and find_untolerated((UNSCHEDULABLE,), demands.tolerations or ()):
         return _CORDON
-    return obstacle(node, demands)
+    return find_mismatch(node, demands)
 
 
-def obstacle(node: Node, demands: Demands) -> Obstacle | None:
+def find_mismatch(node: Node, demands: Demands) -> NodeRejection | None:
     """Why a node does not meet the demands; None if it does. A cordon is not looked at."""
     if demands.tolerations is not None:
-        taint = untolerated(node.taints, demands.tolerations)
+        taint = find_untolerated(node.taints, demands.tolerations)
         if taint is not None:
-            return Obstacle(Reason.TAINT, render_taint(taint))
+            return NodeRejection(RejectionReason.TAINT, render_taint(taint))
     return None if admits(demands, node) else _AFFINITY
 
 

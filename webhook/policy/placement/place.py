@@ -1,7 +1,7 @@
 """
 Where a pod can go, and why: what kube-scheduler's PodTopologySpread plugin answers, as a value.
 
-``place`` asks the parts in the scheduler's order. It changes nothing and remembers nothing but
+``place_pod`` asks the parts in the scheduler's order. It changes nothing and remembers nothing but
 what its ``Topology`` does, so "what if" is the same question with other nodes, pods or constraints.
 
 Source: kube-scheduler plugins/podtopologyspread.
@@ -12,15 +12,15 @@ from collections.abc import Mapping
 import msgspec
 
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.filtering import Status, check
-from webhook.policy.placement.nodes import Demands, Obstacle, SchedulingPod, refusal
-from webhook.policy.placement.scoring import Scores, score
-from webhook.policy.placement.spreads import Spreads
-from webhook.policy.placement.tallies import Incoming, Tally, count
+from webhook.policy.placement.filtering import FilterStatus, filter_nodes
+from webhook.policy.placement.nodes import Demands, NodeRejection, SchedulingPod, find_rejection
+from webhook.policy.placement.scoring import Scores, score_nodes
+from webhook.policy.placement.spreads import SpreadConstraints
+from webhook.policy.placement.tallies import IncomingPod, PodTally, tally_pods
 from webhook.policy.placement.topology import Topology
 
 
-class Measure(msgspec.Struct, frozen=True):
+class ConstraintTallies(msgspec.Struct, frozen=True):
     """
     How pods are spread at the moment, as a pod's constraints see it.
 
@@ -30,9 +30,9 @@ class Measure(msgspec.Struct, frozen=True):
         soft: The tallies of its soft constraints, in order.
     """
 
-    spreads: Spreads
-    hard: tuple[Tally, ...]
-    soft: tuple[Tally, ...]
+    spreads: SpreadConstraints
+    hard: tuple[PodTally, ...]
+    soft: tuple[PodTally, ...]
 
 
 class Placement(msgspec.Struct, frozen=True):
@@ -40,15 +40,15 @@ class Placement(msgspec.Struct, frozen=True):
     Where a pod can go.
 
     Attributes:
-        measure: The counts that everything follows from.
+        tallies: The counts that everything follows from.
         statuses: Node name -> what the plugin's filter says, in the order of the nodes.
         refused: Name of each node that another filter rejects -> why.
         scores: Of the nodes that pass; None if there is no soft constraint, or no node at all.
     """
 
-    measure: Measure
-    statuses: Mapping[str, Status]
-    refused: Mapping[str, Obstacle]
+    tallies: ConstraintTallies
+    statuses: Mapping[str, FilterStatus]
+    refused: Mapping[str, NodeRejection]
     scores: Scores | None
 
     @property
@@ -70,7 +70,7 @@ class Placement(msgspec.Struct, frozen=True):
         return tuple(name for name, points in scores.items() if points == highest)
 
 
-def incoming(pod: SchedulingPod, namespace: str = "") -> Incoming:
+def incoming_pod(pod: SchedulingPod, namespace: str = "") -> IncomingPod:
     """
     A pod as its constraints look at it.
 
@@ -79,10 +79,12 @@ def incoming(pod: SchedulingPod, namespace: str = "") -> Incoming:
         namespace: Of the workload, for a template; a pod's own goes first.
     """
     own = pod.metadata.namespace if pod.metadata else ""
-    return Incoming(own or namespace, pod.labels, pod.demands)
+    return IncomingPod(own or namespace, pod.labels, pod.demands)
 
 
-def measure(pod: Incoming, spreads: Spreads, topology: Topology, census: Census) -> Measure:
+def tally_constraints(
+    pod: IncomingPod, spreads: SpreadConstraints, topology: Topology, census: Census
+) -> ConstraintTallies:
     """
     Count what a pod's constraints count, without a verdict on every node.
 
@@ -95,15 +97,17 @@ def measure(pod: Incoming, spreads: Spreads, topology: Topology, census: Census)
         topology: The nodes.
         census: The pods.
     """
-    return Measure(
+    return ConstraintTallies(
         spreads,
-        count(pod, spreads.hard, topology, census),
-        count(pod, spreads.soft, topology, census, requires_keys=spreads.requires_keys),
+        tally_pods(pod, spreads.hard, topology, census),
+        tally_pods(pod, spreads.soft, topology, census, requires_keys=spreads.requires_keys),
     )
 
 
-def place(
-    measured: Measure, topology: Topology, refused: Mapping[str, Obstacle] | None = None
+def place_pod(
+    measured: ConstraintTallies,
+    topology: Topology,
+    refused: Mapping[str, NodeRejection] | None = None,
 ) -> Placement:
     """
     Where a pod can go; O(nodes x constraints).
@@ -111,21 +115,24 @@ def place(
     Args:
         measured: The counts.
         topology: The nodes that were counted.
-        refused: Nodes that other filters reject, from ``refusals``; None asks this plugin alone.
+        refused: Nodes that other filters reject, from ``find_rejections``; None for this plugin
+            alone.
     """
-    statuses = check(topology, measured.hard)
+    statuses = filter_nodes(topology, measured.hard)
     refused = refused or {}
     passing = [
         node for node in topology.nodes if statuses[node.name].passes and node.name not in refused
     ]
     scores = None
     if measured.soft and topology.nodes:
-        scores = score(measured.soft, passing, requires_keys=measured.spreads.requires_keys)
+        scores = score_nodes(measured.soft, passing, requires_keys=measured.spreads.requires_keys)
     return Placement(measured, statuses, refused, scores)
 
 
-def refusals(topology: Topology, demands: Demands) -> dict[str, Obstacle]:
+def find_rejections(topology: Topology, demands: Demands) -> dict[str, NodeRejection]:
     """Name of each node that another filter of the scheduler would reject -> why; O(nodes)."""
     return {
-        node.name: found for node in topology.nodes if (found := refusal(node, demands)) is not None
+        node.name: found
+        for node in topology.nodes
+        if (found := find_rejection(node, demands)) is not None
     }

@@ -11,13 +11,13 @@ import msgspec
 
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.model import Node
-from webhook.policy.placement.tallies import Tally
-from webhook.policy.placement.topology import carries
+from webhook.policy.placement.tallies import PodTally
+from webhook.policy.placement.topology import carries_keys
 
 MAX_SCORE = 100  # of a node, framework ``MaxNodeScore``
 
 
-class Weighing(msgspec.Struct, frozen=True):
+class ConstraintWeight(msgspec.Struct, frozen=True):
     """
     What one soft constraint adds to the scores.
 
@@ -28,7 +28,7 @@ class Weighing(msgspec.Struct, frozen=True):
             each domain has many pods, from drowning large ones.
     """
 
-    tally: Tally
+    tally: PodTally
     size: int
     weight: float
 
@@ -44,13 +44,15 @@ class Scores(msgspec.Struct, frozen=True):
         normalised: Passing node -> 0 to 100; more are better; 0 if ignored.
     """
 
-    weighings: tuple[Weighing, ...]
+    weighings: tuple[ConstraintWeight, ...]
     ignored: frozenset[str]
     raw: Mapping[str, int]
     normalised: Mapping[str, int]
 
 
-def score(soft: tuple[Tally, ...], passing: Sequence[Node], *, requires_keys: bool) -> Scores:
+def score_nodes(
+    soft: tuple[PodTally, ...], passing: Sequence[Node], *, requires_keys: bool
+) -> Scores:
     """
     Rank the nodes that passed all filters; O(nodes x constraints).
 
@@ -62,10 +64,10 @@ def score(soft: tuple[Tally, ...], passing: Sequence[Node], *, requires_keys: bo
     Source: scoring.go ``PreScore``, ``Score``.
     """
     keys = tuple(tally.spread.topology_key for tally in soft) if requires_keys else ()
-    ranked = [node for node in passing if carries(node, keys)]
+    ranked = [node for node in passing if carries_keys(node, keys)]
     weighings = tuple(_weigh(tally, ranked) for tally in soft)
     raw = {node.name: round_half_up(_sum(node, weighings)) for node in ranked}
-    normalised = normalise(raw)
+    normalised = normalize_scores(raw)
     return Scores(
         weighings,
         frozenset(node.name for node in passing if node.name not in raw),
@@ -74,15 +76,15 @@ def score(soft: tuple[Tally, ...], passing: Sequence[Node], *, requires_keys: bo
     )
 
 
-def _weigh(tally: Tally, ranked: Sequence[Node]) -> Weighing:
+def _weigh(tally: PodTally, ranked: Sequence[Node]) -> ConstraintWeight:
     """Source: scoring.go ``initPreScoreState``, ``topologyNormalizingWeight``."""
     key = tally.spread.topology_key
     values = {node.labels.get(key, "") for node in ranked}
     size = len(ranked) if key == HOSTNAME else len(values)
-    return Weighing(tally, size, log(size + 2))
+    return ConstraintWeight(tally, size, log(size + 2))
 
 
-def _sum(node: Node, weighings: tuple[Weighing, ...]) -> float:
+def _sum(node: Node, weighings: tuple[ConstraintWeight, ...]) -> float:
     """Source: scoring.go ``Score``, ``scoreForCount``."""
     total = 0.0
     for weighing in weighings:
@@ -108,7 +110,7 @@ def round_half_up(number: float) -> int:
     return whole + (number - whole >= 0.5)  # noqa: PLR2004 - a half
 
 
-def normalise(raw: Mapping[str, int]) -> dict[str, int]:
+def normalize_scores(raw: Mapping[str, int]) -> dict[str, int]:
     """
     Turn raw scores, of which fewer are better, into scores of 0 to 100, of which more are.
 

@@ -11,17 +11,18 @@ from collections.abc import Mapping
 import msgspec
 
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.model import Constraint, LabelSelector
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    HONOR,
+    IGNORE,
+    SCHEDULE_ANYWAY,
+    Constraint,
+    LabelSelector,
+)
 from webhook.policy.selectors import merge_match_label_keys
 
-HARD = "DoNotSchedule"
-SOFT = "ScheduleAnyway"
 
-HONOR = "Honor"
-IGNORE = "Ignore"
-
-
-class Spread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class SpreadConstraint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     A constraint as the scheduler acts on it.
 
@@ -49,7 +50,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     honors_taints: bool = False
 
 
-class Defaults(msgspec.Struct, frozen=True):
+class DefaultConstraints(msgspec.Struct, frozen=True):
     """
     The constraints of pods that have none of their own.
 
@@ -65,10 +66,10 @@ class Defaults(msgspec.Struct, frozen=True):
     system: bool = False
 
 
-NO_DEFAULTS = Defaults()
+NO_DEFAULTS = DefaultConstraints()
 
 
-class Spreads(msgspec.Struct, frozen=True):
+class SpreadConstraints(msgspec.Struct, frozen=True):
     """
     All that a pod asks for.
 
@@ -79,18 +80,18 @@ class Spreads(msgspec.Struct, frozen=True):
         requires_keys: Whether nodes that lack the topology key of a soft one are not scored.
     """
 
-    hard: tuple[Spread, ...]
-    soft: tuple[Spread, ...]
+    hard: tuple[SpreadConstraint, ...]
+    soft: tuple[SpreadConstraint, ...]
     defaulted: bool
     requires_keys: bool
 
 
-def resolve(
+def resolve_constraints(
     constraints: tuple[Constraint, ...],
     labels: Mapping[str, str],
     gates: Gates,
-    defaults: Defaults = NO_DEFAULTS,
-) -> Spreads:
+    defaults: DefaultConstraints = NO_DEFAULTS,
+) -> SpreadConstraints:
     """
     What the scheduler makes of a pod's constraints.
 
@@ -114,9 +115,13 @@ def resolve(
         _spread(index, constraint, selector, gates)
         for index, (constraint, selector) in enumerate(zip(chosen, selectors, strict=True))
     )
-    return Spreads(
-        tuple(spread for spread in spreads if spread.constraint.when_unsatisfiable == HARD),
-        tuple(spread for spread in spreads if spread.constraint.when_unsatisfiable == SOFT),
+    return SpreadConstraints(
+        tuple(
+            spread for spread in spreads if spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
+        ),
+        tuple(
+            spread for spread in spreads if spread.constraint.when_unsatisfiable == SCHEDULE_ANYWAY
+        ),
         defaulted=not constraints,
         requires_keys=bool(constraints) or not defaults.system,
     )
@@ -128,11 +133,11 @@ def _selects(selector: LabelSelector | None) -> bool:
 
 def _spread(
     index: int, constraint: Constraint, selector: LabelSelector | None, gates: Gates
-) -> Spread:
+) -> SpreadConstraint:
     """Source: common.go ``filterTopologySpreadConstraints``."""
-    asked = constraint.min_domains if constraint.when_unsatisfiable == HARD else None
+    asked = constraint.min_domains if constraint.when_unsatisfiable == DO_NOT_SCHEDULE else None
     policies = Gate.NODE_INCLUSION_POLICY in gates
-    return Spread(
+    return SpreadConstraint(
         constraint=constraint,
         index=index,
         topology_key=constraint.topology_key,

@@ -33,7 +33,9 @@ class Toleration(msgspec.Struct, frozen=True, rename="camel", gc=False):
     effect: str | None = None
 
 
-def untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
+def find_untolerated(
+    taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]
+) -> Taint | None:
     """
     The first NoSchedule or NoExecute taint that no toleration matches; None if there is none.
 

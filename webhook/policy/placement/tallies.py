@@ -13,13 +13,13 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import Demands, Obstacle
-from webhook.policy.placement.spreads import Spread
+from webhook.policy.placement.nodes import Demands, NodeRejection
+from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.topology import Domains, Topology
 from webhook.policy.selectors import matches
 
 
-class Floor(StrEnum):
+class MinimumReason(StrEnum):
     """What makes the global minimum what it is."""
 
     NO_DOMAIN = "no node is eligible"
@@ -28,7 +28,7 @@ class Floor(StrEnum):
     FEWEST_PODS = "every domain has pods"
 
 
-class Incoming(msgspec.Struct, frozen=True):
+class IncomingPod(msgspec.Struct, frozen=True):
     """
     A pod that is to be placed, as far as its constraints look at it.
 
@@ -58,13 +58,13 @@ class Domain(msgspec.Struct, frozen=True):
 
     value: str
     nodes: int
-    left_out: Mapping[str, Obstacle]
+    left_out: Mapping[str, NodeRejection]
     pods: int
     skew: int
     fits: bool
 
 
-class Tally(msgspec.Struct, frozen=True):
+class PodTally(msgspec.Struct, frozen=True):
     """
     The pods that one constraint counts.
 
@@ -78,13 +78,13 @@ class Tally(msgspec.Struct, frozen=True):
         floor: What makes it so.
     """
 
-    spread: Spread
+    spread: SpreadConstraint
     domains: Domains
     by_node: Mapping[str, int]
     pods: Mapping[str, int]
     joins: bool
     minimum: int
-    floor: Floor
+    floor: MinimumReason
 
     def skew(self, value: str) -> int:
         """
@@ -102,7 +102,7 @@ class Tally(msgspec.Struct, frozen=True):
         """Whether the constraint lets the incoming pod go to nodes with this value."""
         return self.skew(value) <= self.spread.max_skew
 
-    def within(self, domains: Domains) -> "Tally":
+    def within(self, domains: Domains) -> "PodTally":
         """
         The same over fewer domains, as kube-scheduler scores by those of passing nodes only.
 
@@ -116,7 +116,7 @@ class Tally(msgspec.Struct, frozen=True):
         """
         pods = {value: pods for value, pods in self.pods.items() if value in domains.sizes}
         floor = _floor(len(domains.sizes), len(pods), self.spread.min_domains)
-        minimum = min(pods.values()) if floor is Floor.FEWEST_PODS else 0
+        minimum = min(pods.values()) if floor is MinimumReason.FEWEST_PODS else 0
         return replace(self, domains=domains, pods=pods, minimum=minimum, floor=floor)
 
     def table(self, topology: Topology) -> tuple[Domain, ...]:
@@ -126,7 +126,7 @@ class Tally(msgspec.Struct, frozen=True):
         Args:
             topology: The nodes that were counted.
         """
-        left_out: dict[str, dict[str, Obstacle]] = {value: {} for value in self.domains.sizes}
+        left_out: dict[str, dict[str, NodeRejection]] = {value: {} for value in self.domains.sizes}
         key = self.spread.topology_key
         for node in topology.nodes:
             found = self.domains.left_out.get(node.name)
@@ -134,7 +134,7 @@ class Tally(msgspec.Struct, frozen=True):
                 left_out.setdefault(node.labels[key], {})[node.name] = found
         return tuple(self._row(value, nodes) for value, nodes in sorted(left_out.items()))
 
-    def _row(self, value: str, left_out: Mapping[str, Obstacle]) -> Domain:
+    def _row(self, value: str, left_out: Mapping[str, NodeRejection]) -> Domain:
         return Domain(
             value=value,
             nodes=self.domains.sizes.get(value, 0),
@@ -145,14 +145,14 @@ class Tally(msgspec.Struct, frozen=True):
         )
 
 
-def count(
-    pod: Incoming,
-    spreads: tuple[Spread, ...],
+def tally_pods(
+    pod: IncomingPod,
+    spreads: tuple[SpreadConstraint, ...],
     topology: Topology,
     census: Census,
     *,
     requires_keys: bool = True,
-) -> tuple[Tally, ...]:
+) -> tuple[PodTally, ...]:
     """
     Count the pods of each constraint.
 
@@ -170,7 +170,7 @@ def count(
     """
     keys = tuple(spread.topology_key for spread in spreads) if requires_keys else ()
     counts: dict[bytes, Mapping[str, int]] = {}  # asked once: constraints mostly share a selector
-    tallies: list[Tally] = []
+    tallies: list[PodTally] = []
     for spread in spreads:
         selector = msgspec.json.encode(spread.selector)
         if selector not in counts:
@@ -180,30 +180,32 @@ def count(
     return tuple(tallies)
 
 
-def _honored(demands: Demands, spread: Spread) -> Demands:
+def _honored(demands: Demands, spread: SpreadConstraint) -> Demands:
     return demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
 
 
-def _tally(pod: Incoming, spread: Spread, domains: Domains, by_node: Mapping[str, int]) -> Tally:
+def _tally(
+    pod: IncomingPod, spread: SpreadConstraint, domains: Domains, by_node: Mapping[str, int]
+) -> PodTally:
     pods: dict[str, int] = {}
     for node, number in by_node.items():
         value = domains.values.get(node)
         if value is not None:
             pods[value] = pods.get(value, 0) + number
     floor = _floor(len(domains.sizes), len(pods), spread.min_domains)
-    return Tally(
+    return PodTally(
         spread=spread,
         domains=domains,
         by_node=by_node,
         pods=pods,
         joins=matches(spread.selector, pod.labels),
-        minimum=min(pods.values()) if floor is Floor.FEWEST_PODS else 0,
+        minimum=min(pods.values()) if floor is MinimumReason.FEWEST_PODS else 0,
         floor=floor,
     )
 
 
-def _floor(domains: int, inhabited: int, min_domains: int) -> Floor:
+def _floor(domains: int, inhabited: int, min_domains: int) -> MinimumReason:
     """Source: filtering.go ``minMatchNum``."""
     if domains < min_domains:
-        return Floor.TOO_FEW_DOMAINS if domains else Floor.NO_DOMAIN
-    return Floor.FEWEST_PODS if inhabited == domains else Floor.EMPTY_DOMAIN
+        return MinimumReason.TOO_FEW_DOMAINS if domains else MinimumReason.NO_DOMAIN
+    return MinimumReason.FEWEST_PODS if inhabited == domains else MinimumReason.EMPTY_DOMAIN

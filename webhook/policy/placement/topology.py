@@ -11,9 +11,9 @@ from functools import lru_cache
 import msgspec
 
 from webhook.policy.model import Node
-from webhook.policy.placement.nodes import Demands, Obstacle, Reason, obstacle
+from webhook.policy.placement.nodes import Demands, NodeRejection, RejectionReason, find_mismatch
 
-REMEMBERED = 64
+CACHED_DOMAINS = 64
 """Answers that a Topology keeps: at most 0.5 MB each at 5 000 nodes; most workloads share a few."""
 
 
@@ -31,7 +31,7 @@ class Domains(msgspec.Struct, frozen=True):
     key: str
     values: Mapping[str, str]
     sizes: Mapping[str, int]
-    left_out: Mapping[str, Obstacle]
+    left_out: Mapping[str, NodeRejection]
 
 
 class Topology:
@@ -44,7 +44,7 @@ class Topology:
     def __init__(self, nodes: Iterable[Node]) -> None:
         """Take the nodes; their names are unique."""
         self.nodes = tuple(nodes)
-        self._remembered = lru_cache(maxsize=REMEMBERED)(self._survey)
+        self._remembered = lru_cache(maxsize=CACHED_DOMAINS)(self._find_domains)
 
     def domains(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
         """
@@ -62,11 +62,11 @@ class Topology:
         """
         return self._remembered(key, required, demands)
 
-    def _survey(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
+    def _find_domains(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
         values: dict[str, str] = {}
-        left_out: dict[str, Obstacle] = {}
+        left_out: dict[str, NodeRejection] = {}
         for node in self.nodes:
-            found = _missing(node, required) or obstacle(node, demands)
+            found = _missing(node, required) or find_mismatch(node, demands)
             if found is None:
                 values[node.name] = node.labels.get(key, "")
             else:
@@ -74,13 +74,13 @@ class Topology:
         return Domains(key, values, dict(Counter(values.values())), left_out)
 
 
-def carries(node: Node, keys: tuple[str, ...]) -> bool:
+def carries_keys(node: Node, keys: tuple[str, ...]) -> bool:
     """Whether a node has every key among its labels."""
     return _missing(node, keys) is None
 
 
-def _missing(node: Node, keys: tuple[str, ...]) -> Obstacle | None:
+def _missing(node: Node, keys: tuple[str, ...]) -> NodeRejection | None:
     for key in keys:
         if key not in node.labels:
-            return Obstacle(Reason.MISSING_KEY, key)
+            return NodeRejection(RejectionReason.MISSING_KEY, key)
     return None
