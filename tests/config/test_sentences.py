@@ -145,7 +145,7 @@ MISTAKES = {
             "6: profiles[0].defaultConstraints[0].nodeTaintsPolicy: "
             'Unsupported value: "honor": supported values: "Honor", '
             '"Ignore", so no pod with it could '
-            "be created; write `Honor` to count only nodes the pod may go to, `Ignore` to count all"
+            "be created; write `Honor` to count only nodes on which the pod can run, `Ignore` to count all"
         ),
     ),
     "a pair that stands twice": (

@@ -10,7 +10,6 @@ from webhook.audit.inventory import AuditSubject, Inventory
 from webhook.audit.renderers import AUDIT_FORMATS, render_report
 from webhook.audit.renderers.table import TextStyle, format_lines
 from webhook.audit.report import AuditReport, AuditSeverity
-from webhook.audit.rulebook import RULEBOOK
 from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot, write_snapshot
 from webhook.cli import options, outputs
@@ -24,6 +23,7 @@ from webhook.cli.outputs import Output
 from webhook.cli.terminal import Style, Terminal
 from webhook.config import Configuration
 from webhook.errors import ConfigError
+from webhook.policy.catalogue import CATALOGUE
 
 _STYLES = {
     TextStyle.PLAIN: Style.PLAIN,
@@ -101,10 +101,10 @@ def _write(report: AuditReport, output: Output, threshold: AuditSeverity | None)
 
 def _rules(_ctx: click.Context, _option: click.Parameter, written: str) -> frozenset[str]:
     ids = {each.strip() for each in written.split(",")} - {""}
-    unknown = sorted(ids - RULEBOOK.keys())
+    unknown = sorted(ids - CATALOGUE.keys())
     if unknown:
         raise ConfigError(
-            f"{unknown[0]!r} is no rule: write some of {', '.join(RULEBOOK)}", "--rules"
+            f"{unknown[0]!r} is no rule: write some of {', '.join(CATALOGUE)}", "--rules"
         )
     return frozenset(ids)
 

@@ -7,7 +7,6 @@ import click
 import msgspec
 
 from webhook.audit.report import AuditSeverity
-from webhook.audit.rulebook import RULEBOOK
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
@@ -22,6 +21,7 @@ from webhook.fix.atomic import replace
 from webhook.fix.engine import Outcome, mend
 from webhook.fix.evaluate import Law
 from webhook.fix.report import Report
+from webhook.policy.catalogue import CATALOGUE
 
 
 def fix(
@@ -97,9 +97,9 @@ def _format(_ctx: click.Context, _option: click.Parameter, chosen: str) -> Forma
 
 def _rules(_ctx: click.Context, _option: click.Parameter, written: str) -> frozenset[str]:
     ids = {each.strip() for each in written.split(",")} - {""}
-    unknown = sorted(ids - RULEBOOK.keys())
+    unknown = sorted(ids - CATALOGUE.keys())
     if unknown:
-        known = ", ".join(RULEBOOK)
+        known = ", ".join(CATALOGUE)
         raise ConfigError(f"{unknown[0]!r} is no rule: write some of {known}", "--rules")
     return frozenset(ids)
 

@@ -18,12 +18,13 @@ from webhook.cli.inputs.policy import asked_versions
 from webhook.cli.output import Format, write
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.abilities import abilities
-from webhook.cli.views.catalogue import explain
 from webhook.cli.views.findings import show
 from webhook.cli.views.matrix import Matrix, as_document
 from webhook.cli.views.reports import Report, reports_on
+from webhook.errors import ConfigError
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import Span, Version
+from webhook.policy.catalogue import CATALOGUE
 
 
 class Tally:
@@ -169,3 +170,24 @@ command = Command(
         "evenspread validate --explain TSC006",
     ),
 )
+
+
+def explain(ids: str) -> str:
+    """
+    Explain rules.
+
+    Args:
+        ids: As messages name them: ``TSC001``, or several separated by commas.
+
+    Raises:
+        ConfigError: No rule has such an id.
+    """
+    return "\n\n".join(_explain_rule(rule.strip().upper()) for rule in ids.split(","))
+
+
+def _explain_rule(rule: str) -> str:
+    if rule not in CATALOGUE:
+        known = ", ".join(sorted(each for each in CATALOGUE if each.isupper()))
+        raise ConfigError(f"{rule!r} is no rule: choose among {known}", "--explain")
+    entry = CATALOGUE[rule]
+    return f"{rule}: {entry.title}\n  otherwise: {entry.effect}\n  instead:   {entry.fix}"

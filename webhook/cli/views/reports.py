@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from webhook.cli.inputs.templates import template_in
-from webhook.cli.views.catalogue import fix_of
 from webhook.manifests import Document, mistype
 from webhook.policy import render
 from webhook.policy.api import apiserver, fieldgates
@@ -19,8 +18,9 @@ from webhook.policy.api.apiserver import Request
 from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gates, Stage
-from webhook.policy.api.rules import RuleViolation
+from webhook.policy.api.rules import ApiViolation
 from webhook.policy.api.warnings import ApiWarning
+from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import (
     CONSTRAINTS_IN_POD,
@@ -34,8 +34,6 @@ from webhook.policy.render import Rendered
 from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
 
 CREATED = 201  # what kube-apiserver answers to a create that it accepts
-
-TYPE_INVALID = "FieldValueTypeInvalid"  # apimachinery meta/v1 CauseTypeTypeInvalid
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -170,9 +168,7 @@ def _answered(document: Document, request: Request, gates: Gates) -> Report:
     )
 
 
-def causes(
-    document: Document, path: TemplatePath, findings: list[RuleViolation]
-) -> Iterator[Cause]:
+def causes(document: Document, path: TemplatePath, findings: list[ApiViolation]) -> Iterator[Cause]:
     """
     Find the places of findings.
 
@@ -184,7 +180,9 @@ def causes(
     place = _Places(document, path)
     for finding in findings:
         reason, message, field = finding.error.reason, finding.error.message, finding.error.field
-        yield Cause(reason, message, field, finding.rule, place.line(field), fix_of(finding.rule))
+        yield Cause(
+            reason, message, field, finding.rule, place.line(field), CATALOGUE[finding.rule].fix
+        )
 
 
 def _mistyped(document: Document, error: msgspec.ValidationError) -> Report:
@@ -231,7 +229,7 @@ class _Places:
 
 def _warned(caution: ApiWarning, place: _Places) -> Remark:
     field = caution.text.partition(": ")[0]
-    return Remark(caution.text, field, caution.rule, place.line(field), fix_of(caution.rule))
+    return Remark(caution.text, field, caution.rule, place.line(field), CATALOGUE[caution.rule].fix)
 
 
 def _dropped(drop: DroppedField, place: _Places, gates: Gates) -> Remark:
@@ -239,10 +237,10 @@ def _dropped(drop: DroppedField, place: _Places, gates: Gates) -> Remark:
     why, setting = fieldgates.why_held_back(drop.gate, gates), gates.settings[drop.gate]
     source = f" ({setting.source})" if setting.stage is not Stage.ABSENT else ""
     message = f"{field}: dropped, since {why}{source}"
-    return Remark(message, field, "TSC111", place.line(field), fix_of("TSC111"))
+    return Remark(message, field, "TSC111", place.line(field), CATALOGUE["TSC111"].fix)
 
 
-def _invalid(kind: GroupKind, name: str, findings: list[RuleViolation]) -> str:
+def _invalid(kind: GroupKind, name: str, findings: list[ApiViolation]) -> str:
     if not findings:
         return ""
     return f'{kind} "{name}" is invalid: {aggregate([each.error for each in findings])}'
