@@ -178,7 +178,7 @@ def test_version_that_is_newer_than_what_is_known(folder: Path, run: Run) -> Non
 
     assert (ran.code, ran.err) == (
         0,
-        "Kubernetes 1.99 is newer than what is known: judged as 1.37\n",
+        "Kubernetes 1.99 is newer than the supported versions: the rules of 1.37 apply\n",
     )
 
 
@@ -317,4 +317,4 @@ def test_unknown_rule(run: Run) -> None:
     ran = run("validate", "--explain", "TSC999")
 
     assert ran.code == 2
-    assert ran.err.startswith("error: --explain: 'TSC999' is no rule: choose among TSC001, ")
+    assert ran.err.startswith("error: --explain: 'TSC999' is not a rule: use one of TSC001, ")

@@ -7,7 +7,7 @@ from tests.certs.world import authority
 from tests.docs.markdown import ROOT, blocks
 from tests.doctor.patient import CA, patient, replica, secret
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.diagnosis import show
+from webhook.cli.views.doctor import show
 from webhook.doctor.installation import Lookup, Replica
 from webhook.doctor.table import run_checks
 
