@@ -24,7 +24,6 @@ from webhook.cli.output import TABLE, OutputTarget, targets_option, write_text
 from webhook.cli.terminal import Style, Terminal
 from webhook.config import Configuration
 from webhook.errors import ConfigError
-from webhook.policy.catalogue import CATALOGUE
 
 _STYLES = {
     TextStyle.PLAIN: Style.PLAIN,

@@ -21,7 +21,6 @@ from webhook.fix.atomic import replace
 from webhook.fix.engine import Outcome, mend
 from webhook.fix.evaluate import Law
 from webhook.fix.report import Report
-from webhook.policy.catalogue import CATALOGUE
 
 
 def fix(
