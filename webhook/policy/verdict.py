@@ -31,7 +31,8 @@ from webhook.policy.api.fastpath import are_plain
 from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES, summarize
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate
-from webhook.policy.api.rules import RuleViolation
+from webhook.policy.api.rules import ApiViolation
+from webhook.policy.catalogue import EXPLAIN_COMMAND
 from webhook.policy.defaulting.forecast import forecast_defaults
 from webhook.policy.defaulting.inject import CACHED_INJECTIONS, Injection, inject, is_mirror
 from webhook.policy.defaulting.profiles import Mode, Policy
@@ -48,8 +49,6 @@ UNPROCESSABLE = 422  # with reason Invalid, as kube-apiserver answers to field e
 BAD_REQUEST = 400  # with reason BadRequest, as it answers to values of the wrong type
 
 WARNING_CHARACTERS = 256  # kube-apiserver may cut longer ones, pkg/endpoints/filters/warning.go
-
-EXPLAIN = "evenspread validate --explain"  # where a denied user reads on, without a network
 
 CONSTRAINTS_POINTER = format_pointer(CONSTRAINTS_IN_POD)
 ANNOTATIONS_POINTER = format_pointer(("metadata", "annotations"))
@@ -80,7 +79,7 @@ class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     code: int = UNPROCESSABLE
     message: str = ""
     warnings: tuple[str, ...] = ()
-    findings: tuple[RuleViolation, ...] = ()
+    findings: tuple[ApiViolation, ...] = ()
     drops: tuple[DroppedField, ...] = ()
     injection: Injection | None = None
     advice: Advice | None = None
@@ -219,7 +218,7 @@ def _as_created(
     return merge_match_label_keys(constraints, pod.labels)
 
 
-def _told(findings: list[RuleViolation]) -> Verdict:
+def _told(findings: list[ApiViolation]) -> Verdict:
     """Warn of what an update leaves as it was."""
     told = [_warning(finding) for finding in findings[:MOST_CAUSES]]
     left_out = len(findings) - len(told)
@@ -227,7 +226,7 @@ def _told(findings: list[RuleViolation]) -> Verdict:
     return Verdict(warnings=(*told, *rest), findings=tuple(findings))
 
 
-def _warning(finding: RuleViolation) -> str:
+def _warning(finding: ApiViolation) -> str:
     error = finding.error
     return brief(f"{error.field}: {error.words(LONGEST_VALUE)} [{finding.rule}]")
 
@@ -292,7 +291,7 @@ def _unreadable(request: AdmissionRequest) -> Verdict:
 
 def _findings(
     request: AdmissionRequest, hook: Hook, policy: Policy, constraints: tuple[Constraint, ...]
-) -> list[RuleViolation]:
+) -> list[ApiViolation]:
     """Ask the API rules; what an update leaves as it was, only where nobody else judges it."""
     old = request.old_constraints
     unchanged = constraints == old
@@ -308,13 +307,13 @@ def _findings(
 
 
 def _denied(
-    request: AdmissionRequest, findings: list[RuleViolation], drops: tuple[DroppedField, ...]
+    request: AdmissionRequest, findings: list[ApiViolation], drops: tuple[DroppedField, ...]
 ) -> Verdict:
     """Word a denial as kube-apiserver does, then name the rules and where to read more."""
     ids = ",".join(dict.fromkeys(finding.rule for finding in findings))
     said = summarize([finding.error for finding in findings])
     invalid = f'{request.kind} "{request.shown_name}" is invalid: {said}'
-    message = f"{invalid} ({ids}; to read more: {EXPLAIN} {ids})"
+    message = f"{invalid} ({ids}; to read more: {EXPLAIN_COMMAND} {ids})"
     return Verdict(allowed=False, message=message, findings=tuple(findings), drops=drops)
 
 

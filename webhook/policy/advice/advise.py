@@ -55,9 +55,9 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[AdviceFinding, ...] = ()
 
     @property
-    def violations(self) -> tuple[rules.RuleViolation, ...]:
+    def violations(self) -> tuple[rules.ApiViolation, ...]:
         """What is denied, in the form in which API rules deny."""
-        return tuple(rules.RuleViolation(each.rule, each.error) for each in self.denied)
+        return tuple(rules.ApiViolation(each.rule, each.error) for each in self.denied)
 
     def without_denial(self) -> "Advice":
         """The same advice, with warnings instead of denials."""
