@@ -4,8 +4,8 @@ from tests.audit import world
 from tests.audit.server import Server
 from tests.audit.world import LIVE, gather, report_on
 from webhook.audit.listing import ClusterListing
-from webhook.cluster.pages import TRIES
-from webhook.cluster.source import Reason
+from webhook.cluster.lists import LIST_TRIES
+from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError, ExpiredError
 
 
@@ -55,21 +55,23 @@ async def test_a_list_that_expires_is_begun_anew_and_no_object_is_there_twice(pa
 
 
 PROBLEMS = {
-    "a kind that may not be listed": ApiError("api", "no", Reason.FORBIDDEN, 403),
+    "a kind that may not be listed": ApiError("api", "no", FailureReason.FORBIDDEN, 403),
     "a list that expires again and again": ExpiredError("api", "gone"),
 }
 
 
 @pytest.mark.parametrize("error", PROBLEMS.values(), ids=PROBLEMS.keys())
 async def test_what_cannot_be_listed_is_told_and_the_rest_is_read(error: ApiError) -> None:
-    listing = await listed(Server(LIVE, {"/api/v1/nodes": [error] * TRIES}))
+    listing = await listed(Server(LIVE, {"/api/v1/nodes": [error] * LIST_TRIES}))
 
     assert listing.problems == [error]
     assert len(listing.snapshot.pods) == 4
 
 
 async def test_a_server_that_cannot_be_reached_is_asked_once() -> None:
-    server = Server(LIVE, {"/api/v1/namespaces": [ApiError("api", "down", Reason.UNREACHABLE)]})
+    server = Server(
+        LIVE, {"/api/v1/namespaces": [ApiError("api", "down", FailureReason.UNREACHABLE)]}
+    )
 
     with pytest.raises(ApiError, match="down"):
         await listed(server)

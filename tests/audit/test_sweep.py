@@ -14,7 +14,7 @@ from webhook.audit.listing import ClusterListing
 from webhook.audit.report import WorkloadReport
 from webhook.audit.scan import scan
 from webhook.audit.sweep import ClusterSweep, ListCursor
-from webhook.cluster.source import Reason
+from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError, ExpiredError
 from webhook.policy.kinds import KindRow
 
@@ -142,7 +142,7 @@ async def test_a_list_in_no_order_is_not_believed() -> None:
         await names_of(server)
 
 
-FORBIDDEN = ApiError("api", "answered 403", Reason.FORBIDDEN, 403)
+FORBIDDEN = ApiError("api", "answered 403", FailureReason.FORBIDDEN, 403)
 
 EVERY_KIND = (*LISTED_BUILT_IN, LISTED_PODS)
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from webhook.audit.listing import ClusterListing
 from webhook.audit.snapshot import write_snapshot
-from webhook.cluster.source import NO_QUERY, Query
+from webhook.cluster.protocol import NO_QUERY, Query
 from webhook.config import Configuration
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 

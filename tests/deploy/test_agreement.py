@@ -12,8 +12,8 @@ from certs.issue import service_hosts
 from tests.deploy.manifests import CHART, Helm, Json, by_name
 from webhook import __version__
 from webhook.__main__ import main
-from webhook.cluster.lookup import Cluster
-from webhook.cluster.resources import resources
+from webhook.cluster.discovery import list_resources
+from webhook.cluster.facts import Cluster
 from webhook.config import load
 from webhook.config.kinds import SHIPPED_OWNERS
 from webhook.config.settings import Settings, read_settings
@@ -136,7 +136,7 @@ def test_the_roles_allow_what_the_caches_follow_and_no_more(objects: dict[str, J
             place.root.removeprefix("/apis/").partition("/")[0] if "/apis/" in place.root else "",
             place.plural,
         )
-        for resource in resources(Cluster(()))
+        for resource in list_resources(Cluster(()))
         if (place := resource.place) is not None
     } | {(owner.kind.group, f"{owner.kind.kind.lower()}s") for owner in SHIPPED_OWNERS}
 

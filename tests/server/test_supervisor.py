@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from tests.server.serving import NEW_YEAR, PATIENCE, settled
-from webhook.cluster.backoff import LONGEST_S, SHORTEST_S
+from webhook.cluster.backoff import FIRST_BACKOFF_S, MAX_BACKOFF_S
 from webhook.server.supervisor import LASTING_S, Supervisor
 from webhook.telemetry.line_writer import LineWriter
 from webhook.telemetry.logs import LogFormat, make_log
@@ -167,7 +167,9 @@ async def test_a_fault_is_told_counted_shown_and_the_task_restarted(
         await settled(lambda: task.starts == 2)
         world.now += 5
 
-        assert world.detail == f"reload restarted once, last {SHORTEST_S + 5:.0f} s ago: {error}"
+        assert (
+            world.detail == f"reload restarted once, last {FIRST_BACKOFF_S + 5:.0f} s ago: {error}"
+        )
         assert world.restarts("reload") == 1
     (line,) = world.log
     assert (line["event"], line["level"], line["error"], line["task"]) == (
@@ -233,9 +235,9 @@ async def test_pauses_grow_to_their_bound_and_start_over_after_a_task_that_laste
     async with world.running("reload", task):
         await settled(lambda: task.starts == 11)
 
-    assert world.pauses[:3] == [SHORTEST_S, 2 * SHORTEST_S, 4 * SHORTEST_S]
-    assert world.pauses[7] == LONGEST_S
-    assert world.pauses[8:] == [SHORTEST_S, 2 * SHORTEST_S]
+    assert world.pauses[:3] == [FIRST_BACKOFF_S, 2 * FIRST_BACKOFF_S, 4 * FIRST_BACKOFF_S]
+    assert world.pauses[7] == MAX_BACKOFF_S
+    assert world.pauses[8:] == [FIRST_BACKOFF_S, 2 * FIRST_BACKOFF_S]
 
 
 async def test_stopping_during_a_pause_restarts_nothing() -> None:

@@ -13,8 +13,8 @@ import msgspec
 from webhook.audit.origins import Origin
 from webhook.audit.reader import ManifestContext, ObjectReader
 from webhook.audit.snapshot import Snapshot, UnreadableObject
-from webhook.cluster.lookup import VersionKind
-from webhook.cluster.manifests import NAMESPACE
+from webhook.cluster.facts import VersionKind
+from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
 from webhook.manifests import Document, Mistype, is_object, mistype
@@ -84,7 +84,9 @@ class ManifestCollector:
                 self.snapshot,
                 _version_kind(document),
                 msgspec.json.encode(document.value),
-                ManifestContext(document.namespace or NAMESPACE, Origin.of(document), requested),
+                ManifestContext(
+                    document.namespace or DEFAULT_NAMESPACE, Origin.of(document), requested
+                ),
             )
         except msgspec.DecodeError as error:
             found = _locate_type_error(document.value, path, error)
@@ -98,7 +100,10 @@ class ManifestCollector:
     def _add_owner(self, document: Document) -> None:
         if not document.name or not self._reader.is_owner(_version_kind(document)):
             return
-        data, namespace = msgspec.json.encode(document.value), document.namespace or NAMESPACE
+        data, namespace = (
+            msgspec.json.encode(document.value),
+            document.namespace or DEFAULT_NAMESPACE,
+        )
         try:
             owners = self._reader.read_owner(_version_kind(document), data, namespace)
         except msgspec.ValidationError as error:
@@ -119,7 +124,7 @@ def _build_unreadable(document: Document, found: Mistype) -> UnreadableObject:
     return UnreadableObject(
         api_version=document.api_version,
         kind=document.kind,
-        namespace=document.namespace or NAMESPACE,
+        namespace=document.namespace or DEFAULT_NAMESPACE,
         name=document.name,
         source=document.source,
         line=document.line(),
@@ -140,7 +145,7 @@ def _complete_metadata(document: Document) -> dict[str, Any]:
         if is_object(labels):
             labels = {**labels, _NAME_LABEL: document.name}
         return {**value, "metadata": {**metadata, "labels": labels}}
-    namespace = metadata.get("namespace") or NAMESPACE
+    namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
     return {**value, "metadata": {**metadata, "namespace": namespace}}
 
 

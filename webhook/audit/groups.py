@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from webhook.audit.snapshot import SnapshotPod, SnapshotWorkload
-from webhook.cluster.manifests import NAMESPACE
+from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
@@ -56,7 +56,7 @@ class PodGroups:
                 continue
             metadata = pod.metadata or _NO_META
             spec = pod.spec or _NO_SPEC
-            owner = self._root(metadata.namespace or NAMESPACE, metadata)
+            owner = self._root(metadata.namespace or DEFAULT_NAMESPACE, metadata)
             groups = self.found.setdefault(owner, {})
             like = _encode(
                 (metadata.labels, spec.topology_spread_constraints, metadata.annotations)
@@ -107,4 +107,4 @@ def _named(namespace: str, owner: OwnerReference) -> ObjectKey:
 
 def key_of(subject: Subject) -> ObjectKey:
     """Name a subject."""
-    return ObjectKey(subject.namespace or NAMESPACE, subject.kind, subject.metadata.name)
+    return ObjectKey(subject.namespace or DEFAULT_NAMESPACE, subject.kind, subject.metadata.name)

@@ -14,7 +14,7 @@ from webhook.audit.groups import ObjectKey, PodGroups, key_of
 from webhook.audit.origins import Origin
 from webhook.audit.snapshot import Snapshot, SnapshotOwner, SnapshotWorkload
 from webhook.cluster import wire
-from webhook.cluster.lookup import Cluster
+from webhook.cluster.facts import Cluster
 from webhook.cluster.nodes import NodeStore
 from webhook.config import OwnerSelector
 from webhook.policy.advice.context import ClusterState
@@ -48,7 +48,7 @@ class ClusterNodes:
         survey: The same, without a pod.
     """
 
-    def __init__(self, nodes: Iterable[wire.Node]) -> None:
+    def __init__(self, nodes: Iterable[wire.NodeObject]) -> None:
         """Index the nodes, once for all."""
         self.nodes = NodeStore()
         self.nodes.replace(nodes)

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from webhook.cluster.discovery import locate_custom
-from webhook.cluster.source import Reader
+from webhook.cluster.protocol import Reader
 from webhook.errors import ApiError, SourceError
 from webhook.policy.kinds import BUILT_IN_KINDS, POD, KindRow
 from webhook.policy.model import GroupKind

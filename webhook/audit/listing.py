@@ -19,8 +19,8 @@ from webhook.audit.kinds import (
 )
 from webhook.audit.reader import ObjectReader
 from webhook.audit.snapshot import Snapshot
-from webhook.cluster.pages import TRIES, pages
-from webhook.cluster.source import Reader, Reason
+from webhook.cluster.lists import LIST_TRIES, list_pages
+from webhook.cluster.protocol import FailureReason, Reader
 from webhook.config import OwnerSelector
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import KindRow
@@ -30,7 +30,14 @@ from webhook.policy.paths import TemplatePath
 ProgressReporter: TypeAlias = Callable[[str, int], None]
 """Is told a kind and how many of its objects were read so far."""
 
-_USELESS = frozenset({Reason.UNREACHABLE, Reason.CREDENTIALS, Reason.UNAUTHORIZED, Reason.SILENT})
+_USELESS = frozenset(
+    {
+        FailureReason.UNREACHABLE,
+        FailureReason.CREDENTIALS,
+        FailureReason.UNAUTHORIZED,
+        FailureReason.SILENT,
+    }
+)
 
 
 class ClusterListing:
@@ -91,20 +98,20 @@ class ClusterListing:
     async def _list(self, listed: KindRow, namespace: str, told: ProgressReporter) -> None:
         """Read a list; one that expires is forgotten, and begun anew."""
         before = _lengths(self.snapshot), len(self.problems)
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, LIST_TRIES + 1):
             try:
                 await self._pages(listed, namespace, told)
             except ApiError as error:
                 self.snapshot = _cut(self.snapshot, before[0])
                 del self.problems[before[1] :]
-                if not isinstance(error, ExpiredError) or attempt == TRIES:
+                if not isinstance(error, ExpiredError) or attempt == LIST_TRIES:
                     raise
             else:
                 return
 
     async def _pages(self, listed: KindRow, namespace: str, told: ProgressReporter) -> None:
         path, number = listed.path(namespace), 0
-        async for page in pages(self._source, path):
+        async for page in list_pages(self._source, path):
             for item in page:
                 try:
                     self._reader.put(self.snapshot, (listed.api_version, listed.kind), item)

@@ -6,6 +6,7 @@ no object and reports no problem; it raises, and the caller decides what that me
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -20,23 +21,24 @@ from webhook.audit.snapshot import (
     reduce_metadata,
 )
 from webhook.cluster import wire
-from webhook.cluster.lookup import OWNER_VERSION_KINDS, REPLICATION_CONTROLLER_V1, VersionKind
-from webhook.cluster.resources import custom_decoder
+from webhook.cluster.discovery import make_custom_decoder
+from webhook.cluster.facts import OWNER_VERSION_KINDS, REPLICATION_CONTROLLER_V1, VersionKind
 from webhook.config import OwnerSelector
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
+from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import TemplatePath
 
 _decode_pod = msgspec.json.Decoder(SnapshotPod).decode
-_decode_controller = custom_decoder(("spec", "selector"))
+_decode_controller = make_custom_decoder(("spec", "selector"))
 
 _Decode: TypeAlias = Callable[[bytes | msgspec.Raw], Any]
 
 _BUILT_IN_OWNERS: Mapping[VersionKind, _Decode] = {
     **dict.fromkeys(OWNER_VERSION_KINDS, _decode_controller),
-    REPLICATION_CONTROLLER_V1: msgspec.json.Decoder(wire.ReplicationController).decode,
+    REPLICATION_CONTROLLER_V1: msgspec.json.Decoder(wire.ReplicationControllerObject).decode,
 }
 
 
@@ -78,16 +80,21 @@ class ObjectReader:
             owners: Custom controllers that select pods.
         """
         self.templates = templates
-        self._custom_owners = {owner.kind: custom_decoder(owner.path) for owner in owners}
+        self._custom_owners = {owner.kind: make_custom_decoder(owner.path) for owner in owners}
         self.kinds = templates.keys() | self._custom_owners.keys()
 
     def put(self, snapshot: Snapshot, version_kind: VersionKind, data: msgspec.Raw) -> None:
         """
-        Put an object of an API server into a snapshot.
+        Put an object of an API server, of any depth, into a snapshot.
 
         Raises:
             msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
         """
+        decode_nested(partial(self._put, snapshot, version_kind), data)
+
+    def _put(
+        self, snapshot: Snapshot, version_kind: VersionKind, data: bytes | msgspec.Raw
+    ) -> None:
         if not self.put_fact(snapshot, version_kind, data):
             owner = self.read_owner(version_kind, data)
             self.put_workload(snapshot, version_kind, data)
@@ -107,11 +114,11 @@ class ObjectReader:
         """
         match version_kind:
             case "v1", "Node":
-                snapshot.nodes.append(msgspec.json.decode(data, type=wire.Node))
+                snapshot.nodes.append(msgspec.json.decode(data, type=wire.NodeObject))
             case "v1", "Namespace":
-                snapshot.namespaces.append(msgspec.json.decode(data, type=wire.Namespace))
+                snapshot.namespaces.append(msgspec.json.decode(data, type=wire.NamespaceObject))
             case "v1", "Service":
-                snapshot.services.append(msgspec.json.decode(data, type=wire.Service))
+                snapshot.services.append(msgspec.json.decode(data, type=wire.ServiceObject))
             case _:
                 return False
         return True

@@ -108,9 +108,11 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     api_version: str = SNAPSHOT_API_VERSION
     kind: str = SNAPSHOT_KIND
-    namespaces: list[wire.Namespace] = msgspec.field(default_factory=list[wire.Namespace])
-    nodes: list[wire.Node] = msgspec.field(default_factory=list[wire.Node])
-    services: list[wire.Service] = msgspec.field(default_factory=list[wire.Service])
+    namespaces: list[wire.NamespaceObject] = msgspec.field(
+        default_factory=list[wire.NamespaceObject]
+    )
+    nodes: list[wire.NodeObject] = msgspec.field(default_factory=list[wire.NodeObject])
+    services: list[wire.ServiceObject] = msgspec.field(default_factory=list[wire.ServiceObject])
     owners: list[SnapshotOwner] = msgspec.field(default_factory=list[SnapshotOwner])
     workloads: list[SnapshotWorkload] = msgspec.field(default_factory=list[SnapshotWorkload])
     pods: list[SnapshotPod] = msgspec.field(default_factory=list[SnapshotPod])

@@ -26,8 +26,8 @@ from webhook.audit.report import AuditReport
 from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster import wire
-from webhook.cluster.pages import TRIES, pages
-from webhook.cluster.source import Reader, Reason
+from webhook.cluster.lists import LIST_TRIES, list_pages
+from webhook.cluster.protocol import FailureReason, Reader
 from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import KindRow
@@ -40,7 +40,7 @@ FIRST_PAGE_OBJECTS = (
 Position: TypeAlias = tuple[str, str]
 """Namespace and name as they are sorted: a slash follows a namespace, and comes after a hyphen."""
 
-_decode = msgspec.json.Decoder(wire.Object).decode
+_decode = msgspec.json.Decoder(wire.NamedObject).decode
 
 
 class ListCursor:
@@ -99,17 +99,17 @@ class ListCursor:
             try:
                 return await anext(self._pages, None)
             except ExpiredError:
-                if self._tries == TRIES:
+                if self._tries == LIST_TRIES:
                     raise
                 self._tries += 1
                 self._pages = self._begin()
 
     def _begin(self) -> AsyncIterator[Sequence[msgspec.Raw]]:
-        return pages(self._source, self.listed.path(""), first=FIRST_PAGE_OBJECTS)
+        return list_pages(self._source, self.listed.path(""), first=FIRST_PAGE_OBJECTS)
 
     def _disordered(self) -> ApiError:
         problem = f"answered with {self.listed.plural} in no order: audit by the command instead"
-        return ApiError(self._source.name, problem, Reason.GARBAGE)
+        return ApiError(self._source.name, problem, FailureReason.GARBAGE)
 
 
 def _position(item: msgspec.Raw) -> Position:
@@ -146,7 +146,7 @@ class ClusterSweep:
         """
         whole = Snapshot()
         for listed in LISTED_CLUSTER_SCOPED:
-            async for page in pages(self._source, listed.path("")):
+            async for page in list_pages(self._source, listed.path("")):
                 for item in page:
                     self._put(whole, listed, item)
         self.nodes = len(whole.nodes)

@@ -14,12 +14,12 @@ from typing import NamedTuple, NoReturn, Protocol, TypeAlias
 
 from prometheus_client import Gauge
 
-from webhook.cluster.caches import Caches, Standing, Supervise
-from webhook.cluster.fallback import Latecomers
-from webhook.cluster.lookup import Cluster
+from webhook.cluster.caches import Caches, CacheStatus, Supervise
+from webhook.cluster.facts import Cluster
+from webhook.cluster.fallback import OwnerFallback
 from webhook.cluster.manifests import load_cluster
-from webhook.cluster.reflector import Means
-from webhook.cluster.sizes import NamespaceQuota
+from webhook.cluster.quota import NamespaceQuota
+from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.config.kinds import OwnerSelector
 from webhook.errors import ConfigError
 from webhook.policy.facts import Facts
@@ -31,7 +31,7 @@ from webhook.telemetry.metrics import Metrics
 
 Owners: TypeAlias = Sequence[OwnerSelector]
 
-Number: TypeAlias = Callable[[Standing], float]
+Number: TypeAlias = Callable[[CacheStatus], float]
 """What a metric shows of a cache."""
 
 
@@ -157,7 +157,7 @@ class _Following(NamedTuple):
 
     owners: Owners
     caches: Caches
-    latecomers: Latecomers
+    latecomers: OwnerFallback
 
 
 class LiveFacts:
@@ -169,7 +169,11 @@ class LiveFacts:
     """
 
     def __init__(
-        self, owners: Owners, means: Means, metrics: Metrics, changed: Callable[[], object]
+        self,
+        owners: Owners,
+        means: ReflectorEnvironment,
+        metrics: Metrics,
+        changed: Callable[[], object],
     ) -> None:
         """
         Know nothing yet.
@@ -202,7 +206,7 @@ class LiveFacts:
 
     def check(self) -> Conditions:
         """Tell how each cache stands; an old one lets the server be ready, an empty one not."""
-        return {f"cache {each.kind}": _condition(each) for each in self._now.caches.standings()}
+        return {f"cache {each.kind}": _condition(each) for each in self._now.caches.statuses()}
 
     def follow(self, owners: Owners) -> None:
         """Fill other caches if the custom controllers are others; the last call counts."""
@@ -259,7 +263,7 @@ class LiveFacts:
     def _prepare(self, owners: Owners) -> _Following:
         caches = Caches(Cluster(owners, NamespaceQuota()), self._means)
         looked_up = self._metrics.lookups
-        latecomers = Latecomers(
+        latecomers = OwnerFallback(
             caches, self._means.source, lambda result: looked_up.labels(result).inc()
         )
         return _Following(owners, caches, latecomers)
@@ -278,16 +282,16 @@ class LiveFacts:
                 gauge.labels(kind).set_function(partial(self._read, kind, read))
 
     def _read(self, kind: str, read: Number) -> float:
-        return next(map(read, (s for s in self._now.caches.standings() if s.kind == kind)))
+        return next(map(read, (s for s in self._now.caches.statuses() if s.kind == kind)))
 
 
 def _fill(caches: Caches, group: asyncio.TaskGroup, supervise: Supervise) -> asyncio.Task[None]:
     return group.create_task(supervise("caches", partial(caches.run, supervise)))
 
 
-def _condition(standing: Standing) -> ReadinessCondition:
+def _condition(standing: CacheStatus) -> ReadinessCondition:
     if not standing.synced:
-        return ReadinessCondition(ok=False, detail=standing.trouble or "not listed yet")
+        return ReadinessCondition(ok=False, detail=standing.problem or "not listed yet")
     age = f", heard of {standing.age:.0f} s ago" if standing.age is not None else ""
-    trouble = f"; {standing.trouble}" if standing.trouble else ""
-    return ReadinessCondition(ok=True, detail=f"{standing.objects} objects{age}{trouble}")
+    problem = f"; {standing.problem}" if standing.problem else ""
+    return ReadinessCondition(ok=True, detail=f"{standing.objects} objects{age}{problem}")

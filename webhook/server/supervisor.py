@@ -16,12 +16,12 @@ from typing import TypeGuard
 
 from prometheus_client import Counter
 
-from webhook.cluster.backoff import LONGEST_S, Backoff
+from webhook.cluster.backoff import MAX_BACKOFF_S, Backoff
 from webhook.cluster.caches import Start
 from webhook.server.health import Conditions, ReadinessCondition
 from webhook.telemetry.logs import Log, log_bug
 
-LASTING_S = LONGEST_S  # of a task that ran well: longer than any pause before it
+LASTING_S = MAX_BACKOFF_S  # of a task that ran well: longer than any pause before it
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.server.serving import settled
-from webhook.cluster.source import NO_QUERY, Query, Reason
+from webhook.cluster.protocol import NO_QUERY, FailureReason, Query
 from webhook.errors import ApiError
 from webhook.server.audits.election import (
     RENEW_SHARE,
@@ -220,7 +220,7 @@ async def test_metadata_is_sent_back_as_it_came() -> None:
 
 OUTAGES = {
     "what is no Lease": b"<html>",
-    "the API server gives no answer": ApiError("api", "gave no answer", Reason.SILENT),
+    "the API server gives no answer": ApiError("api", "gave no answer", FailureReason.SILENT),
     "the API server fails": 500,
     "the right is gone": 403,
 }

@@ -8,7 +8,7 @@ import pytest
 
 from tests.audit.world import finding, report
 from webhook.audit.report import AuditReport
-from webhook.cluster.source import NO_QUERY, Query, refusal
+from webhook.cluster.protocol import NO_QUERY, Query, status_error
 from webhook.server.audits.messages import ApiRequest, ApiResponse
 from webhook.server.audits.policyreports import (
     DIALECTS,
@@ -62,7 +62,7 @@ class FakeApiServer:
         assert path.startswith(self._path)
         assert query["fieldSelector"] == "metadata.name=evenspread"
         if self.status != 200:
-            raise refusal(self.name, self.status, b"")
+            raise status_error(self.name, self.status, b"")
         items = list(self.held.values())
         return msgspec.json.encode({"metadata": {"resourceVersion": "9"}, "items": items})
 

@@ -17,9 +17,9 @@ import uvloop
 from tests.audit.server import Server
 from tests.audit.world import EVERYTHING, NODES
 from tests.server.serving import settled
-from webhook.cluster.source import NO_QUERY, Query, Reason
+from webhook.cluster.protocol import NO_QUERY, FailureReason, Query
 from webhook.errors import ApiError
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
 from webhook.server.audits.subprocess import COMMAND, AuditProcess
 from webhook.server.audits.worker import LOWEST
@@ -31,7 +31,7 @@ ORDER = AuditOrder(
     config="",
     scheduler_config="",
     feature_gates="",
-    version=str(NEWEST),
+    version=str(NEWEST_VERSION),
     allow_locked_gates=False,
     policy_reports="",
     memory=256 * MIB,
@@ -142,7 +142,7 @@ async def test_a_kind_that_may_not_be_listed_fails_it() -> None:
 
 
 async def test_an_api_server_that_gives_no_answer_fails_it() -> None:
-    silent = ApiError("https://api", "gave no answer in time", Reason.SILENT)
+    silent = ApiError("https://api", "gave no answer in time", FailureReason.SILENT)
 
     assert await failed(Api(EVERYTHING, {"/api/v1/nodes": [silent]})) == (
         "the API server: gave no answer in time"

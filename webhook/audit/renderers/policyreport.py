@@ -20,7 +20,7 @@ from webhook.audit.report import (
     AuditSeverity,
     WorkloadReport,
 )
-from webhook.audit.rulebook import RULEBOOK
+from webhook.policy.catalogue import CATALOGUE
 
 Json: TypeAlias = dict[str, Any]
 WorkloadFinding: TypeAlias = tuple[WorkloadReport, AuditFinding]
@@ -125,7 +125,7 @@ def _result(workload: WorkloadReport, finding: AuditFinding) -> Json:
         "source": NAME,
         "policy": NAME,
         "rule": finding.rule,
-        "category": RULEBOOK[finding.rule].category,
+        "category": CATALOGUE[finding.rule].category.value,
         "severity": severity,
         "result": "skip" if finding.reason else result,
         "scored": finding.weight is AuditSeverity.DENY,

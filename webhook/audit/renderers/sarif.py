@@ -13,7 +13,7 @@ import msgspec
 
 from webhook import __version__
 from webhook.audit.report import AuditFinding, AuditReport, AuditSeverity, WorkloadReport
-from webhook.audit.rulebook import RULEBOOK
+from webhook.policy.catalogue import CATALOGUE
 
 Json: TypeAlias = dict[str, Any]
 
@@ -26,7 +26,7 @@ LEVELS: Mapping[AuditSeverity, str] = MappingProxyType(
 )
 """Weight -> ``level`` of 3.27.10."""
 
-_INDEXES = {rule: index for index, rule in enumerate(RULEBOOK)}
+_INDEXES = {rule: index for index, rule in enumerate(CATALOGUE)}
 
 
 def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
@@ -48,11 +48,11 @@ def _driver() -> Json:
             {
                 "id": rule,
                 "shortDescription": {"text": entry.title},
-                "fullDescription": {"text": entry.why},
+                "fullDescription": {"text": entry.effect},
                 "help": {"text": f"Instead: {entry.fix}."},
-                "properties": {"tags": [entry.category]},
+                "properties": {"tags": [entry.category.value]},
             }
-            for rule, entry in RULEBOOK.items()
+            for rule, entry in CATALOGUE.items()
         ],
     }
 

@@ -55,9 +55,9 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[AdviceFinding, ...] = ()
 
     @property
-    def violations(self) -> tuple[rules.Finding, ...]:
-        """The denied findings, in the type of the API rules' findings."""
-        return tuple(rules.Finding(finding.rule, finding.error) for finding in self.denied)
+    def violations(self) -> tuple[rules.ApiViolation, ...]:
+        """The denied findings, in the type of the API rules' violations."""
+        return tuple(rules.ApiViolation(finding.rule, finding.error) for finding in self.denied)
 
     def without_denial(self) -> "Advice":
         """Return the advice with its denials as warnings."""
@@ -138,7 +138,7 @@ def _findings(
 def _without_gated(subject: Subject, gates: Gates) -> Subject:
     """Return the subject without the fields that feature gates disable."""
     written = subject.pod.constraints
-    kept = fieldgates.drop(written, None, gates).constraints
+    kept = fieldgates.drop_disabled_fields(written, None, gates).constraints
     return subject if kept is written else subject.with_constraints(kept)
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple, NoReturn, TypeAlias
 
 import msgspec
 
-from webhook.cluster.source import DECODE_ERRORS, NO_QUERY, Reason, Sender, refusal
+from webhook.cluster.protocol import DECODE_ERRORS, NO_QUERY, FailureReason, Sender, status_error
 from webhook.errors import ApiError
 from webhook.telemetry.logs import Log
 
@@ -267,11 +267,13 @@ class Election:
     def _lease(self, status: int, body: bytes) -> _Lease:
         source = f"Lease {self._candidate.path}"
         if status != HTTPStatus.OK:
-            raise refusal(source, status, body)
+            raise status_error(source, status, body)
         try:
             return _decode(body)
         except DECODE_ERRORS:
-            raise ApiError(source, "answered with what is no Lease", Reason.GARBAGE) from None
+            raise ApiError(
+                source, "answered with what is no Lease", FailureReason.GARBAGE
+            ) from None
 
     def _complain(self, error: ApiError) -> None:
         """Tell each new problem once; that somebody else was faster is none."""

@@ -25,8 +25,8 @@ from webhook.audit.renderers.policyreport import (
     build_objects,
 )
 from webhook.audit.report import AuditReport
-from webhook.cluster.pages import pages
-from webhook.cluster.source import Reader, refusal
+from webhook.cluster.lists import list_pages
+from webhook.cluster.protocol import Reader, status_error
 from webhook.errors import ApiError
 from webhook.server.audits.messages import ApiRequest, ApiResponse
 
@@ -126,7 +126,7 @@ class PolicyReportWriter:
         stored: dict[str, StoredReport] = {}
         query = {"fieldSelector": f"metadata.name={NAME}"}
         try:
-            async for page in pages(self._server, self._path(""), query, first=REPORT_PAGE):
+            async for page in list_pages(self._server, self._path(""), query, first=REPORT_PAGE):
                 for item in page:
                     content = msgspec.json.decode(item)
                     stored[content["metadata"]["namespace"]] = _stored(content)
@@ -176,7 +176,7 @@ class PolicyReportWriter:
                 ask = ApiRequest("DELETE", f"{self._path(namespace)}/{NAME}", body=body)
         answer = await self._server.call(ask)
         if answer.status not in _WRITTEN:
-            said = answer.reason or refusal("", answer.status, answer.body).problem
+            said = answer.reason or status_error("", answer.status, answer.body).problem
             self.problems.append(f"{self._title(namespace)}: cannot be written: {said}")
 
     def _why(self, error: ApiError) -> str:

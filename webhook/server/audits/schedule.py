@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple, NoReturn, TypeAlias
 
-from webhook.cluster.source import Sender
+from webhook.cluster.protocol import Sender
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import Version

@@ -14,8 +14,7 @@ from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
-from webhook.cluster.faults import why
-from webhook.cluster.source import DECODE_ERRORS, Sender
+from webhook.cluster.protocol import DECODE_ERRORS, Sender, describe_error
 from webhook.errors import ApiError
 from webhook.server.audits.messages import (
     LENGTH,
@@ -60,7 +59,7 @@ class AuditProcess:
                 *self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE
             )
         except (OSError, ValueError) as error:
-            return AuditFailure(f"{WHO} cannot be started: {why(error)}")
+            return AuditFailure(f"{WHO} cannot be started: {describe_error(error)}")
         async with _ended(process), _heard_out(process) as last_words:
             return await self._outcome(process, order, last_words)
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from webhook.audit.scan import AuditOptions
 from webhook.audit.sweep import ClusterSweep
-from webhook.cluster.source import NO_QUERY, Query, Reason, refusal
+from webhook.cluster.protocol import NO_QUERY, FailureReason, Query, status_error
 from webhook.errors import ApiError, EvenspreadError
 from webhook.policy.api.versions import parse_version
 from webhook.server.audits.messages import (
@@ -63,9 +63,9 @@ class PipeClient:
         """
         answer = await self.call(ApiRequest("GET", path, dict(query)))
         if answer.reason:
-            raise ApiError(self.name, answer.reason, Reason.UNREACHABLE)
+            raise ApiError(self.name, answer.reason, FailureReason.UNREACHABLE)
         if answer.status not in OK:
-            raise refusal(f"{self.name}: {path}", answer.status, answer.body)
+            raise status_error(f"{self.name}: {path}", answer.status, answer.body)
         return answer.body
 
     async def call(self, ask: ApiRequest) -> ApiResponse:

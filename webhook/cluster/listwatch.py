@@ -11,12 +11,12 @@ from collections.abc import Generator
 
 import msgspec
 
-from webhook.cluster.source import DECODE_ERRORS, Query, Reason
+from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query
 from webhook.errors import ApiError
 from webhook.policy.nesting import decode_nested, decoding, finish
 
-PAGE = 500  # objects; client-go's pager asks for as many
-SMALLEST_PAGE = 20  # objects; fewer would be more requests than it is worth
+PAGE_OBJECTS = 500  # objects; client-go's pager asks for as many
+MIN_PAGE_OBJECTS = 20  # objects; fewer would be more requests than it is worth
 PAGE_BYTES = 2 * 1024 * 1024
 """Of a page; finding where its objects begin takes 1.3 ms, which cannot be done in slices."""
 
@@ -44,7 +44,7 @@ class Page(msgspec.Struct):
     items: list[msgspec.Raw] | None
 
 
-class Change(msgspec.Struct):
+class WatchEvent(msgspec.Struct):
     """One line of a watch; ``object`` is a Status if ``type`` is ERROR."""
 
     type: str
@@ -61,7 +61,7 @@ class _Object(msgspec.Struct):
 
 
 _decode_page = msgspec.json.Decoder(Page).decode
-_decode_change = msgspec.json.Decoder(Change).decode
+_decode_change = msgspec.json.Decoder(WatchEvent).decode
 _decode_object = msgspec.json.Decoder(_Object).decode
 
 
@@ -75,7 +75,7 @@ def watch_query(version: str) -> Query:
     return {"watch": "1", "allowWatchBookmarks": "true", "resourceVersion": version}
 
 
-STREAMED: Query = {
+STREAMED_LIST_QUERY: Query = {
     "watch": "1",
     "allowWatchBookmarks": "true",
     "sendInitialEvents": "true",
@@ -93,7 +93,7 @@ def next_limit(limit: int, size: int) -> int:
         size: Its bytes.
     """
     fitting = limit * PAGE_BYTES // max(size, 1)
-    return max(SMALLEST_PAGE, min(PAGE, fitting))
+    return max(MIN_PAGE_OBJECTS, min(PAGE_OBJECTS, fitting))
 
 
 def read_page(source: str, body: bytes) -> Page:
@@ -103,21 +103,21 @@ def read_page(source: str, body: bytes) -> Page:
     Raises:
         ApiError: It is not a list.
     """
-    return finish(reading_page(source, body))
+    return finish(read_page_in_steps(source, body))
 
 
-def reading_page(source: str, body: bytes) -> Generator[None, None, Page]:
+def read_page_in_steps(source: str, body: bytes) -> Generator[None, None, Page]:
     """Do what ``read_page`` does in short steps, and return the page."""
     try:
         page = yield from decoding(_decode_page, body)
     except DECODE_ERRORS:
-        raise garbage(source, "answered with no list") from None
+        raise protocol_error(source, "answered with no list") from None
     if not page.metadata.resource_version:
-        raise garbage(source, "answered with a list that has no resourceVersion")
+        raise protocol_error(source, "answered with a list that has no resourceVersion")
     return page
 
 
-def reading_change(source: str, line: bytes) -> Generator[None, None, Change]:
+def read_event_in_steps(source: str, line: bytes) -> Generator[None, None, WatchEvent]:
     """
     Read a line of a watch in short steps, and return it.
 
@@ -127,24 +127,24 @@ def reading_change(source: str, line: bytes) -> Generator[None, None, Change]:
     try:
         return (yield from decoding(_decode_change, line))
     except DECODE_ERRORS:
-        raise garbage(source, "sent text that is no event") from None
+        raise protocol_error(source, "sent text that is no event") from None
 
 
-def version_of(written: msgspec.Raw) -> str:
+def resource_version_of(written: msgspec.Raw) -> str:
     """Give the resource version of an object; empty if it has none."""
     metadata = _metadata_of(written)
     return metadata.resource_version if metadata else ""
 
 
-def ends_initial(written: msgspec.Raw) -> bool:
+def ends_initial_list(written: msgspec.Raw) -> bool:
     """Whether the object of a bookmark says that a streamed list is complete."""
     metadata = _metadata_of(written)
     return bool(metadata and (metadata.annotations or {}).get(_INITIAL_END) == "true")
 
 
-def garbage(source: str, problem: str) -> ApiError:
+def protocol_error(source: str, problem: str) -> ApiError:
     """Make the error for what no API server would send."""
-    return ApiError(source, problem, Reason.GARBAGE)
+    return ApiError(source, problem, FailureReason.GARBAGE)
 
 
 def _metadata_of(written: msgspec.Raw) -> _Metadata | None:

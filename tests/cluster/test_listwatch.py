@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from webhook.cluster import watching
+from webhook.cluster import listwatch
 from webhook.errors import ApiError
 from webhook.policy.nesting import finish
 
@@ -27,18 +27,18 @@ LIMITS: dict[str, tuple[int, int, int]] = {
 
 @pytest.mark.parametrize(("limit", "size", "following"), LIMITS.values(), ids=LIMITS.keys())
 def test_pages_have_about_the_same_size(limit: int, size: int, following: int) -> None:
-    assert watching.next_limit(limit, size) == following
+    assert listwatch.next_limit(limit, size) == following
 
 
 def test_a_page_says_where_the_next_one_begins() -> None:
-    page = watching.read_page(
+    page = listwatch.read_page(
         "here", b'{"metadata": {"resourceVersion": "7", "continue": "x"}, "items": [{"a": 1}]}'
     )
 
     assert (page.metadata.resource_version, page.metadata.rest) == ("7", "x")
     assert [bytes(item) for item in page.items or ()] == [b'{"a": 1}']
-    assert watching.page_query(500, "x") == {"limit": "500", "continue": "x"}
-    assert watching.page_query(20, "") == {"limit": "20"}
+    assert listwatch.page_query(500, "x") == {"limit": "500", "continue": "x"}
+    assert listwatch.page_query(20, "") == {"limit": "20"}
 
 
 NO_PAGES = {
@@ -57,12 +57,12 @@ NO_PAGES = {
 @pytest.mark.parametrize("body", NO_PAGES.values(), ids=NO_PAGES.keys())
 def test_what_is_no_list_is_refused(body: bytes) -> None:
     with pytest.raises(ApiError, match="here: answered with") as caught:
-        watching.read_page("here", body)
+        listwatch.read_page("here", body)
     assert caught.value.reason == "garbage"
 
 
 def test_a_list_of_nothing_may_be_null() -> None:
-    page = watching.read_page("here", b'{"metadata": {"resourceVersion": "7"}, "items": null}')
+    page = listwatch.read_page("here", b'{"metadata": {"resourceVersion": "7"}, "items": null}')
 
     assert page.items is None
 
@@ -72,7 +72,7 @@ def test_a_list_of_nothing_may_be_null() -> None:
 )
 def test_what_is_no_event_is_refused(line: bytes) -> None:
     with pytest.raises(ApiError, match="here: sent text that is no event"):
-        finish(watching.reading_change("here", line))
+        finish(listwatch.read_event_in_steps("here", line))
 
 
 VERSIONS: dict[str, tuple[Any, str, bool]] = {
@@ -96,5 +96,5 @@ VERSIONS: dict[str, tuple[Any, str, bool]] = {
 
 @pytest.mark.parametrize(("value", "version", "ends"), VERSIONS.values(), ids=VERSIONS.keys())
 def test_versions(value: Any, version: str, ends: bool) -> None:
-    assert watching.version_of(raw(value)) == version
-    assert watching.ends_initial(raw(value)) == ends
+    assert listwatch.resource_version_of(raw(value)) == version
+    assert listwatch.ends_initial_list(raw(value)) == ends

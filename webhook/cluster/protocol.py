@@ -1,5 +1,7 @@
 """What the caches ask of an API server; ``webhook.cluster.client`` and the tests implement it."""
 
+import os
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
@@ -8,21 +10,22 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from webhook.errors import ApiError, ExpiredError
+from webhook.errors import ApiError, EvenspreadError, ExpiredError
 from webhook.policy.nesting import decode_nested
 
 Query: TypeAlias = Mapping[str, str]
 """The query of a URL; each name once."""
 
-LONGEST_MESSAGE = 256  # characters of what a server says, enough for kube-apiserver's sentences
+MAX_STATUS_CHARS = 256  # characters of what a server says, enough for kube-apiserver's sentences
 
+MAX_ERROR_CHARS = 256  # characters of another's error
 NO_QUERY: Query = {}
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """What msgspec raises for bytes that are not of the type: also for no UTF-8, and too deep ones."""
 
 
-class Reason(StrEnum):
+class FailureReason(StrEnum):
     """Why a watch began anew; a label of ``evenspread_watch_restarts_total``."""
 
     ENDED = "ended"
@@ -39,10 +42,10 @@ class Reason(StrEnum):
     SERVER_ERROR = "server-error"
 
 
-_REASONS: Mapping[int, Reason] = {
-    HTTPStatus.UNAUTHORIZED: Reason.UNAUTHORIZED,
-    HTTPStatus.FORBIDDEN: Reason.FORBIDDEN,
-    HTTPStatus.NOT_FOUND: Reason.ABSENT,
+_REASONS: Mapping[int, FailureReason] = {
+    HTTPStatus.UNAUTHORIZED: FailureReason.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN: FailureReason.FORBIDDEN,
+    HTTPStatus.NOT_FOUND: FailureReason.ABSENT,
 }
 
 
@@ -95,11 +98,11 @@ class Sender(Protocol):
         ...
 
 
-class Status(msgspec.Struct, frozen=True):
+class ApiStatus(msgspec.Struct, frozen=True):
     """
     A failure as an API server tells it.
 
-    Source: apimachinery pkg/apis/meta/v1 ``Status``.
+    Source: apimachinery pkg/apis/meta/v1 ``ApiStatus``.
     """
 
     kind: str = ""
@@ -107,14 +110,14 @@ class Status(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-_decode_status = msgspec.json.Decoder(Status).decode
+_decode_status = msgspec.json.Decoder(ApiStatus).decode
 
 
-def refusal(source: str, code: int, body: bytes | msgspec.Raw) -> ApiError:
+def status_error(source: str, code: int, body: bytes | msgspec.Raw) -> ApiError:
     """
     Make the error for an answer that is not what was asked for.
 
-    Only what a ``Status`` says is repeated, cut short: any other body is not meant for a log.
+    Only what a ``ApiStatus`` says is repeated, cut short: any other body is not meant for a log.
 
     Args:
         code: The HTTP status; 0 if the body tells, as in a watch.
@@ -123,11 +126,37 @@ def refusal(source: str, code: int, body: bytes | msgspec.Raw) -> ApiError:
     try:
         status = decode_nested(_decode_status, body)
     except msgspec.MsgspecError:
-        status = Status()
+        status = ApiStatus()
     code = code or status.code
-    said = status.message[:LONGEST_MESSAGE] if status.kind == "Status" else ""
+    said = status.message[:MAX_STATUS_CHARS] if status.kind == "Status" else ""
     problem = f"answered {code}{said and ': '}{said}"
     if code == HTTPStatus.GONE:
         return ExpiredError(source, problem)
-    other = Reason.SERVER_ERROR if code >= HTTPStatus.INTERNAL_SERVER_ERROR else Reason.REFUSED
+    other = (
+        FailureReason.SERVER_ERROR
+        if code >= HTTPStatus.INTERNAL_SERVER_ERROR
+        else FailureReason.REFUSED
+    )
     return ApiError(source, problem, _REASONS.get(code, other), code)
+
+
+def describe_error(error: Exception) -> str:
+    """
+    Say why, as ``Connection refused``.
+
+    Returns:
+        One line. The words of the system for its own errors, of OpenSSL for certificates; else the
+        kind of the error and what it says.
+    """
+    if isinstance(error, EvenspreadError):
+        return str(error)
+    inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
+    if isinstance(inner, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {inner.verify_message}"
+    if isinstance(inner, ssl.SSLError):
+        return f"the TLS handshake failed: {getattr(inner, 'reason', '') or inner.strerror}"
+    if isinstance(inner, OSError) and inner.strerror:
+        number = inner.errno or 0  # negative: of DNS
+        return os.strerror(number) if number > 0 else inner.strerror
+    said = " ".join(str(error).split())
+    return f"{type(error).__name__}: {said}"[:MAX_ERROR_CHARS] if said else type(error).__name__

@@ -9,7 +9,7 @@ import msgspec
 
 from webhook.policy.model import LabelSelector
 
-LARGEST_SELECTOR = 8 * 1024
+MAX_SELECTOR_BYTES = 8 * 1024
 """Bytes of one selector that is kept, as ``selector_size`` counts them; usual ones have 600."""
 
 NAMESPACE_BYTES = 64 * 1024 * 1024
@@ -29,14 +29,14 @@ class NamespaceSizeError(msgspec.ValidationError):
 
 def selector_size(selector: LabelSelector) -> int:
     """Estimate how many bytes of memory a selector takes."""
-    size = pairs_size(selector.match_labels)
+    size = labels_size(selector.match_labels)
     for expression in selector.match_expressions:
         size += len(expression.key) + len(expression.operator) + 2 * _PART_BYTES
         size += sum(map(len, expression.values)) + _PART_BYTES * len(expression.values)
     return size
 
 
-def pairs_size(pairs: dict[str, str]) -> int:
+def labels_size(pairs: dict[str, str]) -> int:
     """Estimate how many bytes of memory the pairs of a selector take."""
     return sum(map(len, pairs)) + sum(map(len, pairs.values())) + 2 * _PART_BYTES * len(pairs)
 

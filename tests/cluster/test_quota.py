@@ -2,20 +2,20 @@ import pytest
 
 from tests.build import requirement, selector
 from tests.cluster.objects import controller, service
-from webhook.cluster.lookup import REPLICA_SET_V1, STATEFUL_SET_V1, Cluster
-from webhook.cluster.sizes import (
+from webhook.cluster.facts import REPLICA_SET_V1, STATEFUL_SET_V1, Cluster
+from webhook.cluster.quota import (
     OBJECT_BYTES,
     NamespaceQuota,
     NamespaceSizeError,
-    pairs_size,
+    labels_size,
     selector_size,
 )
 from webhook.policy.model import OwnerReference
 
 
 def test_a_selector_takes_its_characters_and_its_parts() -> None:
-    assert pairs_size({}) == 0
-    assert pairs_size({"app": "web"}) == 6 + 128
+    assert labels_size({}) == 0
+    assert labels_size({"app": "web"}) == 6 + 128
     assert selector_size(selector(app="web")) == 6 + 128
     assert selector_size(selector(requirement("app", "In", "a", "bc"))) == 5 + 128 + 3 + 128
 
@@ -33,7 +33,7 @@ def test_a_namespace_takes_no_more_than_its_quota() -> None:
 
 
 def test_all_caches_of_a_cluster_share_the_quota_of_a_namespace() -> None:
-    cluster = Cluster(quota=NamespaceQuota(2 * (OBJECT_BYTES + pairs_size({"app": "a"}))))
+    cluster = Cluster(quota=NamespaceQuota(2 * (OBJECT_BYTES + labels_size({"app": "a"}))))
     cluster.service_store.put(service("a", {"app": "a"}))
     cluster.owner_stores[REPLICA_SET_V1].put(controller("a", {"app": "a"}))
 
@@ -47,7 +47,7 @@ def test_all_caches_of_a_cluster_share_the_quota_of_a_namespace() -> None:
 
 
 def test_what_is_put_again_or_removed_gives_its_bytes_back() -> None:
-    cluster = Cluster(quota=NamespaceQuota(2 * OBJECT_BYTES + pairs_size({"app": "aa"}) * 2))
+    cluster = Cluster(quota=NamespaceQuota(2 * OBJECT_BYTES + labels_size({"app": "aa"}) * 2))
     owners, services = cluster.owner_stores[REPLICA_SET_V1], cluster.service_store
 
     for _ in range(10):
@@ -67,7 +67,7 @@ def test_what_is_put_again_or_removed_gives_its_bytes_back() -> None:
 
 
 def test_an_object_that_grows_beyond_the_quota_is_absent() -> None:
-    cluster = Cluster(quota=NamespaceQuota(OBJECT_BYTES + pairs_size({"app": "a"})))
+    cluster = Cluster(quota=NamespaceQuota(OBJECT_BYTES + labels_size({"app": "a"})))
     owners = cluster.owner_stores[REPLICA_SET_V1]
     owners.put(controller("a", {"app": "a"}))
 

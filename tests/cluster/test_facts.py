@@ -1,15 +1,15 @@
 import pytest
 
 from tests.cluster.objects import controller, namespace, node, service
-from webhook.cluster.lookup import (
+from webhook.cluster.facts import (
     REPLICA_SET_V1,
     REPLICATION_CONTROLLER_V1,
     STATEFUL_SET_V1,
     Cluster,
 )
-from webhook.cluster.wire import CustomController, Metadata
+from webhook.cluster.wire import CustomControllerObject, NameMetadata
 from webhook.config.kinds import OwnerSelector
-from webhook.policy.facts import Facts, Service
+from webhook.policy.facts import Facts, ServiceSelector
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference
 
 CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
@@ -26,7 +26,7 @@ def cluster() -> Cluster:
     for key in (REPLICATION_CONTROLLER_V1, REPLICA_SET_V1, STATEFUL_SET_V1):
         cluster.owner_stores[key].put(controller("web", {"kind": key[1]}))
     cluster.custom_stores[CLONE_SET].put(
-        CustomController(Metadata("web", "shop"), LabelSelector({"kind": "CloneSet"}))
+        CustomControllerObject(NameMetadata("web", "shop"), LabelSelector({"kind": "CloneSet"}))
     )
     return cluster
 
@@ -74,7 +74,7 @@ def test_an_owner_of_another_namespace_is_not_found(cluster: Cluster) -> None:
 def test_a_cluster_answers_what_policy_asks(cluster: Cluster) -> None:
     asked: Facts = cluster
 
-    assert asked.services("shop", {"app": "web"}) == [Service("web", {"app": "web"})]
+    assert asked.services("shop", {"app": "web"}) == [ServiceSelector("web", {"app": "web"})]
     assert asked.namespace_labels("shop") == {"tier": "prod"}
     assert asked.schedulable_nodes() == 2
     assert asked.nodes_with("zone") == 1

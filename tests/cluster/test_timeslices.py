@@ -3,7 +3,7 @@ from collections.abc import Generator
 
 import pytest
 
-from webhook.cluster.pacing import Pace
+from webhook.cluster.timeslices import TimeSlicer
 
 SLICE = 4  # steps
 
@@ -23,7 +23,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.clock = Clock()
-        self.pace = Pace(self.clock, slice_s=SLICE)
+        self.pace = TimeSlicer(self.clock, slice_s=SLICE)
         self.diary: list[str] = []
 
     def work(self, name: str, steps: int) -> Generator[None, None, str]:
@@ -82,7 +82,7 @@ async def test_others_are_never_kept_for_two_slices() -> None:
 
 
 async def test_work_is_done_even_if_no_time_is_left() -> None:
-    pace = Pace(lambda: 0.0, slice_s=0.0)
+    pace = TimeSlicer(lambda: 0.0, slice_s=0.0)
 
     assert await pace.run(Bench().work("a", 3)) == "a is done"
 

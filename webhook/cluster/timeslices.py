@@ -5,13 +5,13 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-Result = TypeVar("Result")
+WorkResult = TypeVar("WorkResult")
 
 SLICE_S = 0.002
 """Seconds of the event loop at a time: a tenth of the 20 ms in which 99 % of calls are answered."""
 
 
-class Pace:
+class TimeSlicer:
     """Turns for long work: each a slice, and between two of them the event loop sees to others."""
 
     def __init__(self, clock: Callable[[], float], slice_s: float = SLICE_S) -> None:
@@ -27,7 +27,7 @@ class Pace:
         # One turn in each round of the event loop, however many are at work; fair by its queue.
         self._turn = asyncio.Lock()
 
-    async def run(self, work: Generator[None, None, Result]) -> Result:
+    async def run(self, work: Generator[None, None, WorkResult]) -> WorkResult:
         """
         Do work that yields after each of its steps, and give what it returns.
 
@@ -39,7 +39,7 @@ class Pace:
                 try:
                     self._slice(work)
                 except StopIteration as done:
-                    result: Result = done.value
+                    result: WorkResult = done.value
                     return result
                 finally:
                     await asyncio.sleep(0)  # before the turn is another's
