@@ -17,7 +17,7 @@ from webhook.cluster.lookup import BUILT_IN_OWNERS, REPLICATION_CONTROLLER
 from webhook.cluster.manifests import NAMESPACE
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
-from webhook.manifests import Document, Mistype, is_object, mistype
+from webhook.manifests import Document, TypeMismatch, find_type_mismatch, is_object
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, group_of
@@ -90,7 +90,7 @@ class Gathering:
         try:
             into.append(msgspec.convert(_in_namespace(document), kind))
         except msgspec.ValidationError as error:
-            problem, path = mistype(error, document.value)
+            problem, path = find_type_mismatch(error, document.value)
             told = f"{document.kind}/{document.name}: {format_path(path)}: {problem}"
             self.problems.append(document.error(told, path))
 
@@ -222,13 +222,13 @@ def _in_namespace(document: Document) -> dict[str, Any]:
     return {**value, "metadata": {**metadata, "namespace": NAMESPACE}}
 
 
-def _mistype(value: Any, path: TemplatePath, error: msgspec.DecodeError) -> Mistype:
+def _mistype(value: Any, path: TemplatePath, error: msgspec.DecodeError) -> TypeMismatch:
     """Find the value that has the wrong type, from the whole object instead of a part of it."""
     places: tuple[tuple[FieldPath, Any], ...] = ((path, SubjectPod), (("metadata",), ObjectMeta))
     for at, kind in places:
         try:
             msgspec.convert(find_value(value, at), kind | None)
         except msgspec.ValidationError as found:
-            problem, inner = mistype(found, find_value(value, at))
-            return Mistype(problem, (*at, *inner))
-    return Mistype(str(error), ("spec",))
+            problem, inner = find_type_mismatch(found, find_value(value, at))
+            return TypeMismatch(problem, (*at, *inner))
+    return TypeMismatch(str(error), ("spec",))

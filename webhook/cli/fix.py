@@ -18,10 +18,10 @@ from webhook.cli.output import Format, tell_problems, tell_skipped
 from webhook.cli.terminal import Terminal
 from webhook.cli.views import fixes
 from webhook.errors import ConfigError, SourceError
-from webhook.fix.atomic import replace
-from webhook.fix.engine import Outcome, mend
-from webhook.fix.evaluate import Law
-from webhook.fix.report import Report
+from webhook.fix.atomic import replace_file
+from webhook.fix.engine import FixOutcome, fix_files
+from webhook.fix.evaluate import FixOptions
+from webhook.fix.report import FixReport
 
 
 def fix(
@@ -40,23 +40,23 @@ def fix(
     surroundings = Inputs([cluster] if cluster else [])
     around = list(surroundings.objects())
     opened = Opened(filename, strict=strict)
-    law = Law(judged.configuration, judged.policy, rules)
-    mended = mend(opened.texts, around, law, as_read=diff)
-    problems = [*opened.problems, *surroundings.problems, *mended.problems]
-    changed = [source for source, text in mended.texts.items() if text != opened.texts[source]]
+    requested = FixOptions(judged.configuration, judged.policy, rules)
+    fixed = fix_files(opened.texts, around, requested, as_read=diff)
+    problems = [*opened.problems, *surroundings.problems, *fixed.problems]
+    changed = [source for source, text in fixed.texts.items() if text != opened.texts[source]]
     if diff:
         for source in changed:
-            before, after = opened.texts[source], mended.texts[source]
+            before, after = opened.texts[source], fixed.texts[source]
             fixes.show_difference(fixes.difference(source, before, after))
     else:
-        failed = _write(opened, mended, changed)
+        failed = _write(opened, fixed, changed)
         problems += failed.values()
         changed = [source for source in changed if source not in failed]
-    report = Report(
+    report = FixReport(
         written=not diff,
         changed=tuple(changed),
-        fixed=tuple(each for each in mended.fixed if each.source in changed),
-        left=mended.left,
+        fixed=tuple(finding for finding in fixed.fixed if finding.source in changed),
+        left=fixed.left,
     )
     _tell(report, output, apart=diff or opened.piped is not None)
     tell_problems(problems)
@@ -65,25 +65,25 @@ def fix(
     return outcome(findings=found, unfinished=bool(problems))
 
 
-def _write(opened: Opened, mended: Outcome, changed: list[str]) -> dict[str, SourceError]:
+def _write(opened: Opened, fixed: FixOutcome, changed: list[str]) -> dict[str, SourceError]:
     """Write what was changed, each file whole or not at all; gives what could not be written."""
     failed: dict[str, SourceError] = {}
     for source in changed:
         if source != STDIN_SOURCE:
             try:
-                replace(opened.original(source), opened.encoded(source, mended.texts[source]))
+                replace_file(opened.original(source), opened.encoded(source, fixed.texts[source]))
             except SourceError as error:
                 failed[source] = error
     if opened.piped is not None:
         data = opened.piped
         if STDIN_SOURCE in changed:
-            data = opened.encoded(STDIN_SOURCE, mended.texts[STDIN_SOURCE])
+            data = opened.encoded(STDIN_SOURCE, fixed.texts[STDIN_SOURCE])
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()  # before stderr tells what was done
     return failed
 
 
-def _tell(report: Report, output: Format, *, apart: bool) -> None:
+def _tell(report: FixReport, output: Format, *, apart: bool) -> None:
     """Write the report; to stderr if stdout is for something that a program reads."""
     if output is Format.JSON:
         click.echo(msgspec.json.encode(report).decode(), err=apart)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from webhook.errors import SourceError
-from webhook.manifests import Skipped, as_yaml
+from webhook.manifests import SkippedSource, format_yaml
 from webhook.policy.api.fielderrors import quote
 
 NAMED_FILES = 3  # of those skipped: enough to recognise them, few enough for one line
@@ -27,7 +27,7 @@ def write(document: dict[str, Any], output: Format) -> None:
     if output is Format.JSON:
         click.echo(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
     else:
-        click.echo(f"---\n{as_yaml(document)}", nl=False)
+        click.echo(f"---\n{format_yaml(document)}", nl=False)
 
 
 def printable(text: str) -> str:
@@ -46,7 +46,7 @@ def tell_problems(problems: Sequence[SourceError]) -> None:
         say(f"error: {problem}")
 
 
-def tell_skipped(skipped: Sequence[Skipped]) -> None:
+def tell_skipped(skipped: Sequence[SkippedSource]) -> None:
     """Say in one line which files hold no manifests."""
     if len(skipped) == 1:
         say(f"skipped {skipped[0].source}: {skipped[0].reason}")

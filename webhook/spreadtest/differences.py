@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from difflib import unified_diff
 from typing import Any
 
-from webhook.manifests import as_yaml
+from webhook.manifests import format_yaml
 from webhook.spreadtest.results import CaseResult, Mismatch
 
 
@@ -27,4 +27,4 @@ def _member(mismatch: Mismatch) -> Iterator[str]:
 
 
 def _rows(value: Any) -> list[str]:
-    return as_yaml(value).splitlines()
+    return format_yaml(value).splitlines()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.errors import ConfigError, MistakesError, SourceError
-from webhook.manifests import Skipped, read_text, walk
+from webhook.manifests import SkippedSource, find_files, read_text
 from webhook.spreadtest.form import API_VERSION, KIND
 
 _holds_suite = re.compile(
@@ -47,13 +47,13 @@ def find(paths: Iterable[str]) -> Iterator[SuiteText | SourceError]:
 
 
 def _find_at(root: Path) -> Iterator[SuiteText | SourceError]:
-    for item in walk(root):
+    for item in find_files(root):
         match item:
             case str():
                 yield from _suite(item)
             case SourceError():
                 yield item
-            case Skipped():
+            case SkippedSource():
                 pass
 
 

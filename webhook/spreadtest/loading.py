@@ -94,7 +94,7 @@ def _configuration(written: SpreadTest, reading: Reading) -> Configuration:
     """
     if is_object(written.config):
         suite = reading.document
-        inline = Document(suite.source, written.config, suite.lines, ("config",))
+        inline = Document(suite.source, written.config, suite.text, ("config",))
         return check_document(inline, read_text)
     files = (written.config, written.scheduler_config)
     return load(*(str(beside_suite(reading, file)) if file else "" for file in files))
@@ -117,7 +117,7 @@ def _fill(cluster: Cluster, written: SpreadTest, reading: Reading) -> list[Sourc
 def _parts(part: Any, path: FieldPath, reading: Reading) -> Iterator[Document | SourceError]:
     if is_object(part):
         suite = reading.document
-        yield from expand(Document(suite.source, part, suite.lines, path))
+        yield from expand(Document(suite.source, part, suite.text, path))
         return
     beside = beside_suite(reading, part)
     if not beside.exists():

@@ -17,7 +17,7 @@ from webhook.cluster.manifests import NAMESPACE, fill
 from webhook.cluster.resources import Place
 from webhook.cluster.source import Source
 from webhook.config import OwnerSelector
-from webhook.manifests import Document, mistype
+from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import format_path
 from webhook.policy.placement.census import ObservedPod
@@ -118,7 +118,7 @@ class Files:
             try:
                 pod = msgspec.convert(document.value, ObservedPod)
             except msgspec.ValidationError as error:
-                wrong = mistype(error, document.value)
+                wrong = find_type_mismatch(error, document.value)
                 said = f"Pod/{document.name}: {format_path(wrong.path)}: {wrong.problem}"
                 self._problems.append(document.error(said, wrong.path))
             else:

@@ -4,18 +4,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from webhook.errors import SourceError
-from webhook.fix.atomic import Original
+from webhook.fix.atomic import OriginalFile
 from webhook.manifests import (
     STDIN,
-    Skipped,
+    SkippedSource,
     decode,
     encode,
     expand,
-    objects_of,
+    find_files,
     parse,
     read_data,
+    select_objects,
     source_of,
-    walk,
 )
 
 STDIN_SOURCE = source_of(STDIN)
@@ -43,12 +43,12 @@ class Opened:
         self.texts: dict[str, str] = {}
         self.piped: bytes | None = None
         self.problems: list[SourceError] = []
-        self.skipped: list[Skipped] = []
+        self.skipped: list[SkippedSource] = []
         self._strict = strict
-        self._originals: dict[str, Original] = {}
+        self._originals: dict[str, OriginalFile] = {}
         seen: set[Path] = set()
         for path in paths:
-            for found in (STDIN,) if path == STDIN else walk(Path(path)):
+            for found in (STDIN,) if path == STDIN else find_files(Path(path)):
                 if not isinstance(found, str):
                     self._meet(found)
                 elif (at := Path(found).resolve()) not in seen:
@@ -68,16 +68,16 @@ class Opened:
         parsed = parse(text, source, unique_keys=self._strict)
         others = [
             each
-            for each in objects_of(parsed, source, expand)
-            if isinstance(each, Skipped | SourceError)
+            for each in select_objects(parsed, source, expand)
+            if isinstance(each, SkippedSource | SourceError)
         ]
         for each in others:
             self._meet(each)
-        if not any(isinstance(each, Skipped) for each in others):
+        if not any(isinstance(each, SkippedSource) for each in others):
             self.texts[source] = text
-            self._originals[source] = Original(source, data)
+            self._originals[source] = OriginalFile(source, data)
 
-    def _meet(self, other: Skipped | SourceError) -> None:
+    def _meet(self, other: SkippedSource | SourceError) -> None:
         if isinstance(other, SourceError):
             self.problems.append(other)
         elif self._strict:
@@ -85,7 +85,7 @@ class Opened:
         else:
             self.skipped.append(other)
 
-    def original(self, source: str) -> Original:
+    def original(self, source: str) -> OriginalFile:
         """Give a file as it was read; it holds objects."""
         return self._originals[source]
 

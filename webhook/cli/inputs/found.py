@@ -6,7 +6,7 @@ import msgspec
 
 from webhook.cli.inputs.cluster import Json
 from webhook.errors import SourceError
-from webhook.manifests import is_object, mistype
+from webhook.manifests import find_type_mismatch, is_object
 from webhook.policy.advice.reading import read
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta
@@ -59,7 +59,7 @@ def decoded(found: Found) -> SchedulingPod:
     try:
         pod = msgspec.convert(held, SchedulingPod | None)
     except msgspec.ValidationError as error:
-        wrong = mistype(error, held)
+        wrong = find_type_mismatch(error, held)
         at = format_path((*found.path, *wrong.path))
         raise SourceError(str(found), f"{at}: {wrong.problem}") from error
     if pod is None:

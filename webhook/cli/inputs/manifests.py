@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from webhook.cli.output import tell_problems, tell_skipped
 from webhook.errors import SourceError
-from webhook.manifests import Document, Skipped, Unpack, expand, read_documents
+from webhook.manifests import Document, SkippedSource, Unpacker, expand, read_documents
 
 
 class Inputs:
@@ -18,7 +18,7 @@ class Inputs:
     """
 
     def __init__(
-        self, paths: Iterable[str], *, strict: bool = False, unpack: Unpack = expand
+        self, paths: Iterable[str], *, strict: bool = False, unpack: Unpacker = expand
     ) -> None:
         """
         Read nothing yet.
@@ -32,7 +32,7 @@ class Inputs:
         self._strict = strict
         self._unpack = unpack
         self.problems: list[SourceError] = []
-        self.skipped: list[Skipped] = []
+        self.skipped: list[SkippedSource] = []
 
     def objects(self) -> Iterator[Document]:
         """Read the objects one after the other, and keep what else there is."""
@@ -40,7 +40,7 @@ class Inputs:
             match item:
                 case Document():
                     yield item
-                case Skipped():
+                case SkippedSource():
                     self.skipped.append(item)
                 case SourceError():
                     self.problems.append(item)

@@ -7,7 +7,7 @@ from webhook.admission.offline import Answered, Asked
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.findings import name_of, show_causes
 from webhook.cli.views.reports import causes
-from webhook.manifests import as_yaml
+from webhook.manifests import format_yaml
 from webhook.policy.defaulting.inject import Skip
 from webhook.policy.request import Hook
 from webhook.policy.verdict import Verdict
@@ -48,7 +48,7 @@ def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None
     """Write what a patch changes in an object, as YAML; nothing if it changes nothing."""
     if before == after:
         return
-    old, new = as_yaml(before).splitlines(), as_yaml(after).splitlines()
+    old, new = format_yaml(before).splitlines(), format_yaml(after).splitlines()
     for line in unified_diff(old, new, f"{subject} as sent", f"{subject} as patched", lineterm=""):
         terminal.line((line, style_of(line)))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from difflib import unified_diff
 
 from webhook.cli.terminal import Style, Terminal
-from webhook.fix.report import Left, Mended, Report
+from webhook.fix.report import FixedFinding, FixReport, RemainingFinding
 from webhook.policy.advice.findings import number
 
 _line = re.compile(r"[^\n]*\n|[^\n]+").findall
@@ -15,7 +15,7 @@ _HEADINGS = ("+++", "---")
 _UNENDED = "\n\\ No newline at end of file\n"
 
 
-def show(report: Report, terminal: Terminal) -> None:
+def show(report: FixReport, terminal: Terminal) -> None:
     """Write what became of each finding, and how many there were."""
     for mended in report.fixed:
         _show_mended(mended, terminal)
@@ -24,20 +24,20 @@ def show(report: Report, terminal: Terminal) -> None:
     terminal.line(summary(report))
 
 
-def summary(report: Report) -> str:
+def summary(report: FixReport) -> str:
     """Say in one line how many findings were mended, and how many were not."""
     fixed, files = number(len(report.fixed), "finding"), number(len(report.changed), "file")
     done = "fixed" if report.written else "would be fixed"
     return f"{fixed} {done} in {files}, {len(report.left)} left"
 
 
-def _show_mended(each: Mended, terminal: Terminal) -> None:
+def _show_mended(each: FixedFinding, terminal: Terminal) -> None:
     place = f"{each.source}:{each.line}"
     rule = (each.rule, Style.GOOD)
     terminal.line((place, Style.PLACE), ": ", rule, f" {each.object}: {each.wrote}")
 
 
-def _show_left(each: Left, terminal: Terminal) -> None:
+def _show_left(each: RemainingFinding, terminal: Terminal) -> None:
     place = f"{each.source}:{each.line}"
     rule = (each.rule, Style.DOUBTFUL)
     said = f" {each.object}: {each.field}: {each.problem}"

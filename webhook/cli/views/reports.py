@@ -12,7 +12,7 @@ import msgspec
 
 from webhook.cli.inputs.templates import template_in
 from webhook.cli.views.catalogue import fix_of
-from webhook.manifests import Document, mistype
+from webhook.manifests import Document, find_type_mismatch
 from webhook.policy import render
 from webhook.policy.api import apiserver, fieldgates
 from webhook.policy.api.apiserver import Request
@@ -187,7 +187,7 @@ def causes(document: Document, path: TemplatePath, findings: list[Finding]) -> I
 
 def _mistyped(document: Document, error: msgspec.ValidationError) -> Report:
     """Report a value of the wrong type: such an object is not even decoded."""
-    found = mistype(error, document.value)
+    found = find_type_mismatch(error, document.value)
     field = format_path(found.path) or document.kind
     line = document.line(found.path)
     fix = next((fix for end, fix in _TYPE_FIXES.items() if found.problem.endswith(end)), "")
