@@ -125,7 +125,7 @@ def pods_have_defaults(subject: Subject, context: AdviceContext) -> Iterator[Rul
     lacking, injection = 0, None
     for group in subject.running:
         given = _given(group, subject, context)
-        if [entry.digest for entry in given.entries] != list(given.ours.values()):
+        if [entry.digest for entry in given.entries] != list(given.previous.values()):
             lacking += group.number if given.entries else 0
             injection = given if given.entries else injection
     if injection is None:
