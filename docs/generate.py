@@ -206,14 +206,14 @@ def remedies() -> str:
 
 def checks() -> str:
     """Every check of a doctor."""
-    rows = ((code(row.id), row.title, row.looks_at) for row in CHECKS)
+    rows = ((code(row.id), row.title, row.reads) for row in CHECKS)
     return table(("check", "all is well if", "it looks at"), rows)
 
 
 def failures() -> str:
     """What the sentences of an API server about a failed call mean."""
     rows = (
-        (each.means, each.advice.format(place="-n evenspread", name="evenspread"))
+        (each.meaning, each.advice.format(flag="-n evenspread", name="evenspread"))
         for each in FAILURES
     )
     return table(("it means", "what to do"), rows)

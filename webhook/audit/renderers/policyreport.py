@@ -54,11 +54,16 @@ OPEN_REPORTS = ReportApi("openreports.io/v1alpha1", "Report", has_source=True)
 
 
 def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
-    """Write objects of wgpolicyk8s.io/v1alpha2, as documents of YAML."""
-    return as_yaml(report, WG_POLICY)
+    """Render PolicyReports of wgpolicyk8s.io/v1alpha2 as YAML documents."""
+    return format_objects(report, WG_POLICY)
 
 
-def as_yaml(report: AuditReport, dialect: ReportApi) -> str:
+def render_openreports(report: AuditReport, _threshold: AuditSeverity | None) -> str:
+    """Render Reports of openreports.io/v1alpha1, the successor of PolicyReports."""
+    return format_objects(report, OPEN_REPORTS)
+
+
+def format_objects(report: AuditReport, dialect: ReportApi) -> str:
     """Write the objects of one API."""
     text: str = yaml.dump_all(
         list(build_objects(report, dialect)),

@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-import msgspec
-
 from webhook import __version__
+from webhook.audit.renderers.jsonreport import format_json
 from webhook.audit.report import AuditFinding, AuditReport, AuditSeverity, WorkloadReport
 from webhook.policy.catalogue import CATALOGUE
 
@@ -37,7 +36,7 @@ def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
         "results": [_result(workload, finding) for workload, finding in report.findings()],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
+    return format_json(log)
 
 
 def _driver() -> Json:
