@@ -94,7 +94,7 @@ class SelfSource:
             # with a Secret that was made immutable.
             self._conflicts += 1
             if self._conflicts < _A_REFUSAL:
-                return self.outside.dice() * self._poll_s
+                return self.outside.jitter() * self._poll_s
             self._complain(Subject.CA, f"{error}; or it refuses the change")
             return self._back_off()
         except CertError as error:
@@ -109,7 +109,7 @@ class SelfSource:
     def _back_off(self) -> float:
         self._failures += 1
         longest = min(self._poll_s * 2.0 ** min(self._failures - 1, 10), LONGEST_PAUSE_S)
-        return longest * (0.5 + self.outside.dice() / 2)
+        return longest * (0.5 + self.outside.jitter() / 2)
 
     async def _step(self) -> bool:
         # The bundles first: whoever has changed the Secret since has changed them too, or will.

@@ -56,7 +56,7 @@ class Outside:
     clock: Callable[[], datetime]
     sleep: Callable[[float], Awaitable[None]]
     report: Callable[[Notice], None]
-    dice: Callable[[], float] = lambda: 0.5
+    jitter: Callable[[], float] = lambda: 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

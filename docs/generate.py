@@ -17,26 +17,26 @@ import msgspec
 import yaml
 from pydantic import BaseModel
 
-from webhook.cli.views.catalogue import CATALOGUE
 from webhook.cli.views.diffs import REASONS
-from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
+from webhook.config.kinds import SHIPPED_OWNERS
 from webhook.config.settings import setting_table
 from webhook.doctor.probes import FAILURES
 from webhook.doctor.table import CHECKS
 from webhook.fix.remedies import FIX_REMEDIES
-from webhook.policy.advice.examples import EXAMPLES as ADVISED
-from webhook.policy.advice.examples import Manifests
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
+from webhook.policy.advice.examples import AdviceExample
+from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.api import rules, warnings
-from webhook.policy.api.examples import EXAMPLES
+from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage
-from webhook.policy.api.rules import RULES, Form
-from webhook.policy.api.versions import FIRST, NEWEST, Version
-from webhook.policy.catalogue import DEFAULT_ACTIONS
-from webhook.policy.model import Constraint, GroupKind
-from webhook.policy.workloads import BUILT_IN, TemplatePath
+from webhook.policy.api.rules import API_RULES, ValidationOptions
+from webhook.policy.api.versions import NEWEST_VERSION, OLDEST_VERSION, Version
+from webhook.policy.catalogue import API_WARNINGS, CATALOGUE, TOO_MANY_CONSTRAINTS
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
+from webhook.policy.model import MAX_CONSTRAINTS, Constraint, GroupKind
+from webhook.policy.paths import TemplatePath
 from webhook.server.http import limits
-from webhook.spreadtest.form import Case, Expectation, SpreadTest
+from webhook.spreadtest.schema import CaseSchema, Expectation, SpreadTest
 from webhook.telemetry.catalogue import METRICS
 
 NEXT = "\n\n"
@@ -46,8 +46,6 @@ LIST = "spec.topologySpreadConstraints"
 HEAD = 3  # lines of a diff that name files and places
 MOST_LINES = 60  # of an example that is shown whole
 FIRST_LINES = 14  # of one that is not
-
-_SINCE = {rule.id: rule.since for rule in RULES}
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -101,7 +99,7 @@ def skips() -> str:
 
 def templates() -> str:
     """The kinds whose pod templates are judged."""
-    kinds = [*_placed(BUILT_IN, "built in"), *_placed(SHIPPED_TEMPLATES, "shipped")]
+    kinds = [*_placed(BUILT_IN_TEMPLATES, "built in"), *_placed(SHIPPED_TEMPLATES, "shipped")]
     return table(("kind", "group", "pod template", "known"), kinds)
 
 
@@ -121,12 +119,12 @@ def _placed(kinds: Mapping[GroupKind, TemplatePath], known: str) -> Iterator[tup
 
 def api_rules() -> str:
     """Each rule of the API, with the message that breaking it leads to."""
-    return NEXT.join(_described(each) for each in CATALOGUE if each in _SINCE)
+    return NEXT.join(_described(each) for each in API_RULES)
 
 
 def api_warnings() -> str:
     """Each warning of the API server."""
-    return NEXT.join(_described(row.id) for row in warnings.WARNINGS)
+    return NEXT.join(map(_described, API_WARNINGS))
 
 
 def deprecated() -> str:
@@ -140,22 +138,22 @@ def deprecated() -> str:
 
 def our_bounds() -> str:
     """Each rule that bounds what a review costs."""
-    theirs = {*_SINCE, *(row.id for row in warnings.WARNINGS), *DEFAULT_ACTIONS}
-    return NEXT.join(_described(each) for each in CATALOGUE if each not in theirs)
+    return _described(TOO_MANY_CONSTRAINTS)
 
 
 def advice() -> str:
     """Each policy rule."""
     return NEXT.join(
-        f"### {row.id}: {row.title}{NEXT}{row.why}{NEXT}"
-        f"- instead: {row.fix}\n- asked at: {row.where}, since Kubernetes {row.since}\n"
-        f"- action, unless configured: {code(row.action)}{NEXT}"
+        f"### {row.id}: {CATALOGUE[row.id].title}{NEXT}{CATALOGUE[row.id].why}{NEXT}"
+        f"- instead: {CATALOGUE[row.id].fix}\n"
+        f"- asked at: {row.where}, since Kubernetes {CATALOGUE[row.id].since}\n"
+        f"- action, unless configured: {code(CATALOGUE[row.id].action)}{NEXT}"
         f"{_given(ADVISED[row.id])}{_shown(ADVISED[row.id].violates, ADVISED[row.id].passes)}"
-        for row in ROWS
+        for row in POLICY_RULES
     )
 
 
-def _given(example: Manifests) -> str:
+def _given(example: AdviceExample) -> str:
     """What else holds for an example of a policy rule."""
     gates = ",".join(f"{name}={str(on).lower()}" for name, on in example.gates.items())
     given = [f"With {code(f'--feature-gates {gates}')}:"] if gates else []
@@ -166,10 +164,10 @@ def _given(example: Manifests) -> str:
 def _described(rule: str) -> str:
     entry = CATALOGUE[rule]
     return (
-        f"### {rule}: {entry.title}{NEXT}{EXAMPLES[rule].why}{NEXT}"
+        f"### {rule}: {entry.title}{NEXT}{entry.why}{NEXT}"
         f"- otherwise: {entry.effect}\n- instead: {entry.fix}\n"
         f"- message:{NEXT}  ```text\n  {message_of(rule)}\n  ```{NEXT}"
-        f"{_shown(EXAMPLES[rule].violates, EXAMPLES[rule].passes)}"
+        f"{_shown(API_EXAMPLES[rule].violates, API_EXAMPLES[rule].passes)}"
     )
 
 
@@ -184,14 +182,16 @@ def _shown(violates: str, passes: str) -> str:
 
 def message_of(rule: str) -> str:
     """What somebody reads who writes the example that violates a rule."""
-    pod = yaml.safe_load(EXAMPLES[rule].violates)["spec"]
+    pod = yaml.safe_load(API_EXAMPLES[rule].violates)["spec"]
     constraints = msgspec.convert(pod["topologySpreadConstraints"], tuple[Constraint, ...])
-    if rule in _SINCE:
-        found = rules.check(constraints, LIST, Form(merged=True))
+    if rule in API_RULES:
+        found = rules.check(constraints, LIST, ValidationOptions(merged=True))
         return next(str(each.error) for each in found if each.rule == rule)
-    if len(constraints) > rules.MOST_CONSTRAINTS:
+    if len(constraints) > MAX_CONSTRAINTS:
         return str(rules.too_many(constraints, LIST).error)
-    return next(each.text for each in warnings.warn(constraints, LIST) if each.rule == rule)
+    return next(
+        each.text for each in warnings.list_warnings(constraints, LIST) if each.rule == rule
+    )
 
 
 def remedies() -> str:
@@ -206,14 +206,14 @@ def remedies() -> str:
 
 def checks() -> str:
     """Every check of a doctor."""
-    rows = ((code(row.id), row.title, row.looks_at) for row in CHECKS)
+    rows = ((code(row.id), row.title, row.reads) for row in CHECKS)
     return table(("check", "all is well if", "it looks at"), rows)
 
 
 def failures() -> str:
     """What the sentences of an API server about a failed call mean."""
     rows = (
-        (each.means, each.advice.format(place="-n evenspread", name="evenspread"))
+        (each.meaning, each.advice.format(flag="-n evenspread", name="evenspread"))
         for each in FAILURES
     )
     return table(("it means", "what to do"), rows)
@@ -241,7 +241,7 @@ def gate_history() -> str:
 
 def _told(gate: Gate, spec: GateSpec) -> str:
     lines = [f"### {gate}", "", f"Guards {spec.guards}."]
-    if spec.history[0].since == FIRST and len(spec.history) == 1:
+    if spec.history[0].since == OLDEST_VERSION and len(spec.history) == 1:
         return "\n".join(
             [*lines, "It is evenspread's own: on by default, whatever the Kubernetes version."]
         )
@@ -256,7 +256,7 @@ def _told(gate: Gate, spec: GateSpec) -> str:
 
 
 def _periods(spec: GateSpec) -> Iterator[tuple[str, str, str, str]]:
-    if spec.history[0].since > FIRST:
+    if spec.history[0].since > OLDEST_VERSION:
         yield f"before {spec.history[0].since}", "not there", "off", "no"
     ends = [*(each.since for each in spec.history[1:]), None]
     for period, end in zip(spec.history, ends, strict=True):
@@ -269,7 +269,10 @@ def _periods(spec: GateSpec) -> Iterator[tuple[str, str, str, str]]:
 
 def newest() -> str:
     """The range of versions that are known."""
-    return f"Versions {FIRST} to {NEWEST} are known; a newer one is judged as {NEWEST}."
+    return (
+        f"Versions {OLDEST_VERSION} to {NEWEST_VERSION} are known; "
+        f"a newer one is judged as {NEWEST_VERSION}."
+    )
 
 
 def suite() -> str:
@@ -279,7 +282,7 @@ def suite() -> str:
 
 def case() -> str:
     """What a case of a suite is made of."""
-    return _form(Case)
+    return _form(CaseSchema)
 
 
 def expectation() -> str:

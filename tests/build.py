@@ -13,9 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.api.gates import Gates, resolve
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Policy, Profile
-from webhook.policy.facts import Service, TaintedDomains
+from webhook.policy.facts import ServiceSelector, TaintedDomains
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import (
     Constraint,
     GroupKind,
@@ -31,7 +32,7 @@ from webhook.policy.paths import TemplatePath
 from webhook.policy.placement.taints import EXCLUDING
 from webhook.policy.request import CREATE, AdmissionRequest
 from webhook.policy.selectors import has_pairs
-from webhook.policy.workloads import BUILT_IN, Workload
+from webhook.policy.workloads import Workload
 
 Json: TypeAlias = dict[str, Any]
 
@@ -114,7 +115,7 @@ def workload(kind: GroupKind, *constraints: Json | None, owner: Json | None = No
     """Make an object of a built-in kind around the template of an application web."""
     inner = pod(*constraints)
     inner = {"metadata": {"labels": inner["metadata"]["labels"]}, "spec": inner["spec"]}
-    for member in reversed(BUILT_IN[kind]):
+    for member in reversed(BUILT_IN_TEMPLATES[kind]):
         inner = {member: inner}
     inner["metadata"] = {"name": "web"}
     if owner is not None:
@@ -136,7 +137,7 @@ def kind_of(obj: Json) -> GroupKind:
 def template(obj: Json, path: TemplatePath | None = None) -> PodTemplate:
     """Read the pod template of an object, through the wire as an API server sends it."""
     held = msgspec.json.decode(msgspec.json.encode(obj), type=Workload)
-    found = held.pod_template(BUILT_IN[kind_of(obj)] if path is None else path)
+    found = held.pod_template(BUILT_IN_TEMPLATES[kind_of(obj)] if path is None else path)
     assert found is not None
     return found
 
@@ -150,7 +151,7 @@ def request(obj: Json, old: Json | None = None, **changes: Any) -> AdmissionRequ
         operation=CREATE if old is None else "UPDATE",
         namespace=NAMESPACE,
         name=(obj.get("metadata") or {}).get("name") or "",
-        path=BUILT_IN[kind_of(obj)],
+        path=BUILT_IN_TEMPLATES[kind_of(obj)],
         metadata=held.metadata,
         template=template(obj),
         old=None if old is None else template(old),
@@ -186,7 +187,7 @@ def review_body(
     return msgspec.json.encode(review)
 
 
-def gates(version: Version = NEWEST, **asked: bool) -> Gates:
+def gates(version: Version = NEWEST_VERSION, **asked: bool) -> Gates:
     """Make the gates of a version; those asked for by name, GA ones too."""
     return resolve(version, asked, allow_locked=True)
 
@@ -214,12 +215,12 @@ class FakeFacts:
         nodes: In any order.
     """
 
-    services_of: Mapping[str, Sequence[Service]] = field(default_factory=dict)
+    services_of: Mapping[str, Sequence[ServiceSelector]] = field(default_factory=dict)
     owners: Mapping[tuple[str, str, str, str], LabelSelector] = field(default_factory=dict)
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     nodes: Sequence[Node] = ()
 
-    def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[Service]:
+    def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
         found = (
             each for each in self.services_of.get(namespace, ()) if has_pairs(labels, each.selector)
         )
@@ -262,4 +263,4 @@ class FakeFacts:
 
 def facts(**pairs: str) -> FakeFacts:
     """Make a cluster with one Service in the namespace, which selects these pairs."""
-    return FakeFacts(services_of={NAMESPACE: [Service("web", pairs or {"app": "web"})]})
+    return FakeFacts(services_of={NAMESPACE: [ServiceSelector("web", pairs or {"app": "web"})]})

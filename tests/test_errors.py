@@ -5,12 +5,12 @@ import pytest
 from webhook import errors
 from webhook.errors import (
     ApiError,
+    CombinedConfigError,
     ConfigError,
     EvenspreadError,
     ExpiredError,
     GateError,
     ManifestError,
-    MistakesError,
     NotSyncedError,
     OverloadError,
     ReviewError,
@@ -33,7 +33,7 @@ SENTENCES: dict[str, tuple[EvenspreadError, str]] = {
         VersionError("x"),
         "'x' is no Kubernetes version: write 1.16 or later, as in 1.33",
     ),
-    "several mistakes": (MistakesError([ConfigError("a"), ConfigError("b", "c")]), "a\nc: b"),
+    "several mistakes": (CombinedConfigError([ConfigError("a"), ConfigError("b", "c")]), "a\nc: b"),
     "a review": (ReviewError("the body is empty", 411), "the body is empty"),
     "too much at once": (OverloadError("in-flight"), "busy (in-flight): call again in a second"),
     "a cache": (
@@ -76,7 +76,7 @@ def test_every_error_is_tested() -> None:
 FAULTS: dict[str, tuple[type[EvenspreadError], type[EvenspreadError]]] = {
     "a gate is the operator's": (GateError, ConfigError),
     "a version is the operator's": (VersionError, ConfigError),
-    "several mistakes are the operator's": (MistakesError, ConfigError),
+    "several mistakes are the operator's": (CombinedConfigError, ConfigError),
     "an empty cache is ours": (NotSyncedError, OverloadError),
     "a document is a source's": (ManifestError, SourceError),
     "a resource version is an API server's": (ExpiredError, ApiError),

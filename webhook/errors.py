@@ -5,7 +5,7 @@ Everything evenspread raises on purpose, sorted by whose fault it is.
     * ``ConfigError`` - the operator's mistake; the process exits with 2
         * ``GateError`` - a feature gate cannot be set as asked
         * ``VersionError`` - a text that is no Kubernetes version
-        * ``MistakesError`` - several of these, told together
+        * ``CombinedConfigError`` - several of these, told together
     * ``ReviewError`` - the API server's (or an impostor's) mistake; answered with a 4xx
     * ``OverloadError`` - ours, for a moment; answered with 503 and ``Retry-After``
         * ``NotSyncedError`` - a cache was not filled yet
@@ -86,7 +86,7 @@ class VersionError(ConfigError):
         self.text = text
 
 
-class MistakesError(ConfigError):
+class CombinedConfigError(ConfigError):
     """
     Several mistakes, so that they can be mended in one go.
 

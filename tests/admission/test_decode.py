@@ -25,19 +25,23 @@ from tests.build import (
 )
 from webhook.admission import decode, template_in
 from webhook.errors import ReviewError
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, PodTemplate
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, judge
-from webhook.policy.workloads import BUILT_IN, POD
 
 RECORDED = sorted((Path(__file__).parents[1] / "recorded").glob("*.json"))
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
 CLONE_SET = GroupKind("apps.kruise.io", "Sidecar")
-TEMPLATES = {**BUILT_IN, ROLLOUT: ("spec", "template"), CLONE_SET: ("spec", "pod", "template")}
+TEMPLATES = {
+    **BUILT_IN_TEMPLATES,
+    ROLLOUT: ("spec", "template"),
+    CLONE_SET: ("spec", "pod", "template"),
+}
 
 
-@pytest.mark.parametrize("kind", BUILT_IN, ids=str)
+@pytest.mark.parametrize("kind", BUILT_IN_TEMPLATES, ids=str)
 def test_an_object_of_a_built_in_kind_is_read(kind: GroupKind) -> None:
     obj = pod(spread()) if kind == POD else workload(kind, spread())
 
@@ -255,7 +259,7 @@ def test_a_body_is_refused(body: bytes, sentence: str) -> None:
     st.integers(0, len(GOOD) - 1),
     st.integers(0, 40),
     st.binary(max_size=4) | st.sampled_from([b"null", b"[]", b"{", b'"\\ud800"', b"\\", b"1e999"]),
-    st.sampled_from([BUILT_IN, {**BUILT_IN, POD: ("spec",)}]),
+    st.sampled_from([BUILT_IN_TEMPLATES, {**BUILT_IN_TEMPLATES, POD: ("spec",)}]),
 )
 def test_whatever_is_written_into_a_body_it_is_read_or_refused(
     place: int, length: int, written: bytes, templates: dict[GroupKind, tuple[str, ...]]

@@ -19,13 +19,13 @@ from tests.build import (
 )
 from webhook.admission import audit_annotations, decode, encode
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Mode, Policy
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, Verdict, judge
-from webhook.policy.workloads import BUILT_IN
 
 TEAM, FLEET = GroupKind("example.com", "Team"), GroupKind("example.com", "Fleet")
-TEMPLATES = {**BUILT_IN, TEAM: ("spec", "pod", "template"), FLEET: ("spec", "template")}
+TEMPLATES = {**BUILT_IN_TEMPLATES, TEAM: ("spec", "pod", "template"), FLEET: ("spec", "template")}
 
 
 def answered(asked: AdmissionRequest, verdict: Verdict) -> Json:

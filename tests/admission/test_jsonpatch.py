@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.admission.jsonpatch import patched
+from webhook.admission.jsonpatch import apply_patch
 from webhook.policy.paths import format_pointer
 
 coins: st.SearchStrategy[Any] = st.booleans()
@@ -45,7 +45,7 @@ def test_patches_apply_as_everywhere(data: st.DataObject, value: dict[str, Any])
     operation = data.draw(operations(value))
     before = msgspec.json.encode(value)
 
-    after = patched(value, [operation])
+    after = apply_patch(value, [operation])
 
     assert after == jsonpatch.apply_patch(value, [operation])
     assert msgspec.json.encode(value) == before
@@ -63,4 +63,4 @@ UNFIT: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("operation", UNFIT.values(), ids=UNFIT.keys())
 def test_patch_that_does_not_apply(operation: dict[str, Any]) -> None:
     with pytest.raises(LookupError):
-        patched({"a": 1, "list": []}, [operation])
+        apply_patch({"a": 1, "list": []}, [operation])

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.build import Json, deployment, facts, pod, policy, review_body, spread, workload
 from webhook.admission import decode, encode
-from webhook.admission.large import LARGE, MOST_MEMBERS, members_in, reduce_review
+from webhook.admission.large import LARGE, LONGEST_PART, MOST_MEMBERS, members_in, reduce_review
 from webhook.errors import ReviewError
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind
 from webhook.policy.request import Hook
 from webhook.policy.verdict import judge
-from webhook.policy.workloads import BUILT_IN, POD
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
-TEMPLATES = {**BUILT_IN, ROLLOUT: ("spec", "pod-template", "of", "rollout")}
+TEMPLATES = {**BUILT_IN_TEMPLATES, ROLLOUT: ("spec", "pod-template", "of", "rollout")}
 PADDING = {"managedFields": [{"x": "y" * LARGE}]}
 
 
@@ -30,7 +30,7 @@ def answered(body: bytes, hook: Hook) -> Any:
     return json.loads(encode(request, judge(request, hook, policy(), facts())))
 
 
-@pytest.mark.parametrize("kind", BUILT_IN, ids=str)
+@pytest.mark.parametrize("kind", BUILT_IN_TEMPLATES, ids=str)
 @pytest.mark.parametrize("hook", Hook)
 @pytest.mark.parametrize("skew", [0, 1])
 def test_a_large_review_gets_the_answer_of_a_small_one(
@@ -107,3 +107,35 @@ def test_members_that_nobody_reads_do_not_count() -> None:
 
 def test_members_are_counted_from_above() -> None:
     assert members_in(b'{"a": [1, 2, {"b": "c"}]}') == 6
+
+
+def test_a_list_of_constraints_that_is_too_long_is_denied_and_not_overlooked() -> None:
+    listed = spread(labelSelector={"matchLabels": {"a": "x" * LONGEST_PART}})
+
+    answer = answered(review_body(pod(listed)), Hook.MUTATE)["response"]
+
+    assert answer["allowed"] is False
+    assert "topologySpreadConstraints has more than" in answer["status"]["message"]
+
+
+def test_containers_that_are_too_long_count_as_absent() -> None:
+    argument = "<" * LONGEST_PART
+    body = review_body(pod(spread(maxSkew=0), containers=[{"name": "a", "args": [argument]}]))
+
+    assert len(decode(body).body) < 2000
+    assert answered(body, Hook.MUTATE)["response"]["allowed"] is False
+
+
+def test_half_a_million_values_are_judged() -> None:
+    values = [f"{number:06d}" for number in range(500_000)]
+    good = {"matchExpressions": [{"key": "a", "operator": "In", "values": values}]}
+    bad = {"matchExpressions": [{"key": "a", "operator": "In", "values": [*values, "-"]}]}
+
+    allowed = [
+        answered(review_body(pod(spread(labelSelector=selector))), Hook.MUTATE)["response"][
+            "allowed"
+        ]
+        for selector in (good, bad)
+    ]
+
+    assert allowed == [True, False]

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from tests import build
-from webhook.admission.offline import ask
+from webhook.admission.offline import build_reviews
 from webhook.manifests import Document, parse
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import BUILT_IN
 
 # kind, its name in a URL
 RESOURCES = {
@@ -21,7 +21,7 @@ RESOURCES = {
 def body_of(obj: dict[str, Any]) -> dict[str, Any]:
     (document,) = parse(msgspec.json.encode(obj).decode(), "x.json")
     assert isinstance(document, Document)
-    (asked,) = ask([document], {GroupKind(build.kind_of(obj).group, obj["kind"]): ()})
+    (asked,) = build_reviews([document], {GroupKind(build.kind_of(obj).group, obj["kind"]): ()})
     request: dict[str, Any] = asked.body["request"]
     return request
 
@@ -45,6 +45,6 @@ def test_metadata_of_the_wrong_type_stays_as_it_is() -> None:
     assert body_of({**build.pod(), "metadata": 7})["object"]["metadata"] == 7
 
 
-@pytest.mark.parametrize("kind", BUILT_IN, ids=str)
+@pytest.mark.parametrize("kind", BUILT_IN_TEMPLATES, ids=str)
 def test_every_built_in_kind_is_asked_about(kind: GroupKind) -> None:
     assert body_of(build.workload(kind))["requestResource"]["resource"] == f"{kind.kind.lower()}s"

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from webhook.cluster.source import NO_QUERY, Query
+from webhook.cluster.protocol import NO_QUERY, Query
 
 PAGE = 2  # objects, so that there are several pages
 GROUPS = {

@@ -4,23 +4,23 @@ from pathlib import Path
 import pytest
 
 from tests.audit.world import EVERYTHING, audit, finding, report
-from webhook.audit.baseline import load, without_known
-from webhook.audit.renderers import render
+from webhook.audit.baseline import load_baseline, remove_known_findings
+from webhook.audit.renderers import render_report
 from webhook.errors import SourceError
 
 
 def test_what_an_earlier_report_found_is_only_counted(tmp_path: Path) -> None:
     made = audit(EVERYTHING)
-    (tmp_path / "old.json").write_text(render(made, "json"))
+    (tmp_path / "old.json").write_text(render_report(made, "json"))
 
-    left = without_known(made, load(str(tmp_path / "old.json")))
+    left = remove_known_findings(made, load_baseline(str(tmp_path / "old.json")))
 
     assert list(left.findings()) == []
     assert (left.summary.known, left.summary.deny, left.summary.nodes) == (3, 0, 3)
 
 
 def test_a_known_finding_stands_for_one_only() -> None:
-    left = without_known(report(finding(), finding()), Counter([finding().fingerprint]))
+    left = remove_known_findings(report(finding(), finding()), Counter([finding().fingerprint]))
 
     assert (len(list(left.findings())), left.summary.known) == (1, 1)
 
@@ -41,6 +41,6 @@ def test_what_is_no_report(text: str, tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text(text)
 
     with pytest.raises(SourceError, match="is no report"):
-        load(str(tmp_path / "old.json"))
+        load_baseline(str(tmp_path / "old.json"))
     with pytest.raises(SourceError, match="cannot be read"):
-        load(str(tmp_path / "none.json"))
+        load_baseline(str(tmp_path / "none.json"))

@@ -14,7 +14,7 @@ FACTS = {
     ),
     "an owner whose selector is a list": (
         "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a}, spec: {selector: []}}",
-        "StatefulSet/a: spec.selector: Expected `object | null`, got `array`",
+        "StatefulSet/a: spec.selector: expected an object, got a list",
     ),
 }
 

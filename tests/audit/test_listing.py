@@ -3,15 +3,15 @@ import pytest
 from tests.audit import world
 from tests.audit.server import Server
 from tests.audit.world import LIVE, gather, report_on
-from webhook.audit.listing import Listing
-from webhook.cluster.pages import TRIES
-from webhook.cluster.source import Reason
+from webhook.audit.listing import ClusterListing
+from webhook.cluster.lists import LIST_TRIES
+from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError, ExpiredError
 
 
-async def listed(server: Server, namespace: str = "") -> Listing:
+async def listed(server: Server, namespace: str = "") -> ClusterListing:
     configuration = world.CONFIGURATION
-    listing = Listing(server, configuration.pod_templates, configuration.owner_selectors)
+    listing = ClusterListing(server, configuration.pod_templates, configuration.owner_selectors)
     await listing.read(namespace)
     return listing
 
@@ -55,26 +55,28 @@ async def test_a_list_that_expires_is_begun_anew_and_no_object_is_there_twice(pa
 
 
 PROBLEMS = {
-    "a kind that may not be listed": ApiError("api", "no", Reason.FORBIDDEN, 403),
+    "a kind that may not be listed": ApiError("api", "no", FailureReason.FORBIDDEN, 403),
     "a list that expires again and again": ExpiredError("api", "gone"),
 }
 
 
 @pytest.mark.parametrize("error", PROBLEMS.values(), ids=PROBLEMS.keys())
 async def test_what_cannot_be_listed_is_told_and_the_rest_is_read(error: ApiError) -> None:
-    listing = await listed(Server(LIVE, {"/api/v1/nodes": [error] * TRIES}))
+    listing = await listed(Server(LIVE, {"/api/v1/nodes": [error] * LIST_TRIES}))
 
     assert listing.problems == [error]
     assert len(listing.snapshot.pods) == 4
 
 
 async def test_a_server_that_cannot_be_reached_is_asked_once() -> None:
-    server = Server(LIVE, {"/api/v1/nodes": [ApiError("api", "down", Reason.UNREACHABLE)]})
+    server = Server(
+        LIVE, {"/api/v1/namespaces": [ApiError("api", "down", FailureReason.UNREACHABLE)]}
+    )
 
     with pytest.raises(ApiError, match="down"):
         await listed(server)
 
-    assert server.asked == ["/api/v1/nodes"]
+    assert server.asked == ["/api/v1/namespaces"]
 
 
 async def test_objects_that_cannot_be_read_are_problems() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from tests.audit.world import finding, report
 from webhook.audit.renderers.jsonreport import schema
-from webhook.audit.report import Weight
+from webhook.audit.report import AuditSeverity
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "audit.schema.json"
 
@@ -17,13 +17,13 @@ def test_the_schema_in_the_docs_is_that_of_the_report() -> None:
 
 
 EXCEEDS = {
-    "a warning is no denial": (Weight.DENY, False),
-    "a warning is one": (Weight.WARN, True),
-    "a warning is more than a remark": (Weight.AUDIT, True),
+    "a warning is no denial": (AuditSeverity.DENY, False),
+    "a warning is one": (AuditSeverity.WARN, True),
+    "a warning is more than a remark": (AuditSeverity.AUDIT, True),
     "nothing is asked for": (None, False),
 }
 
 
 @pytest.mark.parametrize(("weight", "expected"), EXCEEDS.values(), ids=EXCEEDS.keys())
-def test_a_report_exceeds_a_weight(weight: Weight | None, expected: bool) -> None:
-    assert report(finding(weight=Weight.WARN)).exceeds(weight) is expected
+def test_a_report_exceeds_a_weight(weight: AuditSeverity | None, expected: bool) -> None:
+    assert report(finding(weight=AuditSeverity.WARN)).exceeds(weight) is expected

@@ -5,7 +5,7 @@ import pytest
 
 from tests.audit import world
 from tests.audit.world import EVERYTHING, gather, report_on
-from webhook.audit.snapshot import load, save
+from webhook.audit.snapshot import load_snapshot, write_snapshot
 from webhook.errors import SourceError
 
 MISTYPED = world.BARE.replace("replicas: 3", "replicas: 3\n  template: []").replace(
@@ -17,23 +17,23 @@ def test_a_snapshot_gives_the_same_report_as_its_files(tmp_path: Path) -> None:
     gathered = gather(EVERYTHING + MISTYPED, neighbours=world.pod("far", "node-c", "Fleet/sea"))
     file = str(tmp_path / "all.json.gz")
 
-    save(gathered.snapshot, file)
+    write_snapshot(gathered.snapshot, file)
 
-    assert report_on(load(file)) == report_on(gathered.snapshot)
+    assert report_on(load_snapshot(file)) == report_on(gathered.snapshot)
 
 
 def test_snapshots_are_the_same_bytes_again_also_when_saved_once_more(tmp_path: Path) -> None:
     first, second, third = (tmp_path / name for name in "abc")
 
-    save(gather(EVERYTHING).snapshot, str(first))
-    save(gather(EVERYTHING).snapshot, str(second))
-    save(load(str(first)), str(third))
+    write_snapshot(gather(EVERYTHING).snapshot, str(first))
+    write_snapshot(gather(EVERYTHING).snapshot, str(second))
+    write_snapshot(load_snapshot(str(first)), str(third))
 
     assert first.read_bytes() == second.read_bytes() == third.read_bytes()
 
 
 def test_a_snapshot_holds_nothing_that_no_rule_reads(tmp_path: Path) -> None:
-    save(gather(EVERYTHING).snapshot, str(tmp_path / "all"))
+    write_snapshot(gather(EVERYTHING).snapshot, str(tmp_path / "all"))
 
     text = gzip.decompress((tmp_path / "all").read_bytes())
 
@@ -42,10 +42,10 @@ def test_a_snapshot_holds_nothing_that_no_rule_reads(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_may_be_unpacked(tmp_path: Path) -> None:
-    save(gather(EVERYTHING).snapshot, str(tmp_path / "packed"))
+    write_snapshot(gather(EVERYTHING).snapshot, str(tmp_path / "packed"))
     (tmp_path / "plain").write_bytes(gzip.decompress((tmp_path / "packed").read_bytes()))
 
-    assert len(load(str(tmp_path / "plain")).pods) == 5
+    assert len(load_snapshot(str(tmp_path / "plain")).pods) == 5
 
 
 BROKEN = {
@@ -61,13 +61,13 @@ def test_what_is_no_snapshot(data: bytes, problem: str, tmp_path: Path) -> None:
     (tmp_path / "bad").write_bytes(data)
 
     with pytest.raises(SourceError) as raised:
-        load(str(tmp_path / "bad"))
+        load_snapshot(str(tmp_path / "bad"))
 
     assert raised.value.problem.startswith(problem)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be read: No such file"):
-        load(str(tmp_path / "none"))
+        load_snapshot(str(tmp_path / "none"))
     with pytest.raises(SourceError, match="cannot be written: Is a directory"):
-        save(gather("").snapshot, str(tmp_path))
+        write_snapshot(gather("").snapshot, str(tmp_path))

@@ -9,24 +9,25 @@ from tests.audit import world
 from tests.audit.server import Server
 from tests.audit.world import BARE, DEPLOYMENT, EVERYTHING, NODES, REPLICA_SET, RUNNING, question
 from webhook.audit.inventory import Inventory
-from webhook.audit.kinds import BUILT_IN, PODS, Listed
-from webhook.audit.listing import Listing
+from webhook.audit.kinds import LISTED_BUILT_IN, LISTED_PODS
+from webhook.audit.listing import ClusterListing
 from webhook.audit.report import WorkloadReport
 from webhook.audit.scan import scan
-from webhook.audit.sweep import Cursor, Sweep
-from webhook.cluster.source import Reason
+from webhook.audit.sweep import ClusterSweep, ListCursor
+from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError, ExpiredError
+from webhook.policy.kinds import KindRow
 
 
 async def swept(server: Server) -> list[WorkloadReport]:
-    sweep = Sweep(server, world.CONFIGURATION, question())
+    sweep = ClusterSweep(server, world.CONFIGURATION, question())
     assert sweep.problems == []
     return [each async for report in sweep.reports() for each in report.workloads]
 
 
 async def at_once(server: Server) -> list[WorkloadReport]:
     configuration = world.CONFIGURATION
-    listing = Listing(server, configuration.pod_templates, configuration.owner_selectors)
+    listing = ClusterListing(server, configuration.pod_templates, configuration.owner_selectors)
     await listing.read()
     found = Inventory(listing.snapshot, configuration.owner_selectors)
     return list(scan(found, (), question()).workloads)
@@ -89,8 +90,8 @@ def test_each_object_is_taken_once_and_with_its_namespace(
 
 
 async def walk(server: Server) -> list[tuple[str, str, str]]:
-    kinds = [each for each in BUILT_IN if each.kind in ("Deployment", "Service", "Job")]
-    cursors = [Cursor(server, each) for each in kinds]
+    kinds = [each for each in LISTED_BUILT_IN if each.kind in ("Deployment", "Service", "Job")]
+    cursors = [ListCursor(server, each) for each in kinds]
     taken: list[tuple[str, str, str]] = []
     while True:
         ahead = [await each.next_namespace() for each in cursors]
@@ -118,7 +119,7 @@ def pods(*names: str) -> list[Any]:
 
 
 async def names_of(server: Server) -> list[str]:
-    cursor = Cursor(server, PODS)
+    cursor = ListCursor(server, LISTED_PODS)
     return [msgspec.json.decode(each)["metadata"]["name"] async for each in cursor.take("shop")]
 
 
@@ -126,7 +127,9 @@ async def names_of(server: Server) -> list[str]:
 async def test_a_list_whose_rest_was_forgotten_is_begun_anew_and_nothing_is_taken_twice(
     at: int,
 ) -> None:
-    server = Server(pods(*"abcde"), {PODS.path(""): [*[None] * at, ExpiredError("api", "gone")]})
+    server = Server(
+        pods(*"abcde"), {LISTED_PODS.path(""): [*[None] * at, ExpiredError("api", "gone")]}
+    )
 
     assert await names_of(server) == list("abcde")
 
@@ -139,16 +142,16 @@ async def test_a_list_in_no_order_is_not_believed() -> None:
         await names_of(server)
 
 
-FORBIDDEN = ApiError("api", "answered 403", Reason.FORBIDDEN, 403)
+FORBIDDEN = ApiError("api", "answered 403", FailureReason.FORBIDDEN, 403)
 
-EVERY_KIND = (*BUILT_IN, PODS)
+EVERY_KIND = (*LISTED_BUILT_IN, LISTED_PODS)
 
 
 @pytest.mark.parametrize("listed", EVERY_KIND, ids=lambda listed: listed.kind)
 async def test_a_kind_that_may_not_be_listed_is_known_before_the_first_report(
-    listed: Listed,
+    listed: KindRow,
 ) -> None:
-    sweep = Sweep(
+    sweep = ClusterSweep(
         Server(EVERYTHING, {listed.path(""): [FORBIDDEN]}),
         world.CONFIGURATION,
         question(),
@@ -159,7 +162,9 @@ async def test_a_kind_that_may_not_be_listed_is_known_before_the_first_report(
 
 
 async def test_custom_kinds_that_cannot_be_looked_for_are_told() -> None:
-    sweep = Sweep(Server(EVERYTHING, {"/apis": [FORBIDDEN]}), world.CONFIGURATION, question())
+    sweep = ClusterSweep(
+        Server(EVERYTHING, {"/apis": [FORBIDDEN]}), world.CONFIGURATION, question()
+    )
 
     with pytest.raises(ApiError, match="403"):
         await anext(sweep.reports())
@@ -167,7 +172,7 @@ async def test_custom_kinds_that_cannot_be_looked_for_are_told() -> None:
 
 async def test_objects_that_cannot_be_read_are_told_and_the_rest_is_audited() -> None:
     broken = BARE.replace("containers: []", "tolerations: 5")
-    sweep = Sweep(Server(DEPLOYMENT + broken), world.CONFIGURATION, question())
+    sweep = ClusterSweep(Server(DEPLOYMENT + broken), world.CONFIGURATION, question())
 
     reports = [report async for report in sweep.reports()]
 

@@ -4,15 +4,15 @@ from typing import Any
 
 import msgspec
 
-from webhook.audit.collect import Gathering
+from webhook.audit.collect import ManifestCollector
 from webhook.audit.inventory import Inventory
-from webhook.audit.report import Finding, Report, Weight, WorkloadReport
-from webhook.audit.scan import Question, scan, summarise
+from webhook.audit.report import AuditFinding, AuditReport, AuditSeverity, WorkloadReport
+from webhook.audit.scan import AuditOptions, scan, summarise
 from webhook.audit.snapshot import Snapshot
 from webhook.config import Configuration, gates_in_force
 from webhook.config import policy as make_policy
 from webhook.manifests import Document, expand, parse
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 
 CONFIGURATION = Configuration()
 
@@ -129,14 +129,14 @@ LIVE = NODES + DEPLOYMENT + REPLICA_SET + RUNNING + BARE
 EVERYTHING = LIVE + REFUSED
 
 
-def gather(text: str, *, neighbours: str = "") -> Gathering:
+def gather(text: str, *, neighbours: str = "") -> ManifestCollector:
     """Gather manifests, and others that only stand around them."""
-    gathering = Gathering(CONFIGURATION.pod_templates, CONFIGURATION.owner_selectors)
+    gathering = ManifestCollector(CONFIGURATION.pod_templates, CONFIGURATION.owner_selectors)
     for source, asked in ((text, True), (neighbours, False)):
         for document in parse(source, "all.yaml"):
             assert isinstance(document, Document)
             for each in expand(document):
-                gathering.add(each, asked=asked)
+                gathering.add(each, requested=asked)
     return gathering
 
 
@@ -145,10 +145,10 @@ def inventory(snapshot: Snapshot) -> Inventory:
     return Inventory(snapshot, CONFIGURATION.owner_selectors)
 
 
-def question(configuration: Configuration = CONFIGURATION, **asked: Any) -> Question:
+def question(configuration: Configuration = CONFIGURATION, **asked: Any) -> AuditOptions:
     """Ask by a configuration."""
-    gates = gates_in_force(configuration, NEWEST, "", allow_locked=False)
-    return Question(
+    gates = gates_in_force(configuration, NEWEST_VERSION, "", allow_locked=False)
+    return AuditOptions(
         make_policy(configuration, gates),
         configuration.actions,
         configuration.not_exemptible,
@@ -156,26 +156,26 @@ def question(configuration: Configuration = CONFIGURATION, **asked: Any) -> Ques
     )
 
 
-def report_on(snapshot: Snapshot, asked: Question | None = None) -> Report:
+def report_on(snapshot: Snapshot, asked: AuditOptions | None = None) -> AuditReport:
     """Audit a snapshot."""
     return scan(inventory(snapshot), snapshot.unreadable, asked or question())
 
 
-def audit(text: str, *, neighbours: str = "", asked: Question | None = None) -> Report:
+def audit(text: str, *, neighbours: str = "", asked: AuditOptions | None = None) -> AuditReport:
     """Audit manifests."""
     return report_on(gather(text, neighbours=neighbours).snapshot, asked)
 
 
-def rules(report: Report) -> list[tuple[str, str]]:
+def rules(report: AuditReport) -> list[tuple[str, str]]:
     """Name every finding by its workload and its rule."""
     return [(workload.title, finding.rule) for workload, finding in report.findings()]
 
 
-def finding(**changes: Any) -> Finding:
+def finding(**changes: Any) -> AuditFinding:
     """Make a finding."""
     made: dict[str, Any] = {
         "rule": "TSC101",
-        "weight": Weight.WARN,
+        "weight": AuditSeverity.WARN,
         "field": "spec.topologySpreadConstraints[0].labelSelector",
         "line": 7,
         "problem": "it does not match",
@@ -183,14 +183,16 @@ def finding(**changes: Any) -> Finding:
         "read_on": "evenspread validate --explain TSC101",
         "fingerprint": "0123456789abcdef",
     }
-    return Finding(**{**made, **changes})
+    return AuditFinding(**{**made, **changes})
 
 
-def report(*findings: Finding, exempted: tuple[Finding, ...] = (), **changes: Any) -> Report:
+def report(
+    *findings: AuditFinding, exempted: tuple[AuditFinding, ...] = (), **changes: Any
+) -> AuditReport:
     """Make a report on one workload."""
     made: dict[str, Any] = {"api_version": "apps/v1", "kind": "Deployment", "name": "web"}
     workload = WorkloadReport(
         **{**made, "namespace": "shop", **changes}, findings=findings, exempted=exempted
     )
     summary = summarise([workload], nodes=0)
-    return Report(kubernetes="1.37", summary=summary, workloads=(workload,))
+    return AuditReport(kubernetes="1.37", summary=summary, workloads=(workload,))

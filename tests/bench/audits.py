@@ -16,15 +16,15 @@ from typing import NamedTuple
 from tests.bench import fleet
 from tests.bench.cpu import KIB_A_MIB
 from webhook.audit.inventory import Inventory
-from webhook.audit.snapshot import Pod, load
+from webhook.audit.snapshot import SnapshotPod, load_snapshot
 from webhook.config import Configuration, gates_in_force
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.model import Node
 from webhook.policy.placement import place
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.spreads import resolve
+from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.placement.topology import Topology
 
 DECODE = "import gc, sys; gc.disable(); from webhook.audit.snapshot import load; load(sys.argv[1])"
@@ -81,12 +81,12 @@ class LargeCluster:
     def placements(self, times: int) -> list[float]:
         """CPU seconds for placing a pod, once and again."""
         configuration = Configuration()
-        snapshot = load(str(self._file))
+        snapshot = load_snapshot(str(self._file))
         audited = Inventory(snapshot, configuration.owner_selectors)
         subjects = (each.subject for each in audited.audited)
         subject = next(each for each in subjects if each.metadata.name == ASKING_MOST)
         pods = [each for each in snapshot.pods if _namespace(each) == subject.namespace]
-        gates = gates_in_force(configuration, NEWEST, "", allow_locked=False)
+        gates = gates_in_force(configuration, NEWEST_VERSION, "", allow_locked=False)
         nodes = audited.survey.topology.nodes
         return [place_anew(subject, nodes, pods, gates) for _ in range(times)]
 
@@ -105,7 +105,9 @@ def used_by(*command: str) -> Used:
     return Used(cpu, largest / KIB_A_MIB)
 
 
-def place_anew(subject: Subject, nodes: tuple[Node, ...], pods: list[Pod], gates: Gates) -> float:
+def place_anew(
+    subject: Subject, nodes: tuple[Node, ...], pods: list[SnapshotPod], gates: Gates
+) -> float:
     """
     Place the next pod of a workload.
 
@@ -122,14 +124,14 @@ def place_anew(subject: Subject, nodes: tuple[Node, ...], pods: list[Pod], gates
     census, topology = Census(), Topology(nodes)
     for pod in pods:
         census.add(subject.namespace, pod.labels, pod.spec.node_name if pod.spec else "")
-    asked = place.incoming(subject.pod, subject.namespace)
-    spreads = resolve(subject.constraints, subject.next_labels, gates)
-    measured = place.measure(asked, spreads, topology, census)
-    placed = place.place(measured, topology, place.refusals(topology, asked.demands))
+    asked = place.incoming_pod(subject.pod, subject.namespace)
+    spreads = resolve_constraints(subject.constraints, subject.next_labels, gates)
+    measured = place.tally_constraints(asked, spreads, topology, census)
+    placed = place.place_pod(measured, topology, place.find_rejections(topology, asked.demands))
     took = time.thread_time() - start
     assert placed.passing, "there is room for it"
     return took
 
 
-def _namespace(pod: Pod) -> str:
+def _namespace(pod: SnapshotPod) -> str:
     return pod.metadata.namespace if pod.metadata else ""

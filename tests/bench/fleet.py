@@ -14,9 +14,9 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from webhook.audit.listing import Listing
-from webhook.audit.snapshot import save
-from webhook.cluster.source import NO_QUERY, Query
+from webhook.audit.listing import ClusterListing
+from webhook.audit.snapshot import write_snapshot
+from webhook.cluster.protocol import NO_QUERY, Query
 from webhook.config import Configuration
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 
@@ -259,10 +259,12 @@ def node(number: int) -> Json:
 def write(size: Size, file: Path) -> None:
     """Write the snapshot that ``evenspread audit --save-snapshot`` would make of the cluster."""
     configuration = Configuration()
-    listing = Listing(Fleet(size), configuration.pod_templates, configuration.owner_selectors)
+    listing = ClusterListing(
+        Fleet(size), configuration.pod_templates, configuration.owner_selectors
+    )
     asyncio.run(listing.read())
     assert not listing.problems, "made as an API server would"
-    save(listing.snapshot, str(file))
+    write_snapshot(listing.snapshot, str(file))
 
 
 def _meta(version: str, kind: str, name: str) -> Json:

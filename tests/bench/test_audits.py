@@ -9,7 +9,7 @@ import pytest
 from tests.bench import fleet
 from tests.bench.audits import LargeCluster, used_by
 from tests.bench.servers import EVENSPREAD
-from webhook.audit.snapshot import load
+from webhook.audit.snapshot import load_snapshot
 
 SMALL = fleet.Size(nodes=30, pods=1_500, workloads=60)
 
@@ -17,7 +17,7 @@ SMALL = fleet.Size(nodes=30, pods=1_500, workloads=60)
 def test_a_made_cluster_has_as_many_of_each_as_it_should(tmp_path: Path) -> None:
     fleet.write(SMALL, tmp_path / "fleet.json.gz")
 
-    made = load(str(tmp_path / "fleet.json.gz"))
+    made = load_snapshot(str(tmp_path / "fleet.json.gz"))
 
     assert (len(made.nodes), len(made.pods)) == (30, 1_500)
     assert sum(not each.subject.controlled for each in made.workloads) == 60

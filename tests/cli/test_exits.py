@@ -2,15 +2,15 @@ import click
 import pytest
 
 from certs.errors import PairError, StateError, StoreError
-from webhook.cli.exits import DEBUG_VARIABLE, ExitCode, UnreadError, outcome, report
-from webhook.errors import ConfigError, ManifestError, MistakesError, SourceError
+from webhook.cli.exits import DEBUG_VARIABLE, ClosedOutputError, ExitCode, outcome, report
+from webhook.errors import CombinedConfigError, ConfigError, ManifestError, SourceError
 
 # error, exit code, what is said on stderr
 ERRORS: dict[str, tuple[BaseException, ExitCode, str]] = {
     "wrong usage": (click.UsageError("No such option"), ExitCode.USAGE, "Error: No such option\n"),
     "a mistake": (ConfigError("write x", "a.yaml:3"), ExitCode.USAGE, "error: a.yaml:3: write x\n"),
     "several mistakes": (
-        MistakesError([ConfigError("write x"), ConfigError("write y")]),
+        CombinedConfigError([ConfigError("write x"), ConfigError("write y")]),
         ExitCode.USAGE,
         "error: write x\nerror: write y\n",
     ),
@@ -41,7 +41,7 @@ ERRORS: dict[str, tuple[BaseException, ExitCode, str]] = {
     ),
     "Ctrl-C": (KeyboardInterrupt(), ExitCode.INTERRUPTED, ""),
     "Ctrl-C, as click tells it": (click.Abort(), ExitCode.INTERRUPTED, ""),
-    "a reader that is gone": (UnreadError(), ExitCode.UNREAD, ""),
+    "a reader that is gone": (ClosedOutputError(), ExitCode.OUTPUT_CLOSED, ""),
 }
 
 

@@ -10,24 +10,28 @@ from webhook.policy.model import Taint
 
 def service(
     name: str, selector: Mapping[str, str] | None, *, namespace: str = "shop"
-) -> wire.Service:
+) -> wire.ServiceObject:
     """Make a Service."""
     metadata = {"name": name, "namespace": namespace}
-    return msgspec.convert({"metadata": metadata, "spec": {"selector": selector}}, wire.Service)
+    return msgspec.convert(
+        {"metadata": metadata, "spec": {"selector": selector}}, wire.ServiceObject
+    )
 
 
 def controller(
     name: str, labels: Mapping[str, str] | None, *, namespace: str = "shop"
-) -> wire.Controller:
+) -> wire.ControllerObject:
     """Make a ReplicaSet or a StatefulSet; with None it has no selector."""
     metadata = {"name": name, "namespace": namespace}
     selector = None if labels is None else {"matchLabels": labels}
-    return msgspec.convert({"metadata": metadata, "spec": {"selector": selector}}, wire.Controller)
+    return msgspec.convert(
+        {"metadata": metadata, "spec": {"selector": selector}}, wire.ControllerObject
+    )
 
 
-def namespace(name: str, labels: Mapping[str, str]) -> wire.Namespace:
+def namespace(name: str, labels: Mapping[str, str]) -> wire.NamespaceObject:
     """Make a Namespace."""
-    return msgspec.convert({"metadata": {"name": name, "labels": labels}}, wire.Namespace)
+    return msgspec.convert({"metadata": {"name": name, "labels": labels}}, wire.NamespaceObject)
 
 
 def node(
@@ -36,7 +40,7 @@ def node(
     *,
     unschedulable: bool = False,
     taints: Iterable[Taint] = (),
-) -> wire.Node:
+) -> wire.NodeObject:
     """Make a Node."""
     metadata = wire.LabelledMetadata(name=name, labels=dict(labels))
-    return wire.Node(metadata, wire.NodeSpec(tuple(taints), unschedulable))
+    return wire.NodeObject(metadata, wire.NodeSpec(tuple(taints), unschedulable))

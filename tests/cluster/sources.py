@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 
 from tests.cluster.apiserver import Json, packed
 from webhook.cluster.caches import Start
-from webhook.cluster.pacing import Pace
-from webhook.cluster.reflector import Means
-from webhook.cluster.source import NO_QUERY, Query, refusal
+from webhook.cluster.protocol import NO_QUERY, Query, status_error
+from webhook.cluster.reflector import ReflectorEnvironment
+from webhook.cluster.timeslices import TimeSlicer
 
 EMPTY: Json = {"metadata": {"resourceVersion": "1"}, "items": []}
 
@@ -33,7 +33,7 @@ class Answers:
         self.asked.append(path)
         body = self.bodies.get(path)
         if body is None:
-            raise refusal(self.name, 404, b"")
+            raise status_error(self.name, 404, b"")
         return packed(await body() if callable(body) else body)
 
     @asynccontextmanager
@@ -52,13 +52,13 @@ async def unsupervised(_name: str, start: Start) -> None:
     await start()
 
 
-def means(source: Answers) -> Means:
+def means(source: Answers) -> ReflectorEnvironment:
     """Make the means to follow a source, by a clock that stands still."""
-    return Means(
+    return ReflectorEnvironment(
         source=source,
-        pace=Pace(lambda: 0.0),
+        pace=TimeSlicer(lambda: 0.0),
         clock=lambda: 0.0,
-        dice=lambda: 1.0,
+        jitter=lambda: 1.0,
         sleep=lambda _: asyncio.Event().wait(),
         tell=lambda *_: None,
         skip=lambda *_: None,

@@ -1,13 +1,15 @@
 from webhook.cluster.backoff import Backoff
 
 
-async def pauses(number: int, *, dice: float, resets: frozenset[int] = frozenset()) -> list[float]:
+async def pauses(
+    number: int, *, jitter: float, resets: frozenset[int] = frozenset()
+) -> list[float]:
     taken: list[float] = []
 
     async def sleep(seconds: float) -> None:
         taken.append(seconds)
 
-    backoff = Backoff(lambda: dice, sleep)
+    backoff = Backoff(lambda: jitter, sleep)
     for i in range(number):
         if i in resets:
             backoff.reset()
@@ -16,13 +18,13 @@ async def pauses(number: int, *, dice: float, resets: frozenset[int] = frozenset
 
 
 async def test_the_bound_doubles_up_to_30_seconds() -> None:
-    assert await pauses(8, dice=1.0) == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0]
+    assert await pauses(8, jitter=1.0) == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0]
 
 
 async def test_any_pause_up_to_the_bound_may_come() -> None:
-    assert await pauses(3, dice=0.0) == [0.0, 0.0, 0.0]
-    assert await pauses(3, dice=0.5) == [0.4, 0.8, 1.6]
+    assert await pauses(3, jitter=0.0) == [0.0, 0.0, 0.0]
+    assert await pauses(3, jitter=0.5) == [0.4, 0.8, 1.6]
 
 
 async def test_a_reset_starts_over() -> None:
-    assert await pauses(4, dice=1.0, resets=frozenset({2})) == [0.8, 1.6, 0.8, 1.6]
+    assert await pauses(4, jitter=1.0, resets=frozenset({2})) == [0.8, 1.6, 0.8, 1.6]

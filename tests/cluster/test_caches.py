@@ -7,8 +7,8 @@ import pytest
 from tests.cluster.apiserver import Json, service
 from tests.cluster.sources import EMPTY, Answers, means, unsupervised
 from webhook.cluster import wire
-from webhook.cluster.caches import Caches, Standing, Start, Supervise
-from webhook.cluster.lookup import Cluster
+from webhook.cluster.caches import Caches, CacheStatus, Start, Supervise
+from webhook.cluster.facts import Cluster
 from webhook.errors import NotSyncedError
 from webhook.policy.model import OwnerReference
 
@@ -72,9 +72,9 @@ async def test_one_kind_that_cannot_be_listed_keeps_all_from_being_ready() -> No
             caches.require()
         assert not waiting.done()
         waiting.cancel()
-    standings = {each.kind: each for each in caches.standings()}
-    assert standings["Node"] == Standing("Node", False, 0, None, "here: answered 404")
-    assert standings["Service"] == Standing("Service", True, 2, 0.0, "")
+    statuses = {each.kind: each for each in caches.statuses()}
+    assert statuses["Node"] == CacheStatus("Node", False, 0, None, "here: answered 404")
+    assert statuses["Service"] == CacheStatus("Service", True, 2, 0.0, "")
 
 
 async def test_a_reflector_that_fails_lists_again_and_the_others_go_on() -> None:
@@ -83,7 +83,7 @@ async def test_a_reflector_that_fails_lists_again_and_the_others_go_on() -> None
     store = caches.cluster.service_store
     put, seen = store.put, list[str]()
 
-    def put_one(thing: wire.Service) -> None:
+    def put_one(thing: wire.ServiceObject) -> None:
         seen.append(thing.name)
         if seen == ["a", "b"]:
             raise ZeroDivisionError  # a bug, in the middle of a list

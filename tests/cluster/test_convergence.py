@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.apiserver import Json, bookmark, event, failure, packed, service
-from webhook.cluster.lookup import Cluster
-from webhook.cluster.pacing import Pace
-from webhook.cluster.reflector import Means, Reflector
-from webhook.cluster.resources import resources
-from webhook.cluster.source import NO_QUERY, Query, Reason, refusal
+from webhook.cluster.discovery import list_resources
+from webhook.cluster.facts import Cluster
+from webhook.cluster.protocol import NO_QUERY, FailureReason, Query, status_error
+from webhook.cluster.reflector import Reflector, ReflectorEnvironment
+from webhook.cluster.timeslices import TimeSlicer
 from webhook.errors import ApiError
 
 NAME = "model"
@@ -75,7 +75,7 @@ steps = st.builds(
 
 
 class Model:
-    """The API server; implements ``webhook.cluster.source.Source``."""
+    """The API server; implements ``webhook.cluster.protocol.Source``."""
 
     name = NAME
 
@@ -136,7 +136,7 @@ class Model:
             await asyncio.sleep(0)
             yield text[start : start + step.piece]
         if step.fault in (Fault.CUT, Fault.CUT_WITHIN):
-            raise ApiError(NAME, "cut", Reason.UNREACHABLE)
+            raise ApiError(NAME, "cut", FailureReason.UNREACHABLE)
 
     def _ending(self, step: Step, sent: list[Json]) -> bytes:
         mark = b""
@@ -182,11 +182,11 @@ class Model:
     def _fail(self, step: Step) -> None:
         match step.fault:
             case Fault.EXPIRED | Fault.FORGET:
-                raise refusal(NAME, 410, b"")
+                raise status_error(NAME, 410, b"")
             case Fault.REFUSED:
-                raise refusal(NAME, (403, 429, 500)[step.sent % 3], b"")
+                raise status_error(NAME, (403, 429, 500)[step.sent % 3], b"")
             case Fault.CUT | Fault.CUT_WITHIN:
-                raise ApiError(NAME, "cut", Reason.UNREACHABLE)
+                raise ApiError(NAME, "cut", FailureReason.UNREACHABLE)
             case _:
                 pass
 
@@ -205,17 +205,17 @@ def follow(plan: list[Step], *, streams: bool) -> tuple[Model, Cluster, Reflecto
 
     async def run() -> tuple[Model, Cluster, Reflector]:
         model, cluster = Model(plan), Cluster()
-        means = Means(
+        means = ReflectorEnvironment(
             source=model,
-            pace=Pace(lambda: 0.0, slice_s=0.0),
+            pace=TimeSlicer(lambda: 0.0, slice_s=0.0),
             clock=lambda: 0.0,
-            dice=lambda: 0.0,
+            jitter=lambda: 0.0,
             sleep=asyncio.sleep,
             tell=lambda *_: None,
             skip=lambda *_: None,
             streams=streams,
         )
-        (resource,) = (each for each in resources(cluster) if each.kind == "Service")
+        (resource,) = (each for each in list_resources(cluster) if each.kind == "Service")
         reflector = Reflector(resource, means)
         task = asyncio.create_task(reflector.run())
         settled = asyncio.create_task(model.settled.wait())
@@ -238,4 +238,4 @@ def test_a_reflector_ends_with_the_truth(plan: list[Step], streams: bool) -> Non
     assert held(cluster) == truth
     assert len(cluster.service_store) == len(truth)
     assert reflector.synced.is_set()
-    assert reflector.trouble == ""
+    assert reflector.problem == ""

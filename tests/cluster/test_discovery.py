@@ -1,12 +1,22 @@
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.cluster.sources import Answers
-from webhook.cluster.discovery import locate
-from webhook.cluster.lookup import Cluster
-from webhook.cluster.resources import Place, Resource, resources
+from webhook.cluster.discovery import (
+    Resource,
+    ResourcePath,
+    list_resources,
+    locate,
+    make_custom_decoder,
+)
+from webhook.cluster.facts import Cluster
+from webhook.cluster.quota import SelectorSizeError
+from webhook.config.kinds import OwnerSelector
 from webhook.errors import ApiError
+from webhook.policy.model import GroupKind, LabelSelector
+from webhook.policy.paths import TemplatePath
 
 VERSION = "/apis/argoproj.io/v1alpha1"
 ROLLOUT = {"name": "rollouts", "kind": "Rollout"}
@@ -16,13 +26,13 @@ OTHER = {"name": "apps", "preferredVersion": {"groupVersion": "apps/v1"}}
 
 
 def resource(kind: str) -> Resource:
-    (found,) = (each for each in resources(Cluster()) if each.kind == kind)
+    (found,) = (each for each in list_resources(Cluster()) if each.kind == kind)
     return found
 
 
-FOUND: dict[str, tuple[list[Any], list[Any], Place | None]] = {
-    "it is there": ([OTHER, GROUP], [ROLLOUT], Place(VERSION, "rollouts")),
-    "its subresource comes first": ([GROUP], [STATUS, ROLLOUT], Place(VERSION, "rollouts")),
+FOUND: dict[str, tuple[list[Any], list[Any], ResourcePath | None]] = {
+    "it is there": ([OTHER, GROUP], [ROLLOUT], ResourcePath(VERSION, "rollouts")),
+    "its subresource comes first": ([GROUP], [STATUS, ROLLOUT], ResourcePath(VERSION, "rollouts")),
     "only its subresource is there": ([GROUP], [STATUS], None),
     "there are other kinds": ([GROUP], [{"name": "analysisruns", "kind": "AnalysisRun"}], None),
     "the group has no kinds": ([GROUP], [], None),
@@ -33,7 +43,7 @@ FOUND: dict[str, tuple[list[Any], list[Any], Place | None]] = {
 
 @pytest.mark.parametrize(("groups", "kinds", "place"), FOUND.values(), ids=FOUND.keys())
 async def test_a_custom_kind_is_where_its_preferred_version_has_it(
-    groups: list[Any], kinds: list[Any], place: Place | None
+    groups: list[Any], kinds: list[Any], place: ResourcePath | None
 ) -> None:
     source = Answers(**{"/apis": {"groups": groups}, VERSION: {"resources": kinds}})
 
@@ -43,7 +53,7 @@ async def test_a_custom_kind_is_where_its_preferred_version_has_it(
 async def test_a_built_in_kind_is_not_looked_for() -> None:
     source = Answers()
 
-    assert await locate(source, resource("Node")) == Place("/api/v1", "nodes")
+    assert await locate(source, resource("Node")) == ResourcePath("/api/v1", "nodes")
     assert source.asked == []
 
 
@@ -64,3 +74,101 @@ async def test_a_custom_kind_is_not_absent_without_proof(
 ) -> None:
     with pytest.raises(ApiError, match=f"here: {problem}"):
         await locate(Answers(**bodies), resource("Rollout.argoproj.io"))
+
+
+APP = {"matchLabels": {"app": "a"}}
+SELECTOR = LabelSelector({"app": "a"})
+METADATA = {"name": "a", "namespace": "shop"}
+
+CUSTOM: dict[str, tuple[TemplatePath, Any, LabelSelector | None]] = {
+    "where it mostly is": (("spec", "selector"), {"spec": {"selector": APP}}, SELECTOR),
+    "at the top": (("selector",), {"selector": APP}, SELECTOR),
+    "deep down": (("spec", "a", "b", "c"), {"spec": {"a": {"b": {"c": APP}}}}, SELECTOR),
+    "a member that is no identifier": (
+        ("spec", "pod-selector"),
+        {"spec": {"pod-selector": APP}},
+        SELECTOR,
+    ),
+    "a member called like another": (("metadata", "inner"), {}, None),
+    "null on the way": (("spec", "selector"), {"spec": None}, None),
+    "null at the end": (("spec", "selector"), {"spec": {"selector": None}}, None),
+    "nothing": (("spec", "selector"), {}, None),
+    "empty": (("spec", "selector"), {"spec": {"selector": {}}}, LabelSelector()),
+}
+
+
+@pytest.mark.parametrize(("path", "value", "selector"), CUSTOM.values(), ids=CUSTOM.keys())
+def test_a_custom_kind_has_its_selector_where_its_owner_says(
+    path: TemplatePath, value: Any, selector: LabelSelector | None
+) -> None:
+    found = make_custom_decoder(path)(msgspec.json.encode({"metadata": METADATA, **value}))
+
+    assert (found.namespace, found.name, found.selector) == ("shop", "a", selector)
+
+
+@pytest.mark.parametrize("selector", [7, "app=a", {"matchLabels": [1]}, {"matchLabels": {"a": 1}}])
+def test_what_is_no_selector_is_refused(selector: Any) -> None:
+    decode = make_custom_decoder(("spec", "selector"))
+
+    with pytest.raises(msgspec.ValidationError):
+        decode(msgspec.json.encode({"metadata": METADATA, "spec": {"selector": selector}}))
+
+
+def test_paths_are_those_of_the_api() -> None:
+    place = ResourcePath("/apis/apps/v1", "replicasets")
+
+    assert place.collection == "/apis/apps/v1/replicasets"
+    assert place.item("shop", "web-1") == "/apis/apps/v1/namespaces/shop/replicasets/web-1"
+    assert ResourcePath("/api/v1", "namespaces").item("", "shop") == "/api/v1/namespaces/shop"
+
+
+def test_a_name_is_never_a_path() -> None:
+    assert (
+        ResourcePath("/api/v1", "pods").item("a/b", "../c")
+        == "/api/v1/namespaces/a%2Fb/pods/..%2Fc"
+    )
+
+
+def test_every_store_of_a_cluster_has_its_resource() -> None:
+    custom = GroupKind("example.io", "Shop")
+    cluster = Cluster([OwnerSelector(custom, ("spec", "selector"))])
+
+    stores = {resource.kind: resource.store for resource in list_resources(cluster)}
+
+    assert stores == {
+        "Namespace": cluster.namespace_store,
+        "Node": cluster.node_store,
+        "Service": cluster.service_store,
+        "ReplicationController": cluster.owner_stores["v1", "ReplicationController"],
+        "ReplicaSet": cluster.owner_stores["apps/v1", "ReplicaSet"],
+        "StatefulSet": cluster.owner_stores["apps/v1", "StatefulSet"],
+        "Shop.example.io": cluster.custom_stores[custom],
+    }
+
+
+def huge(number: int, length: int = 1) -> Any:
+    return {"matchLabels": {f"{i:05d}": "x" * length for i in range(number)}}
+
+
+@pytest.mark.parametrize("selector", [huge(1000), huge(1, 10_000)], ids=["many", "long"])
+def test_a_selector_that_is_too_large_is_refused(selector: Any) -> None:
+    decode = make_custom_decoder(("spec", "selector"))
+
+    with pytest.raises(SelectorSizeError, match=r"its selector takes [0-9]+ bytes, at most 8192"):
+        decode(msgspec.json.encode({"metadata": METADATA, "spec": {"selector": selector}}))
+
+
+def test_a_large_object_with_a_small_selector_is_kept() -> None:
+    decode = make_custom_decoder(("spec", "selector"))
+    value = {"metadata": METADATA, "spec": {"selector": APP, "template": "x" * 100_000}}
+
+    assert decode(msgspec.json.encode(value)).selector == SELECTOR
+
+
+@pytest.mark.parametrize("resource", list(list_resources(Cluster())), ids=lambda each: each.kind)
+@pytest.mark.parametrize("levels", [990, 9000])
+def test_an_object_of_any_depth_is_read(resource: Resource, levels: int) -> None:
+    deep = b'{"a":' * levels + b"1" + b"}" * levels
+    text = b'{"metadata":{"name":"a","managedFields":[%b]},"spec":{}}' % deep
+
+    assert resource.decode(text).name == "a"

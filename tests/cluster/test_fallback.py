@@ -13,8 +13,8 @@ from tests.cluster.sources import EMPTY, Answers, means
 from tests.cluster.test_caches import LISTS, following
 from webhook.cluster import wire
 from webhook.cluster.caches import Caches
-from webhook.cluster.fallback import Latecomers
-from webhook.cluster.lookup import Cluster
+from webhook.cluster.facts import Cluster
+from webhook.cluster.fallback import OwnerFallback
 from webhook.errors import NotSyncedError
 from webhook.policy.facts import Facts
 from webhook.policy.model import OwnerReference
@@ -40,7 +40,7 @@ class World:
         self.source = Answers(**LISTS, **bodies)
         self.caches = Caches(Cluster(owners=()), means(self.source))
         self.results: list[str] = []
-        self.latecomers = Latecomers(self.caches, self.source, self.results.append)
+        self.latecomers = OwnerFallback(self.caches, self.source, self.results.append)
 
     def fetch(
         self, asked: AdmissionRequest | None = None, timeout_s: float = PATIENT
@@ -93,7 +93,7 @@ async def test_the_cache_counts_if_it_knows_by_then() -> None:
         fetching = here.fetch()
         assert fetching is not None
         store = here.caches.cluster.owner_stores["apps/v1", "ReplicaSet"]
-        store.put(msgspec.convert(replica_set("newer"), wire.Controller))
+        store.put(msgspec.convert(replica_set("newer"), wire.ControllerObject))
 
         assert (await fetching).owner_selector(NAMESPACE, OWNER) == selector(app="newer")
 
@@ -129,7 +129,7 @@ async def test_there_is_nothing_to_fetch_without_profiles() -> None:
 async def test_there_is_nothing_to_fetch_for_an_owner_in_the_cache() -> None:
     async with world() as here:
         store = here.caches.cluster.owner_stores["apps/v1", "ReplicaSet"]
-        store.put(msgspec.convert(replica_set(), wire.Controller))
+        store.put(msgspec.convert(replica_set(), wire.ControllerObject))
 
         assert here.fetch() is None
 

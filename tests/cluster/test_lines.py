@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.cluster.lines import Lines
+from webhook.cluster.lines import LineSplitter
 from webhook.errors import ApiError
 
 CASES: dict[str, tuple[list[bytes], list[bytes], int]] = {
@@ -19,7 +19,7 @@ CASES: dict[str, tuple[list[bytes], list[bytes], int]] = {
 
 @pytest.mark.parametrize(("pieces", "lines", "pending"), CASES.values(), ids=CASES.keys())
 def test_lines(pieces: list[bytes], lines: list[bytes], pending: int) -> None:
-    splitter = Lines("here")
+    splitter = LineSplitter("here")
 
     assert [line for piece in pieces for line in splitter.feed(piece)] == lines
     assert splitter.pending == pending
@@ -27,7 +27,7 @@ def test_lines(pieces: list[bytes], lines: list[bytes], pending: int) -> None:
 
 @given(st.binary(), st.lists(st.integers(0, 20)))
 def test_how_a_text_is_cut_does_not_matter(text: bytes, sizes: list[int]) -> None:
-    splitter, lines, rest = Lines("here"), list[bytes](), text
+    splitter, lines, rest = LineSplitter("here"), list[bytes](), text
     for size in sizes:
         lines += splitter.feed(rest[:size])
         rest = rest[size:]
@@ -42,7 +42,7 @@ def test_how_a_text_is_cut_does_not_matter(text: bytes, sizes: list[int]) -> Non
     "pieces", [[b"12345678\n"], [b"1234", b"5678"], [b"1\n12345678\n2\n"], [b"1234", b"5678\n"]]
 )
 def test_a_line_that_is_too_long_is_refused(pieces: list[bytes]) -> None:
-    splitter = Lines("here", longest=7)
+    splitter = LineSplitter("here", longest=7)
     for piece in pieces[:-1]:
         splitter.feed(piece)
 
@@ -53,14 +53,14 @@ def test_a_line_that_is_too_long_is_refused(pieces: list[bytes]) -> None:
 
 
 def test_a_stream_may_end_after_a_line() -> None:
-    splitter = Lines("here")
+    splitter = LineSplitter("here")
     splitter.feed(b"a\n")
 
     splitter.end()
 
 
 def test_a_stream_that_ends_within_a_line_was_cut() -> None:
-    splitter = Lines("here")
+    splitter = LineSplitter("here")
     splitter.feed(b"a\nb")
 
     with pytest.raises(ApiError, match="here: ended in the middle of an event"):

@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 
 from tests.cluster.sources import Answers
+from webhook.cluster.discovery import ResourcePath
+from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
-from webhook.cluster.lookup import Cluster
-from webhook.cluster.resources import Place
 from webhook.errors import ApiError
 
-PODS = Place("/api/v1", "pods")
+PODS = ResourcePath("/api/v1", "pods")
 
 NODE = {"metadata": {"name": "n1", "labels": {"zone": "a"}}}
 SERVICE = {"metadata": {"name": "web", "namespace": "shop"}, "spec": {"selector": {"app": "web"}}}

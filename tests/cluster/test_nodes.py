@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from tests.cluster.objects import node
 from webhook.cluster.nodes import NodeStore
-from webhook.cluster.store import Event
-from webhook.cluster.wire import Node
+from webhook.cluster.store import WatchEventType
+from webhook.cluster.wire import NodeObject
 from webhook.policy import model
 
 ZONE = "zone"
 
 # nodes, schedulable ones, those of them with a zone, zones
-CASES: dict[str, tuple[list[Node], int, int, int]] = {
+CASES: dict[str, tuple[list[NodeObject], int, int, int]] = {
     "no node": ([], 0, 0, 0),
     "a node without the label": ([node("a", {})], 1, 0, 0),
     "two nodes of one zone": ([node("a", {ZONE: "1"}), node("b", {ZONE: "1"})], 2, 2, 1),
@@ -35,7 +35,7 @@ CASES: dict[str, tuple[list[Node], int, int, int]] = {
     ("nodes", "schedulable", "carriers", "domains"), CASES.values(), ids=CASES.keys()
 )
 def test_nodes_are_counted(
-    nodes: list[Node], schedulable: int, carriers: int, domains: int
+    nodes: list[NodeObject], schedulable: int, carriers: int, domains: int
 ) -> None:
     store = NodeStore()
     for each in nodes:
@@ -55,13 +55,13 @@ def test_nodes_are_known_as_the_policy_knows_them() -> None:
 
 LABELS = st.dictionaries(st.sampled_from([ZONE, "host"]), st.sampled_from("123"))
 NODES = st.builds(node, st.sampled_from("abcd"), LABELS, unschedulable=st.booleans())
-CHANGES = st.tuples(st.sampled_from(Event), NODES) | st.lists(NODES, max_size=4)
+CHANGES = st.tuples(st.sampled_from(WatchEventType), NODES) | st.lists(NODES, max_size=4)
 
 
 @given(st.lists(CHANGES))
 def test_counts_follow_every_change(changes: Sequence[Any]) -> None:
     store = NodeStore()
-    known: dict[str, Node] = {}
+    known: dict[str, NodeObject] = {}
     for change in changes:
         if isinstance(change, list):
             store.replace(change)
@@ -70,7 +70,7 @@ def test_counts_follow_every_change(changes: Sequence[Any]) -> None:
             event, changed = change
             store.apply(event, changed)
             known.pop(changed.name, None)
-            known |= {} if event is Event.DELETED else {changed.name: changed}
+            known |= {} if event is WatchEventType.DELETED else {changed.name: changed}
 
         schedulable = [each.labels for each in known.values() if not each.unschedulable]
         assert {each.name for each in store} == known.keys()

@@ -24,11 +24,11 @@ from tests.cluster.apiserver import (
     service,
     watches,
 )
-from webhook.cluster.client import Access, Api, Timeouts
-from webhook.cluster.lookup import Cluster
-from webhook.cluster.pacing import Pace
-from webhook.cluster.reflector import LASTING_S, Means, Reflector
-from webhook.cluster.resources import resources
+from webhook.cluster.client import Api, ApiAccess, Timeouts
+from webhook.cluster.discovery import list_resources
+from webhook.cluster.facts import Cluster
+from webhook.cluster.reflector import LASTING_S, Reflector, ReflectorEnvironment
+from webhook.cluster.timeslices import TimeSlicer
 
 SERVICES = "/api/v1/services"
 QUICK = Timeouts(connect=5.0, answer=5.0, silence=0.05)
@@ -51,7 +51,7 @@ class Play:
 
     def __post_init__(self) -> None:
         self.reflector: Reflector
-        self.resources = {each.kind: each for each in resources(self.cluster)}
+        self.resources = {each.kind: each for each in list_resources(self.cluster)}
 
     @property
     def held(self) -> str:
@@ -69,13 +69,13 @@ class Play:
 
     async def run(self, kind: str = "Service") -> Reflector:
         """Follow the script to its end."""
-        access = Access(kubeconfig=kubeconfig(self.folder, self.server.url))
+        access = ApiAccess(kubeconfig=kubeconfig(self.folder, self.server.url))
         async with Api(access, lambda: self.now, QUICK) as api:
-            means = Means(
+            means = ReflectorEnvironment(
                 source=api,
-                pace=Pace(lambda: self.now),
+                pace=TimeSlicer(lambda: self.now),
                 clock=lambda: self.now,
-                dice=lambda: 1.0,
+                jitter=lambda: 1.0,
                 sleep=self.sleep,
                 tell=self.tell,
                 skip=lambda kind, skipped: self.skipped.append((kind, *skipped[:3])),
@@ -238,7 +238,7 @@ async def test_while_no_list_can_be_had_the_old_copy_serves(play: Play, answer: 
 
     assert play.held == "ab"
     assert reflector.synced.is_set()
-    assert reflector.trouble == play.troubles[-1]
+    assert reflector.problem == play.troubles[-1]
     assert play.pauses == [0.8, 1.6, 3.2]
 
 
@@ -259,7 +259,7 @@ async def test_trouble_is_over_with_the_next_good_answer(play: Play) -> None:
     reflector = await play.run()
 
     assert play.troubles == [f"{play.server.url}: answered 403: services is forbidden"]
-    assert reflector.trouble == ""
+    assert reflector.problem == ""
 
 
 async def test_pauses_grow_and_start_over_after_a_watch_that_lasted(play: Play) -> None:

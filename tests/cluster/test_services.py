@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.cluster.objects import service
 from webhook.cluster.services import ServiceStore
-from webhook.cluster.store import Event
+from webhook.cluster.store import WatchEventType
 from webhook.policy import facts, selectors
 
 Selector = dict[str, str] | None
@@ -49,13 +49,13 @@ def test_services_of_other_namespaces_are_not_asked() -> None:
     store.put(service("x", {}, namespace="other"))
 
     assert store.select("shop", {}) == []
-    assert store.select("other", {}) == [facts.Service("x", {})]
+    assert store.select("other", {}) == [facts.ServiceSelector("x", {})]
 
 
 def test_a_selector_that_becomes_null_is_forgotten() -> None:
     store = ServiceStore()
-    store.apply(Event.ADDED, service("x", {"app": "a"}))
-    store.apply(Event.MODIFIED, service("x", None))
+    store.apply(WatchEventType.ADDED, service("x", {"app": "a"}))
+    store.apply(WatchEventType.MODIFIED, service("x", None))
 
     assert len(store) == 0
     assert store.select("shop", {"app": "a"}) == []
@@ -88,7 +88,7 @@ LABELS = st.dictionaries(st.sampled_from("abc"), st.sampled_from("123"), max_siz
 NAMES = st.sampled_from(["s1", "s2", "s3", "s4"])
 NAMESPACES = st.sampled_from(["shop", "payments"])
 SERVICES = st.builds(service, NAMES, st.none() | LABELS, namespace=NAMESPACES)
-CHANGES = st.tuples(st.sampled_from(Event), SERVICES) | st.lists(SERVICES, max_size=5)
+CHANGES = st.tuples(st.sampled_from(WatchEventType), SERVICES) | st.lists(SERVICES, max_size=5)
 Known = dict[tuple[str, str], Mapping[str, str]]
 
 
@@ -97,12 +97,12 @@ def follow(known: Known, change: Any) -> Known:
     if isinstance(change, list):
         after: Known = {}
         for each in change:
-            after = follow(after, (Event.ADDED, each))
+            after = follow(after, (WatchEventType.ADDED, each))
         return after
     event, changed = change
     key = (changed.namespace, changed.name)
     others = {each: known[each] for each in known if each != key}
-    if event is Event.DELETED or changed.selector is None:
+    if event is WatchEventType.DELETED or changed.selector is None:
         return others
     return {**others, key: changed.selector}
 
@@ -123,7 +123,7 @@ def test_a_store_knows_what_a_dictionary_would(
         for namespace in ("shop", "payments"):
             for labels in pods:
                 assert store.select(namespace, labels) == [
-                    facts.Service(name, dict(selector))
+                    facts.ServiceSelector(name, dict(selector))
                     for (space, name), selector in sorted(known.items(), key=lambda item: item[0])
                     if space == namespace and selectors.has_pairs(labels, selector)
                 ]

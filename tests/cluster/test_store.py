@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.objects import controller, namespace
-from webhook.cluster.store import Event, NamespaceStore, OwnerStore
-from webhook.cluster.wire import Controller, CustomController, Metadata
+from webhook.cluster.store import NamespaceStore, OwnerStore, WatchEventType
+from webhook.cluster.wire import ControllerObject, CustomControllerObject, NameMetadata
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement
 
 MOST_BYTES = 700  # of an owner, at 100 000 of them; fewer do not share less
@@ -43,7 +43,7 @@ def test_expressions_are_kept() -> None:
     requirement = LabelSelectorRequirement(key="app", operator="In", values=("a", "b"))
     selector = LabelSelector(match_labels={"x": "y"}, match_expressions=(requirement,))
     store = OwnerStore()
-    store.put(CustomController(Metadata("a", "shop"), selector))
+    store.put(CustomControllerObject(NameMetadata("a", "shop"), selector))
 
     assert store.selector("shop", "a") == selector
 
@@ -81,7 +81,7 @@ def test_an_owner_takes_few_bytes() -> None:
     assert taken / number < MOST_BYTES
 
 
-def replica_set(number: int) -> Controller:
+def replica_set(number: int) -> ControllerObject:
     """Make one of ten revisions of one of many applications."""
     app = f"application-{number // 10}"
     revision = f"{number * 2654435761 % 2**32:08x}"
@@ -95,11 +95,11 @@ def replica_set(number: int) -> Controller:
 
 def test_labels_of_a_namespace() -> None:
     store = NamespaceStore()
-    store.apply(Event.ADDED, namespace("shop", {"tier": "test"}))
-    store.apply(Event.MODIFIED, namespace("shop", {"tier": "prod"}))
-    store.apply(Event.ADDED, namespace("payments", {}))
-    store.apply(Event.DELETED, namespace("payments", {}))
-    store.apply(Event.DELETED, namespace("unknown", {}))
+    store.apply(WatchEventType.ADDED, namespace("shop", {"tier": "test"}))
+    store.apply(WatchEventType.MODIFIED, namespace("shop", {"tier": "prod"}))
+    store.apply(WatchEventType.ADDED, namespace("payments", {}))
+    store.apply(WatchEventType.DELETED, namespace("payments", {}))
+    store.apply(WatchEventType.DELETED, namespace("unknown", {}))
 
     assert store.labels("shop") == {"tier": "prod"}
     assert store.labels("payments") is None
@@ -119,7 +119,7 @@ LABELS = st.none() | st.dictionaries(st.sampled_from("ab"), st.sampled_from("12"
 OWNERS = st.builds(
     controller, st.sampled_from("xyz"), LABELS, namespace=st.sampled_from(["shop", "payments"])
 )
-CHANGES = st.tuples(st.sampled_from(Event), OWNERS) | st.lists(OWNERS, max_size=4)
+CHANGES = st.tuples(st.sampled_from(WatchEventType), OWNERS) | st.lists(OWNERS, max_size=4)
 
 
 @given(st.lists(CHANGES))
@@ -133,7 +133,7 @@ def test_a_store_knows_what_a_dictionary_would(changes: Sequence[Any]) -> None:
         else:
             event, changed = change
             store.apply(event, changed)
-            deleted = event is Event.DELETED
+            deleted = event is WatchEventType.DELETED
             known[changed.namespace, changed.name] = None if deleted else changed.selector
 
         known = {key: selector for key, selector in known.items() if selector is not None}

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.build import FakeFacts
 from tests.cluster.objects import node
 from webhook.cluster.nodes import NodeStore
-from webhook.cluster.store import Event
-from webhook.cluster.wire import Node
+from webhook.cluster.store import WatchEventType
+from webhook.cluster.wire import NodeObject
 from webhook.policy.facts import TaintedDomains
 from webhook.policy.model import Taint
 
@@ -30,7 +30,7 @@ def closed(found: Sequence[TaintedDomains]) -> Closed:
 
 
 # nodes, ways in which a domain is tainted and the domains
-CASES: dict[str, tuple[list[Node], list[tuple[list[tuple[Taint, ...]], str]]]] = {
+CASES: dict[str, tuple[list[NodeObject], list[tuple[list[tuple[Taint, ...]], str]]]] = {
     "no node": ([], []),
     "an open domain": ([node("a", {ZONE: "1"})], []),
     "a tainted domain": ([node("a", {ZONE: "1"}, taints=[GPU])], [([(GPU,)], "1")]),
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[list[Node], list[tuple[list[tuple[Taint, ...]], str]]]] =
 
 @pytest.mark.parametrize(("nodes", "expected"), CASES.values(), ids=CASES.keys())
 def test_tainted_domains(
-    nodes: list[Node], expected: list[tuple[list[tuple[Taint, ...]], str]]
+    nodes: list[NodeObject], expected: list[tuple[list[tuple[Taint, ...]], str]]
 ) -> None:
     store = NodeStore()
     for each in nodes:
@@ -75,7 +75,7 @@ def test_tainted_domains(
 LABELS = st.dictionaries(st.sampled_from([ZONE, "host"]), st.sampled_from("123"))
 TAINTS = st.lists(st.sampled_from([GPU, SPOT, SOFT]), max_size=2)
 NODES = st.builds(node, st.sampled_from("abcd"), LABELS, taints=TAINTS, unschedulable=st.booleans())
-CHANGES = st.tuples(st.sampled_from(Event), NODES) | st.lists(NODES, max_size=4)
+CHANGES = st.tuples(st.sampled_from(WatchEventType), NODES) | st.lists(NODES, max_size=4)
 
 
 @given(st.lists(CHANGES))

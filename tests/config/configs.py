@@ -4,7 +4,7 @@ import pytest
 
 from webhook import config
 from webhook.config import Configuration
-from webhook.errors import ConfigError, MistakesError
+from webhook.errors import CombinedConfigError, ConfigError
 
 HEAD = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
 ARGS = "kind: PodTopologySpreadArgs\ndefaultingType: List\ndefaultConstraints: [%s]\n"
@@ -42,7 +42,7 @@ def check(text: str) -> Configuration:
 
 
 def mistakes(text: str) -> list[str]:
-    with pytest.raises(MistakesError) as caught:
+    with pytest.raises(CombinedConfigError) as caught:
         config.check(text, "etc/spread.yaml", read)
     return str(caught.value).splitlines()
 

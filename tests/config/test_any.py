@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from tests.config.configs import read
 from webhook import config
 from webhook.config.spread import API_VERSION, KIND
-from webhook.errors import MistakesError
+from webhook.errors import CombinedConfigError
 from webhook.policy.api import rules
-from webhook.policy.api.rules import Form
+from webhook.policy.api.rules import ValidationOptions
 from webhook.policy.model import LabelSelector
 
 # fmt: off
@@ -56,7 +56,7 @@ def judged(text: str, *, scheduler: bool) -> str:
             config.check_scheduler(text, "x.yaml")
         else:
             config.check(text, "x.yaml", read)
-    except MistakesError as error:
+    except CombinedConfigError as error:
         return str(error)
     return ""
 
@@ -110,11 +110,11 @@ def test_what_is_accepted_is_valid_in_a_pod_that_has_a_selector(
             if scheduler
             else config.check(json.dumps(ours), "x.yaml", read)
         )
-    except MistakesError:
+    except CombinedConfigError:
         return
 
     selector = LabelSelector({"app": "web"})
     (loaded,) = checked.profiles
     injected = tuple(replace(each, label_selector=selector) for each in loaded.constraints)
-    assert rules.check(injected, "", Form(merged=merged)) == []
+    assert rules.check(injected, "", ValidationOptions(merged=merged)) == []
     assert len(injected) == len(written)

@@ -6,7 +6,7 @@ import pytest
 from tests.config.configs import HARD, HEAD, SOFT, check, one_profile
 from webhook import config
 from webhook.config import Configuration
-from webhook.errors import MistakesError
+from webhook.errors import CombinedConfigError
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import parse_version
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
@@ -18,8 +18,8 @@ from webhook.policy.defaulting.profiles import (
     Mode,
     Profile,
 )
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, LabelSelectorRequirement
-from webhook.policy.workloads import BUILT_IN
 
 SOFT_CONSTRAINT = Constraint(max_skew=1, topology_key="zone", when_unsatisfiable="ScheduleAnyway")
 
@@ -62,7 +62,7 @@ def test_every_setting_arrives() -> None:
         "AllBeta": (False, "etc/spread.yaml:10: featureGates.AllBeta"),
     }
     assert checked.pod_templates[GroupKind("g", "K")] == ("spec", "pod")
-    assert checked.pod_templates.items() > BUILT_IN.items()
+    assert checked.pod_templates.items() > BUILT_IN_TEMPLATES.items()
     assert [owner.path for owner in checked.owner_selectors] == [("spec", "other")]
     assert checked.ca_overlap == timedelta(minutes=90)
 
@@ -225,7 +225,7 @@ def test_a_file_that_cannot_be_read_is_a_mistake(
     if content:
         (tmp_path / name).write_bytes(content)
 
-    with pytest.raises(MistakesError) as caught:
+    with pytest.raises(CombinedConfigError) as caught:
         config.load(str(tmp_path / name))
 
     assert told in str(caught.value)
@@ -239,5 +239,5 @@ def test_a_byte_order_mark_is_not_in_the_way(tmp_path: Path) -> None:
 
 
 def test_two_files_at_once_are_refused() -> None:
-    with pytest.raises(MistakesError, match="--scheduler-config: cannot be given together"):
+    with pytest.raises(CombinedConfigError, match="--scheduler-config: cannot be given together"):
         config.load("a", "b")

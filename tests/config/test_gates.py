@@ -3,7 +3,7 @@ import pytest
 from tests.config.configs import check
 from webhook import config
 from webhook.config import Configuration
-from webhook.errors import MistakesError
+from webhook.errors import CombinedConfigError
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.versions import parse_version
 
@@ -98,7 +98,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("text", "flag", "told"), MISTAKES.values(), ids=MISTAKES.keys())
 def test_gates_that_cannot_be_set_are_told_together(text: str, flag: str, told: list[str]) -> None:
-    with pytest.raises(MistakesError) as caught:
+    with pytest.raises(CombinedConfigError) as caught:
         config.gates_in_force(check(text), NEWEST, flag)
 
     assert str(caught.value).splitlines() == told

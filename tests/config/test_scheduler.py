@@ -1,7 +1,7 @@
 import pytest
 
 from webhook import config
-from webhook.errors import MistakesError
+from webhook.errors import CombinedConfigError
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Profile
 from webhook.policy.model import Constraint
 
@@ -205,7 +205,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("text", "told"), MISTAKES.values(), ids=MISTAKES.keys())
 def test_a_mistake_of_a_scheduler_s_file_is_told(text: str, told: list[str]) -> None:
-    with pytest.raises(MistakesError) as caught:
+    with pytest.raises(CombinedConfigError) as caught:
         config.check_scheduler(text, "k.yaml")
 
     assert str(caught.value).splitlines() == [f"k.yaml:{line}" for line in told]

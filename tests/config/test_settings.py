@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from webhook.config.settings import Settings, read_settings, setting_table
-from webhook.errors import MistakesError
+from webhook.errors import CombinedConfigError
 
 
 def test_defaults_are_those_of_a_server_in_a_cluster() -> None:
@@ -107,7 +107,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("flags", "told"), MISTAKES.values(), ids=MISTAKES.keys())
 def test_a_mistake_names_its_flag(flags: dict[str, Any], told: str) -> None:
-    with pytest.raises(MistakesError) as caught:
+    with pytest.raises(CombinedConfigError) as caught:
         read_settings(flags)
 
     assert str(caught.value) == told
@@ -116,7 +116,7 @@ def test_a_mistake_names_its_flag(flags: dict[str, Any], told: str) -> None:
 def test_a_mistake_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENSPREAD_LOG_LEVEL", "loud")
 
-    with pytest.raises(MistakesError, match=r"EVENSPREAD_LOG_LEVEL: cannot be 'loud'"):
+    with pytest.raises(CombinedConfigError, match=r"EVENSPREAD_LOG_LEVEL: cannot be 'loud'"):
         read_settings({})
 
 

@@ -10,12 +10,12 @@ from tests.conformance.case import Answer, Case
 from webhook.policy.api.gates import Gate, Gates, resolve
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
-from webhook.policy.defaulting.selector import derive
+from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.model import Constraint
 from webhook.policy.placement.nodes import SchedulingPod
-from webhook.policy.placement.place import incoming, measure, place
-from webhook.policy.placement.spreads import Defaults
-from webhook.policy.placement.spreads import resolve as resolve_spreads
+from webhook.policy.placement.place import incoming_pod, place_pod, tally_constraints
+from webhook.policy.placement.spreads import DefaultConstraints
+from webhook.policy.placement.spreads import resolve_constraints as resolve_spreads
 from webhook.policy.placement.topology import Topology
 
 RECORDED = Version(1, 36)  # the kube-scheduler that the cases were recorded from
@@ -32,19 +32,19 @@ def answer(case: Case) -> Answer:
         ``filter`` and ``preScore``; where any node was scored ``rawScore`` and ``score``.
     """
     pod = msgspec.convert(case["pod"], SchedulingPod)
-    arriving = incoming(pod)
+    arriving = incoming_pod(pod)
     topology = Topology(cluster.nodes(case["cluster"]))
     gates = _gates(frozenset((case.get("featureGates") or {}).items()))
     spreads = resolve_spreads(pod.constraints, pod.labels, gates, _defaults(case, pod))
-    measured = measure(arriving, spreads, topology, cluster.pods(case["cluster"]))
-    placement = place(measured, topology)
+    measured = tally_constraints(arriving, spreads, topology, cluster.pods(case["cluster"]))
+    placement = place_pod(measured, topology)
     given: Answer = {
         "filter": {name: str(status) for name, status in placement.statuses.items()},
         "preScore": "Skip" if placement.scores is None else "Success",
     }
     if placement.scores is not None and placement.scores.raw:
         given["rawScore"] = dict(placement.scores.raw)
-        given["score"] = dict(placement.scores.normalised)
+        given["score"] = dict(placement.scores.normalized)
     return given
 
 
@@ -56,11 +56,13 @@ def _gates(asked: frozenset[tuple[str, bool]]) -> Gates:
     return resolve(RECORDED, wanted, allow_locked=True)
 
 
-def _defaults(case: Case, pod: SchedulingPod) -> Defaults:
+def _defaults(case: Case, pod: SchedulingPod) -> DefaultConstraints:
     asked: dict[str, Any] = case.get("defaults") or {}
-    derived = derive(pod, incoming(pod).namespace, cluster.RecordedFacts(case["cluster"]))
+    derived = derive_selector(
+        pod, incoming_pod(pod).namespace, cluster.RecordedFacts(case["cluster"])
+    )
     selector = derived.selector if derived else None
     if asked.get("defaultingType") == "System":
-        return Defaults(SYSTEM_CONSTRAINTS, selector, system=True)
+        return DefaultConstraints(SYSTEM_CONSTRAINTS, selector, system=True)
     listed = asked.get("defaultConstraints") or ()
-    return Defaults(msgspec.convert(listed, tuple[Constraint, ...]), selector)
+    return DefaultConstraints(msgspec.convert(listed, tuple[Constraint, ...]), selector)

@@ -15,9 +15,10 @@ from webhook.policy.api.apiserver import Request
 from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import parse_version
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, PodTemplate, group_of
 from webhook.policy.paths import TemplatePath
-from webhook.policy.workloads import BUILT_IN, Workload
+from webhook.policy.workloads import Workload
 
 NEWEST_RECORDED = "1.36"  # what a case without a version was recorded from
 
@@ -62,7 +63,7 @@ def answer(case: Case) -> Answer:
     """
     kind = GroupKind(group_of(case["object"]["apiVersion"]), case["object"]["kind"])
     in_force = _gates(case)
-    given = apiserver.answer(_request(case, kind, in_force), in_force)
+    given = apiserver.predict_response(_request(case, kind, in_force), in_force)
     if given.findings:
         return _refusal(kind, case, given)
     accepted: Answer = {"code": 200 if _is_update(case) else 201}
@@ -83,12 +84,14 @@ def _is_update(case: Case) -> bool:
 
 
 def _request(case: Case, kind: GroupKind, in_force: Gates) -> Request:
-    path = BUILT_IN[kind]
+    path = BUILT_IN_TEMPLATES[kind]
     template = _template(case["object"], path)
     if not _is_update(case):
         return Request(kind=kind, path=path, template=template)
     old = _template(case["old"], path)
-    kept = fieldgates.drop(template.constraints, old.constraints, in_force).constraints
+    kept = fieldgates.drop_disabled_fields(
+        template.constraints, old.constraints, in_force
+    ).constraints
     before = _specification(case["old"], path, [render.constraint(c) for c in old.constraints])
     after = _specification(case["object"], path, [render.constraint(c) for c in kept])
     return Request(
@@ -125,7 +128,7 @@ def _same(asked: Any, stored: Any) -> bool:
     return bool(asked == stored)
 
 
-def _refusal(kind: GroupKind, case: Case, given: apiserver.Answer) -> Answer:
+def _refusal(kind: GroupKind, case: Case, given: apiserver.PredictedResponse) -> Answer:
     errors = [finding.error for finding in given.findings]
     name = case["object"].get("metadata", {}).get("name", "")
     return {

@@ -12,14 +12,14 @@ from certs.issue import service_hosts
 from tests.deploy.manifests import CHART, Helm, Json, by_name
 from webhook import __version__
 from webhook.__main__ import main
-from webhook.cluster.lookup import Cluster
-from webhook.cluster.resources import resources
+from webhook.cluster.discovery import list_resources
+from webhook.cluster.facts import Cluster
 from webhook.config import load
-from webhook.config.kinds import SHIPPED_OWNERS, SHIPPED_TEMPLATES
+from webhook.config.kinds import SHIPPED_OWNERS
 from webhook.config.settings import Settings, read_settings
 from webhook.config.spread import SpreadConfiguration
-from webhook.policy.workloads import BUILT_IN
-from webhook.server.admission import HOOKS
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
+from webhook.server.admission import HOOK_PATHS
 from webhook.server.http.limits import MIB, Limits
 
 
@@ -73,7 +73,7 @@ def test_the_webhooks_call_the_paths_that_are_served(objects: dict[str, Json]) -
         webhook["clientConfig"]["service"]["path"]
         for kind in KINDS
         for webhook in objects[f"{kind}/evenspread"]["webhooks"]
-    } == HOOKS.keys()
+    } == HOOK_PATHS.keys()
 
 
 def test_the_certificate_is_for_the_service_that_is_called(
@@ -114,7 +114,7 @@ REGISTRATION = {
 def test_the_webhooks_are_sent_what_the_policy_judges(objects: dict[str, Json]) -> None:
     wanted = {
         (each.group, f"{each.kind.lower()}s", operation)
-        for each in (*BUILT_IN, *SHIPPED_TEMPLATES)
+        for each in (*BUILT_IN_TEMPLATES, *SHIPPED_TEMPLATES)
         for operation in ("CREATE", "UPDATE")
     } - {("", "pods", "UPDATE")}
     of_pods = {("", "pods", "CREATE")}
@@ -136,7 +136,7 @@ def test_the_roles_allow_what_the_caches_follow_and_no_more(objects: dict[str, J
             place.root.removeprefix("/apis/").partition("/")[0] if "/apis/" in place.root else "",
             place.plural,
         )
-        for resource in resources(Cluster(()))
+        for resource in list_resources(Cluster(()))
         if (place := resource.place) is not None
     } | {(owner.kind.group, f"{owner.kind.kind.lower()}s") for owner in SHIPPED_OWNERS}
 

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.deploy.manifests import Helm, Json, by_name
-from webhook.audit.kinds import BUILT_IN, PODS
-from webhook.config.kinds import SHIPPED_TEMPLATES
+from webhook.audit.kinds import LISTED_BUILT_IN, LISTED_PODS
 from webhook.config.settings import read_settings
+from webhook.policy.kinds import SHIPPED_TEMPLATES
 from webhook.server.audits.policyreports import DIALECTS
 
 FOLLOWED = {"services", "replicationcontrollers", "replicasets", "statefulsets", "rollouts"}
@@ -55,7 +55,9 @@ def test_the_lease_is_empty_and_the_only_one_that_may_be_written(helm: Helm) -> 
 def test_all_that_is_audited_may_be_listed_and_nothing_else(helm: Helm) -> None:
     rights = granted(audited(helm), "ClusterRole")
     custom = {(kind.group, f"{kind.kind.lower()}s") for kind in SHIPPED_TEMPLATES}
-    listed = {(each.group_kind.group, each.plural) for each in (*BUILT_IN, PODS)} | custom
+    listed = {
+        (each.group_kind.group, each.plural) for each in (*LISTED_BUILT_IN, LISTED_PODS)
+    } | custom
 
     assert rights.keys() == {
         each for each in listed if each[1] not in FOLLOWED or each[0] == "apps.kruise.io"

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from tests.docs.markdown import ROOT
-from webhook.cli.explain import Answer
+from webhook.cli.explain import ExplainResult
 from webhook.policy.explain import edits, nodeedits
-from webhook.policy.explain.edits import Edit
+from webhook.policy.explain.edits import ScenarioEdit
 
 PAGE = (ROOT / "docs/explain.md").read_text().partition("## For programs")[2]
 NAMED = {part for code in re.findall(r"`([^`]+)`", PAGE) for part in re.split(r"[.\[\]]+", code)}
@@ -17,7 +17,7 @@ EDITS = [
     each
     for module in (edits, nodeedits)
     for each in vars(module).values()
-    if isinstance(each, type) and issubclass(each, Edit) and each is not Edit
+    if isinstance(each, type) and issubclass(each, ScenarioEdit) and each is not ScenarioEdit
 ]
 
 
@@ -31,7 +31,7 @@ def members(schema: Any) -> set[str]:
 
 
 def test_every_member_is_explained() -> None:
-    _, components = msgspec.json.schema_components([Answer, *EDITS])
+    _, components = msgspec.json.schema_components([ExplainResult, *EDITS])
 
     assert members(components) - NAMED == set()
 

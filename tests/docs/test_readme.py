@@ -35,10 +35,10 @@ def test_the_pod_in_the_picture_gets_what_is_shown(tmp_path: Path) -> None:
         check=True,
     ).stdout
     patch = json.loads(said)["response"]["patch"]
-    patched = jsonpatch.apply_patch(before, patch)
+    apply_patch = jsonpatch.apply_patch(before, patch)
 
-    assert patched["metadata"].pop("annotations")["evenspread.io/defaults"]
-    assert patched == after
+    assert apply_patch["metadata"].pop("annotations")["evenspread.io/defaults"]
+    assert apply_patch == after
 
 
 def test_it_is_about_two_screens() -> None:

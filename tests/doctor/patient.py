@@ -10,12 +10,18 @@ import yaml
 from certs.pem import Bundle
 from tests.certs.world import NOW, authority
 from tests.deploy.manifests import DEPLOY, Json
-from webhook.doctor import objects
-from webhook.doctor.findings import Result
-from webhook.doctor.installation import CONFIGURATIONS, Installation, Replica, Seen, Tried
-from webhook.doctor.probes import OWN_CONSTRAINT, Answerer, Probed
-from webhook.doctor.rights import needed
-from webhook.doctor.table import examine
+from webhook.doctor import objects, webhooks, workload
+from webhook.doctor.findings import CheckResult
+from webhook.doctor.installation import (
+    CONFIGURATION_KINDS,
+    DryRunPod,
+    Installation,
+    Lookup,
+    Replica,
+)
+from webhook.doctor.probes import OWN_CONSTRAINT, ProbeResult, ReplicaIdentity
+from webhook.doctor.rights import list_needed_rights
+from webhook.doctor.table import run_checks
 from webhook.policy.model import Constraint
 from webhook.policy.request import Hook
 
@@ -52,17 +58,17 @@ def merged(value: Any, change: Any) -> Any:
     return {**kept, **added}
 
 
-def seen(kind: type[T], name: str, change: Json | None = None) -> Seen[T]:
+def seen(kind: type[T], name: str, change: Json | None = None) -> Lookup[T]:
     """An object of the manifests, as an API server gives it."""
-    return Seen(msgspec.convert(merged(BASE[name], change or {}), kind))
+    return Lookup(msgspec.convert(merged(BASE[name], change or {}), kind))
 
 
-def registered(hook: Hook, change: Json | None = None) -> Seen[objects.WebhookConfiguration]:
+def registered(hook: Hook, change: Json | None = None) -> Lookup[webhooks.WebhookConfiguration]:
     """A configuration of the manifests with its caBundle; ``change`` is of our webhook."""
-    made = BASE[f"{CONFIGURATIONS[hook]}/evenspread"]
+    made = BASE[f"{CONFIGURATION_KINDS[hook]}/evenspread"]
     trusting = {"clientConfig": {"caBundle": base64.b64encode(CA.certificate_pem()).decode()}}
     webhook = merged(merged(made["webhooks"][0], trusting), change or {})
-    return Seen(msgspec.convert({**made, "webhooks": [webhook]}, objects.WebhookConfiguration))
+    return Lookup(msgspec.convert({**made, "webhooks": [webhook]}, webhooks.WebhookConfiguration))
 
 
 def hooks(change: Json | None = None, *only: Hook) -> dict[Hook, Any]:
@@ -70,51 +76,57 @@ def hooks(change: Json | None = None, *only: Hook) -> dict[Hook, Any]:
     return {hook: registered(hook, change if hook in (only or Hook) else None) for hook in Hook}
 
 
-def deployment(change: Json | None = None, available: int = 2) -> Seen[objects.Deployment]:
+def deployment(change: Json | None = None, available: int = 2) -> Lookup[workload.Deployment]:
     status = {"status": {"availableReplicas": available}}
-    return seen(objects.Deployment, "Deployment/evenspread", merged(status, change or {}))
+    return seen(workload.Deployment, "Deployment/evenspread", merged(status, change or {}))
 
 
-def pod(name: str, version: str = "0.1.0", *, ready: bool = True, **status: Any) -> objects.Pod:
+def pod(
+    name: str, version: str = "0.1.0", *, ready: bool = True, **status: Any
+) -> workload.ServerPod:
     condition = {"type": "Ready", "status": "True" if ready else "False"}
     labels = {"app.kubernetes.io/version": version}
     made = {
         "metadata": {"name": name, "labels": labels},
         "status": {"phase": "Running", "conditions": [condition], **status},
     }
-    return msgspec.convert(made, objects.Pod)
+    return msgspec.convert(made, workload.ServerPod)
 
 
-def budget(**status: int) -> Seen[tuple[objects.Budget, ...]]:
+def budget(**status: int) -> Lookup[tuple[workload.DisruptionBudget, ...]]:
     good = {"disruptionsAllowed": 1, "currentHealthy": 2, "expectedPods": 2}
     change = {"status": {**good, **status}}
-    return Seen(
-        (msgspec.convert(merged(BASE["PodDisruptionBudget/evenspread"], change), objects.Budget),)
+    return Lookup(
+        (
+            msgspec.convert(
+                merged(BASE["PodDisruptionBudget/evenspread"], change), workload.DisruptionBudget
+            ),
+        )
     )
 
 
-def slices(*ready: bool | None) -> Seen[tuple[objects.EndpointSlice, ...]]:
+def slices(*ready: bool | None) -> Lookup[tuple[workload.EndpointSlice, ...]]:
     endpoints = [{"conditions": {"ready": each}} for each in ready]
-    return Seen((msgspec.convert({"endpoints": endpoints or None}, objects.EndpointSlice),))
+    return Lookup((msgspec.convert({"endpoints": endpoints or None}, workload.EndpointSlice),))
 
 
-def configuration(text: str = "") -> Seen[objects.ConfigMap]:
+def configuration(text: str = "") -> Lookup[objects.ConfigMap]:
     return seen(
         objects.ConfigMap, "ConfigMap/evenspread", {"data": {"config.yaml": text}} if text else {}
     )
 
 
-def secret(entry: str, pair: Bundle) -> Seen[objects.Secret]:
-    return Seen(objects.Secret(data={entry: base64.b64encode(pair.certificate_pem()).decode()}))
+def secret(entry: str, pair: Bundle) -> Lookup[objects.Secret]:
+    return Lookup(objects.Secret(data={entry: base64.b64encode(pair.certificate_pem()).decode()}))
 
 
 def replica(readiness: str = READY, metrics: str = METRICS, name: str = "evenspread-1") -> Replica:
-    return Replica(name, Seen(readiness), Seen(metrics))
+    return Replica(name, Lookup(readiness), Lookup(metrics))
 
 
-def answered(*versions: str) -> dict[Hook, Probed]:
-    by = tuple(Answerer(each, f"evenspread-{i}") for i, each in enumerate(versions, 1))
-    return {hook: Probed(by) for hook in Hook}
+def answered(*versions: str) -> dict[Hook, ProbeResult]:
+    by = tuple(ReplicaIdentity(each, f"evenspread-{i}") for i, each in enumerate(versions, 1))
+    return {hook: ProbeResult(by) for hook in Hook}
 
 
 def patient(**changes: Any) -> Installation:
@@ -126,31 +138,31 @@ def patient(**changes: Any) -> Installation:
         "version": "0.1.0",
         "kubernetes": "v1.36.3",
         "configurations": hooks(),
-        "others": Seen(()),
-        "service": seen(objects.Service, "Service/evenspread"),
+        "mutating": Lookup(()),
+        "service": seen(workload.ServerService, "Service/evenspread"),
         "slices": slices(True, True),
         "deployment": deployment(),
-        "pods": Seen((pod("evenspread-1"), pod("evenspread-2"))),
+        "pods": Lookup((pod("evenspread-1"), pod("evenspread-2"))),
         "budgets": budget(),
         "configuration": configuration(),
         "authority": secret("ca.crt", CA),
-        "serving": Seen(),
-        "rights": {right: Seen(True) for right in needed("evenspread", "self")},
-        "features": Seen({"NodeInclusionPolicyInPodTopologySpread": True}),
+        "serving": Lookup(),
+        "rights": {right: Lookup(True) for right in list_needed_rights("evenspread", "self")},
+        "features": Lookup({"NodeInclusionPolicyInPodTopologySpread": True}),
         "replicas": (replica(),),
-        "probed": answered("0.1.0", "0.1.0"),
-        "tried": Seen((Tried(None, (), ()), Tried(None, (OWN,), (OWN,)))),
-        "rivals": Seen(()),
+        "probes": answered("0.1.0", "0.1.0"),
+        "dry_run_pods": Lookup((DryRunPod(None, (), ()), DryRunPod(None, (OWN,), (OWN,)))),
+        "conflicts": Lookup(()),
     }
     found = {**good, **changes}
     held = found["deployment"]
-    settings = {} if held.lacks or held.value is None else dict(held.value.settings)
+    settings = {} if held.problem or held.value is None else dict(held.value.settings)
     return Installation(**{"settings": settings, **found})
 
 
-def told(installation: Installation) -> dict[str, Result]:
+def told(installation: Installation) -> dict[str, CheckResult]:
     """What came of the checks that found anything, or could not look."""
-    return {each.id: each for each in examine(installation) if each.findings or each.unseen}
+    return {each.id: each for each in run_checks(installation) if each.findings or each.unreadable}
 
 
 def after(days: float) -> datetime:

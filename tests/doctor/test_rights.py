@@ -6,7 +6,7 @@ import pytest
 
 from tests.deploy.manifests import Helm, Json, by_name
 from tests.doctor.patient import BASE
-from webhook.doctor.rights import ROLLOUTS, Custom, Right, needed, review
+from webhook.doctor.rights import ROLLOUTS, CustomResource, Right, build_review, list_needed_rights
 
 FLEET: Json = {
     "group": "example.com",
@@ -23,7 +23,7 @@ INSTALLATIONS: dict[str, tuple[Json, tuple[Any, ...]]] = {
     ),
     "with a controller of somebody else": (
         {"ownerSelectors": [FLEET]},
-        ("evenspread", "self", (ROLLOUTS, Custom("example.com", "fleets"))),
+        ("evenspread", "self", (ROLLOUTS, CustomResource("example.com", "fleets"))),
     ),
     "of another name": ({"name": "spreader"}, ("spreader", "self")),
 }
@@ -45,15 +45,17 @@ def granted(objects: dict[str, Json], name: str) -> set[Right]:
 def test_what_is_needed_is_what_the_chart_grants(
     helm: Helm, values: Json, args: tuple[Any, ...]
 ) -> None:
-    assert set(needed(*args)) == granted(by_name(helm.objects(values)), args[0])
+    assert set(list_needed_rights(*args)) == granted(by_name(helm.objects(values)), args[0])
 
 
 def test_what_is_needed_is_what_the_manifests_for_kustomize_grant() -> None:
-    assert set(needed("evenspread", "self")) == granted(BASE, "evenspread")
+    assert set(list_needed_rights("evenspread", "self")) == granted(BASE, "evenspread")
 
 
 def test_a_review_names_the_account_as_its_token_does() -> None:
-    asked = review(Right("get", "", "secrets", "evenspread-ca", namespaced=True), "ns", "account")
+    asked = build_review(
+        Right("get", "", "secrets", "evenspread-ca", namespaced=True), "ns", "account"
+    )
 
     assert asked["spec"] == {
         "user": "system:serviceaccount:ns:account",

@@ -25,13 +25,13 @@ from tests.doctor.patient import (
     slices,
     told,
 )
-from webhook.doctor import objects
-from webhook.doctor.findings import State
-from webhook.doctor.installation import Replica, Rival, Seen, Tried
-from webhook.doctor.probes import Probed
-from webhook.doctor.rights import needed
-from webhook.doctor.table import CHECKS, examine
-from webhook.policy.model import Constraint
+from webhook.doctor import objects, webhooks
+from webhook.doctor.findings import CheckState
+from webhook.doctor.installation import ConflictingPolicy, DryRunPod, Lookup, Replica
+from webhook.doctor.probes import ProbeResult
+from webhook.doctor.rights import list_needed_rights
+from webhook.doctor.table import CHECKS, run_checks
+from webhook.policy.model import Constraint, ObjectMeta
 from webhook.policy.request import Hook
 
 STRANGER = authority()
@@ -48,10 +48,10 @@ def serving_with(*flags: str) -> Json:
     return {"spec": {"template": {"spec": {"containers": [{"args": ["serve", *flags]}]}}}}
 
 
-def failed(message: str) -> dict[Hook, Probed]:
+def failed(message: str) -> dict[Hook, ProbeResult]:
     """The validating webhook is Fail, and could not be called."""
     calling = f'failed calling webhook "validate.evenspread.io": failed to call webhook: {message}'
-    return {hook: Probed(refusal=f"Internal error occurred: {calling}") for hook in Hook}
+    return {hook: ProbeResult(refusal=f"Internal error occurred: {calling}") for hook in Hook}
 
 
 def rule(**changes: Any) -> Json:
@@ -61,11 +61,11 @@ def rule(**changes: Any) -> Json:
 
 TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "nothing is registered": (
-        {"configurations": {hook: Seen() for hook in Hook}},
+        {"configurations": {hook: Lookup() for hook in Hook}},
         {"registered": "apply the manifests again"},
     ),
     "a configuration without our webhook": (
-        {"configurations": {**hooks(), Hook.VALIDATE: Seen(objects.WebhookConfiguration())}},
+        {"configurations": {**hooks(), Hook.VALIDATE: Lookup(webhooks.WebhookConfiguration())}},
         {"registered": "has no webhook validate.evenspread.io"},
     ),
     "a webhook that is called by URL": (
@@ -142,7 +142,7 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "a condition that costs time": (
         {"configurations": hooks({"matchConditions": [{"name": "a", "expression": "true"}]})},
-        {"match-conditions": "which took 0.5 ms a pod"},
+        {"match-conditions": "which took 0.5 ms per pod"},
     ),
     "a condition of the short form": (
         {
@@ -156,18 +156,18 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         },
         {"match-conditions": "!has(object.metadata.annotations)"},
     ),
-    "no Service": ({"service": Seen()}, {"service": "does not exist"}),
+    "no Service": ({"service": Lookup()}, {"service": "does not exist"}),
     "a Service without that port": (
         {"configurations": hooks({"clientConfig": {"service": {"port": 9443}}}, Hook.MUTATE)},
         {"service": "calls port 9443 of the Service, which has 443, 8080"},
     ),
     "no endpoint": ({"slices": slices()}, {"endpoints": "no ready endpoint"}),
     "no ready endpoint": ({"slices": slices(False)}, {"endpoints": "get pods,endpointslices"}),
-    "no Deployment": ({"deployment": Seen()}, {"replicas": "does not exist"}),
+    "no Deployment": ({"deployment": Lookup()}, {"replicas": "does not exist"}),
     "an image that cannot be pulled": (
         {
             "deployment": deployment(available=1),
-            "pods": Seen(
+            "pods": Lookup(
                 (
                     pod("evenspread-1"),
                     pod(
@@ -185,7 +185,7 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "a pod that no node takes": (
         {
             "deployment": deployment(available=0),
-            "pods": Seen(
+            "pods": Lookup(
                 (
                     pod(
                         "evenspread-1",
@@ -228,36 +228,36 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"deployment": deployment({"spec": {"replicas": 0}}, 0)},
         {"replicas": "--replicas=2"},
     ),
-    "no budget": ({"budgets": Seen(())}, {"disruption-budget": "all of them at once"}),
+    "no budget": ({"budgets": Lookup(())}, {"disruption-budget": "all of them at once"}),
     "a budget that lets nobody go": (
         {"budgets": budget(disruptionsAllowed=0)},
-        {"disruption-budget": "let it have maxUnavailable: 1"},
+        {"disruption-budget": "set maxUnavailable: 1"},
     ),
     "silence": (
-        {"probed": {hook: Probed() for hook in Hook}},
+        {"probes": {hook: ProbeResult() for hook in Hook}},
         {"reached": "failurePolicy Ignore hides why"},
     ),
     "silence under Fail": (
         {
-            "probed": {hook: Probed() for hook in Hook},
+            "probes": {hook: ProbeResult() for hook in Hook},
             "configurations": hooks({"failurePolicy": "Fail"}, Hook.VALIDATE),
         },
         {"reached": "no replica answered for validate.evenspread.io\n"},
     ),
     "a refusal of somebody else": (
-        {"probed": {hook: Probed(refusal="no such tenant") for hook in Hook}},
+        {"probes": {hook: ProbeResult(refusal="no such tenant") for hook in Hook}},
         {"reached": "--probe-namespace"},
     ),
     "a failure that nobody knows": (
-        {"probed": failed("odd")},
+        {"probes": failed("odd")},
         {"reached": "kubectl -n evenspread logs deployment/evenspread"},
     ),
     "two versions": (
-        {"probed": answered("0.1.0", "0.2.0")},
+        {"probes": answered("0.1.0", "0.2.0")},
         {"versions": "0.1.0 (evenspread-1), 0.2.0 (evenspread-2)"},
     ),
     "another version in a pod": (
-        {"pods": Seen((pod("evenspread-1"), pod("evenspread-2", "0.0.9")))},
+        {"pods": Lookup((pod("evenspread-1"), pod("evenspread-2", "0.0.9")))},
         {"versions": "rollout undo"},
     ),
     "another version in a page": (
@@ -275,19 +275,19 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "an old cache": (
         {"replicas": (replica(metrics=METRICS.replace("12.5", "121")),)},
-        {"well": "of Node it last heard 121 s ago"},
+        {"well": "about Node: 121 s ago"},
     ),
     "an empty cache": (
         {"replicas": (replica(metrics=METRICS.replace("12.5", "+Inf")),)},
-        {"well": "of Node it last heard never"},
+        {"well": "about Node: never"},
     ),
     "a configuration that came too late": (
         {"replicas": (replica(metrics=METRICS.replace("valid 1.0", "valid 0.0")),)},
-        {"well": "a newer configuration cannot be used"},
+        {"well": "a newer configuration is invalid"},
     ),
     "a certificate that is not trusted": (
         {"replicas": (replica(metrics=METRICS.replace("sync 1.0", "sync 0.0")),)},
-        {"well": "do not trust what it serves"},
+        {"well": "do not trust its certificate"},
     ),
     "an empty caBundle": (
         {"configurations": hooks({"clientConfig": {"caBundle": ""}}, Hook.VALIDATE)},
@@ -303,7 +303,7 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "a served leaf of another authority": (
         {"served": leaf(STRANGER).leaf},
-        {"ca-bundle": "does not lead to the served certificate"},
+        {"ca-bundle": "does not verify the served certificate"},
     ),
     "an empty caBundle in mode files": (
         {
@@ -312,19 +312,19 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         },
         {"ca-bundle": "cert-manager.io/inject-ca-from"},
     ),
-    "no Secret": ({"authority": Seen()}, {"certificates": "does not exist"}),
+    "no Secret": ({"authority": Lookup()}, {"certificates": "does not exist"}),
     "an authority that has expired": (
         {"now": after(366)},
         {"certificates": "evenspread certs rotate --ca -n evenspread --name evenspread"},
     ),
     "an authority that should have been renewed": (
         {"now": after(275)},
-        {"certificates": "should have been renewed"},
+        {"certificates": "its renewal is overdue"},
     ),
     "a clock that is behind": ({"now": after(-1)}, {"certificates": "compare the clocks"}),
     "a mounted certificate that has expired": (
         {"serving": secret("tls.crt", PAIR), "now": after(8)},
-        {"certificates": "have whoever issues it renew it"},
+        {"certificates": "have its issuer renew it"},
     ),
     "a served certificate that is overdue": (
         {"served": PAIR.leaf, "now": after(5.5)},
@@ -333,14 +333,15 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "rights that are not granted": (
         {
             "rights": {
-                each: Seen(each.resource != "secrets") for each in needed("evenspread", "self")
+                each: Lookup(each.resource != "secrets")
+                for each in list_needed_rights("evenspread", "self")
             }
         },
         {"rights": "may not get on secrets evenspread-ca, patch on secrets evenspread-ca"},
     ),
-    "no ConfigMap": ({"configuration": Seen()}, {"configuration": "does not exist"}),
+    "no ConfigMap": ({"configuration": Lookup()}, {"configuration": "does not exist"}),
     "an entry that is missing": (
-        {"configuration": Seen(objects.ConfigMap(data={"other.yaml": ""}))},
+        {"configuration": Lookup(objects.ConfigMap(data={"other.yaml": ""}))},
         {"configuration": "'config.yaml' is not in the ConfigMap, which has other.yaml"},
     ),
     "a configuration with mistakes": (
@@ -351,45 +352,49 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "no version that can be read": ({"kubernetes": "odd"}, {"kubernetes": "older than 1.28"}),
     "a new Kubernetes": ({"kubernetes": "v1.99.0"}, {"kubernetes": "newer than 1.37"}),
     "a gate that is off in the API server alone": (
-        {"features": Seen({"MatchLabelKeysInPodTopologySpread": False})},
+        {"features": Lookup({"MatchLabelKeysInPodTopologySpread": False})},
         {"gates": "featureGates: {MatchLabelKeysInPodTopologySpread: false}"},
     ),
     "a gate that is off here alone": (
         {
             "deployment": deployment(serving_with(f"--feature-gates={KEYS}=false,{MERGE}=false")),
-            "features": Seen({"MatchLabelKeysInPodTopologySpread": True}),
+            "features": Lookup({"MatchLabelKeysInPodTopologySpread": True}),
         },
-        {"gates": "what it guards is held back"},
+        {"gates": "its fields are removed here"},
     ),
     "a policy of somebody else": (
-        {"rivals": Seen((Rival("Assign", "spread"),))},
+        {"conflicts": Lookup((ConflictingPolicy("Assign", "spread"),))},
         {"other-writers": "Assign spread writes topologySpreadConstraints too"},
     ),
     "constraints of somebody else": (
         {
-            "tried": Seen((Tried(None, (RACK,), ()),)),
-            "others": Seen(
+            "dry_run_pods": Lookup((DryRunPod(None, (RACK,), ()),)),
+            "mutating": Lookup(
                 (
                     hooks()[Hook.MUTATE].value,
-                    objects.WebhookConfiguration(
-                        metadata=objects.Metadata(name="meddler"),
+                    webhooks.WebhookConfiguration(
+                        metadata=ObjectMeta(name="meddler"),
                         webhooks=(
-                            objects.Webhook(
+                            webhooks.Webhook(
                                 name="a.b.c",
-                                client_config=objects.ClientConfig(),
-                                rules=(objects.Rule(resources=("pods",), operations=("CREATE",)),),
+                                client_config=webhooks.ClientConfig(),
+                                rules=(
+                                    webhooks.WebhookRule(
+                                        resources=("pods",), operations=("CREATE",)
+                                    ),
+                                ),
                             ),
                         ),
                     ),
-                    objects.WebhookConfiguration(metadata=objects.Metadata(name="idle")),
+                    webhooks.WebhookConfiguration(metadata=ObjectMeta(name="idle")),
                 )
             ),
         },
         {"other-writers": "other webhooks that are called for them: meddler\n"},
     ),
     "a constraint that is gone": (
-        {"tried": Seen((Tried(None, (), (OWN,)),))},
-        {"other-writers": "none that can be seen"},
+        {"dry_run_pods": Lookup((DryRunPod(None, (), (OWN,)),))},
+        {"other-writers": "none is readable"},
     ),
 }
 
@@ -412,9 +417,9 @@ def test_what_is_wrong_is_told_by_one_check_with_what_to_do(case: str) -> None:
 
     assert found.keys() == expected.keys()
     for name, words in expected.items():
-        said = "\n".join(f"{each.says}\n{each.advice}" for each in found[name].findings)
+        said = "\n".join(f"{each.message}\n{each.advice}" for each in found[name].findings)
         assert words in said
-    state = State.NOTE if case in NOTES else State.PROBLEM
+    state = CheckState.NOTE if case in NOTES else CheckState.PROBLEM
     assert {each.state for each in found.values()} == {state}
 
 
@@ -429,16 +434,16 @@ FAILURES = {
     'no endpoints available for service "evenspread"': "the Service has no ready endpoint",
     "no service port 443 found for service": "the Service has no such port",
     "dial tcp 10.0.0.1:443: connect: connection refused": "nothing listens",
-    'Post "https://a/?timeout=3s": EOF': "the connection is cut",
+    'Post "https://a/?timeout=3s": EOF': "the connection closes",
     "tls: failed to verify certificate: x509: certificate signed by unknown authority": (
-        "the caBundle is not of the authority"
+        "the caBundle is not from the authority"
     ),
     "x509: certificate has expired or is not yet valid: now": "has expired, or a clock",
     "x509: certificate is valid for a, not b": "is for another name",
-    "remote error: tls: certificate required": "wants a certificate of its caller",
-    "unable to load root certificates: unable to parse bytes as PEM block": "can be read",
-    'Post "https://a/?timeout=3s": context deadline exceeded': "nobody answered in time",
-    "dial tcp 10.0.0.1:443: i/o timeout": "nobody answered in time",
+    "remote error: tls: certificate required": "requires a client certificate",
+    "unable to load root certificates: unable to parse bytes as PEM block": "no readable",
+    'Post "https://a/?timeout=3s": context deadline exceeded': "no response in time",
+    "dial tcp 10.0.0.1:443: i/o timeout": "no response in time",
 }
 
 
@@ -446,23 +451,23 @@ FAILURES = {
 def test_what_an_api_server_says_is_interpreted(message: str, means: str) -> None:
     configurations = hooks({"failurePolicy": "Fail"}, Hook.VALIDATE)
 
-    found = told(patient(probed=failed(message), configurations=configurations))
+    found = told(patient(probes=failed(message), configurations=configurations))
 
     silent, failing = found["reached"].findings
-    assert "no replica answered for mutate.evenspread.io" in silent.says
-    assert means in failing.says
+    assert "no replica answered for mutate.evenspread.io" in silent.message
+    assert means in failing.message
     assert "{" not in failing.advice
 
 
 def test_a_healthy_installation_has_nothing() -> None:
     assert told(patient()) == {}
-    assert [each.state for each in examine(patient())] == [State.OK] * len(CHECKS)
+    assert [each.state for each in run_checks(patient())] == [CheckState.OK] * len(CHECKS)
 
 
 LACKS = "needs a right"
 UNSEEN: dict[str, tuple[dict[str, Any], set[str]]] = {
     "the webhook configurations": (
-        {"configurations": {hook: Seen(lacks=LACKS) for hook in Hook}},
+        {"configurations": {hook: Lookup(problem=LACKS) for hook in Hook}},
         {
             "registered",
             "called-service",
@@ -479,24 +484,29 @@ UNSEEN: dict[str, tuple[dict[str, Any], set[str]]] = {
         },
     ),
     "the Deployment": (
-        {"deployment": Seen(lacks=LACKS)},
+        {"deployment": Lookup(problem=LACKS)},
         {"replicas", "disruption-budget"},
     ),
-    "the Secret": ({"authority": Seen(lacks=LACKS)}, {"ca-bundle", "certificates"}),
-    "the pods": ({"pods": Seen(lacks=LACKS), "replicas": ()}, {"well"}),
+    "the Secret": ({"authority": Lookup(problem=LACKS)}, {"ca-bundle", "certificates"}),
+    "the pods": ({"pods": Lookup(problem=LACKS), "replicas": ()}, {"well"}),
     "the pages of a replica": (
-        {"replicas": (Replica("a", Seen(lacks=LACKS), Seen(lacks=LACKS)),)},
+        {"replicas": (Replica("a", Lookup(problem=LACKS), Lookup(problem=LACKS)),)},
         {"well"},
     ),
-    "what the API server says of itself": ({"features": Seen(lacks=LACKS)}, {"gates"}),
+    "what the API server says of itself": ({"features": Lookup(problem=LACKS)}, {"gates"}),
     "the rights": (
-        {"rights": {each: Seen[bool](lacks=LACKS) for each in needed("evenspread", "self")}},
+        {
+            "rights": {
+                each: Lookup[bool](problem=LACKS)
+                for each in list_needed_rights("evenspread", "self")
+            }
+        },
         {"rights"},
     ),
     "tries": (
         {
-            "probed": {hook: Probed(lacks=LACKS) for hook in Hook},
-            "tried": Seen(lacks=LACKS),
+            "probes": {hook: ProbeResult(problem=LACKS) for hook in Hook},
+            "dry_run_pods": Lookup(problem=LACKS),
         },
         {"reached", "other-writers"},
     ),
@@ -510,16 +520,16 @@ def test_what_nobody_may_look_at_is_said(changes: dict[str, Any], checks: set[st
     assert found.keys() == checks - (
         {"disruption-budget"} if "configurations" in changes else set()
     )
-    assert {each.unseen for each in found.values()} == {(LACKS,)}
-    assert {each.state for each in found.values()} == {State.UNKNOWN}
+    assert {each.unreadable for each in found.values()} == {(LACKS,)}
+    assert {each.state for each in found.values()} == {CheckState.UNKNOWN}
 
 
 def test_what_is_found_counts_though_more_could_not_be_looked_at() -> None:
-    configurations = {**hooks({"timeoutSeconds": 30}), Hook.VALIDATE: Seen(lacks=LACKS)}
+    configurations = {**hooks({"timeoutSeconds": 30}), Hook.VALIDATE: Lookup(problem=LACKS)}
 
     found = told(patient(configurations=configurations))["timeouts"]
 
-    assert (len(found.findings), found.unseen, found.state) == (1, (LACKS,), State.PROBLEM)
+    assert (len(found.findings), found.unreadable, found.state) == (1, (LACKS,), CheckState.PROBLEM)
 
 
 def test_ids_are_told_once() -> None:

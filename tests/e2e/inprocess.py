@@ -20,9 +20,9 @@ from tests.controlplane.processes import free_port
 from tests.e2e.apiproxy import ApiProxy, proxying
 from tests.e2e.replica import CONFIG, Lenient, total
 from webhook.config.settings import read_settings
-from webhook.server.http.drain import Stop
+from webhook.server.http.drain import StopRequest
 from webhook.server.http.limits import Limits
-from webhook.server.run import Ready, serve
+from webhook.server.run import ServerAddresses, serve
 
 Result = TypeVar("Result")
 
@@ -44,7 +44,7 @@ class InjectedError(Exception):
     """What no part of the server expects."""
 
 
-class _Quiet(Stop):
+class _Quiet(StopRequest):
     """A stop that leaves the signals to the test: they belong to the main thread."""
 
     def listen(self) -> None:
@@ -73,7 +73,7 @@ class InProcess:
         self._port = free_port()
         self._thread = ThreadPoolExecutor(1)
         self._started = threading.Event()
-        self._ready: Ready
+        self._ready: ServerAddresses
 
     def __enter__(self) -> Self:
         self._serving = self._thread.submit(lambda: uvloop.run(self._serve()))
@@ -174,7 +174,7 @@ class InProcess:
             )
             await serve(settings, lambda _: None, self._greet, limits=QUICK, stop=self._stop)
 
-    def _greet(self, ready: Ready) -> None:
+    def _greet(self, ready: ServerAddresses) -> None:
         self._ready = ready
         self._started.set()
 

@@ -12,11 +12,11 @@ from tests.cluster.sources import unsupervised
 from tests.controlplane.api import Api as Truth
 from tests.controlplane.api import Json
 from webhook.cluster.caches import Caches
-from webhook.cluster.client import Access, Api, Timeouts
-from webhook.cluster.fallback import Latecomers
-from webhook.cluster.lookup import Cluster
-from webhook.cluster.pacing import Pace
-from webhook.cluster.reflector import Means
+from webhook.cluster.client import Api, ApiAccess, Timeouts
+from webhook.cluster.facts import Cluster
+from webhook.cluster.fallback import OwnerFallback
+from webhook.cluster.reflector import ReflectorEnvironment
+from webhook.cluster.timeslices import TimeSlicer
 
 PATIENCE_S = 20.0  # for what takes a second alone on a core
 PAUSE_S = 0.02  # between two looks
@@ -33,11 +33,11 @@ class Live:
 
     def __init__(self, api: Api, *, streams: bool, pauses: float) -> None:
         self.restarts: Counter[str] = Counter()
-        means = Means(
+        means = ReflectorEnvironment(
             source=api,
-            pace=Pace(time.monotonic),
+            pace=TimeSlicer(time.monotonic),
             clock=time.monotonic,
-            dice=lambda: pauses,
+            jitter=lambda: pauses,
             sleep=asyncio.sleep,
             tell=lambda _, reason, __: self.restarts.update([reason]),
             skip=lambda *_: None,
@@ -46,7 +46,7 @@ class Live:
         self.caches = Caches(Cluster(), means)
         self.cluster = self.caches.cluster
         self.results: Counter[str] = Counter()
-        self.latecomers = Latecomers(self.caches, api, lambda each: self.results.update([each]))
+        self.latecomers = OwnerFallback(self.caches, api, lambda each: self.results.update([each]))
 
     @property
     def known(self) -> Json:
@@ -67,7 +67,7 @@ class Live:
 
     @property
     def troubles(self) -> list[str]:
-        return [each.trouble for each in self.caches.standings() if each.trouble]
+        return [each.problem for each in self.caches.statuses() if each.problem]
 
 
 @asynccontextmanager
@@ -80,7 +80,7 @@ async def following(
 ) -> AsyncGenerator[Live]:
     """Follow a control plane as long as the context lasts; begins with everything listed."""
     async with Api(
-        Access(kubeconfig=str(kubeconfig)), time.monotonic, Timeouts(silence=silence)
+        ApiAccess(kubeconfig=str(kubeconfig)), time.monotonic, Timeouts(silence=silence)
     ) as api:
         live = Live(api, streams=streams, pauses=pauses)
         task = asyncio.create_task(live.caches.run(unsupervised))

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from tests.conformance.case import Answer, Case
 from tests.controlplane.api import Api, Json, Reply
 from tests.e2e.trials import FIXED, Trial
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import BUILT_IN
 
 
 class Server(NamedTuple):
@@ -55,7 +55,7 @@ def observed(obj: Json, reply: Reply) -> Answer:
         return {"code": reply.status, "causes": kept}
     assert reply.status in (HTTPStatus.OK, HTTPStatus.CREATED), reply
     held = reply.body
-    for member in (*BUILT_IN[_kind_of(obj)], "spec"):
+    for member in (*BUILT_IN_TEMPLATES[_kind_of(obj)], "spec"):
         held = held[member]
     return {
         "code": reply.status,

@@ -16,7 +16,7 @@ from tests.e2e.objects import workload
 from tests.e2e.shop import ZONE, Shop
 from tests.server.audits import crds
 from webhook.__main__ import main
-from webhook.audit.renderers import FORMATS
+from webhook.audit.renderers import AUDIT_FORMATS
 
 MANY = 520  # pods: more than the 500 of the largest page
 
@@ -44,7 +44,7 @@ def audit(kubeconfig: Path, capsys: pytest.CaptureFixture[str], *options: str) -
 def outputs(folder: Path) -> list[str]:
     """Options that write the report in every format to a new folder."""
     folder.mkdir()
-    return [word for name in FORMATS for word in ("-o", f"{name}={folder / name}")]
+    return [word for name in AUDIT_FORMATS for word in ("-o", f"{name}={folder / name}")]
 
 
 def written(folder: Path) -> dict[str, bytes]:
@@ -74,7 +74,7 @@ def test_live_again_and_from_a_snapshot_are_the_same_bytes_in_every_format(
     audit(kubeconfig, capsys, "--save-snapshot", str(again), *outputs(tmp_path / "again"))
     assert main(["audit", "--snapshot", str(saved), *outputs(tmp_path / "offline")]) == 0
 
-    assert written(tmp_path / "live").keys() == set(FORMATS)
+    assert written(tmp_path / "live").keys() == set(AUDIT_FORMATS)
     assert written(tmp_path / "live")["json"] == live.encode()
     assert written(tmp_path / "again") == written(tmp_path / "live")
     assert written(tmp_path / "offline") == written(tmp_path / "live")

@@ -21,7 +21,7 @@ from tests.e2e.objects import LONG, rounds
 from tests.e2e.replica import Registered, Replica, by_url
 from tests.e2e.trials import Trial, trials
 from webhook.policy.api.gates import GATES, Gate
-from webhook.policy.workloads import BUILT_IN
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 
 TRIED = settings(max_examples=rounds(50, 500), derandomize=not LONG)
 
@@ -72,7 +72,7 @@ def unguarded(trial: Trial) -> Json:
     """The object without the fields that gates guard."""
     obj = copy.deepcopy(trial.object)
     held = obj
-    for member in (*BUILT_IN[trial.kind], "spec"):
+    for member in (*BUILT_IN_TEMPLATES[trial.kind], "spec"):
         held = held[member]
     held["topologySpreadConstraints"] = [
         {key: value for key, value in (each or {}).items() if key not in GUARDED}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.controlplane.api import Json
 from webhook.policy import render
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind
-from webhook.policy.workloads import BUILT_IN, POD
 
 JOB = GroupKind("batch", "Job")
 FIXED = frozenset({POD, JOB})  # kinds whose constraints an update cannot change
@@ -58,7 +58,7 @@ class Trial(NamedTuple):
             **never,
         }
         inner: Json = {"metadata": {"labels": {**self.labels, **SELECTED}}, "spec": pod}
-        for member in reversed(BUILT_IN[self.kind]):
+        for member in reversed(BUILT_IN_TEMPLATES[self.kind]):
             inner = {member: inner}
         if "spec" in inner and self.kind != POD:
             inner["spec"] |= _SPECIFICATIONS.get(self.kind.kind, {})
@@ -116,7 +116,7 @@ tame_lists = st.lists(tame_constraints, max_size=2, unique_by=lambda each: each[
 lists = tame_lists | strategies.json_lists | strategies.any_lists.map(listed)
 trials = st.builds(
     Trial,
-    st.sampled_from(sorted(BUILT_IN)),
+    st.sampled_from(sorted(BUILT_IN_TEMPLATES)),
     st.dictionaries(strategies.keys, strategies.values, max_size=3),
     lists,
     st.just("one"),

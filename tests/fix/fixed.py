@@ -7,13 +7,13 @@ from webhook.fix.engine import FixOutcome, fix_files
 from webhook.fix.evaluate import FixOptions
 from webhook.fix.report import RemainingFinding
 from webhook.manifests import Document, expand, parse
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 
 SOURCE = "web.yaml"
 
 
 def options(
-    *rules: str, version: Version = NEWEST, configuration: Configuration | None = None
+    *rules: str, version: Version = NEWEST_VERSION, configuration: Configuration | None = None
 ) -> FixOptions:
     """Judge by a version, and fix findings of some rules, or of all."""
     configuration = configuration or Configuration()

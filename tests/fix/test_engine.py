@@ -15,7 +15,7 @@ from webhook.fix.conflicts import ALIASED_ELSEWHERE, DocumentPlan
 from webhook.fix.file import MISREAD, NOT_READ, FileDraft
 from webhook.manifests import Document, parse
 from webhook.manifests.edits import TextEdit
-from webhook.policy.placement.spreads import HARD, SOFT
+from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
 CONSTRAINTS = """\
       topologySpreadConstraints:
@@ -73,7 +73,7 @@ EXEMPT = """\
 
 
 def test_what_an_alias_stands_for_is_edited_if_all_want_it() -> None:
-    text = LIST.format(action=SOFT, more="")
+    text = LIST.format(action=SCHEDULE_ANYWAY, more="")
 
     outcome = run_fix(text)
 
@@ -89,11 +89,11 @@ def test_what_an_alias_stands_for_is_edited_if_all_want_it() -> None:
 
 
 def test_what_an_alias_stands_for_is_left_if_one_does_not_want_it() -> None:
-    outcome = run_fix(LIST.format(action=SOFT, more=EXEMPT), options("TSC102"))
+    outcome = run_fix(LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT), options("TSC102"))
 
     assert reasons(outcome.left) == {}  # the API refuses them, so nothing is said of selectors
 
-    text = LIST.format(action=SOFT, more=EXEMPT).replace("maxSkew: 0", "maxSkew: 1")
+    text = LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT).replace("maxSkew: 0", "maxSkew: 1")
     outcome = run_fix(text)
 
     assert outcome.texts["web.yaml"] == text
@@ -101,7 +101,7 @@ def test_what_an_alias_stands_for_is_left_if_one_does_not_want_it() -> None:
 
 
 def test_a_typed_list_is_mended_as_it_is_written() -> None:
-    text = LIST.format(action=HARD, more="").replace("kind: List", "kind: PodList")
+    text = LIST.format(action=DO_NOT_SCHEDULE, more="").replace("kind: List", "kind: PodList")
     text = text.replace("- apiVersion: v1\n  kind: Pod\n  ", "- ")
 
     outcome = run_fix(text, options("TSC001"))
@@ -204,7 +204,9 @@ constraints = st.fixed_dictionaries(
         "topologyKey": st.sampled_from(
             ["zone", "rack", "topology.kubernetes.io/zone", "beta.kubernetes.io/os", ""]
         ),
-        "whenUnsatisfiable": st.sampled_from([HARD, SOFT, "donotschedule", "Maybe"]),
+        "whenUnsatisfiable": st.sampled_from(
+            [DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, "donotschedule", "Maybe"]
+        ),
         "minDomains": st.integers(-1, 5),
         "nodeAffinityPolicy": st.sampled_from(["Honor", "ignore", ""]),
         "nodeTaintsPolicy": st.sampled_from(["Honor", "Honour"]),

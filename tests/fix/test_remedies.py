@@ -4,14 +4,13 @@ from typing import NamedTuple
 import pytest
 
 from tests.fix.fixed import NODES, TAINTED, deployment, options, reasons, run_fix
-from webhook.audit.rulebook import RULEBOOK
 from webhook.config import Configuration
 from webhook.fix.remedies import FIX_REMEDIES
-from webhook.policy.advice.examples import EXAMPLES as ADVICE
+from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVICE
 from webhook.policy.advice.examples import NODES as ADVICE_NODES
-from webhook.policy.api.examples import EXAMPLES as API
-from webhook.policy.api.versions import NEWEST, Version
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.api.examples import API_EXAMPLES as API
+from webhook.policy.api.versions import NEWEST_VERSION, Version
+from webhook.policy.catalogue import CATALOGUE, DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.profiles import Profile
 
 
@@ -29,7 +28,7 @@ class Mend(NamedTuple):
     after: str
     labels: str = "{app: web}"
     cluster: str = ""
-    version: Version = NEWEST
+    version: Version = NEWEST_VERSION
 
 
 MENDED = {
@@ -551,7 +550,7 @@ class Leave(NamedTuple):
     reason: str
     labels: str = "{app: web}"
     cluster: str = ""
-    version: Version = NEWEST
+    version: Version = NEWEST_VERSION
     named: bool = True
     head: str = HEAD
 
@@ -699,7 +698,7 @@ def test_what_a_machine_cannot_decide_is_left_and_said(case: Leave) -> None:
 
 
 def test_there_is_a_remedy_for_every_rule_in_order() -> None:
-    assert set(FIX_REMEDIES) == {*RULEBOOK, "TSC010"}
+    assert set(FIX_REMEDIES) == {*CATALOGUE, "TSC010"}
     numbered = [rule for rule in FIX_REMEDIES if rule.startswith("TSC")]
     assert numbered == sorted(numbered)
 
@@ -722,7 +721,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("rule", sorted(EXAMPLES.keys() - CHOICE))
 def test_the_example_of_a_rule_is_mended(rule: str) -> None:
-    version = Version(1, 24) if rule == "TSC111" else NEWEST
+    version = Version(1, 24) if rule == "TSC111" else NEWEST_VERSION
 
     outcome = run_fix(EXAMPLES[rule], options(rule, version=version))
 

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 import jsonpatch
 import msgspec
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -31,17 +31,17 @@ from tests.policy.advice import realistic
 from webhook.admission import decode
 from webhook.policy import render
 from webhook.policy.api import apiserver, rules
-from webhook.policy.api.rules import MOST_CONSTRAINTS, Form
+from webhook.policy.api.rules import ValidationOptions
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting import provenance
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, FieldDefaults, Merge, Mode, Policy
-from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.facts import NoFacts
-from webhook.policy.model import Constraint, Node, PodTemplate
+from webhook.policy.kinds import POD
+from webhook.policy.model import MAX_CONSTRAINTS, Constraint, Node, PodTemplate
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.selectors import merge_match_label_keys
 from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, Verdict, judge
-from webhook.policy.workloads import POD
 
 BAD = spread(maxSkew=0)
 DEFAULTS = policy(profile())
@@ -56,8 +56,8 @@ def mutate(obj: Json, obeyed: Policy = DEFAULTS, known: Any = WEB, **changes: An
 def applied(obj: Json, verdict: Verdict) -> Json:
     """The object after the patch, as an independent library applies it."""
     steps = json.loads(msgspec.json.encode(verdict.patch))
-    patched: Json = jsonpatch.JsonPatch(steps).apply(obj)
-    return patched
+    apply_patch: Json = jsonpatch.JsonPatch(steps).apply(obj)
+    return apply_patch
 
 
 def listed(obj: Json) -> list[Any]:
@@ -65,7 +65,7 @@ def listed(obj: Json) -> list[Any]:
 
 
 def told(obj: Json) -> str | None:
-    found: str | None = obj["metadata"]["annotations"].get(ANNOTATION)
+    found: str | None = obj["metadata"]["annotations"].get(DEFAULTS_ANNOTATION)
     return found
 
 
@@ -205,7 +205,7 @@ def test_a_denial_is_worded_as_by_kube_apiserver_and_names_its_rules() -> None:
 
 
 def test_a_list_that_is_too_long_is_denied_before_it_is_judged() -> None:
-    long = [spread(topologyKey=f"k{n}") for n in range(MOST_CONSTRAINTS + 1)]
+    long = [spread(topologyKey=f"k{n}") for n in range(MAX_CONSTRAINTS + 1)]
 
     verdict = mutate(pod(*long))
 
@@ -337,12 +337,12 @@ def test_long_and_unprintable_warnings_are_made_to_fit() -> None:
 
 
 def test_a_pod_is_given_its_defaults_and_told_so() -> None:
-    patched = applied(pod(), mutate(pod()))
+    apply_patch = applied(pod(), mutate(pod()))
 
     selected = {"matchLabels": {"app": "web"}}
     one = spread(whenUnsatisfiable="ScheduleAnyway", labelSelector=selected)
-    assert listed(patched) == [one, {**one, "maxSkew": 2, "topologyKey": HOSTNAME}]
-    annotation = json.loads(told(patched) or "")
+    assert listed(apply_patch) == [one, {**one, "maxSkew": 2, "topologyKey": HOSTNAME}]
+    annotation = json.loads(told(apply_patch) or "")
     assert annotation.pop("hash").count(",") == 1
     assert annotation == {
         "profile": "cluster",
@@ -363,15 +363,15 @@ def after(obj: Json, obeyed: Policy = DEFAULTS, known: Any = WEB) -> Json:
 
 
 def test_an_annotation_of_others_stays() -> None:
-    patched = after(pod(annotations={"a": "b"}))
+    apply_patch = after(pod(annotations={"a": "b"}))
 
-    assert patched["metadata"]["annotations"].keys() == {"a", ANNOTATION}
+    assert apply_patch["metadata"]["annotations"].keys() == {"a", DEFAULTS_ANNOTATION}
 
 
 def test_defaults_that_no_longer_apply_are_taken_back() -> None:
-    patched = after(injected_pod(), known=FakeFacts())
+    apply_patch = after(injected_pod(), known=FakeFacts())
 
-    assert patched == {**pod(), "metadata": {**pod()["metadata"], "annotations": {}}}
+    assert apply_patch == {**pod(), "metadata": {**pod()["metadata"], "annotations": {}}}
 
 
 def test_defaults_that_no_longer_apply_are_taken_back_from_among_others() -> None:
@@ -388,12 +388,12 @@ def test_defaults_are_computed_anew_after_the_labels_changed() -> None:
     mixed["spec"]["topologySpreadConstraints"].insert(1, OTHERS)
     mixed["metadata"]["labels"]["tier"] = "a"
 
-    patched = after(mixed, ADDING, known)
+    apply_patch = after(mixed, ADDING, known)
 
     selected = {"matchLabels": {"app": "web", "tier": "a"}}
-    assert [each["topologyKey"] for each in listed(patched)] == ["rack", ZONE, HOSTNAME]
-    assert [each["labelSelector"] for each in listed(patched)[1:]] == [selected] * 2
-    assert listed(patched)[0] == OTHERS
+    assert [each["topologyKey"] for each in listed(apply_patch)] == ["rack", ZONE, HOSTNAME]
+    assert [each["labelSelector"] for each in listed(apply_patch)[1:]] == [selected] * 2
+    assert listed(apply_patch)[0] == OTHERS
 
 
 def replace_services(*pairs: dict[str, str]) -> FakeFacts:
@@ -416,19 +416,19 @@ def without_ours(obj: Json) -> Json:
     rest: Json = copy.deepcopy(obj)
     (rest.get("spec") or {}).pop("topologySpreadConstraints", None)
     metadata = rest.get("metadata") or {}
-    (metadata.get("annotations") or {}).pop(ANNOTATION, None)
+    (metadata.get("annotations") or {}).pop(DEFAULTS_ANNOTATION, None)
     if not metadata.get("annotations"):
         metadata.pop("annotations", None)
     return rest
 
 
 @given(strategies.situations)
-@example((pod(spread(), annotations={ANNOTATION: "x"}), DEFAULTS, WEB))
+@example((pod(spread(), annotations={DEFAULTS_ANNOTATION: "x"}), DEFAULTS, WEB))
 def test_the_patch_applies_and_touches_nothing_else(situation: Situation) -> None:
     obj, obeyed, known = situation
-    patched = applied(obj, mutate(obj, obeyed, known))
+    apply_patch = applied(obj, mutate(obj, obeyed, known))
 
-    assert without_ours(patched) == without_ours(obj)
+    assert without_ours(apply_patch) == without_ours(obj)
 
 
 @given(strategies.situations)
@@ -437,9 +437,9 @@ def test_a_second_pass_changes_nothing(situation: Situation) -> None:
     verdict = mutate(obj, obeyed, known)
     assume(verdict.allowed)
 
-    patched = applied(obj, verdict)
+    apply_patch = applied(obj, verdict)
 
-    assert mutate(patched, obeyed, known).patch == ()
+    assert mutate(apply_patch, obeyed, known).patch == ()
 
 
 @given(strategies.situations)
@@ -450,11 +450,11 @@ def test_a_second_pass_changes_nothing_in_what_the_api_server_wrote_again(
     verdict = mutate(obj, obeyed, known)
     assume(verdict.allowed)
 
-    patched = applied(obj, verdict)
-    if patched["spec"] is not None and listed(patched):
-        written = [render.constraint(each) for each in template(patched).constraints]
-        patched["spec"]["topologySpreadConstraints"] = written
-    again = json.loads(json.dumps(patched, sort_keys=True))
+    apply_patch = applied(obj, verdict)
+    if apply_patch["spec"] is not None and listed(apply_patch):
+        written = [render.constraint(each) for each in template(apply_patch).constraints]
+        apply_patch["spec"]["topologySpreadConstraints"] = written
+    again = json.loads(json.dumps(apply_patch, sort_keys=True))
 
     assert mutate(again, obeyed, known).patch == ()
 
@@ -467,10 +467,10 @@ def test_what_the_first_hook_lets_through_the_api_server_and_the_second_do_too(
     verdict = mutate(obj, obeyed, known)
     assume(verdict.allowed)
 
-    patched = applied(obj, verdict)
-    created = apiserver.Request(kind=POD, path=(), template=template(patched))
-    given = apiserver.answer(created, obeyed.gates)
-    stored = copy.deepcopy(patched)
+    apply_patch = applied(obj, verdict)
+    created = apiserver.Request(kind=POD, path=(), template=template(apply_patch))
+    given = apiserver.predict_response(created, obeyed.gates)
+    stored = copy.deepcopy(apply_patch)
     if stored["spec"] is not None:
         stored["spec"]["topologySpreadConstraints"] = list(map(render.constraint, given.stored))
 
@@ -479,6 +479,7 @@ def test_what_the_first_hook_lets_through_the_api_server_and_the_second_do_too(
     assert judge(request(stored), Hook.VALIDATE, obeyed, known) is UNTOUCHED
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(strategies.situations)
 def test_what_is_injected_passes_the_rules_in_both_forms(situation: Situation) -> None:
     obj, obeyed, known = situation
@@ -487,8 +488,8 @@ def test_what_is_injected_passes_the_rules_in_both_forms(situation: Situation) -
     assume(entries)
 
     injected = tuple(msgspec.json.decode(each.written, type=Constraint) for each in entries)
-    assert rules.check(injected, "", Form(merged=True)) == []
-    assert rules.check(injected, "", Form(merged=False)) == []
+    assert rules.check(injected, "", ValidationOptions(merged=True)) == []
+    assert rules.check(injected, "", ValidationOptions(merged=False)) == []
 
 
 @given(strategies.situations, strategies.labels)
@@ -498,16 +499,18 @@ def test_after_the_labels_changed_only_ours_change(
     obj, obeyed, known = situation
     verdict = mutate(obj, obeyed, known)
     assume(verdict.allowed and obj["metadata"] is not None and obj["spec"] is not None)
-    patched = applied(obj, verdict)
-    patched["metadata"]["labels"] = labels
-    annotations = patched["metadata"].get("annotations") or {}
-    ours = provenance.recognise(annotations.get(ANNOTATION), template(patched).constraints)
-    others = [each for i, each in enumerate(listed(patched)) if i not in ours]
+    apply_patch = applied(obj, verdict)
+    apply_patch["metadata"]["labels"] = labels
+    annotations = apply_patch["metadata"].get("annotations") or {}
+    ours = provenance.recognize_constraints(
+        annotations.get(DEFAULTS_ANNOTATION), template(apply_patch).constraints
+    )
+    others = [each for i, each in enumerate(listed(apply_patch)) if i not in ours]
 
-    again = mutate(patched, obeyed, known)
+    again = mutate(apply_patch, obeyed, known)
     assume(again.allowed and not again.drops)
 
-    assert listed(applied(patched, again))[: len(others)] == others
+    assert listed(applied(apply_patch, again))[: len(others)] == others
 
 
 @given(strategies.json_lists, st.integers(0, 3), strategies.labels)
@@ -538,9 +541,9 @@ def test_the_patch_of_any_workload_applies(
     make = request if built_in else custom
     verdict = judge(make(made, old=made if same else held(other)), Hook.MUTATE, obeyed, NoFacts())
 
-    patched = applied(made, verdict)
+    apply_patch = applied(made, verdict)
 
-    before, after = template(made), template(patched)
+    before, after = template(made), template(apply_patch)
     assert replace(after, spec=None) == replace(before, spec=None)
     assert len(after.constraints) in {0, len(before.constraints)}
     assert verdict.allowed or not same

@@ -5,10 +5,11 @@ import pytest
 
 from tests.build import kind_of, pod, spread, template, workload
 from webhook.policy.defaulting.profiles import ZONE
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, PodTemplate
-from webhook.policy.workloads import BUILT_IN, POD, Workload, is_built_in_path
+from webhook.policy.workloads import Workload, is_built_in_path
 
-KINDS = [kind for kind in BUILT_IN if kind != POD]
+KINDS = [kind for kind in BUILT_IN_TEMPLATES if kind != POD]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -30,7 +31,7 @@ def test_a_pod_is_its_own_template() -> None:
     assert found.spec.node_name == "node-1"
 
 
-CRON_JOB = BUILT_IN[GroupKind("batch", "CronJob")]
+CRON_JOB = BUILT_IN_TEMPLATES[GroupKind("batch", "CronJob")]
 
 NOWHERE: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "a Deployment without a spec": ({}, ("spec", "template")),
@@ -53,7 +54,7 @@ def test_an_empty_pod_is_a_template_with_nothing_in_it() -> None:
     assert msgspec.convert({}, Workload).pod_template(()) == PodTemplate()
 
 
-@pytest.mark.parametrize("path", BUILT_IN.values())
+@pytest.mark.parametrize("path", BUILT_IN_TEMPLATES.values())
 def test_a_built_in_path_is_known(path: tuple[str, ...]) -> None:
     assert is_built_in_path(path)
 

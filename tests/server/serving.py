@@ -15,16 +15,16 @@ import trustme
 
 from certs.serving import LiveContext
 from webhook.policy.api.gates import resolve
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Policy, Profile
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.probe import presence
-from webhook.server.admission import Admission, Fetch, Grounds, Observers, nothing_to_fetch
+from webhook.server.admission import Admission, Fetch, Observers, ReviewContext, nothing_to_fetch
 from webhook.server.http.endpoint import bind, listening
 from webhook.server.http.limits import Limits
 from webhook.server.verdict_log import VerdictLog
-from webhook.telemetry.loglines import Lines
-from webhook.telemetry.logs import Format, make_log
+from webhook.telemetry.line_writer import LineWriter
+from webhook.telemetry.logs import LogFormat, make_log
 from webhook.telemetry.metrics import Metrics
 
 RECORDED = {
@@ -38,7 +38,7 @@ PATIENCE = 10  # seconds; nothing here takes one, and a hanging test must end
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 JSON = {"Content-Type": "application/json"}
 POLICY = Policy(
-    gates=resolve(NEWEST, {}, source="test", allow_locked=False),
+    gates=resolve(NEWEST_VERSION, {}, source="test", allow_locked=False),
     profiles=(Profile(name="cluster", constraints=SYSTEM_CONSTRAINTS),),
 )
 
@@ -223,13 +223,13 @@ async def serving(
 ) -> AsyncGenerator[Running]:
     """Run an admission server; afterwards nothing of it may be left."""
     log, metrics = io.BytesIO(), metrics or Metrics()
-    lines = Lines(log, lambda write: write())
-    told = make_log(Format.JSON, lines, lambda: NEW_YEAR)
-    observers = Observers(metrics, told, VerdictLog(Format.JSON, lines, wall))
-    grounds = Grounds(policy, facts or NoFacts(), fetch, presence("0.1.0", "replica-1"))
+    lines = LineWriter(log, lambda write: write())
+    told = make_log(LogFormat.JSON, lines, lambda: NEW_YEAR)
+    observers = Observers(metrics, told, VerdictLog(LogFormat.JSON, lines, wall))
+    context = ReviewContext(policy, facts or NoFacts(), fetch, presence("0.1.0", "replica-1"))
     before = len(open_sockets())
     tls, clients = (live.context, live.clients) if live else (server_tls(), None)
-    admission = Admission(grounds, limits or Limits(), observers, tls, clients)
+    admission = Admission(context, limits or Limits(), observers, tls, clients)
     sockets = bind("127.0.0.1", 0)
     running = Running(admission, sockets[0].getsockname()[1], log, metrics)
     async with listening(admission, sockets):

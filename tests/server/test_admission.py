@@ -23,7 +23,7 @@ from tests.server.serving import (
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict
-from webhook.server.admission import HOOKS
+from webhook.server.admission import HOOK_PATHS
 from webhook.server.http.limits import Limits
 from webhook.telemetry.metrics import Metrics
 
@@ -66,7 +66,7 @@ async def test_an_allowed_review_is_not_logged() -> None:
     assert server.lines == []
 
 
-@pytest.mark.parametrize("target", HOOKS)
+@pytest.mark.parametrize("target", HOOK_PATHS)
 @pytest.mark.parametrize("text", RECORDED.values(), ids=RECORDED)
 async def test_a_recorded_review_is_answered(text: bytes, target: str) -> None:
     recorded = json.loads(text)
@@ -169,7 +169,9 @@ def broken_clock() -> datetime:
 class BrokenMetrics(Metrics):
     """Cannot count."""
 
-    def judged(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float) -> None:
+    def count_review(
+        self, asked: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
+    ) -> None:
         raise LookupError("canary")
 
 
@@ -236,9 +238,9 @@ async def test_the_grounds_can_be_replaced_between_two_calls() -> None:
     async with serving() as server:
         wire = await server.connect()
         before = await wire.ask(call(broken_review()))
-        policy = server.admission.grounds.policy
+        policy = server.admission.context.policy
         relaxed = type(policy)(gates=policy.gates, mode=type(policy.mode)("recommend"))
-        server.admission.grounds = server.admission.grounds._replace(policy=relaxed)
+        server.admission.context = server.admission.context._replace(policy=relaxed)
 
         after = await wire.ask(call(broken_review()))
 

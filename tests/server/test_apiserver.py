@@ -15,10 +15,15 @@ from tests.cluster.apiserver import Answer, kubeconfig, running, says
 from tests.server.serving import PATIENCE, settled
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError
-from webhook.policy.api.versions import NEWEST, Version
-from webhook.server.apiserver import ask_version, follow_version, means_of, reach
-from webhook.telemetry.loglines import Lines
-from webhook.telemetry.logs import Format, Log, make_log
+from webhook.policy.api.versions import NEWEST_VERSION, Version
+from webhook.server.apiserver import (
+    connect_api_server,
+    follow_version,
+    reflector_means,
+    wait_for_version,
+)
+from webhook.telemetry.line_writer import LineWriter
+from webhook.telemetry.logs import Log, LogFormat, make_log
 from webhook.telemetry.metrics import Metrics
 
 
@@ -27,8 +32,8 @@ class Told:
 
     def __init__(self) -> None:
         self._stream = io.BytesIO()
-        lines = Lines(self._stream, lambda write: write())
-        self.log: Log = make_log(Format.JSON, lines, lambda: datetime(2026, 1, 1, tzinfo=UTC))
+        lines = LineWriter(self._stream, lambda write: write())
+        self.log: Log = make_log(LogFormat.JSON, lines, lambda: datetime(2026, 1, 1, tzinfo=UTC))
 
     @property
     def says(self) -> list[str]:
@@ -40,10 +45,10 @@ async def asked(folder: Path, told: Told, *answers: Answer) -> Version:
     async with running() as server:
         server.script("/version", *answers)
         settings = Settings(kubeconfig=kubeconfig(folder, server.url))
-        async with reach(settings) as api:
+        async with connect_api_server(settings) as api:
             assert api is not None
             async with asyncio.timeout(PATIENCE):
-                return await ask_version(api, told.log)
+                return await wait_for_version(api, told.log)
 
 
 def version(text: str) -> Answer:
@@ -73,7 +78,7 @@ async def test_a_newer_version_than_any_known_is_told_once(tmp_path: Path) -> No
     found = await asked(tmp_path, told, version("v1.99.0"))
 
     assert found == Version(1, 99)
-    assert [f"it is judged as {NEWEST}" in each for each in told.says] == [True]
+    assert [f"using {NEWEST_VERSION}" in each for each in told.says] == [True]
 
 
 async def test_a_version_of_a_build_of_one_s_own_asks_for_the_flag(tmp_path: Path) -> None:
@@ -83,49 +88,51 @@ async def test_a_version_of_a_build_of_one_s_own_asks_for_the_flag(tmp_path: Pat
 
 async def test_credentials_that_cannot_be_used_are_not_waited_for(tmp_path: Path) -> None:
     settings = Settings(kubeconfig=str(tmp_path / "none"))
-    async with reach(settings) as api:
+    async with connect_api_server(settings) as api:
         assert api is not None
         with pytest.raises(ApiError, match="the credentials cannot be used"):
-            await ask_version(api, Told().log)
+            await wait_for_version(api, Told().log)
 
 
 async def test_without_a_cluster_there_is_nobody_to_reach() -> None:
-    async with reach(Settings(standalone=True)) as api:
+    async with connect_api_server(Settings(standalone=True)) as api:
         assert api is None
 
 
 async def test_an_upgrade_is_noticed_and_a_fault_is_not_one(tmp_path: Path) -> None:
-    judged: list[Version] = []
+    count_review: list[Version] = []
     async with running() as server:
         server.script("/version", version("v1.35.1"), says(500), version("odd"), version("v1.36.0"))
         settings = Settings(kubeconfig=kubeconfig(tmp_path, server.url))
-        async with reach(settings) as api:
+        async with connect_api_server(settings) as api:
             assert api is not None
-            following = asyncio.create_task(follow_version(api, 0.0, judged.append))
-            await settled(lambda: len(judged) == 2)
+            following = asyncio.create_task(follow_version(api, 0.0, count_review.append))
+            await settled(lambda: len(count_review) == 2)
             following.cancel()
             with suppress(asyncio.CancelledError):
                 await following
 
-    assert judged == [Version(1, 35), Version(1, 36)]
+    assert count_review == [Version(1, 35), Version(1, 36)]
 
 
-STREAMING: dict[Version, bool] = {Version(1, 31): False, Version(1, 32): True, NEWEST: True}
+STREAMING: dict[Version, bool] = {Version(1, 31): False, Version(1, 32): True, NEWEST_VERSION: True}
 
 
 @pytest.mark.parametrize(("at", "streams"), STREAMING.items(), ids=map(str, STREAMING))
 async def test_lists_are_streamed_where_the_server_can(at: Version, streams: bool) -> None:
-    async with reach(Settings(kubeconfig="none")) as api:
+    async with connect_api_server(Settings(kubeconfig="none")) as api:
         assert api is not None
 
-        assert means_of(api, at, Metrics(), Told().log).streams is streams
+        assert reflector_means(api, at, Metrics(), Told().log).streams is streams
 
 
 async def test_restarts_are_counted_and_faults_are_told() -> None:
     told, metrics = Told(), Metrics()
-    async with reach(Settings(kubeconfig="none")) as api:
+    async with connect_api_server(Settings(kubeconfig="none")) as api:
         assert api is not None
-        tell: Callable[[str, str, str], Any] = means_of(api, NEWEST, metrics, told.log).tell
+        tell: Callable[[str, str, str], Any] = reflector_means(
+            api, NEWEST_VERSION, metrics, told.log
+        ).tell
 
     tell("Service", "ended", "")
     tell("Service", "expired", "it is gone")

@@ -20,15 +20,15 @@ from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ConfigError, NotSyncedError
 from webhook.policy.model import GroupKind, OwnerReference
 from webhook.policy.request import AdmissionRequest
-from webhook.server.facts import Files, Knowledge, Live
-from webhook.server.health import Condition
+from webhook.server.facts import FactsSource, FileFacts, LiveFacts
+from webhook.server.health import ReadinessCondition
 from webhook.server.supervisor import Supervisor
-from webhook.telemetry.loglines import Lines
-from webhook.telemetry.logs import Format, Log, make_log
+from webhook.telemetry.line_writer import LineWriter
+from webhook.telemetry.logs import Log, LogFormat, make_log
 from webhook.telemetry.metrics import Metrics
 
 FLEET = OwnerSelector(GroupKind("example.io", "Fleet"), ("spec", "selector"))
-OTHER = OwnerSelector(GroupKind("example.io", "Other"), ("spec", "selector"))
+OTHER_LABEL = OwnerSelector(GroupKind("example.io", "Other"), ("spec", "selector"))
 
 CORE = ("namespaces", "nodes", "services", "replicationcontrollers")
 APPS = ("replicasets", "statefulsets")
@@ -58,12 +58,12 @@ def cluster() -> Answers:
 
 
 def log(stream: io.BytesIO | None = None) -> Log:
-    lines = Lines(stream or io.BytesIO(), lambda write: write())
-    return make_log(Format.JSON, lines, lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    lines = LineWriter(stream or io.BytesIO(), lambda write: write())
+    return make_log(LogFormat.JSON, lines, lambda: datetime(2026, 1, 1, tzinfo=UTC))
 
 
 @asynccontextmanager
-async def run(knowledge: Knowledge, supervise: Supervise = unsupervised) -> AsyncGenerator[None]:
+async def run(knowledge: FactsSource, supervise: Supervise = unsupervised) -> AsyncGenerator[None]:
     task = asyncio.create_task(knowledge.run(supervise))
     try:
         async with asyncio.timeout(PATIENCE):
@@ -80,7 +80,7 @@ def value(metrics: Metrics, name: str, kind: str) -> float | None:
 
 async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
     metrics = Metrics()
-    live = Live((), means(cluster()), metrics, lambda: None)
+    live = LiveFacts((), means(cluster()), metrics, lambda: None)
     before = live.check()["cache Service"]
     age = value(metrics, "age_seconds", "Service")
 
@@ -92,12 +92,12 @@ async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
         assert value(metrics, "objects", "Service") == 2
         assert value(metrics, "synced", "Service") == 1
         assert value(metrics, "age_seconds", "Service") == 0
-    assert before == Condition(ok=False, detail="not listed yet")
+    assert before == ReadinessCondition(ok=False, detail="not listed yet")
     assert age == math.inf
 
 
 def test_before_it_is_listed_nobody_is_served() -> None:
-    live = Live((), means(cluster()), Metrics(), lambda: None)
+    live = LiveFacts((), means(cluster()), Metrics(), lambda: None)
 
     with pytest.raises(NotSyncedError):
         live.fetch(request(pod()), POLICY, 1.0)
@@ -105,7 +105,7 @@ def test_before_it_is_listed_nobody_is_served() -> None:
 
 async def test_other_owners_mean_other_caches_once_they_are_filled() -> None:
     metrics, changed = Metrics(), asyncio.Event()
-    live = Live((), means(cluster()), metrics, changed.set)
+    live = LiveFacts((), means(cluster()), metrics, changed.set)
     async with run(live):
         await live.complete()
         old = live.facts
@@ -131,7 +131,7 @@ async def test_other_owners_mean_other_caches_once_they_are_filled() -> None:
 
 
 async def test_the_same_owners_change_nothing() -> None:
-    live = Live((FLEET,), means(cluster()), Metrics(), lambda: pytest.fail("changed"))
+    live = LiveFacts((FLEET,), means(cluster()), Metrics(), lambda: pytest.fail("changed"))
     async with run(live):
         await live.complete()
         facts = live.facts
@@ -145,11 +145,11 @@ async def test_the_same_owners_change_nothing() -> None:
 
 async def test_caches_that_cannot_be_filled_are_given_up_for_the_next_ones() -> None:
     source, changed = cluster(), asyncio.Event()
-    live = Live((), means(source), Metrics(), changed.set)
+    live = LiveFacts((), means(source), Metrics(), changed.set)
     async with run(live):
         await live.complete()
         old, listed = live.facts, source.bodies.pop("/api/v1/nodes")
-        live.follow((OTHER,))
+        live.follow((OTHER_LABEL,))
         await settled(lambda: source.asked.count("/api/v1/nodes") == 2)
         assert live.facts is old
 
@@ -162,7 +162,7 @@ async def test_caches_that_cannot_be_filled_are_given_up_for_the_next_ones() -> 
 
 async def test_owners_taken_back_before_their_caches_are_filled_leave_the_old_ones() -> None:
     source = cluster()
-    live = Live((), means(source), Metrics(), lambda: pytest.fail("changed"))
+    live = LiveFacts((), means(source), Metrics(), lambda: pytest.fail("changed"))
     async with run(live):
         await live.complete()
         del source.bodies["/api/v1/nodes"]
@@ -192,7 +192,7 @@ async def test_what_the_caches_lack_is_looked_up_and_counted() -> None:
         "metadata": {"name": "web-54f7", "namespace": "shop"},
         "spec": {"selector": {"matchLabels": {"app": "a"}}},
     }
-    live = Live((), means(source), metrics, lambda: None)
+    live = LiveFacts((), means(source), metrics, lambda: None)
     async with run(live):
         await live.complete()
         fetching = live.fetch(late(), POLICY, 10.0)
@@ -220,7 +220,7 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
             raise ZeroDivisionError
 
     source.bodies[LATE] = slow
-    live = Live((), means(source), metrics, change)
+    live = LiveFacts((), means(source), metrics, change)
     supervisor = Supervisor(
         log(), metrics.task_restarts, lambda: 0.0, lambda _: asyncio.sleep(0), lambda: 0.0
     )
@@ -245,7 +245,7 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
 
 async def test_what_is_asked_when_it_stops_is_given_up() -> None:
     source = cluster()
-    live = Live((), means(source), Metrics(), lambda: None)
+    live = LiveFacts((), means(source), Metrics(), lambda: None)
 
     async def never() -> Json:
         await asyncio.Event().wait()
@@ -284,7 +284,9 @@ async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) ->
     file, said, changes = tmp_path / "all.yaml", io.BytesIO(), list[str]()
     file.write_text(MANIFESTS)
     metrics = Metrics()
-    files = Files(str(file), SHIPPED_OWNERS, metrics, log(said), lambda: changes.append("changed"))
+    files = FileFacts(
+        str(file), SHIPPED_OWNERS, metrics, log(said), lambda: changes.append("changed")
+    )
     await files.complete()
     await files.run(unsupervised)
 
@@ -304,4 +306,4 @@ async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) ->
 
 def test_files_that_are_not_there_are_a_mistake() -> None:
     with pytest.raises(ConfigError, match="--cluster: there is no file or folder 'none'"):
-        Files("none", (), Metrics(), log(), lambda: None)
+        FileFacts("none", (), Metrics(), log(), lambda: None)

@@ -7,13 +7,16 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.server.serving import Reply, Wire, head
-from webhook.server.health import Condition, Conditions, Health, Phase, Readiness
+from webhook.server.health import Conditions, Health, Phase, Readiness, ReadinessCondition
 from webhook.server.http.endpoint import bind, listening
 from webhook.server.http.limits import Limits
 from webhook.telemetry.metrics import Metrics
 
-READY: Conditions = {"server": Condition(ok=True), "cache": Condition(True, "3 kinds")}
-UNREADY: Conditions = {**READY, "certificate": Condition(False, "is not trusted")}
+READY: Conditions = {
+    "server": ReadinessCondition(ok=True),
+    "cache": ReadinessCondition(True, "3 kinds"),
+}
+UNREADY: Conditions = {**READY, "certificate": ReadinessCondition(False, "is not trusted")}
 
 
 @asynccontextmanager
@@ -111,7 +114,7 @@ async def test_a_connection_too_many_cuts_the_oldest() -> None:
     assert rest == b""
 
 
-async def test_broken_http_is_answered_with_a_sentence() -> None:
+async def test_broken_http_is_answered_with_a_text_reply() -> None:
     async with health(READY) as port:
         wire = await connect(port)
 
@@ -123,8 +126,8 @@ async def test_broken_http_is_answered_with_a_sentence() -> None:
 
 def test_readiness_grows_with_its_parts_and_tells_the_phase_last() -> None:
     readiness = Readiness()
-    readiness.add(lambda: {"cache": Condition(ok=True)})
-    readiness.add(lambda: {"certificate": Condition(ok=False)})
+    readiness.add(lambda: {"cache": ReadinessCondition(ok=True)})
+    readiness.add(lambda: {"certificate": ReadinessCondition(ok=False)})
 
     before = readiness.check()
     readiness.phase = Phase.SERVING

@@ -24,10 +24,10 @@ from tests.certs.world import authority, client_pair
 from tests.server.serving import PATIENCE, Wire, broken_review, call, head, review, settled
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, SourceError
-from webhook.policy.api.versions import NEWEST
-from webhook.server.http.drain import Stop
+from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.server.http.drain import StopRequest
 from webhook.server.http.limits import Limits
-from webhook.server.run import Console, Greet, Ready, serve, welcome
+from webhook.server.run import Console, Greet, ServerAddresses, format_greeting, serve
 
 QUICK = Limits(drain_least=0, drain_quiet=0, drain_most=0)
 SERVICE = """
@@ -53,7 +53,7 @@ profiles:
 class Started:
     """A server that runs in this process, on ports that were free."""
 
-    def __init__(self, ready: Ready, stop: Stop) -> None:
+    def __init__(self, ready: ServerAddresses, stop: StopRequest) -> None:
         self.ready = ready
         self.stop = stop
         self.lines: list[str] = []
@@ -83,11 +83,11 @@ async def started(
     greet: Greet | None = None,
     console: Console | None = None,
 ) -> AsyncGenerator[Started]:
-    loop, stop = asyncio.get_running_loop(), Stop(lambda code: pytest.fail(f"exit {code}"))
-    ready: asyncio.Future[Ready] = loop.create_future()
+    loop, stop = asyncio.get_running_loop(), StopRequest(lambda code: pytest.fail(f"exit {code}"))
+    ready: asyncio.Future[ServerAddresses] = loop.create_future()
     lines: list[str] = []
 
-    def take(told: Ready) -> None:
+    def take(told: ServerAddresses) -> None:
         loop.call_soon_threadsafe(ready.set_result, told)
         if greet is not None:
             greet(told)
@@ -145,7 +145,7 @@ async def test_a_version_that_came_later_is_told(
         pass
 
     [told] = [line["says"] for line in logged(capsysbinary) if line["event"] == "version"]
-    assert told == f"Kubernetes 1.99 is newer than what is known: it is judged as {NEWEST}"
+    assert told == f"Kubernetes 1.99 is newer than the newest known version: using {NEWEST_VERSION}"
 
 
 async def test_it_serves_although_nobody_can_read_its_greeting(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ async def test_it_says_where_it_serves_and_how_to_try_it(tmp_path: Path) -> None
     async with started(settings_in(tmp_path)) as server:
         pass
 
-    assert server.lines == welcome(server.ready)
+    assert server.lines == format_greeting(server.ready)
     assert re.search(r"serves on https://127\.0\.0\.1:\d+, its health on http://", server.lines[0])
     assert f"curl --cacert {tmp_path}/state/ca.crt" in server.lines[1]
     assert server.lines[1].endswith("/mutate")
@@ -265,7 +265,7 @@ async def test_sigterm_under_load_loses_nothing(tmp_path: Path) -> None:
 async def test_a_greeting_may_fail_without_harm(
     tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    def fail(ready: Ready) -> None:
+    def fail(ready: ServerAddresses) -> None:
         raise SourceError(ready.url, "no answer")
 
     async with started(settings_in(tmp_path), greet=fail) as server:
@@ -281,9 +281,9 @@ async def test_a_greeting_may_fail_without_harm(
 async def test_a_greeting_whose_reader_has_gone_is_not_repeated(
     tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    greetings: list[Ready] = []
+    greetings: list[ServerAddresses] = []
 
-    def fail(ready: Ready) -> None:
+    def fail(ready: ServerAddresses) -> None:
         greetings.append(ready)
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 

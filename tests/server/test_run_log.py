@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from tests.server.serving import PATIENCE, Wire, broken_review, call, head
 from webhook.policy.request import LONGEST_NAME
-from webhook.telemetry.loglines import MOST_PENDING
+from webhook.telemetry.line_writer import MOST_PENDING
 
 LOOK_S = 0.25  # of the wall clock, in which a process that spins uses as much of the CPU's
 IDLE_SHARE = 0.2  # of a core

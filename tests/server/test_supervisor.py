@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import pytest
 
 from tests.server.serving import NEW_YEAR, PATIENCE, settled
-from webhook.cluster.backoff import LONGEST_S, SHORTEST_S
+from webhook.cluster.backoff import FIRST_BACKOFF_S, MAX_BACKOFF_S
 from webhook.server.supervisor import LASTING_S, Supervisor
-from webhook.telemetry.loglines import Lines
-from webhook.telemetry.logs import Format, make_log
+from webhook.telemetry.line_writer import LineWriter
+from webhook.telemetry.logs import LogFormat, make_log
 from webhook.telemetry.metrics import Metrics
 
 SECRET = "a piece of a body"
@@ -21,7 +21,7 @@ SECRET = "a piece of a body"
 Task: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
-class World:
+class ServerContext:
     """
     A supervisor, and a clock that goes on whenever it pauses.
 
@@ -39,7 +39,9 @@ class World:
         self.awake.set()
         self.metrics = Metrics()
         self._stream = io.BytesIO()
-        log = make_log(Format.JSON, Lines(self._stream, lambda write: write()), lambda: NEW_YEAR)
+        log = make_log(
+            LogFormat.JSON, LineWriter(self._stream, lambda write: write()), lambda: NEW_YEAR
+        )
         self.supervisor = Supervisor(
             log, self.metrics.task_restarts, lambda: self.now, self.sleep, lambda: 1.0
         )
@@ -159,13 +161,15 @@ FAULTS: dict[str, tuple[Task, str, str]] = {
 async def test_a_fault_is_told_counted_shown_and_the_task_restarted(
     end: Task, error: str, where: str
 ) -> None:
-    world, task = World(), Failing(end)
+    world, task = ServerContext(), Failing(end)
 
     async with world.running("reload", task):
         await settled(lambda: task.starts == 2)
         world.now += 5
 
-        assert world.detail == f"reload restarted once, last {SHORTEST_S + 5:.0f} s ago: {error}"
+        assert (
+            world.detail == f"reload restarted once, last {FIRST_BACKOFF_S + 5:.0f} s ago: {error}"
+        )
         assert world.restarts("reload") == 1
     (line,) = world.log
     assert (line["event"], line["level"], line["error"], line["task"]) == (
@@ -179,7 +183,7 @@ async def test_a_fault_is_told_counted_shown_and_the_task_restarted(
 
 
 async def test_a_factory_that_fails_is_a_fault_too() -> None:
-    world, starts = World(), list[int]()
+    world, starts = ServerContext(), list[int]()
 
     def start() -> Coroutine[Any, Any, None]:
         starts.append(1)
@@ -192,7 +196,7 @@ async def test_a_factory_that_fails_is_a_fault_too() -> None:
 
 
 async def test_a_task_that_returns_is_finished() -> None:
-    world = World()
+    world = ServerContext()
 
     async def finish() -> None:
         await asyncio.sleep(0)
@@ -205,7 +209,7 @@ async def test_a_task_that_returns_is_finished() -> None:
 
 
 async def test_the_tasks_of_a_server_are_told_apart() -> None:
-    world = World()
+    world = ServerContext()
     first, second = Failing(fail, fail), Failing(recurse)
 
     async with world.running("reload", first):
@@ -221,7 +225,7 @@ async def test_the_tasks_of_a_server_are_told_apart() -> None:
 
 
 async def test_pauses_grow_to_their_bound_and_start_over_after_a_task_that_lasted() -> None:
-    world = World()
+    world = ServerContext()
 
     async def last() -> None:
         world.now += LASTING_S
@@ -231,13 +235,13 @@ async def test_pauses_grow_to_their_bound_and_start_over_after_a_task_that_laste
     async with world.running("reload", task):
         await settled(lambda: task.starts == 11)
 
-    assert world.pauses[:3] == [SHORTEST_S, 2 * SHORTEST_S, 4 * SHORTEST_S]
-    assert world.pauses[7] == LONGEST_S
-    assert world.pauses[8:] == [SHORTEST_S, 2 * SHORTEST_S]
+    assert world.pauses[:3] == [FIRST_BACKOFF_S, 2 * FIRST_BACKOFF_S, 4 * FIRST_BACKOFF_S]
+    assert world.pauses[7] == MAX_BACKOFF_S
+    assert world.pauses[8:] == [FIRST_BACKOFF_S, 2 * FIRST_BACKOFF_S]
 
 
 async def test_stopping_during_a_pause_restarts_nothing() -> None:
-    world, task = World(), Failing(fail)
+    world, task = ServerContext(), Failing(fail)
     world.awake.clear()
 
     async with world.running("reload", task) as running:
@@ -250,7 +254,7 @@ async def test_stopping_during_a_pause_restarts_nothing() -> None:
 
 
 async def test_stopping_waits_for_the_end_of_a_task_and_is_no_fault() -> None:
-    world, ended = World(), list[str]()
+    world, ended = ServerContext(), list[str]()
 
     async def tidy_up() -> None:
         try:
@@ -271,7 +275,7 @@ async def test_stopping_waits_for_the_end_of_a_task_and_is_no_fault() -> None:
 
 
 async def test_a_fault_while_stopping_is_told_and_restarts_nothing() -> None:
-    world = World()
+    world = ServerContext()
 
     async def tidy_up_badly() -> None:
         try:
@@ -291,7 +295,7 @@ async def test_a_fault_while_stopping_is_told_and_restarts_nothing() -> None:
 
 
 async def test_a_task_can_be_found_by_its_name() -> None:
-    world, task = World(), Failing()
+    world, task = ServerContext(), Failing()
 
     async with world.running("reflector Service", task):
         await settled(lambda: task.starts == 1)

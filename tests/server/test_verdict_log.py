@@ -9,14 +9,14 @@ from typing import Any
 from tests import build
 from webhook import admission
 from webhook.policy.api.gates import Gate, resolve
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import judge
 from webhook.server.verdict_log import VerdictLog
-from webhook.telemetry.loglines import Lines
-from webhook.telemetry.logs import Format
+from webhook.telemetry.line_writer import LineWriter
+from webhook.telemetry.logs import LogFormat
 
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
@@ -25,12 +25,12 @@ def told(
     asked: AdmissionRequest,
     policy: Policy,
     known: Facts | None = None,
-    format_: Format = Format.JSON,
+    format_: LogFormat = LogFormat.JSON,
     level: int = logging.INFO,
 ) -> bytes:
     stream = io.BytesIO()
-    log = VerdictLog(format_, Lines(stream, lambda write: write()), lambda: NOON, level)
-    log.tell(asked, Hook.MUTATE, judge(asked, Hook.MUTATE, policy, known or NoFacts()))
+    log = VerdictLog(format_, LineWriter(stream, lambda write: write()), lambda: NOON, level)
+    log.write(asked, Hook.MUTATE, judge(asked, Hook.MUTATE, policy, known or NoFacts()))
     return stream.getvalue()
 
 
@@ -62,7 +62,7 @@ def verdict_lines(pod: dict[str, Any], mode: Mode = Mode.APPLY) -> list[dict[str
             "object": pod,
         },
     }
-    gates = resolve(NEWEST, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
+    gates = resolve(NEWEST_VERSION, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
     policy = Policy(gates=gates, mode=mode)
     asked = admission.decode(json.dumps(body).encode())
     return [json.loads(line) for line in told(asked, policy).splitlines()]
@@ -116,7 +116,7 @@ def test_an_injection_names_profile_and_keys() -> None:
 def test_people_get_plain_text() -> None:
     asked = build.request(build.pod())
 
-    line = told(asked, build.policy(build.profile()), build.facts(app="web"), Format.CONSOLE)
+    line = told(asked, build.policy(build.profile()), build.facts(app="web"), LogFormat.CONSOLE)
 
     assert line.startswith(b"12:00:00 info     injected uid=")
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.spreadtest.answers import Answer, Outcome
 from webhook.spreadtest.expectations import VIEWS, compare
+from webhook.spreadtest.response import CaseResponse, CaseVerdict
 from webhook.spreadtest.results import Mismatch
 
 SPREAD = {"maxSkew": 1, "topologyKey": "zone"}
@@ -21,7 +21,7 @@ objects = st.dictionaries(st.sampled_from("abc"), values, max_size=3)
 
 
 def answered(**members: Any) -> dict[str, Any]:
-    written: dict[str, Any] = msgspec.to_builtins(Answer(verdict=Outcome.ALLOW))
+    written: dict[str, Any] = msgspec.to_builtins(CaseResponse(verdict=CaseVerdict.ALLOW))
     return written | members
 
 

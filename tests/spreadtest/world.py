@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli import files
-from webhook.errors import MistakesError
-from webhook.spreadtest.finding import SuiteText
-from webhook.spreadtest.loading import Suite, load_suite
+from webhook.errors import CombinedConfigError
+from webhook.spreadtest.discovery import SuiteText
 from webhook.spreadtest.results import CaseResult, SuiteResult
-from webhook.spreadtest.running import run
+from webhook.spreadtest.runner import run_suite
+from webhook.spreadtest.suite import Suite, load_suite
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples/tests"
@@ -49,7 +49,7 @@ def load(text: str, folder: Path = Path()) -> Suite:
 
 def result(text: str, folder: Path) -> SuiteResult:
     """Run a suite."""
-    return run(load(text, folder))
+    return run_suite(load(text, folder))
 
 
 def only_case(text: str, folder: Path) -> CaseResult:
@@ -60,6 +60,6 @@ def only_case(text: str, folder: Path) -> CaseResult:
 
 def mistakes(text: str, folder: Path = Path()) -> list[str]:
     """Tell what is wrong with a suite."""
-    with pytest.raises(MistakesError) as caught:
+    with pytest.raises(CombinedConfigError) as caught:
         load(text, folder)
     return str(caught.value).removeprefix(f"{folder / 'suite.yaml'}:").splitlines()

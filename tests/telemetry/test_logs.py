@@ -4,22 +4,34 @@ import asyncio
 import io
 import json
 import logging
+import sys
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.telemetry.loglines import Lines
-from webhook.telemetry.logs import Format, Log, Throttle, libraries_heard, make_log, tell_bug
+from webhook.telemetry.line_writer import LineWriter
+from webhook.telemetry.logs import (
+    Log,
+    LogFormat,
+    Throttle,
+    forward_library_logs,
+    hide_module,
+    log_bug,
+    make_log,
+)
 
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
 
-def logged(format_: Format = Format.JSON, level: int = logging.INFO) -> tuple[Log, io.BytesIO]:
+def logged(
+    format_: LogFormat = LogFormat.JSON, level: int = logging.INFO
+) -> tuple[Log, io.BytesIO]:
     stream = io.BytesIO()
-    lines = Lines(stream, lambda write: write())
+    lines = LineWriter(stream, lambda write: write())
     return make_log(format_, lines, lambda: NOON, level), stream
 
 
@@ -35,7 +47,7 @@ def test_a_line_is_a_json_object_with_time_level_and_event_first() -> None:
 
 
 def test_people_get_plain_text() -> None:
-    log, stream = logged(Format.CONSOLE)
+    log, stream = logged(LogFormat.CONSOLE)
 
     log.warning("rejected", reason="slow body", missed=3, empty="", keys=["a/b", "c d"], none=[])
 
@@ -52,10 +64,10 @@ def test_lines_below_the_level_are_not_written() -> None:
     assert stream.getvalue().count(b"\n") == 1
 
 
-@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("format_", LogFormat)
 @given(event=st.text(), value=st.text() | st.text(st.characters(categories=["Cc", "Cf", "Cs"])))
 def test_no_text_can_forge_a_line_or_command_a_terminal(
-    format_: Format, event: str, value: str
+    format_: LogFormat, event: str, value: str
 ) -> None:
     log, stream = logged(format_)
 
@@ -84,8 +96,8 @@ def test_lines_of_one_turn_are_written_together() -> None:
             return super().write(data)
 
     async def turn(stream: io.BytesIO) -> None:
-        lines = Lines(stream, asyncio.get_running_loop().call_soon)
-        log = make_log(Format.JSON, lines, lambda: NOON)
+        lines = LineWriter(stream, asyncio.get_running_loop().call_soon)
+        log = make_log(LogFormat.JSON, lines, lambda: NOON)
         for i in range(3):
             log.info("line", i=i)
         assert stream.getvalue() == b""
@@ -106,7 +118,7 @@ def test_a_bug_is_told_by_its_place_and_not_by_its_words() -> None:
     try:
         fail()
     except ValueError as error:
-        tell_bug(log, error, uid="u")
+        log_bug(log, error, uid="u")
 
     line = json.loads(stream.getvalue())
     assert (line["event"], line["error"], line["uid"]) == ("bug", "ValueError", "u")
@@ -118,7 +130,7 @@ def test_libraries_are_heard_without_their_tracebacks() -> None:
     log, stream = logged()
     library = logging.getLogger("library")
 
-    with libraries_heard(log):
+    with forward_library_logs(log):
         library.info("not this")
         library.warning("first\nsecond")
         library.error("failed", exc_info=KeyError("canary"))
@@ -163,13 +175,13 @@ UNWRITABLE = {
 }
 
 
-@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("format_", LogFormat)
 @pytest.mark.parametrize("value", UNWRITABLE.values(), ids=UNWRITABLE)
 def test_an_event_that_cannot_be_rendered_is_a_line_with_its_name(
-    format_: Format, value: object
+    format_: LogFormat, value: object
 ) -> None:
     stream = io.BytesIO()
-    lines = Lines(stream, lambda write: write())
+    lines = LineWriter(stream, lambda write: write())
     log = make_log(format_, lines, lambda: NOON)
 
     log.warning("reload", value=value)
@@ -183,9 +195,9 @@ def test_an_event_that_cannot_be_rendered_is_a_line_with_its_name(
     assert lines.lost == 1
 
 
-@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("format_", LogFormat)
 @pytest.mark.parametrize("value", [2**70, {1, 2}, object, "\ud800", b"\xff", float("nan")])
-def test_unusual_values_are_written(format_: Format, value: object) -> None:
+def test_unusual_values_are_written(format_: LogFormat, value: object) -> None:
     log, stream = logged(format_)
 
     log.info("said", value=value)
@@ -199,9 +211,34 @@ def test_a_library_whose_message_cannot_be_formatted_is_heard(text: str) -> None
     log, stream = logged()
     record = logging.LogRecord("library", logging.WARNING, "pool.py", 7, text, ("one",), None)
 
-    with libraries_heard(log):
+    with forward_library_logs(log):
         logging.getLogger().handlers[-1].handle(record)
 
     line = json.loads(stream.getvalue())
     assert line["library"] == "library"
     assert line["said"] == "a message that cannot be formatted, from pool.py:7"
+
+
+def test_what_is_there_cannot_be_imported_meanwhile() -> None:
+    before = import_module("rich")
+
+    with hide_module("rich"), pytest.raises(ModuleNotFoundError):
+        import_module("rich")
+
+    assert import_module("rich") is before
+
+
+def test_what_was_not_imported_can_be_imported_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "antigravity", raising=False)
+
+    with hide_module("antigravity"), pytest.raises(ModuleNotFoundError):
+        import_module("antigravity")
+
+    assert "antigravity" not in sys.modules
+
+
+def test_it_is_let_in_again_after_a_failure() -> None:
+    with pytest.raises(ZeroDivisionError), hide_module("rich"):
+        raise ZeroDivisionError
+
+    assert sys.modules["rich"] is not None

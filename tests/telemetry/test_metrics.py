@@ -4,19 +4,22 @@ import re
 from collections.abc import Mapping, Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 
 from tests import build
 from tests.server.serving import POLICY, broken_review, review
 from webhook.admission import decode
 from webhook.policy.api.gates import Gate, resolve
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Mode, Policy, Profile
-from webhook.policy.facts import NoFacts, Service
+from webhook.policy.facts import NoFacts, ServiceSelector
 from webhook.policy.model import GroupKind
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, judge
-from webhook.telemetry.catalogue import METRICS, Metric, Type
-from webhook.telemetry.metrics import Metrics
+from webhook.telemetry.catalogue import BUCKETS, DURATION, METRICS, REQUESTS, Metric, Type
+from webhook.telemetry.metrics import Metrics, ReviewCollector
 
 OURS = re.compile(r"# TYPE ((?:evenspread|kubernetes)_\S+) (\S+)")
 
@@ -41,7 +44,7 @@ def test_a_review_is_counted_by_hook_kind_operation_and_verdict() -> None:
     metrics = Metrics()
     asked = decode(broken_review())
 
-    metrics.judged(asked, Hook.MUTATE, judge(asked, Hook.MUTATE, POLICY, NoFacts()), 0.002)
+    metrics.count_review(asked, Hook.MUTATE, judge(asked, Hook.MUTATE, POLICY, NoFacts()), 0.002)
 
     labels = {"hook": "mutate", "kind": "Pod", "operation": "CREATE", "verdict": "deny"}
     assert value(metrics, "evenspread_admission_requests_total", **labels) == 1
@@ -55,7 +58,7 @@ def test_strange_kinds_and_operations_are_one_label_value() -> None:
     metrics = Metrics()
     for i in range(100):
         asked = AdmissionRequest(uid="u", kind=GroupKind("x", f"Kind{i}"), operation=f"DO{i}")
-        metrics.judged(asked, Hook.VALIDATE, UNTOUCHED, 0.001)
+        metrics.count_review(asked, Hook.VALIDATE, UNTOUCHED, 0.001)
 
     labels = {"hook": "validate", "kind": "other", "operation": "other", "verdict": "allow"}
     assert value(metrics, "evenspread_admission_requests_total", **labels) == 100
@@ -65,10 +68,10 @@ def test_strange_kinds_and_operations_are_one_label_value() -> None:
 def test_kinds_of_the_policy_in_force_are_told_apart() -> None:
     metrics = Metrics()
     kind = GroupKind("argoproj.io", "Rollout")
-    gates = resolve(NEWEST, {}, source="test", allow_locked=False)
-    metrics.in_force("1", Policy(gates=gates, pod_templates={kind: ("spec", "template")}))
+    gates = resolve(NEWEST_VERSION, {}, source="test", allow_locked=False)
+    metrics.show_policy("1", Policy(gates=gates, pod_templates={kind: ("spec", "template")}))
 
-    metrics.judged(
+    metrics.count_review(
         AdmissionRequest(uid="u", kind=kind, operation="UPDATE"), Hook.MUTATE, UNTOUCHED, 0.001
     )
 
@@ -91,7 +94,7 @@ def test_findings_are_counted_by_rule_and_action(mode: Mode, action: str) -> Non
     policy = Policy(gates=POLICY.gates, mode=mode)
     verdict = judge(asked, Hook.MUTATE, policy, NoFacts())
 
-    metrics.judged(asked, Hook.MUTATE, verdict, 0.001)
+    metrics.count_review(asked, Hook.MUTATE, verdict, 0.001)
 
     rule = verdict.findings[0].rule
     assert value(metrics, "evenspread_rule_findings_total", rule=rule, action=action) == 1
@@ -100,8 +103,8 @@ def test_findings_are_counted_by_rule_and_action(mode: Mode, action: str) -> Non
 class Zoneless(NoFacts):
     """One Service, and one node without a zone."""
 
-    def services(self, _namespace: str, labels: Mapping[str, str]) -> Sequence[Service]:
-        return [Service("web", {"app": "web"})] if labels else []
+    def services(self, _namespace: str, labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
+        return [ServiceSelector("web", {"app": "web"})] if labels else []
 
     def schedulable_nodes(self) -> int:
         return 1
@@ -116,7 +119,9 @@ def test_injections_are_counted_by_profile_and_their_lack_by_reason() -> None:
 
     for body in (review(), review(object=selected)):
         asked = decode(body)
-        metrics.judged(asked, Hook.MUTATE, judge(asked, Hook.MUTATE, policy, Zoneless()), 0.001)
+        metrics.count_review(
+            asked, Hook.MUTATE, judge(asked, Hook.MUTATE, policy, Zoneless()), 0.001
+        )
 
     assert value(metrics, "evenspread_defaults_skipped_total", reason="no-selector") == 1
     assert value(metrics, "evenspread_defaults_applied_total", profile="cluster") == 1
@@ -133,10 +138,10 @@ def test_dropped_fields_are_counted_by_gate() -> None:
     }
     spec = {"topologySpreadConstraints": [constraint, {**constraint, "topologyKey": "b"}]}
     asked = decode(review(object={"kind": "Pod", "metadata": {"name": "a"}, "spec": spec}))
-    gates = resolve(NEWEST, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
+    gates = resolve(NEWEST_VERSION, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
 
     verdict = judge(asked, Hook.MUTATE, Policy(gates=gates), NoFacts())
-    metrics.judged(asked, Hook.MUTATE, verdict, 0.001)
+    metrics.count_review(asked, Hook.MUTATE, verdict, 0.001)
 
     gate = "MinDomainsInPodTopologySpread"
     assert value(metrics, "evenspread_fields_dropped_total", gate=gate) == 2
@@ -144,9 +149,9 @@ def test_dropped_fields_are_counted_by_gate() -> None:
 
 def test_gates_are_shown_as_the_components_of_kubernetes_show_them() -> None:
     metrics = Metrics()
-    for version in (NEWEST, Version(1, 26)):
+    for version in (NEWEST_VERSION, Version(1, 26)):
         gates = resolve(version, {}, source="test", allow_locked=False)
-        metrics.in_force("9.9", Policy(gates=gates))
+        metrics.show_policy("9.9", Policy(gates=gates))
 
     feature = "kubernetes_feature_enabled"
     gate = "MinDomainsInPodTopologySpread"
@@ -165,7 +170,7 @@ def test_advice_on_a_pod_is_counted_once(validates_pods: bool) -> None:
     metrics = Metrics()
 
     for hook in Hook:
-        metrics.judged(asked, hook, judge(asked, hook, policy, build.facts()), 0.001)
+        metrics.count_review(asked, hook, judge(asked, hook, policy, build.facts()), 0.001)
 
     findings = "evenspread_rule_findings_total"
     assert value(metrics, findings, rule="TSC101", action="warn") == 1
@@ -177,7 +182,44 @@ def test_advice_is_counted_by_rule() -> None:
     verdict = judge(asked, Hook.VALIDATE, build.policy(), build.facts())
     metrics = Metrics()
 
-    metrics.judged(asked, Hook.VALIDATE, verdict, 0.001)
+    metrics.count_review(asked, Hook.VALIDATE, verdict, 0.001)
 
     findings = "evenspread_rule_findings_total"
     assert value(metrics, findings, rule="TSC101", action="warn") == 1
+
+
+CALLS = st.tuples(
+    st.sampled_from(["mutate", "validate"]),
+    st.sampled_from(["Pod", "Deployment.apps"]),
+    st.sampled_from(["CREATE", "UPDATE"]),
+    st.sampled_from(["allow", "deny"]),
+)
+SECONDS = st.one_of(st.floats(0, 20), st.sampled_from(BUCKETS))
+
+
+@given(st.lists(st.tuples(CALLS, SECONDS)))
+def test_they_read_as_the_metrics_of_the_library_do(
+    counted: list[tuple[tuple[str, str, str, str], float]],
+) -> None:
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    calls = ReviewCollector(REQUESTS, DURATION, ["mutate", "validate"], BUCKETS)
+    ours.register(calls)
+    requests = Counter(REQUESTS.name, REQUESTS.help, REQUESTS.labels, registry=theirs)
+    duration = Histogram(
+        DURATION.name, DURATION.help, DURATION.labels, registry=theirs, buckets=BUCKETS
+    )
+    for hook in ("mutate", "validate"):
+        duration.labels(hook)
+
+    for labels, seconds in counted:
+        calls.count(labels, seconds)
+        requests.labels(*labels).inc()
+        duration.labels(labels[0]).observe(seconds)
+
+    assert written(ours) == written(theirs)
+
+
+def written(registry: CollectorRegistry) -> list[str]:
+    """The samples, but for when the library began to count."""
+    lines = generate_latest(registry).decode().splitlines()
+    return [line for line in lines if "_created" not in line]

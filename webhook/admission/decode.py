@@ -15,14 +15,21 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from webhook.admission.large import LARGE, MOST_MEMBERS, members_in, reduce_review
-from webhook.admission.version import API_VERSION, KIND
+from webhook.admission.encode import REVIEW_API_VERSION, REVIEW_KIND
+from webhook.admission.large import (
+    LARGE,
+    MOST_MEMBERS,
+    TooManyMembersError,
+    members_in,
+    reduce_review,
+)
 from webhook.errors import ReviewError
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, ObjectMeta, PodTemplate, Text
 from webhook.policy.nesting import DEEPEST, NestingError, prune
 from webhook.policy.paths import TemplatePath
 from webhook.policy.request import LONGEST_NAME, AdmissionRequest
-from webhook.policy.workloads import BUILT_IN, Workload, is_built_in_path
+from webhook.policy.workloads import Workload, is_built_in_path
 
 _uid_matches = re.compile(r"[-A-Za-z0-9._:]{1,128}").fullmatch
 """API servers send UUIDs; what is logged and repeated must be harmless and short."""
@@ -84,7 +91,7 @@ _decode_raw = msgspec.json.Decoder(_RawReview).decode
 
 
 def decode(
-    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath] = BUILT_IN
+    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath] = BUILT_IN_TEMPLATES
 ) -> AdmissionRequest:
     """
     Read a review.
@@ -133,7 +140,7 @@ def _pruned(body: bytes | bytearray) -> bytes:
     try:
         return prune(body, DEEPEST)
     except NestingError as error:
-        raise ReviewError(f"the body is no {KIND}: {error}") from None
+        raise ReviewError(f"the body is no {REVIEW_KIND}: {error}") from None
 
 
 def _reduced(
@@ -147,7 +154,7 @@ def _reduced(
     try:
         return reduce_review(body, path)
     except msgspec.ValidationError as error:
-        if members_in(body) > MOST_MEMBERS:
+        if isinstance(error, TooManyMembersError) or members_in(body) > MOST_MEMBERS:
             return replace(_untouched(asked, kind), path=path, unreadable=_reason(error))
         return _decode_closely(bytes(body), pod_templates)
 
@@ -183,10 +190,12 @@ def _decode_any(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) ->
 
 def _checked(review: _Review | _RawReview, asked: Asked | None) -> Asked:
     """The request of a review, if the review is one and the request can be answered."""
-    if review.kind != KIND:
-        raise ReviewError(f"the body is no {KIND}")
-    if review.api_version != API_VERSION:
-        raise ReviewError(f"the AdmissionReview is not of {API_VERSION}, the only version served")
+    if review.kind != REVIEW_KIND:
+        raise ReviewError(f"the body is no {REVIEW_KIND}")
+    if review.api_version != REVIEW_API_VERSION:
+        raise ReviewError(
+            f"the AdmissionReview is not of {REVIEW_API_VERSION}, the only version served"
+        )
     if asked is None:
         raise ReviewError("the AdmissionReview has no request")
     if not asked.uid or not _uid_matches(asked.uid):
@@ -231,7 +240,7 @@ def _read_envelope(body: bytes | bytearray) -> tuple[_RawRequest, GroupKind]:
     try:
         review = _decode_raw(body)
     except msgspec.DecodeError as error:
-        raise ReviewError(f"the body is no {KIND}: {_reason(error)}") from None
+        raise ReviewError(f"the body is no {REVIEW_KIND}: {_reason(error)}") from None
     asked = _checked(review, review.request)
     return asked, _group_kind(asked.kind)
 
@@ -244,7 +253,7 @@ def _custom(asked: _RawRequest, kind: GroupKind, path: TemplatePath) -> Admissio
         template = template_in(asked.object, path)
     except msgspec.ValidationError as error:
         unreadable = _reason(error)
-        if kind in BUILT_IN:
+        if kind in BUILT_IN_TEMPLATES:
             raise ReviewError(f"the object cannot be read: {unreadable}") from None
     try:
         old = template_in(asked.old_object, path)

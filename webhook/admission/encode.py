@@ -9,12 +9,14 @@ from functools import lru_cache
 
 import msgspec
 
-from webhook.admission.version import API_VERSION, KIND
 from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES
-from webhook.policy.defaulting.inject import INJECTIONS
+from webhook.policy.defaulting.inject import CACHED_INJECTIONS
 from webhook.policy.patch import Operation
 from webhook.policy.request import AdmissionRequest
 from webhook.policy.verdict import BAD_REQUEST, Verdict
+
+REVIEW_API_VERSION = "admission.k8s.io/v1"
+REVIEW_KIND = "AdmissionReview"
 
 
 class _Cause(msgspec.Struct, frozen=True, gc=False):
@@ -49,7 +51,7 @@ class _Response(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 _encode = msgspec.json.Encoder().encode
 
-_HEAD = f'{{"apiVersion":"{API_VERSION}","kind":"{KIND}","response":'.encode()
+_HEAD = f'{{"apiVersion":"{REVIEW_API_VERSION}","kind":"{REVIEW_KIND}","response":'.encode()
 
 
 def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:
@@ -63,7 +65,7 @@ def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:
     return b'%b{"uid":"%b",%b}' % (_HEAD, request.uid.encode(), rest)
 
 
-@lru_cache(INJECTIONS)
+@lru_cache(CACHED_INJECTIONS)
 def _rest_of_consent(verdict: Verdict) -> bytes:
     """Write all but the uid; remembered, since a ReplicaSet's pods get one and the same verdict."""
     response = _Response(

@@ -8,7 +8,7 @@ from webhook.policy.paths import is_array, is_object, parse_pointer
 _END = "-"  # of a list, RFC 6901
 
 
-def patched(value: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
+def apply_patch(value: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
     """
     Apply a JSON Patch.
 

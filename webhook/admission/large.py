@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
+from webhook.policy.advice.decode import TemplateHolder
 from webhook.policy.advice.hostports import NetworkedSpec
-from webhook.policy.advice.reading import Holder
 from webhook.policy.advice.subject import SubjectSpec
 from webhook.policy.model import ObjectMeta
 from webhook.policy.paths import TemplatePath
@@ -31,14 +31,16 @@ Members, values and objects of the parts that are read; decoding as many takes 5
 An object that etcd stores (1.5 MiB by default) has at most 400 000.
 """
 
-LONGEST_PART = 4 * 1024 * 1024
+LONGEST_PART = 8 * 1024 * 1024
 """
-Bytes of one part that is read; a longer one counts as absent.
+Bytes of one part that is read. A longer list of constraints is denied; any other part counts as
+absent.
 
 Labels and constraints of an object that etcd stores are shorter, and kube-apiserver refuses more
 than 256 KiB of annotations. The containers, of which only ports are read, may be longer.
 """
 
+_CONSTRAINTS = "topologySpreadConstraints"
 _NULL = msgspec.Raw(b"null")
 
 
@@ -107,11 +109,15 @@ def _reduced(obj: msgspec.Raw, keep: msgspec.json.Decoder[Any]) -> msgspec.Raw:
 
 
 def _drop_long(parts: msgspec.Struct | None) -> None:
-    for name in parts.__struct_fields__ if parts else ():
+    if parts is None:
+        return
+    for name, written in zip(parts.__struct_fields__, parts.__struct_encode_fields__, strict=True):
         part = getattr(parts, name)
         if isinstance(part, msgspec.Struct):
             _drop_long(part)
         elif part is not None and memoryview(part).nbytes > LONGEST_PART:
+            if written == _CONSTRAINTS:
+                raise TooManyMembersError(f"{_CONSTRAINTS} has more than {LONGEST_PART} bytes")
             setattr(parts, name, _NULL)
 
 
@@ -121,7 +127,7 @@ def _object_parts(path: TemplatePath) -> msgspec.json.Decoder[Any]:
     metadata = _parts(_names(ObjectMeta))
     spec = _parts((*_names(SubjectSpec), *_names(NetworkedSpec)))
     kept: Any = _parts((), {"metadata": metadata, "spec": spec})
-    holder = _names(Holder)
+    holder = _names(TemplateHolder)
     for depth, member in reversed(tuple(enumerate(path))):
         outside: dict[str, Any] = {} if depth else {"metadata": metadata}
         kept = _parts(holder, {**outside, member: kept})

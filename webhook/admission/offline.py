@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook import admission
-from webhook.admission.jsonpatch import patched
-from webhook.admission.version import API_VERSION, KIND
+from webhook.admission.encode import REVIEW_API_VERSION, REVIEW_KIND
+from webhook.admission.jsonpatch import apply_patch
 from webhook.manifests import Document, expand, is_object
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
@@ -30,7 +30,7 @@ RECORDED = "review"  # the member of a recording that holds the review
 
 BOTH = "both"
 
-HOOKS = {
+HOOK_CHOICES = {
     str(Hook.MUTATE): (Hook.MUTATE,),
     str(Hook.VALIDATE): (Hook.VALIDATE,),
     BOTH: (Hook.MUTATE, Hook.VALIDATE),
@@ -41,7 +41,7 @@ _CALL = "http"  # the member that tells how it was sent
 _VALIDATING = "validat"  # in the path of a call to a validating webhook, ours or another
 
 
-class Asked(msgspec.Struct, frozen=True):
+class OfflineReview(msgspec.Struct, frozen=True):
     """
     A review to be answered.
 
@@ -58,7 +58,7 @@ class Asked(msgspec.Struct, frozen=True):
     hook: Hook = Hook.MUTATE
 
 
-class Answered(msgspec.Struct, frozen=True):
+class OfflineResult(msgspec.Struct, frozen=True):
     """
     An answer.
 
@@ -77,7 +77,7 @@ class Answered(msgspec.Struct, frozen=True):
     after: Any
 
 
-def unpack(document: Document) -> Iterator[Document]:
+def unpack_recording(document: Document) -> Iterator[Document]:
     """Take the review out of a recording, ``{http, review}``, and objects out of lists."""
     value: Any = document.value
     held: Any = value.get(RECORDED) if is_object(value) else None
@@ -87,24 +87,24 @@ def unpack(document: Document) -> Iterator[Document]:
     return iter((replace(document, value=review_and_call, path=(*document.path, RECORDED)),))
 
 
-def ask(
+def build_reviews(
     documents: Iterable[Document], templates: Mapping[GroupKind, TemplatePath]
-) -> Iterator[Asked]:
+) -> Iterator[OfflineReview]:
     """Make reviews of recorded ones, and of objects that hold a pod template; pass over others."""
     for number, document in enumerate(documents, start=1):
-        if document.kind == KIND:
+        if document.kind == REVIEW_KIND:
             yield _recorded(document)
         elif GroupKind(group_of(document.api_version), document.kind) in templates:
-            yield Asked(document, _create(document, f"review-{number}"))
+            yield OfflineReview(document, _create(document, f"review-{number}"))
 
 
-def _recorded(document: Document) -> Asked:
+def _recorded(document: Document) -> OfflineReview:
     body = dict(document.value)
     call: Any = body.pop(_CALL, None)
     validates = is_object(call) and _VALIDATING in str(call.get("path"))
     inner = find_value(body, ("request", "object"))
     at: FieldPath = (*document.path, "request", "object")
-    return Asked(
+    return OfflineReview(
         replace(document, value=inner, path=at),
         body,
         recorded=True,
@@ -112,7 +112,7 @@ def _recorded(document: Document) -> Asked:
     )
 
 
-def decoded(asked: Asked, policy: Policy) -> AdmissionRequest:
+def decode_review(asked: OfflineReview, policy: Policy) -> AdmissionRequest:
     """
     Read a review as the server would.
 
@@ -122,31 +122,31 @@ def decoded(asked: Asked, policy: Policy) -> AdmissionRequest:
     return admission.decode(json.dumps(asked.body).encode(), policy.pod_templates)
 
 
-def answer(asked: Asked, hook: Hook, policy: Policy, facts: Facts) -> Answered:
+def answer_review(asked: OfflineReview, hook: Hook, policy: Policy, facts: Facts) -> OfflineResult:
     """
     Answer a review as the server would.
 
     Raises:
         ReviewError: It is none, or its object is of wrong types.
     """
-    request = decoded(asked, policy)
+    request = decode_review(asked, policy)
     verdict = judge(request, hook, policy, facts)
     written: dict[str, Any] = msgspec.json.decode(admission.encode(request, verdict))
     response = written["response"]
     if "patch" in response:
         response["patch"] = msgspec.json.decode(a2b_base64(response["patch"]))
     before = asked.body["request"].get("object")
-    after = patched(before, response.get("patch", ()))
-    return Answered(request, verdict, written, before, after)
+    after = apply_patch(before, response.get("patch", ()))
+    return OfflineResult(request, verdict, written, before, after)
 
 
-def then_validate(asked: Asked, mutated: Answered) -> Asked:
+def follow_up_review(asked: OfflineReview, mutated: OfflineResult) -> OfflineReview:
     """Make the review that follows: the same about the object as the first webhook left it."""
     request = {**asked.body["request"], "object": mutated.after}
     return replace(asked, body={**asked.body, "request": request})
 
 
-def as_update(asked: Asked, old: Document) -> Asked:
+def update_review(asked: OfflineReview, old: Document) -> OfflineReview:
     """Make of the review of a creation that of an update from an older object."""
     request = asked.body["request"]
     changed = {
@@ -182,7 +182,7 @@ def _create(document: Document, uid: str) -> dict[str, Any]:
         "dryRun": False,
         "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
     }
-    return {"apiVersion": API_VERSION, "kind": KIND, "request": request}
+    return {"apiVersion": REVIEW_API_VERSION, "kind": REVIEW_KIND, "request": request}
 
 
 def _resource(kind: str) -> str:

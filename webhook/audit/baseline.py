@@ -11,12 +11,12 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.audit.renderers import jsonreport
-from webhook.audit.report import API_VERSION, KIND, Report
+from webhook.audit.report import AUDIT_REPORT_API_VERSION, AUDIT_REPORT_KIND, AuditReport
 from webhook.audit.scan import summarise
 from webhook.errors import SourceError
 
 
-def load(file: str) -> Counter[str]:
+def load_baseline(file: str) -> Counter[str]:
     """
     Read what an earlier report found.
 
@@ -32,7 +32,7 @@ def load(file: str) -> Counter[str]:
         raise SourceError(file, f"cannot be read: {error.strerror or error}") from error
     except msgspec.MsgspecError as error:
         raise SourceError(file, f"is no report: {error}; {_HOW}") from error
-    if (report.api_version, report.kind) != (API_VERSION, KIND):
+    if (report.api_version, report.kind) != (AUDIT_REPORT_API_VERSION, AUDIT_REPORT_KIND):
         raise SourceError(file, f"is no report, but {report.api_version}, {report.kind}; {_HOW}")
     return Counter(finding.fingerprint for _, finding in report.findings())
 
@@ -40,7 +40,7 @@ def load(file: str) -> Counter[str]:
 _HOW = "make one with evenspread audit -o json=FILE"
 
 
-def without_known(report: Report, known: Counter[str]) -> Report:
+def remove_known_findings(report: AuditReport, known: Counter[str]) -> AuditReport:
     """A report without the findings that are known; they are only counted."""
     left = known.copy()
     workloads = tuple(

@@ -1,234 +1,162 @@
 """
-Manifests gathered into a snapshot.
+The collector of manifests: documents of files become a snapshot.
 
-Objects that neither hold a pod template nor say anything about spreading are passed over.
+``ManifestCollector.add`` takes one document after the other and ignores kinds that neither hold a
+pod template nor affect spreading. It reads no file itself.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from webhook.audit.origins import Origin
-from webhook.audit.snapshot import Owner, Pod, Snapshot, Unreadable, Workload, reduced
-from webhook.cluster import wire
-from webhook.cluster.lookup import BUILT_IN_OWNERS, REPLICATION_CONTROLLER
-from webhook.cluster.manifests import NAMESPACE
+from webhook.audit.reader import ManifestContext, ObjectReader
+from webhook.audit.snapshot import Snapshot, UnreadableObject
+from webhook.cluster.facts import VersionKind
+from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
 from webhook.manifests import Document, TypeMismatch, find_type_mismatch, is_object
-from webhook.policy.advice.reading import read
-from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, group_of
+from webhook.policy.advice.subject import SubjectPod
+from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path
-from webhook.policy.workloads import POD
 
-_SELECTOR: TemplatePath = ("spec", "selector")  # of every built-in controller
 _NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
+_FACT_KINDS = {("v1", "Namespace"), ("v1", "Node"), ("v1", "Service")}
 
-T = TypeVar("T", bound=msgspec.Struct)
 
-
-class Gathering:
+class ManifestCollector:
     """
-    A snapshot that grows object by object.
+    A snapshot that grows document by document.
 
     Attributes:
-        snapshot: What was gathered so far.
-        problems: Objects of the cluster that are of wrong types; the snapshot is without them.
+        snapshot: The objects collected so far.
+        problems: Objects of the cluster that cannot be read; the snapshot is without them.
     """
 
     def __init__(
         self, templates: Mapping[GroupKind, TemplatePath], owners: Iterable[OwnerSelector]
     ) -> None:
         """
-        Start with nothing.
+        Start with an empty snapshot.
 
         Args:
-            templates: Where each kind with a pod template holds it.
-            owners: Custom controllers whose selectors are asked for.
+            templates: The path to the pod template, by kind.
+            owners: Custom controllers that select pods.
         """
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
-        self._templates = templates
-        self._owners = {each.kind: each.path for each in owners}
-        self._facts: dict[tuple[str, str], Callable[[Document], None]] = {
-            ("v1", "Namespace"): self._put_namespace,
-            ("v1", "Node"): lambda document: self._put(document, wire.Node, self.snapshot.nodes),
-            ("v1", "Service"): lambda document: self._put(
-                document, wire.Service, self.snapshot.services
-            ),
-        }
+        self._reader = ObjectReader(templates, owners)
 
-    def add(self, document: Document, *, asked: bool = True) -> None:
+    def add(self, document: Document, *, requested: bool = True) -> None:
         """
-        Take in one object.
+        Add one object.
 
         Args:
             document: The object.
-            asked: Whether it is to be audited; else it is part of the cluster that others are in.
+            requested: Whether to audit the object; otherwise it is only part of the cluster.
         """
-        put = self._facts.get((document.api_version, document.kind))
-        if put is not None:
-            put(document)
-            return
-        kind = GroupKind(group_of(document.api_version), document.kind)
-        if kind in self._templates:
-            try:
-                self._put_workload(document, kind, asked=asked)
-            except msgspec.DecodeError as error:
-                self._refuse(document, kind, error, asked=asked)
-                return
-        self._put_owner(document, kind)
+        if _version_kind(document) in _FACT_KINDS:
+            self._add_fact(document)
+        elif self._add_workload(document, requested=requested):
+            self._add_owner(document)
 
-    def _put(self, document: Document, kind: type[T], into: list[T]) -> None:
+    def _add_fact(self, document: Document) -> None:
         if not document.name:
             problem = f"{document.kind}: metadata.name: missing, write one"
             self.problems.append(document.error(problem, ("metadata",)))
             return
+        data = msgspec.json.encode(_complete_metadata(document))
         try:
-            into.append(msgspec.convert(_in_namespace(document), kind))
+            self._reader.put_fact(self.snapshot, _version_kind(document), data)
         except msgspec.ValidationError as error:
-            problem, path = find_type_mismatch(error, document.value)
-            told = f"{document.kind}/{document.name}: {format_path(path)}: {problem}"
-            self.problems.append(document.error(told, path))
+            self._report_problem(document, find_type_mismatch(error, document.value))
 
-    def _put_namespace(self, document: Document) -> None:
-        metadata: Any = document.value.get("metadata")
-        if is_object(metadata):
-            labels: Any = metadata.get("labels") or {}
-            if is_object(labels):
-                named = {**metadata, "labels": {**labels, _NAME_LABEL: document.name}}
-                document = replace(document, value={**document.value, "metadata": named})
-        self._put(document, wire.Namespace, self.snapshot.namespaces)
-
-    def _put_workload(self, document: Document, kind: GroupKind, *, asked: bool) -> None:
-        origin = Origin.of(document)
-        data = msgspec.json.encode(document.value)
-        if kind == POD:
-            self._put_pod(pod(data, NAMESPACE), origin, asked=asked)
-            return
-        subject = read(data, kind, self._templates[kind], document.namespace or NAMESPACE)
-        if subject is not None:
-            self.snapshot.workloads.append(
-                Workload(
-                    api_version=document.api_version,
-                    subject=without_noise(subject),
-                    origin=origin,
-                    asked=asked,
-                )
-            )
-
-    def _put_pod(self, found: Pod, origin: Origin, *, asked: bool) -> None:
-        if found.metadata is None or found.metadata.controller is None:
-            self.snapshot.workloads.append(workload_of(found, origin, asked=asked))
-        (self.snapshot.pods if asked else self.snapshot.neighbours).append(found)
-
-    def _put_owner(self, document: Document, kind: GroupKind) -> None:
-        version = (document.api_version, document.kind)
-        path = _SELECTOR if version in BUILT_IN_OWNERS else self._owners.get(kind)
-        if path is None or not document.name:
-            return
-        held = find_value(document.value, path)
-        if version == REPLICATION_CONTROLLER:
-            held = {"matchLabels": held} if held is not None else None
+    def _add_workload(self, document: Document, *, requested: bool) -> bool:
+        """Add an object that may hold a pod template; return whether its types are right."""
+        kind = GroupKind(group_of(document.api_version), document.kind)
+        path = self._reader.templates.get(kind)
+        if path is None:
+            return True
         try:
-            selector = msgspec.convert(held, LabelSelector | None)
+            self._reader.put_workload(
+                self.snapshot,
+                _version_kind(document),
+                msgspec.json.encode(document.value),
+                ManifestContext(
+                    document.namespace or DEFAULT_NAMESPACE, Origin.of(document), requested
+                ),
+            )
+        except msgspec.DecodeError as error:
+            found = _locate_type_error(document.value, path, error)
+            if requested:
+                self.snapshot.unreadable.append(_build_unreadable(document, found))
+            else:
+                self._report_problem(document, found)
+            return False
+        return True
+
+    def _add_owner(self, document: Document) -> None:
+        if not document.name or not self._reader.is_owner(_version_kind(document)):
+            return
+        data, namespace = (
+            msgspec.json.encode(document.value),
+            document.namespace or DEFAULT_NAMESPACE,
+        )
+        try:
+            owners = self._reader.read_owner(_version_kind(document), data, namespace)
         except msgspec.ValidationError as error:
-            problem = f"{document.kind}/{document.name}: {format_path(path)}: {error}"
-            self.problems.append(document.error(problem, path))
-            return
-        self.snapshot.owners.append(
-            Owner(
-                api_version=document.api_version,
-                kind=document.kind,
-                namespace=document.namespace or NAMESPACE,
-                name=document.name,
-                selector=selector,
-            )
-        )
+            self._report_problem(document, find_type_mismatch(error, document.value))
+        else:
+            self.snapshot.owners.extend(owners)
 
-    def _refuse(
-        self, document: Document, kind: GroupKind, error: msgspec.DecodeError, *, asked: bool
-    ) -> None:
-        found = _mistype(document.value, self._templates[kind], error)
-        if not asked:
-            told = f"{document.kind}/{document.name}: {format_path(found.path)}: {found.problem}"
-            self.problems.append(document.error(told, found.path))
-            return
-        self.snapshot.unreadable.append(
-            Unreadable(
-                api_version=document.api_version,
-                kind=document.kind,
-                namespace=document.namespace or NAMESPACE,
-                name=document.name,
-                source=document.source,
-                line=document.line(),
-                field=format_path(found.path),
-                field_line=document.line(found.path),
-                problem=found.problem,
-            )
-        )
+    def _report_problem(self, document: Document, found: TypeMismatch) -> None:
+        problem = f"{document.kind}/{document.name}: {format_path(found.path)}: {found.problem}"
+        self.problems.append(document.error(problem, found.path))
 
 
-def pod(data: bytes | msgspec.Raw, namespace: str = "") -> Pod:
-    """
-    Read a pod of a cluster.
-
-    Args:
-        data: As it stands on the wire.
-        namespace: Of a manifest that names none.
-
-    Raises:
-        msgspec.DecodeError: It is of wrong types.
-    """
-    found = _decode_pod(data)
-    metadata = found.metadata
-    if metadata is None:
-        return found
-    if namespace and not metadata.namespace:
-        metadata = replace(metadata, namespace=namespace)
-    return replace(found, metadata=reduced(metadata))
+def _version_kind(document: Document) -> VersionKind:
+    return document.api_version, document.kind
 
 
-_decode_pod = msgspec.json.Decoder(Pod).decode
-
-
-def workload_of(found: Pod, origin: Origin | None = None, *, asked: bool = True) -> Workload:
-    """A pod as what is audited."""
-    metadata = found.metadata or ObjectMeta()
-    subject = Subject(
-        kind=POD,
-        metadata=metadata,
-        namespace=metadata.namespace,
-        pod=SubjectPod(found.metadata, found.spec),
+def _build_unreadable(document: Document, found: TypeMismatch) -> UnreadableObject:
+    return UnreadableObject(
+        api_version=document.api_version,
+        kind=document.kind,
+        namespace=document.namespace or DEFAULT_NAMESPACE,
+        name=document.name,
+        source=document.source,
+        line=document.line(),
+        field=format_path(found.path),
+        field_line=document.line(found.path),
+        problem=found.problem,
     )
-    return Workload(api_version="v1", subject=subject, origin=origin, asked=asked)
 
 
-def without_noise(subject: Subject) -> Subject:
-    """A subject without the annotations that no rule reads."""
-    inner = subject.pod.metadata
-    held = replace(subject.pod, metadata=reduced(inner)) if inner else subject.pod
-    return replace(subject, metadata=reduced(subject.metadata), pod=held)
-
-
-def _in_namespace(document: Document) -> dict[str, Any]:
+def _complete_metadata(document: Document) -> dict[str, Any]:
+    """Add what kubectl and kube-apiserver add: the namespace, and a Namespace's own label."""
     value: dict[str, Any] = document.value
     metadata: Any = value.get("metadata")
-    if not is_object(metadata) or metadata.get("namespace"):
+    if not is_object(metadata):
         return value
-    return {**value, "metadata": {**metadata, "namespace": NAMESPACE}}
+    if document.kind == "Namespace":
+        labels: Any = metadata.get("labels") or {}
+        if is_object(labels):
+            labels = {**labels, _NAME_LABEL: document.name}
+        return {**value, "metadata": {**metadata, "labels": labels}}
+    namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
+    return {**value, "metadata": {**metadata, "namespace": namespace}}
 
 
-def _mistype(value: Any, path: TemplatePath, error: msgspec.DecodeError) -> TypeMismatch:
-    """Find the value that has the wrong type, from the whole object instead of a part of it."""
+def _locate_type_error(value: Any, path: TemplatePath, error: msgspec.DecodeError) -> TypeMismatch:
+    """Find the value of the wrong type, with its path from the whole object."""
     places: tuple[tuple[FieldPath, Any], ...] = ((path, SubjectPod), (("metadata",), ObjectMeta))
-    for at, kind in places:
+    for outer, kind in places:
+        inner = find_value(value, outer)
         try:
-            msgspec.convert(find_value(value, at), kind | None)
+            msgspec.convert(inner, kind | None)
         except msgspec.ValidationError as found:
-            problem, inner = find_type_mismatch(found, find_value(value, at))
-            return TypeMismatch(problem, (*at, *inner))
+            problem, steps = find_type_mismatch(found, inner)
+            return TypeMismatch(problem, (*outer, *steps))
     return TypeMismatch(str(error), ("spec",))

@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from webhook.audit.snapshot import Pod, Workload
-from webhook.cluster.manifests import NAMESPACE
-from webhook.policy.advice.subject import Running, Subject
+from webhook.audit.snapshot import SnapshotPod, SnapshotWorkload
+from webhook.cluster.manifests import DEFAULT_NAMESPACE
+from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
-from webhook.policy.workloads import POD
 
 LONGEST_CHAIN = 8  # controllers of controllers that are followed; real chains have one to three
 
 
-class Key(NamedTuple):
+class ObjectKey(NamedTuple):
     """What names an object of a cluster."""
 
     namespace: str
@@ -27,7 +27,7 @@ class Key(NamedTuple):
     name: str
 
 
-class Groups:
+class PodGroups:
     """
     Pods in groups.
 
@@ -37,7 +37,7 @@ class Groups:
         versions: API version of controllers that are not known themselves.
     """
 
-    def __init__(self, workloads: Iterable[Workload]) -> None:
+    def __init__(self, workloads: Iterable[SnapshotWorkload]) -> None:
         """
         Start without a pod.
 
@@ -45,25 +45,25 @@ class Groups:
             workloads: What pods may belong to.
         """
         self.known = {key_of(each.subject): each for each in workloads}
-        self.found: dict[Key, dict[bytes, Running]] = {}
-        self.versions: dict[Key, str] = {}
-        self._roots: dict[tuple[str, OwnerReference], Key] = {}
+        self.found: dict[ObjectKey, dict[bytes, RunningPods]] = {}
+        self.versions: dict[ObjectKey, str] = {}
+        self._roots: dict[tuple[str, OwnerReference], ObjectKey] = {}
 
-    def add(self, pods: Iterable[Pod]) -> None:
+    def add(self, pods: Iterable[SnapshotPod]) -> None:
         """Sort pods into groups; O(pods)."""
         for pod in pods:
             if pod.is_gone:
                 continue
             metadata = pod.metadata or _NO_META
             spec = pod.spec or _NO_SPEC
-            owner = self._root(metadata.namespace or NAMESPACE, metadata)
+            owner = self._root(metadata.namespace or DEFAULT_NAMESPACE, metadata)
             groups = self.found.setdefault(owner, {})
             like = _encode(
                 (metadata.labels, spec.topology_spread_constraints, metadata.annotations)
             )
             group = groups.get(like)
             if group is None:
-                group = groups[like] = Running(pod, {})
+                group = groups[like] = RunningPods(pod, {})
             nodes = group.nodes
             assert isinstance(nodes, dict), "made above"
             nodes[spec.node_name] = nodes.get(spec.node_name, 0) + 1
@@ -74,17 +74,17 @@ class Groups:
             self._root(subject.namespace, subject.metadata) in self.known
         )
 
-    def _root(self, namespace: str, metadata: ObjectMeta) -> Key:
+    def _root(self, namespace: str, metadata: ObjectMeta) -> ObjectKey:
         """The outermost controller that is known; else the innermost; without any, the pod."""
         controller = metadata.controller
         if controller is None:
-            return Key(namespace, POD, metadata.name)
+            return ObjectKey(namespace, POD, metadata.name)
         root = self._roots.get((namespace, controller))
         if root is None:
             root = self._roots[namespace, controller] = self._climb(namespace, controller)
         return root
 
-    def _climb(self, namespace: str, controller: OwnerReference) -> Key:
+    def _climb(self, namespace: str, controller: OwnerReference) -> ObjectKey:
         first = reached = _named(namespace, controller)
         self.versions.setdefault(first, controller.api_version)
         for _ in range(LONGEST_CHAIN):
@@ -101,10 +101,10 @@ _NO_SPEC = PodSpec()
 _encode = msgspec.json.Encoder().encode
 
 
-def _named(namespace: str, owner: OwnerReference) -> Key:
-    return Key(namespace, GroupKind(group_of(owner.api_version), owner.kind), owner.name)
+def _named(namespace: str, owner: OwnerReference) -> ObjectKey:
+    return ObjectKey(namespace, GroupKind(group_of(owner.api_version), owner.kind), owner.name)
 
 
-def key_of(subject: Subject) -> Key:
+def key_of(subject: Subject) -> ObjectKey:
     """Name a subject."""
-    return Key(subject.namespace or NAMESPACE, subject.kind, subject.metadata.name)
+    return ObjectKey(subject.namespace or DEFAULT_NAMESPACE, subject.kind, subject.metadata.name)

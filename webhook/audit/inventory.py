@@ -10,22 +10,22 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from webhook.audit.groups import Groups, Key, key_of
+from webhook.audit.groups import ObjectKey, PodGroups, key_of
 from webhook.audit.origins import Origin
-from webhook.audit.snapshot import Owner, Snapshot, Workload
+from webhook.audit.snapshot import Snapshot, SnapshotOwner, SnapshotWorkload
 from webhook.cluster import wire
-from webhook.cluster.lookup import Cluster
+from webhook.cluster.facts import Cluster
 from webhook.cluster.nodes import NodeStore
 from webhook.config import OwnerSelector
-from webhook.policy.advice.grounds import Survey
-from webhook.policy.advice.subject import Running, Subject, SubjectPod
+from webhook.policy.advice.context import ClusterState
+from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.placement.census import Census
 
 NODE = GroupKind("", "Node")  # controls static pods, which nobody can spread
 
 
-class Audited(NamedTuple):
+class AuditSubject(NamedTuple):
     """
     A subject, with the pods that it has.
 
@@ -39,7 +39,7 @@ class Audited(NamedTuple):
     origin: Origin | None
 
 
-class Terrain:
+class ClusterNodes:
     """
     The nodes of a live cluster, which the inventories of its namespaces share.
 
@@ -48,11 +48,11 @@ class Terrain:
         survey: The same, without a pod.
     """
 
-    def __init__(self, nodes: Iterable[wire.Node]) -> None:
+    def __init__(self, nodes: Iterable[wire.NodeObject]) -> None:
         """Index the nodes, once for all."""
         self.nodes = NodeStore()
         self.nodes.replace(nodes)
-        self.survey = Survey(self.nodes, Census(), Census())
+        self.survey = ClusterState(self.nodes, Census(), Census())
 
 
 class Inventory:
@@ -70,8 +70,8 @@ class Inventory:
         self,
         snapshot: Snapshot,
         owners: Iterable[OwnerSelector],
-        groups: Groups | None = None,
-        terrain: Terrain | None = None,
+        groups: PodGroups | None = None,
+        terrain: ClusterNodes | None = None,
     ) -> None:
         """
         Sort what a snapshot holds.
@@ -82,7 +82,7 @@ class Inventory:
             groups: Further pods, which were sorted before.
             terrain: The live cluster that the snapshot is a part of; None: it holds all nodes.
         """
-        groups = groups or Groups(snapshot.workloads)
+        groups = groups or PodGroups(snapshot.workloads)
         groups.add(snapshot.pods)
         own = set(groups.found)
         groups.add(snapshot.neighbours)
@@ -91,34 +91,37 @@ class Inventory:
         self.audited = sorted(_audited(snapshot, running, own, groups), key=_order)
         census, members = _count(snapshot.workloads, running, is_live=terrain is not None)
         if terrain is None:
-            self.survey = Survey(self.cluster.node_store, census, members)
+            self.survey = ClusterState(self.cluster.node_store, census, members)
         else:
             self.cluster.node_store = terrain.nodes
-            self.survey = terrain.survey.over(census, members)
+            self.survey = terrain.survey.with_pods(census, members)
         self.pods = sum(group.number for each in self.audited for group in each.subject.running)
 
 
 def _audited(
-    snapshot: Snapshot, running: dict[Key, tuple[Running, ...]], own: set[Key], groups: Groups
-) -> Iterator[Audited]:
+    snapshot: Snapshot,
+    running: dict[ObjectKey, tuple[RunningPods, ...]],
+    own: set[ObjectKey],
+    groups: PodGroups,
+) -> Iterator[AuditSubject]:
     for each in snapshot.workloads:
-        if each.asked and not groups.is_within(each.subject):
+        if each.requested and not groups.is_within(each.subject):
             pods = running.get(key_of(each.subject), ())
             subject = replace(each.subject, running=pods) if pods else each.subject
-            yield Audited(each.api_version, subject, each.origin)
+            yield AuditSubject(each.api_version, subject, each.origin)
     for key in own - {key_of(each.subject) for each in snapshot.workloads}:
         if key.kind != NODE:
-            yield Audited(groups.versions[key], _stand_in(key, running[key]), None)
+            yield AuditSubject(groups.versions[key], _stand_in(key, running[key]), None)
 
 
-def _order(audited: Audited) -> tuple[str, str, str, str, str, int]:
+def _order(audited: AuditSubject) -> tuple[str, str, str, str, str, int]:
     subject, origin = audited.subject, audited.origin
     kind, name = subject.kind, subject.metadata.name or subject.metadata.generate_name
     source, line = (origin.source, origin.line()) if origin else ("", 0)
     return (subject.namespace, kind.kind, name, kind.group, source, line)
 
 
-def _stand_in(key: Key, running: tuple[Running, ...]) -> Subject:
+def _stand_in(key: ObjectKey, running: tuple[RunningPods, ...]) -> Subject:
     """A subject for a controller that is not known, from most of its pods."""
     like = max(running, key=lambda group: group.number).pod
     assert isinstance(like, SubjectPod), "groups are made of such"
@@ -141,7 +144,7 @@ def _cluster(snapshot: Snapshot, owners: Iterable[OwnerSelector]) -> Cluster:
     return cluster
 
 
-def _put_owner(cluster: Cluster, owner: Owner) -> None:
+def _put_owner(cluster: Cluster, owner: SnapshotOwner) -> None:
     store = cluster.owner_stores.get((owner.api_version, owner.kind))
     if store is None:
         store = cluster.custom_stores.get(GroupKind(group_of(owner.api_version), owner.kind))
@@ -157,7 +160,10 @@ def _bound(nodes: Mapping[str, int]) -> Mapping[str, int]:
 
 
 def _count(
-    workloads: Iterable[Workload], running: dict[Key, tuple[Running, ...]], *, is_live: bool
+    workloads: Iterable[SnapshotWorkload],
+    running: dict[ObjectKey, tuple[RunningPods, ...]],
+    *,
+    is_live: bool,
 ) -> tuple[Census, Census]:
     """
     Count pods by the node they are on, and by what they belong to.

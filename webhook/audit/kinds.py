@@ -1,82 +1,46 @@
 """What is listed of a cluster for an audit, and where an API server has it."""
 
 from collections.abc import Collection
-from typing import NamedTuple
 
 from webhook.cluster.discovery import locate_custom
-from webhook.cluster.source import Reader
+from webhook.cluster.protocol import Reader
 from webhook.errors import ApiError, SourceError
-from webhook.policy.model import GroupKind, group_of
+from webhook.policy.kinds import BUILT_IN_KINDS, POD, KindRow
+from webhook.policy.model import GroupKind
 
-
-class Listed(NamedTuple):
-    """
-    A kind, and where its objects are.
-
-    Attributes:
-        namespaced: Whether its objects are in namespaces.
-    """
-
-    api_version: str
-    kind: str
-    plural: str
-    namespaced: bool = True
-
-    @property
-    def group_kind(self) -> GroupKind:
-        """The kind, whatever its version."""
-        return GroupKind(group_of(self.api_version), self.kind)
-
-    def path(self, namespace: str) -> str:
-        """The path of all objects, or of those in a namespace."""
-        root = f"/apis/{self.api_version}" if "/" in self.api_version else "/api/v1"
-        inside = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
-        return f"{root}{inside}/{self.plural}"
-
-
-CLUSTER_WIDE: tuple[Listed, ...] = (
-    Listed("v1", "Node", "nodes", namespaced=False),
-    Listed("v1", "Namespace", "namespaces", namespaced=False),
+LISTED_CLUSTER_SCOPED: tuple[KindRow, ...] = tuple(
+    row for row in BUILT_IN_KINDS.values() if not row.namespaced
 )
 """The kinds that are in no namespace."""
 
-BUILT_IN: tuple[Listed, ...] = (
-    Listed("v1", "Service", "services"),
-    Listed("v1", "ReplicationController", "replicationcontrollers"),
-    Listed("apps/v1", "Deployment", "deployments"),
-    Listed("apps/v1", "ReplicaSet", "replicasets"),
-    Listed("apps/v1", "StatefulSet", "statefulsets"),
-    Listed("apps/v1", "DaemonSet", "daemonsets"),
-    Listed("batch/v1", "CronJob", "cronjobs"),
-    Listed("batch/v1", "Job", "jobs"),
-)
-"""What is listed in every cluster, besides its pods."""
-
-PODS = Listed("v1", "Pod", "pods")
+LISTED_PODS = BUILT_IN_KINDS[POD]
 """Listed last, so that hardly one is older than its controller."""
 
-_KNOWN = frozenset(
-    {*(each.group_kind for each in (*CLUSTER_WIDE, *BUILT_IN, PODS)), GroupKind("", "PodTemplate")}
+LISTED_BUILT_IN: tuple[KindRow, ...] = tuple(
+    row
+    for row in BUILT_IN_KINDS.values()
+    if row.namespaced and row.audited and row is not LISTED_PODS
 )
+"""The kinds that are listed in the namespaces of every cluster, besides its pods."""
 
 
-async def find_customs(
+async def find_custom_kinds(
     source: Reader, kinds: Collection[GroupKind], problems: list[SourceError]
-) -> list[Listed]:
+) -> list[KindRow]:
     """
     Find where an API server has the custom ones among some kinds; those that it has not are left.
 
     Args:
         problems: Is told of those of which that cannot be told.
     """
-    found: list[Listed] = []
-    for kind in sorted(set(kinds) - _KNOWN):
+    found: list[KindRow] = []
+    for kind in sorted(set(kinds) - BUILT_IN_KINDS.keys()):
         try:
             place = await locate_custom(source, kind)
         except ApiError as error:
             problems.append(error)
             continue
         if place is not None:
-            version = place.root.removeprefix("/apis/")
-            found.append(Listed(version, kind.kind, place.plural))
+            version = place.root.rpartition("/")[2]
+            found.append(KindRow(kind.group, version, kind.kind, place.plural))
     return found

@@ -11,23 +11,36 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from webhook.audit.intake import Intake
-from webhook.audit.kinds import BUILT_IN, CLUSTER_WIDE, PODS, Listed, find_customs
+from webhook.audit.kinds import (
+    LISTED_BUILT_IN,
+    LISTED_CLUSTER_SCOPED,
+    LISTED_PODS,
+    find_custom_kinds,
+)
+from webhook.audit.reader import ObjectReader
 from webhook.audit.snapshot import Snapshot
-from webhook.cluster.pages import TRIES, pages
-from webhook.cluster.source import Reader, Reason
+from webhook.cluster.lists import LIST_TRIES, list_pages
+from webhook.cluster.protocol import FailureReason, Reader
 from webhook.config import OwnerSelector
 from webhook.errors import ApiError, ExpiredError, SourceError
+from webhook.policy.kinds import KindRow
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import TemplatePath
 
-Told: TypeAlias = Callable[[str, int], None]
+ProgressReporter: TypeAlias = Callable[[str, int], None]
 """Is told a kind and how many of its objects were read so far."""
 
-_USELESS = frozenset({Reason.UNREACHABLE, Reason.CREDENTIALS, Reason.UNAUTHORIZED, Reason.SILENT})
+_USELESS = frozenset(
+    {
+        FailureReason.UNREACHABLE,
+        FailureReason.CREDENTIALS,
+        FailureReason.UNAUTHORIZED,
+        FailureReason.SILENT,
+    }
+)
 
 
-class Listing:
+class ClusterListing:
     """
     A snapshot that grows list by list.
 
@@ -53,9 +66,11 @@ class Listing:
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
         self._source = source
-        self._intake = Intake(templates, owners)
+        self._reader = ObjectReader(templates, owners)
 
-    async def read(self, namespace: str = "", told: Told = lambda _kind, _number: None) -> None:
+    async def read(
+        self, namespace: str = "", told: ProgressReporter = lambda _kind, _number: None
+    ) -> None:
         """
         List everything.
 
@@ -66,13 +81,13 @@ class Listing:
         Raises:
             ApiError: The API server cannot be reached at all.
         """
-        for listed in (*CLUSTER_WIDE, *BUILT_IN):
+        for listed in (*LISTED_CLUSTER_SCOPED, *LISTED_BUILT_IN):
             await self._read(listed, namespace, told)
-        for listed in await find_customs(self._source, self._intake.kinds, self.problems):
+        for listed in await find_custom_kinds(self._source, self._reader.kinds, self.problems):
             await self._read(listed, namespace, told)
-        await self._read(PODS, namespace, told)
+        await self._read(LISTED_PODS, namespace, told)
 
-    async def _read(self, listed: Listed, namespace: str, told: Told) -> None:
+    async def _read(self, listed: KindRow, namespace: str, told: ProgressReporter) -> None:
         try:
             await self._list(listed, namespace, told)
         except ApiError as error:
@@ -80,26 +95,26 @@ class Listing:
                 raise
             self.problems.append(error)
 
-    async def _list(self, listed: Listed, namespace: str, told: Told) -> None:
+    async def _list(self, listed: KindRow, namespace: str, told: ProgressReporter) -> None:
         """Read a list; one that expires is forgotten, and begun anew."""
         before = _lengths(self.snapshot), len(self.problems)
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, LIST_TRIES + 1):
             try:
                 await self._pages(listed, namespace, told)
             except ApiError as error:
                 self.snapshot = _cut(self.snapshot, before[0])
                 del self.problems[before[1] :]
-                if not isinstance(error, ExpiredError) or attempt == TRIES:
+                if not isinstance(error, ExpiredError) or attempt == LIST_TRIES:
                     raise
             else:
                 return
 
-    async def _pages(self, listed: Listed, namespace: str, told: Told) -> None:
+    async def _pages(self, listed: KindRow, namespace: str, told: ProgressReporter) -> None:
         path, number = listed.path(namespace), 0
-        async for page in pages(self._source, path):
+        async for page in list_pages(self._source, path):
             for item in page:
                 try:
-                    self._intake.put(self.snapshot, listed, item)
+                    self._reader.put(self.snapshot, (listed.api_version, listed.kind), item)
                 except msgspec.DecodeError as error:
                     self.problems.append(SourceError(path, str(error)))
             number += len(page)

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-API_VERSION = "evenspread.io/v1alpha1"
-KIND = "AuditReport"
+AUDIT_REPORT_API_VERSION = "evenspread.io/v1alpha1"
+AUDIT_REPORT_KIND = "AuditReport"
 
 
-class Weight(StrEnum):
+class AuditSeverity(StrEnum):
     """What a finding leads to at admission, hardest first."""
 
     DENY = "deny"
@@ -23,11 +23,13 @@ class Weight(StrEnum):
     AUDIT = "audit"
 
 
-RANKS: Mapping[str, int] = MappingProxyType({str(weight): i for i, weight in enumerate(Weight)})
+SEVERITY_RANKS: Mapping[str, int] = MappingProxyType(
+    {str(weight): i for i, weight in enumerate(AuditSeverity)}
+)
 """Weight -> place among them, from 0 for the hardest."""
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class AuditFinding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
     One thing that is wrong with one object.
 
@@ -44,7 +46,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
 
     rule: str
-    weight: Weight
+    weight: AuditSeverity
     field: str
     line: int
     problem: str
@@ -54,7 +56,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reason: str = ""
 
 
-class Cell(msgspec.Struct, frozen=True):
+class DomainCount(msgspec.Struct, frozen=True):
     """
     A domain.
 
@@ -69,7 +71,7 @@ class Cell(msgspec.Struct, frozen=True):
     pods: int
 
 
-class Spread(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SpreadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
     How the running pods of a workload are spread, as one of their constraints counts them.
 
@@ -91,7 +93,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     floor: str
     skew: int
     domains: int
-    cells: tuple[Cell, ...]
+    cells: tuple[DomainCount, ...]
     left_out: int = 0
 
     @property
@@ -100,7 +102,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return 0 if self.max_skew is None else self.skew - self.max_skew
 
 
-class Defaults(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class DefaultsReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
     What the next pods of a workload would be given.
 
@@ -136,10 +138,10 @@ class WorkloadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     line: int = 0
     replicas: int | None = None
     pods: int = 0
-    findings: tuple[Finding, ...] = ()
-    exempted: tuple[Finding, ...] = ()
-    spreads: tuple[Spread, ...] = ()
-    defaults: Defaults | None = None
+    findings: tuple[AuditFinding, ...] = ()
+    exempted: tuple[AuditFinding, ...] = ()
+    spreads: tuple[SpreadReport, ...] = ()
+    defaults: DefaultsReport | None = None
 
     @property
     def title(self) -> str:
@@ -147,7 +149,7 @@ class WorkloadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class AuditSummary(msgspec.Struct, frozen=True, kw_only=True):
     """
     Everything counted.
 
@@ -171,7 +173,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     uneven: int = 0
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class AuditReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
     What an audit found.
 
@@ -180,22 +182,24 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         workloads: By namespace, kind and name; those in order too.
     """
 
-    api_version: str = API_VERSION
-    kind: str = KIND
+    api_version: str = AUDIT_REPORT_API_VERSION
+    kind: str = AUDIT_REPORT_KIND
     kubernetes: str
-    summary: Summary
+    summary: AuditSummary
     workloads: tuple[WorkloadReport, ...]
 
-    def findings(self) -> Iterator[tuple[WorkloadReport, Finding]]:
+    def findings(self) -> Iterator[tuple[WorkloadReport, AuditFinding]]:
         """Give every finding with its workload, exempted ones last for each."""
         for workload in self.workloads:
             for finding in (*workload.findings, *workload.exempted):
                 yield workload, finding
 
-    def exceeds(self, weight: Weight | None) -> bool:
+    def exceeds(self, weight: AuditSeverity | None) -> bool:
         """Whether there is a finding at least this hard; None asks for none."""
         if weight is None:
             return False
-        found = {Weight.DENY: self.summary.deny, Weight.WARN: self.summary.warn}
-        counts = {**found, Weight.AUDIT: self.summary.audit}
-        return any(counts[each] for each in Weight if RANKS[each] <= RANKS[weight])
+        found = {AuditSeverity.DENY: self.summary.deny, AuditSeverity.WARN: self.summary.warn}
+        counts = {**found, AuditSeverity.AUDIT: self.summary.audit}
+        return any(
+            counts[each] for each in AuditSeverity if SEVERITY_RANKS[each] <= SEVERITY_RANKS[weight]
+        )

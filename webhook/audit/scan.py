@@ -9,28 +9,36 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from webhook.audit.inventory import Audited, Inventory
-from webhook.audit.report import RANKS, Defaults, Finding, Report, Summary, Weight, WorkloadReport
-from webhook.audit.rulebook import TYPE_INVALID
-from webhook.audit.snapshot import Unreadable
-from webhook.audit.spreading import spreads_of
-from webhook.audit.wording import Said, Words, mistyped
+from webhook.audit.findings import FindingBuilder, RuleMessage, report_type_error
+from webhook.audit.inventory import AuditSubject, Inventory
+from webhook.audit.report import (
+    SEVERITY_RANKS,
+    AuditFinding,
+    AuditReport,
+    AuditSeverity,
+    AuditSummary,
+    DefaultsReport,
+    WorkloadReport,
+)
+from webhook.audit.snapshot import UnreadableObject
+from webhook.audit.spreads import measure_spreads
 from webhook.policy.advice.advise import Advice, advise
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.rows import ROWS
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import apiserver, rules
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
-from webhook.policy.defaulting.forecast import first_pod, foresee
+from webhook.policy.catalogue import DEFAULT_ACTIONS, TYPE_INVALID, Action
+from webhook.policy.defaulting.forecast import first_pod, forecast_injection
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.kinds import POD
+from webhook.policy.model import MAX_CONSTRAINTS
 from webhook.policy.paths import constraints_field
-from webhook.policy.workloads import POD
 
 T = TypeVar("T")
 
 
-class Question(NamedTuple):
+class AuditOptions(NamedTuple):
     """
     What an audit asks.
 
@@ -63,10 +71,10 @@ def _no_progress(items: Sequence[T]) -> Iterable[T]:
 
 def scan(
     inventory: Inventory,
-    unreadable: Sequence[Unreadable],
-    question: Question,
-    progress: Callable[[Sequence[Audited]], Iterable[Audited]] = _no_progress,
-) -> Report:
+    unreadable: Sequence[UnreadableObject],
+    question: AuditOptions,
+    progress: Callable[[Sequence[AuditSubject]], Iterable[AuditSubject]] = _no_progress,
+) -> AuditReport:
     """
     Ask every rule about every subject.
 
@@ -76,32 +84,34 @@ def scan(
         question: What to ask.
         progress: Gives the subjects one after the other, and may show how far that is.
     """
-    grounds = Grounds(question.policy, inventory.cluster, inventory.survey)
+    grounds = AdviceContext(question.policy, inventory.cluster, inventory.survey)
     scanner = Scanner(question, grounds)
     chosen = [each for each in inventory.audited if question.covers(each.subject.namespace)]
     reports = [scanner.report_on(each) for each in progress(chosen)]
     if question.asks(TYPE_INVALID):
-        reports += [mistyped(each) for each in unreadable if question.covers(each.namespace)]
+        reports += [
+            report_type_error(each) for each in unreadable if question.covers(each.namespace)
+        ]
     reports.sort(key=lambda each: (each.namespace, each.kind, each.name, each.source, each.line))
-    return Report(
+    return AuditReport(
         kubernetes=str(question.policy.gates.version),
         summary=summarise(reports, nodes=len(inventory.cluster.node_store)),
         workloads=tuple(reports),
     )
 
 
-def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) -> Summary:
+def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) -> AuditSummary:
     """Count everything."""
     weights = [finding.weight for each in reports for finding in each.findings]
     asked = [each for each in reports if any(row.max_skew is not None for row in each.spreads)]
     uneven = sum(any(row.excess > 0 for row in each.spreads) for each in asked)
-    return Summary(
+    return AuditSummary(
         workloads=len(reports),
         pods=sum(each.pods for each in reports),
         nodes=nodes,
-        deny=weights.count(Weight.DENY),
-        warn=weights.count(Weight.WARN),
-        audit=weights.count(Weight.AUDIT),
+        deny=weights.count(AuditSeverity.DENY),
+        warn=weights.count(AuditSeverity.WARN),
+        audit=weights.count(AuditSeverity.AUDIT),
         exempted=sum(len(each.exempted) for each in reports),
         known=known,
         spread=len(asked) - uneven,
@@ -109,17 +119,17 @@ def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) 
     )
 
 
-class Judged(NamedTuple):
+class SubjectFindings(NamedTuple):
     """What is wrong with a subject, the hardest first, and what it is exempted from."""
 
-    found: tuple[Finding, ...]
-    exempted: tuple[Finding, ...]
+    found: tuple[AuditFinding, ...]
+    exempted: tuple[AuditFinding, ...]
 
 
 class Scanner:
     """Asks about one subject after the other."""
 
-    def __init__(self, question: Question, grounds: Grounds) -> None:
+    def __init__(self, question: AuditOptions, grounds: AdviceContext) -> None:
         """
         Ask nothing yet.
 
@@ -129,33 +139,37 @@ class Scanner:
         """
         self._question = question
         self._grounds = grounds
-        self._rows = tuple(row for row in ROWS if question.asks(row.id))
+        self._rows = tuple(row for row in POLICY_RULES if question.asks(row.id))
 
-    def judge(self, audited: Audited) -> Judged:
+    def judge(self, audited: AuditSubject) -> SubjectFindings:
         """Ask every rule about one subject."""
-        subject, words = audited.subject, Words(audited)
-        answer = apiserver.answer(
+        subject, words = audited.subject, FindingBuilder(audited)
+        answer = apiserver.predict_response(
             apiserver.Request(kind=subject.kind, path=subject.path, template=subject.pod),
             self._grounds.gates,
         )
         found = [
-            words.finding(each.rule, Weight.DENY, Said(each.error.field, each.error.message))
+            words.finding(
+                each.rule, AuditSeverity.DENY, RuleMessage(each.error.field, each.error.message)
+            )
             for each in _too_many(subject) or answer.findings
         ]
-        exempted: list[Finding] = []
+        exempted: list[AuditFinding] = []
         if not found:
             advice = self._advise(subject)
             found += words.advised(advice)
             found += words.warned(answer.warned, found)
             exempted += words.exempted(advice)
         asked = [each for each in found if self._question.asks(each.rule)]
-        return Judged(tuple(sorted(asked, key=lambda each: RANKS[each.weight])), tuple(exempted))
+        return SubjectFindings(
+            tuple(sorted(asked, key=lambda each: SEVERITY_RANKS[each.weight])), tuple(exempted)
+        )
 
-    def report_on(self, audited: Audited) -> WorkloadReport:
+    def report_on(self, audited: AuditSubject) -> WorkloadReport:
         """Make the report on one subject."""
         subject, origin = audited.subject, audited.origin
         judged = self.judge(audited)
-        survey = self._grounds.survey
+        survey = self._grounds.cluster
         assert survey is not None, "an audit has one"
         return WorkloadReport(
             api_version=audited.api_version,
@@ -168,7 +182,7 @@ class Scanner:
             pods=sum(group.number for group in subject.running),
             findings=judged.found,
             exempted=judged.exempted,
-            spreads=spreads_of(subject, survey, self._grounds.gates),
+            spreads=measure_spreads(subject, survey, self._grounds.gates),
             defaults=self._defaults(subject),
         )
 
@@ -181,7 +195,7 @@ class Scanner:
             rows=self._rows,
         )
 
-    def _defaults(self, subject: Subject) -> Defaults | None:
+    def _defaults(self, subject: Subject) -> DefaultsReport | None:
         policy, facts, namespace = self._question.policy, self._grounds.facts, subject.namespace
         if not policy.profiles:
             return None
@@ -189,16 +203,16 @@ class Scanner:
             injection = inject(subject.pod, namespace, policy, facts)
         else:
             pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
-            injection = foresee(pod, namespace, policy, facts)
+            injection = forecast_injection(pod, namespace, policy, facts)
         if not injection.entries:
             return None
         written = tuple(msgspec.json.decode(entry.written) for entry in injection.entries)
-        return Defaults(profile=injection.profile, constraints=written)
+        return DefaultsReport(profile=injection.profile, constraints=written)
 
 
-def _too_many(subject: Subject) -> list[rules.Finding]:
+def _too_many(subject: Subject) -> list[rules.ApiViolation]:
     """What the hooks deny and the API server takes."""
     constraints = subject.pod.constraints
-    if len(constraints) <= rules.MOST_CONSTRAINTS:
+    if len(constraints) <= MAX_CONSTRAINTS:
         return []
     return [rules.too_many(constraints, constraints_field(subject.path))]

@@ -24,26 +24,26 @@ from webhook.policy.model import LabelSelector, ObjectMeta
 from webhook.policy.paths import CONSTRAINTS_IN_POD, TemplatePath, is_array
 from webhook.policy.placement.census import FINISHED, ObservedStatus
 
-API_VERSION = "evenspread.io/v1alpha1"
-KIND = "ClusterSnapshot"
+SNAPSHOT_API_VERSION = "evenspread.io/v1alpha1"
+SNAPSHOT_KIND = "ClusterSnapshot"
 
-LARGEST = 2 * 2**30  # bytes of JSON; 150 000 pods take 70 MB
-LEVEL = 6  # of compression; 9 takes three times as long for one hundredth less
+MOST_SNAPSHOT_BYTES = 2 * 2**30  # bytes of JSON; 150 000 pods take 70 MB
+COMPRESSION_LEVEL = 6  # of compression; 9 takes three times as long for one hundredth less
 
 _OURS = "evenspread.io/"  # annotations that rules read
 _GZIP = b"\x1f\x8b"
 
 
-class PodMeta(ObjectMeta, frozen=True, rename="camel", gc=False):
+class SnapshotPodMetadata(ObjectMeta, frozen=True, rename="camel", gc=False):
     """A pod's metadata, and whether it is going away."""
 
     deletion_timestamp: str | None = None
 
 
-class Pod(SubjectPod, frozen=True, rename="camel", gc=False):
+class SnapshotPod(SubjectPod, frozen=True, rename="camel", gc=False):
     """A pod of the cluster."""
 
-    metadata: PodMeta | None = None
+    metadata: SnapshotPodMetadata | None = None
     status: ObservedStatus | None = None
 
     @property
@@ -54,7 +54,7 @@ class Pod(SubjectPod, frozen=True, rename="camel", gc=False):
         return self.status is not None and self.status.phase in FINISHED
 
 
-class Workload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SnapshotWorkload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
     An object that holds a pod template, or a pod that nobody controls.
 
@@ -62,16 +62,16 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         api_version: As the object says it.
         subject: The object, without pods.
         origin: Where it was read; None if that was an API server.
-        asked: Whether it is audited, not only known.
+        requested: Whether it is audited; otherwise it is only part of the cluster.
     """
 
     api_version: str
     subject: Subject
     origin: Origin | None = None
-    asked: bool = True
+    requested: bool = msgspec.field(default=True, name="asked")
 
 
-class Owner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SnapshotOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A controller, and the pods that it selects."""
 
     api_version: str
@@ -81,7 +81,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     selector: LabelSelector | None = None
 
 
-class Unreadable(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class UnreadableObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An object with a value of the wrong type, which no API server would take."""
 
     api_version: str
@@ -106,19 +106,21 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         unreadable: Objects that could not be read as what they say they are.
     """
 
-    api_version: str = API_VERSION
-    kind: str = KIND
-    namespaces: list[wire.Namespace] = msgspec.field(default_factory=list[wire.Namespace])
-    nodes: list[wire.Node] = msgspec.field(default_factory=list[wire.Node])
-    services: list[wire.Service] = msgspec.field(default_factory=list[wire.Service])
-    owners: list[Owner] = msgspec.field(default_factory=list[Owner])
-    workloads: list[Workload] = msgspec.field(default_factory=list[Workload])
-    pods: list[Pod] = msgspec.field(default_factory=list[Pod])
-    neighbours: list[Pod] = msgspec.field(default_factory=list[Pod])
-    unreadable: list[Unreadable] = msgspec.field(default_factory=list[Unreadable])
+    api_version: str = SNAPSHOT_API_VERSION
+    kind: str = SNAPSHOT_KIND
+    namespaces: list[wire.NamespaceObject] = msgspec.field(
+        default_factory=list[wire.NamespaceObject]
+    )
+    nodes: list[wire.NodeObject] = msgspec.field(default_factory=list[wire.NodeObject])
+    services: list[wire.ServiceObject] = msgspec.field(default_factory=list[wire.ServiceObject])
+    owners: list[SnapshotOwner] = msgspec.field(default_factory=list[SnapshotOwner])
+    workloads: list[SnapshotWorkload] = msgspec.field(default_factory=list[SnapshotWorkload])
+    pods: list[SnapshotPod] = msgspec.field(default_factory=list[SnapshotPod])
+    neighbours: list[SnapshotPod] = msgspec.field(default_factory=list[SnapshotPod])
+    unreadable: list[UnreadableObject] = msgspec.field(default_factory=list[UnreadableObject])
 
 
-def reduced(metadata: ObjectMeta) -> ObjectMeta:
+def reduce_metadata(metadata: ObjectMeta) -> ObjectMeta:
     """Metadata without the annotations that no rule reads: they may hold whole manifests."""
     annotations = metadata.annotations
     if not annotations:
@@ -136,7 +138,7 @@ def constraints_path(path: TemplatePath) -> tuple[str, ...]:
     return (*path, *CONSTRAINTS_IN_POD)
 
 
-def save(snapshot: Snapshot, file: str) -> None:
+def write_snapshot(snapshot: Snapshot, file: str) -> None:
     """
     Write a snapshot.
 
@@ -145,14 +147,14 @@ def save(snapshot: Snapshot, file: str) -> None:
     """
     stored = replace(snapshot, workloads=[_stored(each) for each in snapshot.workloads])
     plain = _without_nulls(msgspec.json.decode(msgspec.json.encode(stored)))
-    data = gzip.compress(msgspec.json.encode(plain), LEVEL, mtime=0)
+    data = gzip.compress(msgspec.json.encode(plain), COMPRESSION_LEVEL, mtime=0)
     try:
         File(file).write_bytes(data)
     except OSError as error:
         raise SourceError(file, f"cannot be written: {error.strerror or error}") from error
 
 
-def load(file: str) -> Snapshot:
+def load_snapshot(file: str) -> Snapshot:
     """
     Read a snapshot.
 
@@ -165,7 +167,7 @@ def load(file: str) -> Snapshot:
         raise SourceError(file, f"is no snapshot: {error}; {_HOW}") from error
     except OSError as error:
         raise SourceError(file, f"cannot be read: {error.strerror or error}") from error
-    if (snapshot.api_version, snapshot.kind) != (API_VERSION, KIND):
+    if (snapshot.api_version, snapshot.kind) != (SNAPSHOT_API_VERSION, SNAPSHOT_KIND):
         said = f"{snapshot.api_version}, {snapshot.kind}"
         raise SourceError(file, f"is no snapshot that can be read, but {said}; {_HOW}")
     return snapshot
@@ -178,9 +180,11 @@ def _read(file: str) -> bytes:
     with File(file).open("rb") as stream:
         is_packed = stream.read(len(_GZIP)) == _GZIP
         stream.seek(0)
-        data = (gzip.GzipFile(fileobj=stream) if is_packed else stream).read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise SourceError(file, f"holds more than {LARGEST >> 30} GiB")
+        data = (gzip.GzipFile(fileobj=stream) if is_packed else stream).read(
+            MOST_SNAPSHOT_BYTES + 1
+        )
+    if len(data) > MOST_SNAPSHOT_BYTES:
+        raise SourceError(file, f"holds more than {MOST_SNAPSHOT_BYTES >> 30} GiB")
     return data
 
 
@@ -192,7 +196,7 @@ def _restore(kind: type, stored: Any) -> Origin:
 _decode = msgspec.json.Decoder(Snapshot, dec_hook=_restore).decode
 
 
-def _stored(workload: Workload) -> Any:
+def _stored(workload: SnapshotWorkload) -> Any:
     """Give what was read from a file its lines in place of the file."""
     if workload.origin is None:
         return workload

@@ -13,32 +13,40 @@ from typing import TypeAlias
 
 import msgspec
 
-from webhook.audit.groups import Groups
-from webhook.audit.intake import Intake
-from webhook.audit.inventory import Inventory, Terrain
-from webhook.audit.kinds import BUILT_IN, CLUSTER_WIDE, PODS, Listed, find_customs
-from webhook.audit.report import Report
-from webhook.audit.scan import Question, scan
+from webhook.audit.groups import PodGroups
+from webhook.audit.inventory import ClusterNodes, Inventory
+from webhook.audit.kinds import (
+    LISTED_BUILT_IN,
+    LISTED_CLUSTER_SCOPED,
+    LISTED_PODS,
+    find_custom_kinds,
+)
+from webhook.audit.reader import ObjectReader
+from webhook.audit.report import AuditReport
+from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster import wire
-from webhook.cluster.pages import TRIES, pages
-from webhook.cluster.source import Reader, Reason
+from webhook.cluster.lists import LIST_TRIES, list_pages
+from webhook.cluster.protocol import FailureReason, Reader
 from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
+from webhook.policy.kinds import KindRow
 from webhook.policy.nesting import decode_nested
 
-FIRST = 50  # objects of the first page of each list: 1 MB at most, of the largest that there are
+FIRST_PAGE_OBJECTS = (
+    50  # objects of the first page of each list: 1 MB at most, of the largest that there are
+)
 
 Position: TypeAlias = tuple[str, str]
 """Namespace and name as they are sorted: a slash follows a namespace, and comes after a hyphen."""
 
-_decode = msgspec.json.Decoder(wire.Object).decode
+_decode = msgspec.json.Decoder(wire.NamedObject).decode
 
 
-class Cursor:
+class ListCursor:
     """A list that is read as far as it is needed, and keeps one page of it."""
 
-    def __init__(self, source: Reader, listed: Listed) -> None:
+    def __init__(self, source: Reader, listed: KindRow) -> None:
         """Ask nothing yet."""
         self.listed = listed
         self._source = source
@@ -91,17 +99,17 @@ class Cursor:
             try:
                 return await anext(self._pages, None)
             except ExpiredError:
-                if self._tries == TRIES:
+                if self._tries == LIST_TRIES:
                     raise
                 self._tries += 1
                 self._pages = self._begin()
 
     def _begin(self) -> AsyncIterator[Sequence[msgspec.Raw]]:
-        return pages(self._source, self.listed.path(""), first=FIRST)
+        return list_pages(self._source, self.listed.path(""), first=FIRST_PAGE_OBJECTS)
 
     def _disordered(self) -> ApiError:
         problem = f"answered with {self.listed.plural} in no order: audit by the command instead"
-        return ApiError(self._source.name, problem, Reason.GARBAGE)
+        return ApiError(self._source.name, problem, FailureReason.GARBAGE)
 
 
 def _position(item: msgspec.Raw) -> Position:
@@ -109,7 +117,7 @@ def _position(item: msgspec.Raw) -> Position:
     return f"{found.namespace}/", found.name
 
 
-class Sweep:
+class ClusterSweep:
     """
     An audit of a whole cluster.
 
@@ -118,16 +126,18 @@ class Sweep:
         problems: Objects that could not be read; nothing is said of these.
     """
 
-    def __init__(self, source: Reader, configuration: Configuration, question: Question) -> None:
+    def __init__(
+        self, source: Reader, configuration: Configuration, question: AuditOptions
+    ) -> None:
         """Ask nothing yet."""
         self.nodes = 0
         self.problems: list[SourceError] = []
         self._source = source
         self._owners = configuration.owner_selectors
-        self._intake = Intake(configuration.pod_templates, self._owners)
+        self._reader = ObjectReader(configuration.pod_templates, self._owners)
         self._question = question
 
-    async def reports(self) -> AsyncIterator[Report]:
+    async def reports(self) -> AsyncIterator[AuditReport]:
         """
         Give a report on each namespace that has a workload.
 
@@ -135,12 +145,12 @@ class Sweep:
             ApiError: A kind cannot be listed; if it may not be, that is before the first report.
         """
         whole = Snapshot()
-        for listed in CLUSTER_WIDE:
-            async for page in pages(self._source, listed.path("")):
+        for listed in LISTED_CLUSTER_SCOPED:
+            async for page in list_pages(self._source, listed.path("")):
                 for item in page:
                     self._put(whole, listed, item)
         self.nodes = len(whole.nodes)
-        terrain = Terrain(whole.nodes)
+        terrain = ClusterNodes(whole.nodes)
         namespaces = {each.name: each for each in whole.namespaces}
         cursors = await self._cursors()
         while namespace := await _next(cursors):
@@ -151,37 +161,39 @@ class Sweep:
             if inventory.audited:
                 yield scan(inventory, (), self._question)
 
-    async def _cursors(self) -> list[Cursor]:
+    async def _cursors(self) -> list[ListCursor]:
         """Begin to read all lists; the pods come last."""
         problems: list[SourceError] = []
-        customs = await find_customs(self._source, self._intake.kinds, problems)
+        customs = await find_custom_kinds(self._source, self._reader.kinds, problems)
         if problems:
             raise problems[0]
-        return [Cursor(self._source, each) for each in (*BUILT_IN, *customs, PODS)]
+        return [
+            ListCursor(self._source, each) for each in (*LISTED_BUILT_IN, *customs, LISTED_PODS)
+        ]
 
     async def _gather(
-        self, namespace: str, cursors: Sequence[Cursor], snapshot: Snapshot
-    ) -> Groups:
+        self, namespace: str, cursors: Sequence[ListCursor], snapshot: Snapshot
+    ) -> PodGroups:
         """Put the objects of a namespace into a snapshot, but pods into groups."""
         *others, pods = cursors
         for cursor in others:
             async for item in cursor.take(namespace):
                 self._put(snapshot, cursor.listed, item)
-        groups = Groups(snapshot.workloads)
+        groups = PodGroups(snapshot.workloads)
         async for item in pods.take(namespace):
             self._put(snapshot, pods.listed, item)
             groups.add(snapshot.pods)
             snapshot.pods.clear()
         return groups
 
-    def _put(self, snapshot: Snapshot, listed: Listed, item: msgspec.Raw) -> None:
+    def _put(self, snapshot: Snapshot, listed: KindRow, item: msgspec.Raw) -> None:
         try:
-            self._intake.put(snapshot, listed, item)
+            self._reader.put(snapshot, (listed.api_version, listed.kind), item)
         except msgspec.DecodeError as error:
             self.problems.append(SourceError(listed.path(""), str(error)))
 
 
-async def _next(cursors: Sequence[Cursor]) -> str | None:
+async def _next(cursors: Sequence[ListCursor]) -> str | None:
     """Give the first namespace that any list goes on with."""
     found = [await each.next_namespace() for each in cursors]
     return min(filter(None, found), key=lambda name: f"{name}/", default=None)

@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-SHORTEST_S = 0.8  # seconds, at most, before the second try; client-go's reflector starts there
-LONGEST_S = 30.0  # seconds, at most, before any try; client-go's too
+FIRST_BACKOFF_S = 0.8  # seconds, at most, before the second try; client-go's reflector starts there
+MAX_BACKOFF_S = 30.0  # seconds, at most, before any try; client-go's too
 
 
 class Backoff:
@@ -14,7 +14,7 @@ class Backoff:
     """
 
     def __init__(
-        self, dice: Callable[[], float], sleep: Callable[[float], Awaitable[object]]
+        self, jitter: Callable[[], float], sleep: Callable[[float], Awaitable[object]]
     ) -> None:
         """
         Start with the shortest bound.
@@ -23,15 +23,15 @@ class Backoff:
             dice: Gives numbers from 0 to 1, all as likely.
             sleep: Waits so many seconds.
         """
-        self._dice = dice
+        self._jitter = jitter
         self._sleep = sleep
-        self._bound_s = SHORTEST_S
+        self._bound_s = FIRST_BACKOFF_S
 
     async def pause(self) -> None:
         """Wait, and be ready to wait longer."""
-        bound_s, self._bound_s = self._bound_s, min(2 * self._bound_s, LONGEST_S)
-        await self._sleep(self._dice() * bound_s)
+        bound_s, self._bound_s = self._bound_s, min(2 * self._bound_s, MAX_BACKOFF_S)
+        await self._sleep(self._jitter() * bound_s)
 
     def reset(self) -> None:
         """Start over, as all goes well."""
-        self._bound_s = SHORTEST_S
+        self._bound_s = FIRST_BACKOFF_S

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import NamedTuple, NoReturn, TypeAlias
 
-from webhook.cluster.lookup import Cluster
-from webhook.cluster.reflector import Means, Reflector
-from webhook.cluster.resources import resources
+from webhook.cluster.discovery import list_resources
+from webhook.cluster.facts import Cluster
+from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.errors import NotSyncedError
 from webhook.policy.model import GroupKind, OwnerReference, group_of
 
@@ -17,7 +17,7 @@ Supervise: TypeAlias = Callable[[str, Start], Coroutine[object, object, None]]
 """Runs a background task of that name until it returns, whatever it raises in between."""
 
 
-class Standing(NamedTuple):
+class CacheStatus(NamedTuple):
     """
     How the cache of one kind stands.
 
@@ -34,13 +34,13 @@ class Standing(NamedTuple):
     synced: bool
     objects: int
     age: float | None
-    trouble: str
+    problem: str
 
 
 class Caches:
     """The stores of one cluster, kept true."""
 
-    def __init__(self, cluster: Cluster, means: Means) -> None:
+    def __init__(self, cluster: Cluster, means: ReflectorEnvironment) -> None:
         """
         Start with nothing listed.
 
@@ -50,7 +50,7 @@ class Caches:
         """
         self.cluster = cluster
         self._reflectors = {
-            resource.kind: Reflector(resource, means) for resource in resources(cluster)
+            resource.kind: Reflector(resource, means) for resource in list_resources(cluster)
         }
 
     @property
@@ -108,13 +108,13 @@ class Caches:
         for reflector in self._reflectors.values():
             await reflector.synced.wait()
 
-    def standings(self) -> Iterator[Standing]:
+    def statuses(self) -> Iterator[CacheStatus]:
         """Tell how each cache stands."""
         for kind, reflector in self._reflectors.items():
-            yield Standing(
+            yield CacheStatus(
                 kind,
                 reflector.synced.is_set(),
                 len(reflector.resource.store),
                 reflector.age,
-                reflector.trouble,
+                reflector.problem,
             )

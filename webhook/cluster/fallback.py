@@ -18,8 +18,8 @@ import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.caches import Caches
-from webhook.cluster.resources import NAMESPACES, Decode, Place
-from webhook.cluster.source import Source
+from webhook.cluster.discovery import NAMESPACES_PATH, ObjectDecoder, ResourcePath
+from webhook.cluster.protocol import Source
 from webhook.errors import ApiError
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
@@ -27,20 +27,20 @@ from webhook.policy.model import LabelSelector, OwnerReference
 from webhook.policy.nesting import decode_nested
 from webhook.policy.request import AdmissionRequest
 
-LONGEST_S = 0.5  # seconds for one object; a healthy API server takes 5 ms
-SHARE = 0.25  # of the request's time; judging takes none, but the way back does
+LOOKUP_TIMEOUT_S = 0.5  # seconds for one object; a healthy API server takes 5 ms
+TIMEOUT_SHARE = 0.25  # of the request's time; judging takes none, but the way back does
 
 # What a DNS subdomain may look like (RFC 1123); anything else would not exist, or be a path.
 _is_name = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch
 
-_decode_namespace = msgspec.json.Decoder(wire.Namespace).decode
+_decode_namespace = msgspec.json.Decoder(wire.NamespaceObject).decode
 
 
-def _read_namespace(data: bytes | msgspec.Raw) -> wire.Namespace:
+def _read_namespace(data: bytes | msgspec.Raw) -> wire.NamespaceObject:
     return decode_nested(_decode_namespace, data)
 
 
-class Result(StrEnum):
+class LookupResult(StrEnum):
     """What became of a look-up; a label of ``evenspread_owner_lookups_total``."""
 
     FOUND = "found"
@@ -52,14 +52,14 @@ class Result(StrEnum):
 class _Answer(NamedTuple):
     """What one look-up gave; ``thing`` is None unless it was found."""
 
-    result: Result
+    result: LookupResult
     thing: Any = None
 
 
 _Asking: TypeAlias = asyncio.Task[_Answer]
 
 
-class Latecomers:
+class OwnerFallback:
     """Fetches what single requests need; one look-up for all requests that need the same."""
 
     def __init__(self, caches: Caches, source: Source, tell: Callable[[str], None]) -> None:
@@ -100,7 +100,7 @@ class Latecomers:
         labels = self._ask_labels(asked.namespace) if policy.needs_namespaces else None
         if owner is None and labels is None:
             return None
-        return self._complete(owner, labels, min(LONGEST_S, timeout_s * SHARE))
+        return self._complete(owner, labels, min(LOOKUP_TIMEOUT_S, timeout_s * TIMEOUT_SHARE))
 
     async def close(self) -> None:
         """Give up what is still asked for."""
@@ -121,9 +121,11 @@ class Latecomers:
     def _ask_labels(self, namespace: str) -> _Asking | None:
         if self._cluster.namespace_labels(namespace) is not None:
             return None
-        return self._ask(_read_namespace, NAMESPACES, "", namespace)
+        return self._ask(_read_namespace, NAMESPACES_PATH, "", namespace)
 
-    def _ask(self, decode: Decode, place: Place, namespace: str, name: str) -> _Asking | None:
+    def _ask(
+        self, decode: ObjectDecoder, place: ResourcePath, namespace: str, name: str
+    ) -> _Asking | None:
         if not _is_name(name) or (namespace and not _is_name(namespace)):
             return None
         path = place.item(namespace, name)
@@ -133,18 +135,18 @@ class Latecomers:
             task.add_done_callback(lambda _: self._asking.pop(path))
         return task
 
-    async def _read(self, path: str, decode: Decode) -> _Answer:
+    async def _read(self, path: str, decode: ObjectDecoder) -> _Answer:
         try:
-            async with asyncio.timeout(LONGEST_S):
+            async with asyncio.timeout(LOOKUP_TIMEOUT_S):
                 body = await self._source.read(path)
-            return _Answer(Result.FOUND, decode(body))
+            return _Answer(LookupResult.FOUND, decode(body))
         except TimeoutError:
-            return _Answer(Result.LATE)
+            return _Answer(LookupResult.LATE)
         except ApiError as error:
             absent = error.status == HTTPStatus.NOT_FOUND
-            return _Answer(Result.ABSENT if absent else Result.FAILED)
+            return _Answer(LookupResult.ABSENT if absent else LookupResult.FAILED)
         except msgspec.MsgspecError:
-            return _Answer(Result.FAILED)
+            return _Answer(LookupResult.FAILED)
 
     async def _complete(
         self, owner: _Asking | None, labels: _Asking | None, wait_s: float
@@ -161,9 +163,9 @@ class Latecomers:
         if task is None:
             return None
         if task.cancelled():
-            answer = _Answer(Result.FAILED)
+            answer = _Answer(LookupResult.FAILED)
         else:
-            answer = task.result() if task.done() else _Answer(Result.LATE)
+            answer = task.result() if task.done() else _Answer(LookupResult.LATE)
         self._tell(answer.result)
         return answer.thing
 

@@ -1,9 +1,9 @@
 """Lines out of pieces: a watch is one JSON document a line, cut into pieces wherever it pleases."""
 
-from webhook.cluster.source import Reason
+from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError
 
-LONGEST_LINE = 16 * 1024 * 1024
+MAX_LINE_BYTES = 16 * 1024 * 1024
 """
 Bytes of one event: ten times what etcd takes for an object (1.5 MiB).
 
@@ -11,7 +11,7 @@ asyncio's own reader gives up at 64 KiB, that of aiohttp at twice its buffer.
 """
 
 
-class Lines:
+class LineSplitter:
     """
     What came of one stream so far.
 
@@ -19,7 +19,7 @@ class Lines:
         pending: Bytes of the line that has begun and not ended.
     """
 
-    def __init__(self, source: str, longest: int = LONGEST_LINE) -> None:
+    def __init__(self, source: str, longest: int = MAX_LINE_BYTES) -> None:
         """
         Start with nothing.
 
@@ -47,7 +47,7 @@ class Lines:
         self.pending += len(rest)
         if self.pending > self._longest or any(len(line) > self._longest for line in lines):
             problem = f"sent an event of more than {self._longest} bytes"
-            raise ApiError(self._source, problem, Reason.OVERSIZED)
+            raise ApiError(self._source, problem, FailureReason.OVERSIZED)
         return [line for line in lines if line]
 
     def end(self) -> None:
@@ -59,4 +59,4 @@ class Lines:
         """
         if self.pending:
             problem = "ended in the middle of an event"
-            raise ApiError(self._source, problem, Reason.UNREACHABLE)
+            raise ApiError(self._source, problem, FailureReason.UNREACHABLE)

@@ -1,21 +1,47 @@
 """What an API server holds at one moment, listed once and then forgotten; nothing is followed."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
 
 import msgspec
 
-from webhook.cluster import watching
-from webhook.cluster.discovery import locate
-from webhook.cluster.lookup import Cluster
-from webhook.cluster.resources import Place, Resource, resources
-from webhook.cluster.source import Source
+from webhook.cluster.discovery import Resource, ResourcePath, list_resources, locate
+from webhook.cluster.facts import Cluster
+from webhook.cluster.listwatch import PAGE_OBJECTS, next_limit, page_query, read_page
+from webhook.cluster.protocol import NO_QUERY, Query, Reader, Source
 from webhook.errors import ApiError
 
 _WIDE = frozenset({"Namespace", "Node"})  # of the kinds that are followed, those in no namespace
+LIST_TRIES = 3  # lists that are begun anew, since their resource version was forgotten meanwhile
 
 
-async def list_objects(source: Source, place: Place, namespace: str = "") -> AsyncIterator[bytes]:
+async def list_pages(
+    source: Reader, path: str, query: Query = NO_QUERY, first: int = PAGE_OBJECTS
+) -> AsyncIterator[Sequence[msgspec.Raw]]:
+    """
+    Give the objects of a list, in the order of their namespaces and names.
+
+    Args:
+        path: Of the list.
+        query: What is asked for besides.
+        first: Objects of the first page at most; how large they are is known only after it.
+
+    Raises:
+        ApiError: It cannot be had; ExpiredError if its rest was forgotten meanwhile.
+    """
+    limit, rest = first, ""
+    while True:
+        body = await source.read(path, {**query, **page_query(limit, rest)})
+        page = read_page(source.name, body)
+        yield page.items or ()
+        limit, rest = next_limit(limit, len(body)), page.metadata.rest or ""
+        if not rest:
+            return
+
+
+async def list_objects(
+    source: Source, place: ResourcePath, namespace: str = ""
+) -> AsyncIterator[bytes]:
     """
     Give the objects of a kind, page by page, each as JSON.
 
@@ -26,18 +52,14 @@ async def list_objects(source: Source, place: Place, namespace: str = "") -> Asy
     Raises:
         ApiError: They cannot be listed.
     """
-    path, rest = place.within(namespace).collection, ""
-    while True:
-        body = await source.read(path, watching.page_query(watching.PAGE, rest))
-        page = watching.read_page(source.name, body)
-        for item in page.items or ():
+    async for page in list_pages(source, place.within(namespace).collection):
+        for item in page:
             yield bytes(item)
-        rest = page.metadata.rest or ""
-        if not rest:
-            return
 
 
-async def read_object(source: Source, place: Place, namespace: str, name: str) -> bytes | None:
+async def read_object(
+    source: Source, place: ResourcePath, namespace: str, name: str
+) -> bytes | None:
     """
     Give an object as JSON; None if there is none of that name.
 
@@ -62,13 +84,13 @@ async def fill_once(source: Source, cluster: Cluster, namespace: str) -> None:
     Raises:
         ApiError: A kind cannot be listed.
     """
-    for resource in resources(cluster):
+    for resource in list_resources(cluster):
         place = await locate(source, resource)
         if place is not None:
             await _fill(source, resource, place, namespace)
 
 
-async def _fill(source: Source, resource: Resource, place: Place, namespace: str) -> None:
+async def _fill(source: Source, resource: Resource, place: ResourcePath, namespace: str) -> None:
     if resource.kind == "Namespace":
         found = await read_object(source, place, "", namespace)
         if found is not None:

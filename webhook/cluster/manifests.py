@@ -6,31 +6,31 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from webhook.cluster import wire
-from webhook.cluster.lookup import (
-    REPLICA_SET,
-    REPLICATION_CONTROLLER,
-    STATEFUL_SET,
+from webhook.cluster.facts import (
+    REPLICA_SET_V1,
+    REPLICATION_CONTROLLER_V1,
+    STATEFUL_SET_V1,
     Cluster,
     VersionKind,
 )
-from webhook.cluster.store import Named, Store
+from webhook.cluster.store import Store, StoredObject
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
 from webhook.manifests import Document, SkippedSource, find_type_mismatch, is_object, read_documents
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import TemplatePath, find_value, format_path
 
-NAMESPACE = "default"
+DEFAULT_NAMESPACE = "default"
 """Where objects are that name no namespace, as for kubectl."""
 
-T = TypeVar("T", bound=Named)
+StoredT = TypeVar("StoredT", bound=StoredObject)
 
 _Put = Callable[[dict[str, Any]], None]
 
 _NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class LoadedCluster(msgspec.Struct, frozen=True):
     """
     A cluster from files, and what else was found there.
 
@@ -48,10 +48,10 @@ def load_cluster(
     paths: Iterable[str],
     *,
     owners: Iterable[OwnerSelector] = SHIPPED_OWNERS,
-    namespace: str = NAMESPACE,
+    namespace: str = DEFAULT_NAMESPACE,
     strict: bool = False,
     stdin: BinaryIO | None = None,
-) -> Loaded:
+) -> LoadedCluster:
     """
     Read a cluster from files and folders.
 
@@ -74,11 +74,11 @@ def load_cluster(
                 skipped.append(item)
             case SourceError():
                 problems.append(item)
-    return Loaded(cluster, problems, skipped)
+    return LoadedCluster(cluster, problems, skipped)
 
 
 def fill(
-    cluster: Cluster, documents: Iterable[Document], *, namespace: str = NAMESPACE
+    cluster: Cluster, documents: Iterable[Document], *, namespace: str = DEFAULT_NAMESPACE
 ) -> list[ManifestError]:
     """
     Put objects into a cluster; kinds that say nothing about spreading are passed over.
@@ -101,14 +101,14 @@ class _Filler:
         self._namespace = namespace
         owners = cluster.owner_stores
         self._puts: dict[VersionKind, _Put] = {
-            ("v1", "Namespace"): _putting(wire.Namespace, cluster.namespace_store),
-            ("v1", "Node"): _putting(wire.Node, cluster.node_store),
-            ("v1", "Service"): _putting(wire.Service, cluster.service_store),
-            REPLICATION_CONTROLLER: _putting(
-                wire.ReplicationController, owners[REPLICATION_CONTROLLER]
+            ("v1", "Namespace"): _putting(wire.NamespaceObject, cluster.namespace_store),
+            ("v1", "Node"): _putting(wire.NodeObject, cluster.node_store),
+            ("v1", "Service"): _putting(wire.ServiceObject, cluster.service_store),
+            REPLICATION_CONTROLLER_V1: _putting(
+                wire.ReplicationControllerObject, owners[REPLICATION_CONTROLLER_V1]
             ),
-            REPLICA_SET: _putting(wire.Controller, owners[REPLICA_SET]),
-            STATEFUL_SET: _putting(wire.Controller, owners[STATEFUL_SET]),
+            REPLICA_SET_V1: _putting(wire.ControllerObject, owners[REPLICA_SET_V1]),
+            STATEFUL_SET_V1: _putting(wire.ControllerObject, owners[STATEFUL_SET_V1]),
         }
         self._custom_puts: dict[GroupKind, _Put] = {
             kind: _putting_custom(path, cluster.custom_stores[kind])
@@ -148,19 +148,19 @@ class _Filler:
         return value
 
 
-def _putting(kind: type[T], store: Store[T]) -> _Put:
+def _putting(kind: type[StoredT], store: Store[StoredT]) -> _Put:
     def put(value: dict[str, Any]) -> None:
         store.put(msgspec.convert(value, kind))
 
     return put
 
 
-def _putting_custom(path: TemplatePath, store: Store[wire.CustomController]) -> _Put:
+def _putting_custom(path: TemplatePath, store: Store[wire.CustomControllerObject]) -> _Put:
     def put(value: dict[str, Any]) -> None:
         selector = find_value(value, path)
         custom = {"metadata": value.get("metadata"), "selector": selector}
         try:
-            store.put(msgspec.convert(custom, wire.CustomController))
+            store.put(msgspec.convert(custom, wire.CustomControllerObject))
         except msgspec.ValidationError as error:
             shown = str(error).replace("$.selector", f"$.{format_path(path)}")
             raise msgspec.ValidationError(shown) from error

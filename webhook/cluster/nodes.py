@@ -11,7 +11,7 @@ from webhook.policy.facts import TaintedDomains
 from webhook.policy.model import Node
 
 
-class NodeStore(Store[wire.Node]):
+class NodeStore(Store[wire.NodeObject]):
     """All Nodes. Those marked unschedulable are kept, and count for nothing."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class NodeStore(Store[wire.Node]):
     def __iter__(self) -> Iterator[Node]:
         return iter(self._nodes.values())
 
-    def put(self, thing: wire.Node) -> None:
+    def put(self, thing: wire.NodeObject) -> None:
         """Add a Node, or replace the one of its name."""
         node = Node(thing.name, interned(thing.labels), thing.taints, thing.unschedulable)
         known = self._nodes.get(node.name)

@@ -22,9 +22,9 @@ Before each new try there is a pause by the back-off, which starts over when a w
 LASTING_S; after that one there is no pause, since servers end watches every half hour. So no fault,
 whatever its pattern, makes more than one try a second for long.
 
-Two rules hold in this file. Every step of work on objects is a step of ``Pace``, so that 100 000 of
-them keep nobody waiting. And an object that cannot be read, or whose selector is too large to be
-kept, counts as absent, and is reported as skipped: one odd object must not blind a whole cache.
+Two rules hold in this module. Every step of work on objects is a step of ``TimeSlicer``, so that
+100 000 of them do not block the event loop. And an object that cannot be decoded, or whose selector
+exceeds the bound, counts as absent and is reported as skipped: one bad object must not stop all.
 
 Source: client-go tools/cache/reflector.go; KEP-956 (bookmarks), KEP-3157 (streamed lists).
 """
@@ -37,24 +37,23 @@ from typing import NoReturn, TypeAlias
 
 import msgspec
 
-from webhook.cluster import watching, wire
-from webhook.cluster.backoff import LONGEST_S, Backoff
-from webhook.cluster.discovery import locate
-from webhook.cluster.lines import Lines
-from webhook.cluster.pacing import Pace
-from webhook.cluster.resources import Place, Resource, Skip
-from webhook.cluster.sizes import NamespaceSizeError
-from webhook.cluster.source import DECODE_ERRORS, Query, Reason, Source, refusal
-from webhook.cluster.store import Event, Key, Named
+from webhook.cluster import listwatch, wire
+from webhook.cluster.backoff import MAX_BACKOFF_S, Backoff
+from webhook.cluster.discovery import Resource, ResourcePath, SkippedObject, locate
+from webhook.cluster.lines import LineSplitter
+from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query, Source, status_error
+from webhook.cluster.quota import NamespaceSizeError
+from webhook.cluster.store import Key, StoredObject, WatchEventType
+from webhook.cluster.timeslices import TimeSlicer
 from webhook.errors import ApiError
 from webhook.policy.nesting import decode_nested
 
-Tell: TypeAlias = Callable[[str, str, str], None]
+ReportRestart: TypeAlias = Callable[[str, str, str], None]
 """Takes the kind, the reason and the sentence of each restart; the sentence of an end is empty."""
 
 Steps: TypeAlias = Generator[None]
 
-LASTING_S = LONGEST_S  # of a watch that was no failure: longer than any pause
+LASTING_S = MAX_BACKOFF_S  # of a watch that was no failure: longer than any pause
 _TEMPORARY = {
     0,  # no answer
     HTTPStatus.UNAUTHORIZED,
@@ -64,13 +63,16 @@ _TEMPORARY = {
 }
 """After these a watch goes on where it was; other statuses may be about its version."""
 
-_NO_STREAMS = {Reason.REFUSED, Reason.SILENT}  # what servers make of an option they do not know
+_NO_STREAMS = {
+    FailureReason.REFUSED,
+    FailureReason.SILENT,
+}  # what servers make of an option they do not know
 
-_decode_named = msgspec.json.Decoder(wire.Object).decode
+_decode_named = msgspec.json.Decoder(wire.NamedObject).decode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class ReflectorEnvironment:
     """
     What all reflectors of one cluster share.
 
@@ -85,12 +87,12 @@ class Means:
     """
 
     source: Source
-    pace: Pace
+    pace: TimeSlicer
     clock: Callable[[], float]
-    dice: Callable[[], float]
+    jitter: Callable[[], float]
     sleep: Callable[[float], Awaitable[object]]
-    tell: Tell
-    skip: Callable[[str, Skip], object]
+    tell: ReportRestart
+    skip: Callable[[str, SkippedObject], object]
     streams: bool = False
 
 
@@ -105,16 +107,16 @@ class Reflector:
         trouble: Why the last try failed, a sentence; empty once a list or a watch goes well.
     """
 
-    def __init__(self, resource: Resource, means: Means) -> None:
+    def __init__(self, resource: Resource, means: ReflectorEnvironment) -> None:
         """Know nothing yet."""
         self.resource = resource
         self.place = resource.place
         self.synced = asyncio.Event()
-        self.trouble = ""
+        self.problem = ""
         self._means = means
-        self._backoff = Backoff(means.dice, means.sleep)
+        self._backoff = Backoff(means.jitter, means.sleep)
         self._streams = means.streams
-        self._limit = watching.PAGE
+        self._limit = listwatch.PAGE_OBJECTS
         self._heard: float | None = None
         self._watching: float | None = None  # since when
         self._version = ""  # where to go on watching
@@ -139,11 +141,11 @@ class Reflector:
             except ApiError as error:
                 if error.status not in _TEMPORARY:
                     self._version = ""
-                self.trouble = str(error)
-                self._means.tell(self.resource.kind, error.reason, self.trouble)
+                self.problem = str(error)
+                self._means.tell(self.resource.kind, error.reason, self.problem)
             else:
                 if self.place is not None:
-                    self._means.tell(self.resource.kind, Reason.ENDED, "")
+                    self._means.tell(self.resource.kind, FailureReason.ENDED, "")
             if self._lasted():
                 self._backoff.reset()
             else:
@@ -157,12 +159,12 @@ class Reflector:
         if self.place is None:
             await self._clear()
         elif self._version:
-            await self._watch(self.place, watching.watch_query(self._version))
+            await self._watch(self.place, listwatch.watch_query(self._version))
         elif self._streams:
             await self._stream(self.place)
         else:
             await self._list(self.place)
-            await self._watch(self.place, watching.watch_query(self._version))
+            await self._watch(self.place, listwatch.watch_query(self._version))
 
     async def _clear(self) -> None:
         """Know that there is nothing, since there is no such kind."""
@@ -170,40 +172,40 @@ class Reflector:
         await self._means.pace.run(self._complete())
         self._hear()
 
-    async def _list(self, place: Place) -> None:
+    async def _list(self, place: ResourcePath) -> None:
         """Put what there is, page by page, and remove what is gone."""
         source, pace = self._means.source, self._means.pace
         await pace.run(self._begin())
         rest = ""
         while True:
-            body = await source.read(place.collection, watching.page_query(self._limit, rest))
+            body = await source.read(place.collection, listwatch.page_query(self._limit, rest))
             page = await pace.run(self._fill(body))
             self._hear()
-            self._limit = watching.next_limit(self._limit, len(body))
+            self._limit = listwatch.next_limit(self._limit, len(body))
             rest = page.metadata.rest or ""
             if not rest:
                 break
         await pace.run(self._complete())
         self._version = page.metadata.resource_version
 
-    async def _stream(self, place: Place) -> None:
+    async def _stream(self, place: ResourcePath) -> None:
         """Let the watch begin with what there is; if the server cannot, never ask again."""
         await self._means.pace.run(self._begin())
         try:
-            await self._watch(place, watching.STREAMED)
+            await self._watch(place, listwatch.STREAMED_LIST_QUERY)
         except ApiError as error:
             if self._gone is not None and error.reason in _NO_STREAMS:
                 self._streams = False
             raise
 
-    async def _watch(self, place: Place, query: Query) -> None:
+    async def _watch(self, place: ResourcePath, query: Query) -> None:
         """Apply what happens until the stream ends."""
         self._last = None
         try:
             async with self._means.source.stream(place.collection, query) as pieces:
                 self._watching = self._means.clock()
-                self.trouble = ""
-                lines = Lines(self._server)
+                self.problem = ""
+                lines = LineSplitter(self._server)
                 async for piece in pieces:
                     await self._take(lines, piece)
                 lines.end()
@@ -213,9 +215,9 @@ class Reflector:
     def _remember(self) -> None:
         """Keep where the watch has come to."""
         if self._last is not None:
-            self._version = watching.version_of(self._last)
+            self._version = listwatch.resource_version_of(self._last)
 
-    async def _take(self, lines: Lines, piece: bytes) -> None:
+    async def _take(self, lines: LineSplitter, piece: bytes) -> None:
         try:
             whole = lines.feed(piece)
             await self._means.pace.run(self._apply_all(whole))
@@ -227,41 +229,41 @@ class Reflector:
 
     def _apply_all(self, lines: list[bytes]) -> Steps:
         for line in lines:
-            change = yield from watching.reading_change(self._server, line)
+            change = yield from listwatch.read_event_in_steps(self._server, line)
             match change.type:
-                case Event.ADDED | Event.MODIFIED | Event.DELETED:
-                    self._apply(Event(change.type), change.object)
+                case WatchEventType.ADDED | WatchEventType.MODIFIED | WatchEventType.DELETED:
+                    self._apply(WatchEventType(change.type), change.object)
                 case "BOOKMARK":
                     yield from self._mark(change.object)
                 case "ERROR":
-                    raise refusal(self._server, 0, change.object)
+                    raise status_error(self._server, 0, change.object)
                 case _:
-                    raise watching.garbage(self._server, "sent an event of an unknown type")
+                    raise listwatch.protocol_error(self._server, "sent an event of an unknown type")
             if self._gone is None:
                 self._last = change.object
             yield
 
-    def _apply(self, event: Event, written: msgspec.Raw) -> None:
-        thing: Named
+    def _apply(self, event: WatchEventType, written: msgspec.Raw) -> None:
+        thing: StoredObject
         try:
             thing = self.resource.decode(written)
         except DECODE_ERRORS as error:
-            event, thing = Event.DELETED, self._name(written)
-            self._means.skip(self.resource.kind, Skip.of(error, thing))
+            event, thing = WatchEventType.DELETED, self._name(written)
+            self._means.skip(self.resource.kind, SkippedObject.of(error, thing))
         if not thing.name:
-            raise watching.garbage(self._server, "sent an object without a name")
+            raise listwatch.protocol_error(self._server, "sent an object without a name")
         if self._gone is not None:
             self._gone.discard((thing.namespace, thing.name))
         try:
             self.resource.store.apply(event, thing)
         except NamespaceSizeError as error:
-            self._means.skip(self.resource.kind, Skip.of(error, thing))
+            self._means.skip(self.resource.kind, SkippedObject.of(error, thing))
 
-    def _name(self, written: msgspec.Raw) -> Named:
+    def _name(self, written: msgspec.Raw) -> StoredObject:
         try:
             return decode_nested(_decode_named, written)
         except DECODE_ERRORS:
-            raise watching.garbage(self._server, "sent what is no object") from None
+            raise listwatch.protocol_error(self._server, "sent what is no object") from None
 
     def _begin(self) -> Steps:
         """Begin a list: all that is held may be gone."""
@@ -270,11 +272,11 @@ class Reflector:
             self._gone.add(key)
             yield
 
-    def _fill(self, body: bytes) -> Generator[None, None, watching.Page]:
-        page = yield from watching.reading_page(self._server, body)
+    def _fill(self, body: bytes) -> Generator[None, None, listwatch.Page]:
+        page = yield from listwatch.read_page_in_steps(self._server, body)
         yield
         for item in page.items or ():
-            self._apply(Event.ADDED, item)
+            self._apply(WatchEventType.ADDED, item)
             yield
         return page
 
@@ -282,8 +284,8 @@ class Reflector:
         """Take a bookmark: usually no more than a version, but the end of a streamed list."""
         if self._gone is None:
             return
-        if not watching.ends_initial(bookmark):  # the server took it for an ordinary watch
-            raise ApiError(self._server, "cannot stream a list", Reason.REFUSED)
+        if not listwatch.ends_initial_list(bookmark):  # the server took it for an ordinary watch
+            raise ApiError(self._server, "cannot stream a list", FailureReason.REFUSED)
         yield from self._complete()
 
     def _complete(self) -> Steps:
@@ -296,7 +298,7 @@ class Reflector:
 
     def _hear(self) -> None:
         self._heard = self._means.clock()
-        self.trouble = ""
+        self.problem = ""
 
     def _lasted(self) -> bool:
         return self._watching is not None and self._means.clock() - self._watching >= LASTING_S

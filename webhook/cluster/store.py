@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 from msgspec.structs import replace
 
 from webhook.cluster import wire
-from webhook.cluster.sizes import NamespaceQuota, selector_size
+from webhook.cluster.quota import NamespaceQuota, selector_size
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement
 
 Key = tuple[str, str]
@@ -22,10 +22,10 @@ Key = tuple[str, str]
 
 UNLIMITED = NamespaceQuota(None)
 
-T_contra = TypeVar("T_contra", bound="Named", contravariant=True)
+T_contra = TypeVar("T_contra", bound="StoredObject", contravariant=True)
 
 
-class Event(StrEnum):
+class WatchEventType(StrEnum):
     """
     What happened to an object.
 
@@ -37,7 +37,7 @@ class Event(StrEnum):
     DELETED = "DELETED"
 
 
-class Named(Protocol):
+class StoredObject(Protocol):
     """What has a name and a namespace."""
 
     @property
@@ -73,9 +73,9 @@ class Store(ABC, Generic[T_contra]):
         """Name all objects."""
         return set(self.walk())
 
-    def apply(self, event: Event, thing: T_contra) -> None:
+    def apply(self, event: WatchEventType, thing: T_contra) -> None:
         """Follow one change."""
-        if event is Event.DELETED:
+        if event is WatchEventType.DELETED:
             self.remove(thing.namespace, thing.name)
         else:
             self.put(thing)
@@ -99,7 +99,7 @@ class Store(ABC, Generic[T_contra]):
             self.remove(namespace, name)
 
 
-class NamespaceStore(Store[wire.Namespace]):
+class NamespaceStore(Store[wire.NamespaceObject]):
     """The labels of Namespaces."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class NamespaceStore(Store[wire.Namespace]):
     def __len__(self) -> int:
         return len(self._labels)
 
-    def put(self, thing: wire.Namespace) -> None:
+    def put(self, thing: wire.NamespaceObject) -> None:
         """Add a Namespace, or replace the one of its name."""
         self._labels[thing.name] = interned(thing.labels)
 
@@ -125,7 +125,7 @@ class NamespaceStore(Store[wire.Namespace]):
         return self._labels.get(name)
 
 
-class Owner(Named, Protocol):
+class PodOwner(StoredObject, Protocol):
     """What owns pods and selects them."""
 
     @property
@@ -134,7 +134,7 @@ class Owner(Named, Protocol):
         ...
 
 
-class OwnerStore(Store[Owner]):
+class OwnerStore(Store[PodOwner]):
     """
     The selectors of one kind of owners. Owners without a selector are not kept.
 
@@ -153,7 +153,7 @@ class OwnerStore(Store[Owner]):
     def __len__(self) -> int:
         return sum(map(len, self._selectors.values()))
 
-    def put(self, thing: Owner) -> None:
+    def put(self, thing: PodOwner) -> None:
         """
         Add an owner, or replace the one of its name.
 

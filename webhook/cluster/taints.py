@@ -12,7 +12,7 @@ from webhook.policy.facts import TaintedDomains
 from webhook.policy.model import Node, Taint
 from webhook.policy.placement.taints import EXCLUDING
 
-Way = tuple[Taint, ...]
+TaintSet = tuple[Taint, ...]
 """The taints of a Node that keep pods away, in order; empty if there is none."""
 
 
@@ -20,8 +20,12 @@ class TaintIndex:
     """The domains of every label key, by the ways in which their Nodes are tainted."""
 
     def __init__(self) -> None:
-        self._ways: dict[str, dict[str, Counter[Way]]] = {}  # by key and value: Nodes of each way
-        self._closed: dict[str, dict[frozenset[Way], dict[str, None]]] = {}  # by key: the answer
+        self._ways: dict[
+            str, dict[str, Counter[TaintSet]]
+        ] = {}  # by key and value: Nodes of each way
+        self._closed: dict[
+            str, dict[frozenset[TaintSet], dict[str, None]]
+        ] = {}  # by key: the answer
 
     def count(self, node: Node, change: int) -> None:
         """
@@ -54,7 +58,9 @@ class TaintIndex:
             for ways, values in self._closed.get(key, {}).items()
         ]
 
-    def _file(self, key: str, value: str, before: frozenset[Way], after: frozenset[Way]) -> None:
+    def _file(
+        self, key: str, value: str, before: frozenset[TaintSet], after: frozenset[TaintSet]
+    ) -> None:
         if before == after:
             return
         closed = self._closed.setdefault(key, {})
@@ -68,5 +74,5 @@ class TaintIndex:
             del self._closed[key]
 
 
-def _is_closed(ways: frozenset[Way]) -> bool:
+def _is_closed(ways: frozenset[TaintSet]) -> bool:
     return bool(ways) and () not in ways

@@ -15,23 +15,23 @@ Pairs = dict[str, str | None] | None
 """A map of strings; Go reads null values as empty ones."""
 
 
-class Metadata(msgspec.Struct, frozen=True, gc=False):
+class NameMetadata(msgspec.Struct, frozen=True, gc=False):
     """The part of the metadata that names an object."""
 
     name: str | None = None
     namespace: str | None = None
 
 
-class LabelledMetadata(Metadata, frozen=True, gc=False):
+class LabelledMetadata(NameMetadata, frozen=True, gc=False):
     """The metadata of the kinds whose labels are asked for."""
 
     labels: Pairs = None
 
 
-class Object(msgspec.Struct, frozen=True, gc=False):
+class NamedObject(msgspec.Struct, frozen=True, gc=False):
     """An object of any kind."""
 
-    metadata: Metadata | None = None
+    metadata: NameMetadata | None = None
 
     @property
     def name(self) -> str:
@@ -44,7 +44,7 @@ class Object(msgspec.Struct, frozen=True, gc=False):
         return (self.metadata and self.metadata.namespace) or ""
 
 
-class ClusterObject(Object, frozen=True, gc=False):
+class ClusterScopedObject(NamedObject, frozen=True, gc=False):
     """An object of a kind that is in no namespace, whatever its metadata say."""
 
     metadata: LabelledMetadata | None = None
@@ -57,7 +57,7 @@ class ClusterObject(Object, frozen=True, gc=False):
     @property
     def labels(self) -> dict[str, str]:
         """Its labels; may be empty."""
-        return (self.metadata and pairs(self.metadata.labels)) or {}
+        return (self.metadata and without_nulls(self.metadata.labels)) or {}
 
 
 class PairsSpec(msgspec.Struct, frozen=True, gc=False):
@@ -66,7 +66,7 @@ class PairsSpec(msgspec.Struct, frozen=True, gc=False):
     selector: Pairs = None
 
 
-class Service(Object, frozen=True, gc=False):
+class ServiceObject(NamedObject, frozen=True, gc=False):
     """A Service, v1."""
 
     spec: PairsSpec | None = None
@@ -74,10 +74,10 @@ class Service(Object, frozen=True, gc=False):
     @property
     def selector(self) -> dict[str, str] | None:
         """The pairs that its pods carry; None if it selects nothing."""
-        return pairs(self.spec.selector) if self.spec else None
+        return without_nulls(self.spec.selector) if self.spec else None
 
 
-class ReplicationController(Object, frozen=True, gc=False):
+class ReplicationControllerObject(NamedObject, frozen=True, gc=False):
     """A ReplicationController, v1."""
 
     spec: PairsSpec | None = None
@@ -85,7 +85,7 @@ class ReplicationController(Object, frozen=True, gc=False):
     @property
     def selector(self) -> LabelSelector | None:
         """Its pairs; None if it has no selector."""
-        selector = pairs(self.spec.selector) if self.spec else None
+        selector = without_nulls(self.spec.selector) if self.spec else None
         return None if selector is None else LabelSelector(match_labels=selector)
 
 
@@ -95,7 +95,7 @@ class SelectorSpec(msgspec.Struct, frozen=True, gc=False):
     selector: LabelSelector | None = None
 
 
-class Controller(Object, frozen=True, gc=False):
+class ControllerObject(NamedObject, frozen=True, gc=False):
     """A ReplicaSet or a StatefulSet, apps/v1."""
 
     spec: SelectorSpec | None = None
@@ -106,7 +106,7 @@ class Controller(Object, frozen=True, gc=False):
         return self.spec.selector if self.spec else None
 
 
-class CustomController(Object, frozen=True, gc=False):
+class CustomControllerObject(NamedObject, frozen=True, gc=False):
     """
     An owner of a custom kind.
 
@@ -117,7 +117,7 @@ class CustomController(Object, frozen=True, gc=False):
     selector: LabelSelector | None = None
 
 
-class Namespace(ClusterObject, frozen=True, gc=False):
+class NamespaceObject(ClusterScopedObject, frozen=True, gc=False):
     """A Namespace, v1."""
 
 
@@ -128,7 +128,7 @@ class NodeSpec(msgspec.Struct, frozen=True, gc=False):
     unschedulable: bool | None = None
 
 
-class Node(ClusterObject, frozen=True, gc=False):
+class NodeObject(ClusterScopedObject, frozen=True, gc=False):
     """A Node, v1."""
 
     spec: NodeSpec | None = None
@@ -145,6 +145,6 @@ class Node(ClusterObject, frozen=True, gc=False):
         return bool(self.spec and self.spec.unschedulable)
 
 
-def pairs(written: Pairs) -> dict[str, str] | None:
+def without_nulls(written: Pairs) -> dict[str, str] | None:
     """Turn null values into empty ones."""
     return None if written is None else {key: value or "" for key, value in written.items()}

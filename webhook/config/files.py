@@ -5,7 +5,7 @@ from pathlib import Path
 
 from webhook.config.configuration import Configuration, check, check_scheduler
 from webhook.config.spread import LEAST_CA_OVERLAP
-from webhook.errors import ConfigError, MistakesError
+from webhook.errors import CombinedConfigError, ConfigError
 
 FILE_BYTES = 2**20
 """Largest file read: a ConfigMap, in which it is usually mounted, cannot be larger."""
@@ -31,14 +31,14 @@ def load(
     if config and scheduler_config:
         problem = "cannot be given together with --config: name the file in a profile there, as "
         example = "`schedulerConfiguration: kube-scheduler.yaml`"
-        raise MistakesError([ConfigError(f"{problem}{example}", "--scheduler-config")])
+        raise CombinedConfigError([ConfigError(f"{problem}{example}", "--scheduler-config")])
     if not config and not scheduler_config:
         return Configuration()
     file = config or scheduler_config
     try:
         text = read_text(file)
     except ConfigError as error:
-        raise MistakesError([error]) from error
+        raise CombinedConfigError([error]) from error
     if scheduler_config:
         return check_scheduler(text, file)
     return check(text, file, read_text, least_overlap=least_overlap)

@@ -6,7 +6,7 @@ import msgspec
 
 from webhook.config.configuration import AskedGate, Configuration
 from webhook.config.spread import GATE_NAMES, unknown_gate
-from webhook.errors import ConfigError, GateError, MistakesError
+from webhook.errors import CombinedConfigError, ConfigError, GateError
 from webhook.policy.api import gates
 from webhook.policy.api.gates import Gates, Setting, Stage
 from webhook.policy.api.versions import Version
@@ -50,9 +50,9 @@ def _asked_by_flag(flag: str) -> dict[str, AskedGate]:
     try:
         asked = gates.parse_gates(flag)
     except GateError as error:
-        raise MistakesError([ConfigError(str(error), FLAG)]) from error
+        raise CombinedConfigError([ConfigError(str(error), FLAG)]) from error
     if unknown := [name for name in asked if name not in GATE_NAMES]:
-        raise MistakesError(
+        raise CombinedConfigError(
             [ConfigError(f"{name!r} {unknown_gate(name)}", FLAG) for name in unknown]
         )
     return {name: AskedGate(on, FLAG) for name, on in asked.items()}
@@ -69,10 +69,10 @@ def _resolve(asked: Mapping[str, AskedGate], version: Version, *, allow_locked: 
             where = asked[error.gate].where if error.gate in asked else FLAG
             errors.append(ConfigError(str(error), where))
             if left.pop(error.gate, None) is None:
-                raise MistakesError(errors) from error
+                raise CombinedConfigError(errors) from error
         else:
             if errors:
-                raise MistakesError(errors)
+                raise CombinedConfigError(errors)
             return resolved
 
 

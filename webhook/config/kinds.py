@@ -9,22 +9,11 @@ from pydantic import Field, field_validator
 
 from webhook.config.sentences import refusal
 from webhook.config.written import Written
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, CUSTOM_KINDS, SHIPPED_TEMPLATES
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import FieldPath, TemplatePath
-from webhook.policy.workloads import BUILT_IN
 
 Kinds: TypeAlias = Mapping[GroupKind, TemplatePath]
-
-SHIPPED_TEMPLATES: Kinds = MappingProxyType(
-    {
-        GroupKind("argoproj.io", "Rollout"): ("spec", "template"),
-        GroupKind("apps.kruise.io", "BroadcastJob"): ("spec", "template"),
-        GroupKind("apps.kruise.io", "CloneSet"): ("spec", "template"),
-        GroupKind("apps.kruise.io", "DaemonSet"): ("spec", "template"),
-        GroupKind("apps.kruise.io", "StatefulSet"): ("spec", "template"),
-    }
-)
-"""Custom kinds that every installation knows: Argo Rollouts and OpenKruise."""
 
 
 class OwnerSelector(msgspec.Struct, frozen=True):
@@ -39,7 +28,9 @@ class OwnerSelector(msgspec.Struct, frozen=True):
     path: TemplatePath
 
 
-SHIPPED_OWNERS = (OwnerSelector(GroupKind("argoproj.io", "Rollout"), ("spec", "selector")),)
+SHIPPED_OWNERS = tuple(
+    OwnerSelector(kind, row.selector) for kind, row in CUSTOM_KINDS.items() if row.selector
+)
 """Custom controllers that every installation knows."""
 
 _SEPARATOR = "."
@@ -84,7 +75,7 @@ class WrittenOwner(CustomKind):
 def templates(written: tuple[WrittenTemplate, ...]) -> Kinds:
     """All kinds with a pod template: built-in, shipped, and written, which replaces shipped."""
     named = {each.group_kind: tuple(each.path.split(_SEPARATOR)) for each in written}
-    return MappingProxyType({**BUILT_IN, **SHIPPED_TEMPLATES, **named})
+    return MappingProxyType({**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES, **named})
 
 
 def owners(written: tuple[WrittenOwner, ...]) -> tuple[OwnerSelector, ...]:
@@ -98,7 +89,7 @@ def repeated(written: tuple[CustomKind, ...]) -> Iterator[tuple[FieldPath, str]]
     """Find kinds that stand twice, or are built in."""
     seen = set[GroupKind]()
     for i, each in enumerate(written):
-        if each.group_kind in BUILT_IN:
+        if each.group_kind in BUILT_IN_TEMPLATES:
             yield (i, "kind"), f"{each.group_kind} is built in: leave the entry out"
         elif each.group_kind in seen:
             yield (i, "kind"), f"{each.group_kind} stands twice: leave one of the two"

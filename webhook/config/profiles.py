@@ -11,7 +11,7 @@ from webhook.config.reading import Reading, read_document
 from webhook.config.scheduler import Defaults
 from webhook.config.sentences import choose
 from webhook.config.spread import WrittenProfile
-from webhook.errors import ConfigError, MistakesError
+from webhook.errors import CombinedConfigError, ConfigError
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Profile
 from webhook.policy.paths import FieldPath
 
@@ -75,7 +75,7 @@ class ProfileMaker:
             self.files[file] = []
             try:
                 self.files[file] = read_defaults(self._read(file), file)
-            except MistakesError as errors:
+            except CombinedConfigError as errors:
                 for error in errors.errors:
                     self._reading.tell(error, path)
             except ConfigError as error:

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from webhook.config import sentences
 from webhook.config.sentences import Mistake, RefusalError
-from webhook.errors import ConfigError, ManifestError, MistakesError
+from webhook.errors import CombinedConfigError, ConfigError, ManifestError
 from webhook.manifests import Document, parse
 from webhook.policy.paths import FieldPath, is_array, is_object, walk_path
 
@@ -86,7 +86,9 @@ class Reading:
         """
         if self.errors:
             self.errors.sort(key=lambda item: item[0])
-            raise MistakesError(list({str(error): error for _, error in self.errors}.values()))
+            raise CombinedConfigError(
+                list({str(error): error for _, error in self.errors}.values())
+            )
 
     def _refuse(
         self, model: type[BaseModel], value: Any, path: FieldPath, told: ErrorDetails
@@ -136,7 +138,7 @@ def read_document(text: str, source: str) -> Document:
     if not errors and not is_object(documents[0].value):
         errors = [ConfigError("must be a mapping: write at least apiVersion and kind", source)]
     if errors:
-        raise MistakesError(errors)
+        raise CombinedConfigError(errors)
     first = documents[0]
     return Document(first.source, _without_nulls(first.value), first.text, first.path)
 

@@ -21,7 +21,7 @@ from webhook.config.durations import parse_duration
 from webhook.config.lifetimes import parse_lives
 from webhook.config.sentences import RefusalError, refusal
 from webhook.config.spread import LEAST_CA_OVERLAP, LEAST_TEST_OVERLAP
-from webhook.errors import ConfigError, MistakesError, VersionError
+from webhook.errors import CombinedConfigError, ConfigError, VersionError
 from webhook.policy.api.versions import parse_version
 
 PREFIX = "EVENSPREAD_"
@@ -260,7 +260,7 @@ def read_settings(flags: Mapping[str, Any]) -> Settings:
         return Settings(**flags)
     except ValidationError as error:
         told = error.errors(include_url=False)
-        raise MistakesError([_mistake(each, flags) for each in told]) from error
+        raise CombinedConfigError([_mistake(each, flags) for each in told]) from error
 
 
 def _mistake(told: Any, flags: Mapping[str, Any]) -> ConfigError:

@@ -1,44 +1,48 @@
-"""Policies of others that write topologySpreadConstraints too."""
+"""
+Other policy engines that write ``topologySpreadConstraints`` too.
+
+``find_conflicting_policies`` searches the policies of Kyverno, Gatekeeper and Kubernetes.
+"""
 
 from typing import Any
 
 import msgspec
 
-from webhook.cluster.resources import Place
-from webhook.doctor import objects
-from webhook.doctor.client import Asker
-from webhook.doctor.installation import Rival, Seen
+from webhook.cluster.discovery import ResourcePath
+from webhook.doctor.client import DoctorClient
+from webhook.doctor.installation import ConflictingPolicy, Lookup
+from webhook.doctor.objects import PolicyObject
 
 _FIELD = b"topologySpreadConstraints"
 _REGISTRATIONS = "/apis/admissionregistration.k8s.io/v1"
 
-RIVALS = {
-    "ClusterPolicy": Place("/apis/kyverno.io/v1", "clusterpolicies"),
-    "Policy": Place("/apis/kyverno.io/v1", "policies"),
-    "MutatingPolicy": Place("/apis/policies.kyverno.io/v1", "mutatingpolicies"),
-    "Assign": Place("/apis/mutations.gatekeeper.sh/v1", "assign"),
-    "ModifySet": Place("/apis/mutations.gatekeeper.sh/v1", "modifyset"),
-    "MutatingAdmissionPolicy": Place(_REGISTRATIONS, "mutatingadmissionpolicies"),
+CONFLICTING_KINDS = {
+    "ClusterPolicy": ResourcePath("/apis/kyverno.io/v1", "clusterpolicies"),
+    "Policy": ResourcePath("/apis/kyverno.io/v1", "policies"),
+    "MutatingPolicy": ResourcePath("/apis/policies.kyverno.io/v1", "mutatingpolicies"),
+    "Assign": ResourcePath("/apis/mutations.gatekeeper.sh/v1", "assign"),
+    "ModifySet": ResourcePath("/apis/mutations.gatekeeper.sh/v1", "modifyset"),
+    "MutatingAdmissionPolicy": ResourcePath(_REGISTRATIONS, "mutatingadmissionpolicies"),
 }
-"""Kinds by which others change pods: of Kyverno, of Gatekeeper, of Kubernetes itself."""
+"""Kinds that change pods: of Kyverno, of Gatekeeper, of Kubernetes itself."""
 
 
-async def find_rivals(asker: Asker) -> Seen[tuple[Rival, ...]]:
-    """Look through the policies of others for the field that we write."""
-    found: list[Rival] = []
-    lacks: list[str] = []
-    for kind, place in RIVALS.items():
-        listed = await asker.look_through(place, objects.Foreign)
-        if listed.lacks:
-            lacks.append(listed.lacks)
+async def find_conflicting_policies(client: DoctorClient) -> Lookup[tuple[ConflictingPolicy, ...]]:
+    """Find the policies that write the field; a problem only if none was found."""
+    found: list[ConflictingPolicy] = []
+    problems: list[str] = []
+    for kind, place in CONFLICTING_KINDS.items():
+        listed = await client.list_objects(place, PolicyObject)
+        if listed.problem:
+            problems.append(listed.problem)
         else:
-            writing = filter(writes_the_field, listed.value or ())
-            found += [Rival(kind, each.metadata.name) for each in writing]
-    return Seen(lacks="; ".join(lacks)) if lacks and not found else Seen(tuple(found))
+            writing = filter(writes_constraints, listed.value or ())
+            found += [ConflictingPolicy(kind, policy.metadata.name) for policy in writing]
+    return Lookup(problem="; ".join(problems)) if problems and not found else Lookup(tuple(found))
 
 
-def writes_the_field(policy: objects.Foreign) -> bool:
-    """Whether a policy of somebody else changes topologySpreadConstraints, not only checks them."""
+def writes_constraints(policy: PolicyObject) -> bool:
+    """Whether a policy changes topologySpreadConstraints; one that only validates them does not."""
     rules: Any = policy.spec.get("rules")
-    changing = policy.spec if rules is None else [each.get("mutate") for each in rules]
-    return _FIELD in msgspec.json.encode(changing)
+    mutations = policy.spec if rules is None else [rule.get("mutate") for rule in rules]
+    return _FIELD in msgspec.json.encode(mutations)

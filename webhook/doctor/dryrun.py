@@ -1,7 +1,8 @@
 """
-Trying pods and PodTemplates in a cluster: dry runs, of which nothing is stored.
+Dry runs of pods and PodTemplates in a cluster; the API server stores nothing.
 
-Which ones, and what the answers mean, is in ``probing``.
+``send_probes`` finds the replicas that answer for a webhook, ``dry_run_pods`` shows how new pods
+change. ``probes`` builds the objects and reads the responses.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,104 +11,109 @@ from typing import Any
 
 import msgspec
 
-from webhook.cluster.resources import NAMESPACES, Place
-from webhook.doctor import objects, probes
-from webhook.doctor.client import Answer, Asker, right_of
-from webhook.doctor.installation import Seen, Tried, seen_or_none
-from webhook.doctor.probes import OWN_CONSTRAINT, TRIES, Answerer, Probed
-from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.cluster.discovery import NAMESPACES_PATH, ResourcePath
+from webhook.doctor import probes
+from webhook.doctor.client import DoctorClient, DoctorResponse, describe_right
+from webhook.doctor.installation import DryRunPod, Lookup, value_or_none
+from webhook.doctor.objects import NamedObject
+from webhook.doctor.probes import OWN_CONSTRAINT, PROBES_PER_HOOK, ProbeResult, ReplicaIdentity
+from webhook.doctor.webhooks import Webhook, WebhookConfiguration
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import PodSpec
 from webhook.policy.request import Hook
 
-_PODS = Place("/api/v1", "pods")
-_POD_TEMPLATES = Place("/api/v1", "podtemplates")
+_PODS = ResourcePath("/api/v1", "pods")
+_POD_TEMPLATES = ResourcePath("/api/v1", "podtemplates")
 
 
-async def choose_for(
-    asker: Asker, configurations: Mapping[Hook, Seen[objects.WebhookConfiguration]]
+async def choose_probe_namespace(
+    client: DoctorClient, configurations: Mapping[Hook, Lookup[WebhookConfiguration]]
 ) -> str:
-    """Choose a namespace that the webhooks are called for; ``default`` if it is one."""
-    listed = await asker.look_through(NAMESPACES, objects.Namespace)
+    """Choose a namespace that both webhooks are called for; prefer ``default``."""
+    listed = await client.list_objects(NAMESPACES_PATH, NamedObject)
     return choose_namespace(
-        seen_or_none(listed) or (),
+        value_or_none(listed) or (),
         [
             webhook
-            for seen in configurations.values()
-            if (found := seen_or_none(seen)) is not None
+            for lookup in configurations.values()
+            if (found := value_or_none(lookup)) is not None
             for webhook in found.webhooks
         ],
     )
 
 
-def choose_namespace(
-    namespaces: Sequence[objects.Namespace], webhooks: Sequence[objects.Webhook]
-) -> str:
-    """The first namespace that all webhooks are called for, ``default`` before any other."""
+def choose_namespace(namespaces: Sequence[NamedObject], webhooks: Sequence[Webhook]) -> str:
+    """Return the first namespace that all webhooks are called for; prefer ``default``."""
     fitting = [
-        each.metadata.name
-        for each in namespaces
-        if all(webhook.is_called_for(each.metadata.labels) for webhook in webhooks)
+        namespace.metadata.name
+        for namespace in namespaces
+        if all(webhook.selects_namespace(namespace.metadata.labels) for webhook in webhooks)
     ]
-    return DEFAULT if DEFAULT in fitting or not fitting else fitting[0]
+    return (
+        DEFAULT_PROBE_NAMESPACE if DEFAULT_PROBE_NAMESPACE in fitting or not fitting else fitting[0]
+    )
 
 
-DEFAULT = "default"
+DEFAULT_PROBE_NAMESPACE = "default"
 
 
-async def probe(asker: Asker, hook: Hook, namespace: str) -> Probed:
-    """Try a few PodTemplates that this hook alone answers for."""
-    by: list[Answerer] = []
+async def send_probes(client: DoctorClient, hook: Hook, namespace: str) -> ProbeResult:
+    """Send dry runs of PodTemplates for which only this webhook answers; return the replicas."""
+    replicas: list[ReplicaIdentity] = []
     refusal = ""
-    for _ in range(TRIES):
-        answer = await try_out(asker, namespace, probes.probe(hook))
-        if may_not_create(answer):
-            return Probed(lacks=f"needs {right_of('create', _POD_TEMPLATES, namespace)}")
-        if answer.status != HTTPStatus.CREATED:
-            refusal = answer.message
-        found = probes.answerers(answer.warnings)
+    for _ in range(PROBES_PER_HOOK):
+        response = await dry_run(client, namespace, probes.build_probe(hook))
+        if is_create_forbidden(response):
+            return ProbeResult(
+                problem=f"needs {describe_right('create', _POD_TEMPLATES, namespace)}"
+            )
+        if response.status != HTTPStatus.CREATED:
+            refusal = response.message
+        found = probes.read_replicas(response.warnings)
         if not found:
-            break  # it may have waited for the webhook's whole timeout
-        by += found
-    return Probed(tuple(dict.fromkeys(by)), refusal)
+            break  # the call may have taken the whole timeout of the webhook
+        replicas += found
+    return ProbeResult(tuple(dict.fromkeys(replicas)), refusal)
 
 
-async def try_out(asker: Asker, namespace: str, obj: Mapping[str, Any]) -> Answer:
-    """Have an API server say what would become of a Pod or a PodTemplate."""
-    place = Place("/api/v1", f"{obj['kind'].lower()}s").within(namespace)
-    return await asker.ask("POST", place.collection, obj, {"dryRun": "All"})
+async def dry_run(client: DoctorClient, namespace: str, obj: Mapping[str, Any]) -> DoctorResponse:
+    """Create a Pod or a PodTemplate as a dry run."""
+    place = ResourcePath("/api/v1", f"{obj['kind'].lower()}s").within(namespace)
+    return await client.send("POST", place.collection, obj, {"dryRun": "All"})
 
 
-def may_not_create(answer: Answer) -> bool:
-    """Whether it is the right to create that lacks; admission refuses with 403 too."""
-    refused = answer.status == HTTPStatus.FORBIDDEN
-    return refused and " cannot create resource " in answer.message
+def is_create_forbidden(response: DoctorResponse) -> bool:
+    """Whether the user may not create the object; admission plugins respond with 403 too."""
+    return (
+        response.status == HTTPStatus.FORBIDDEN and " cannot create resource " in response.message
+    )
 
 
 class _Metadata(msgspec.Struct):
     annotations: dict[str, str] = {}
 
 
-class _Made(msgspec.Struct):
+class _CreatedPod(msgspec.Struct):
     metadata: _Metadata
     spec: PodSpec
 
 
-async def try_plain(asker: Asker, namespace: str) -> Seen[tuple[Tried, ...]]:
-    """Try a pod without constraints, and one with a constraint of its own."""
-    found: list[Tried] = []
+async def dry_run_pods(client: DoctorClient, namespace: str) -> Lookup[tuple[DryRunPod, ...]]:
+    """Dry-run a pod without constraints, and one with a constraint of its own."""
+    found: list[DryRunPod] = []
     for own in ([], [OWN_CONSTRAINT]):
-        answer = await try_out(asker, namespace, probes.plain(own))
-        if may_not_create(answer):
-            return Seen(lacks=f"needs {right_of('create', _PODS, namespace)}")
-        if answer.status != HTTPStatus.CREATED:
-            return Seen(lacks=f"a pod was refused in namespace {namespace}: {answer.message}")
-        made = msgspec.json.decode(answer.body, type=_Made)
+        response = await dry_run(client, namespace, probes.build_pod(own))
+        if is_create_forbidden(response):
+            return Lookup(problem=f"needs {describe_right('create', _PODS, namespace)}")
+        if response.status != HTTPStatus.CREATED:
+            return Lookup(problem=f"a pod was refused in namespace {namespace}: {response.message}")
+        created = msgspec.json.decode(response.body, type=_CreatedPod)
         before = msgspec.convert({"topologySpreadConstraints": own}, PodSpec)
         found.append(
-            Tried(
-                made.metadata.annotations.get(ANNOTATION),
-                made.spec.topology_spread_constraints,
+            DryRunPod(
+                created.metadata.annotations.get(DEFAULTS_ANNOTATION),
+                created.spec.topology_spread_constraints,
                 before.topology_spread_constraints,
             )
         )
-    return Seen(tuple(found))
+    return Lookup(tuple(found))

@@ -1,34 +1,34 @@
-"""What checks find, as values."""
+"""Findings of checks and results of checks, as values."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
 
-class Severity(StrEnum):
-    """How much a finding weighs."""
+class DoctorSeverity(StrEnum):
+    """The severity of a finding."""
 
     PROBLEM = "problem"
-    """Something does not work, or will not when it is needed; the exit code becomes 1."""
+    """Something fails now, or fails when it is needed; the exit code becomes 1."""
     NOTE = "note"
-    """To be known, and perhaps as it is meant to be."""
+    """Worth knowing, and possibly intended."""
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """
-    One thing that is not as it should be.
+    One deviation from a healthy installation.
 
     Attributes:
-        says: What, a sentence without its full stop.
+        message: What deviates, a sentence without its full stop.
         advice: What to do, with the command if there is one.
     """
 
-    says: str
+    message: str
     advice: str
-    severity: Severity = Severity.PROBLEM
+    severity: DoctorSeverity = DoctorSeverity.PROBLEM
 
 
-class State(StrEnum):
-    """What came of a check, in one word."""
+class CheckState(StrEnum):
+    """The result of a check in one word."""
 
     OK = "ok"
     NOTE = "note"
@@ -36,24 +36,24 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Result(NamedTuple):
+class CheckResult(NamedTuple):
     """
-    What came of one check.
+    The result of one check.
 
     Attributes:
-        unseen: What could not be looked at, and which right that needs.
+        unreadable: What the check could not read, and the right that this needs.
     """
 
     id: str
     title: str
-    findings: tuple[Finding, ...] = ()
-    unseen: tuple[str, ...] = ()
+    findings: tuple[DoctorFinding, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
     @property
-    def state(self) -> State:
-        """A problem before what is not known, that before a note."""
-        if any(each.severity is Severity.PROBLEM for each in self.findings):
-            return State.PROBLEM
-        if self.unseen:
-            return State.UNKNOWN
-        return State.NOTE if self.findings else State.OK
+    def state(self) -> CheckState:
+        """The worst of: problem, unknown, note, ok."""
+        if any(finding.severity is DoctorSeverity.PROBLEM for finding in self.findings):
+            return CheckState.PROBLEM
+        if self.unreadable:
+            return CheckState.UNKNOWN
+        return CheckState.NOTE if self.findings else CheckState.OK

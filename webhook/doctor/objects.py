@@ -1,336 +1,56 @@
 """
-The objects of an installation, as far as checks read them; all else of them is passed over.
+Small objects that ``evenspread doctor`` reads, and the base class of all its object types.
 
-Source: k8s.io/api admissionregistration/v1, apps/v1, core/v1, discovery/v1, policy/v1.
+The types decode only the fields that checks read and ignore all others. ``webhooks`` has the types
+of webhook configurations, ``workload`` those of the Deployment and its Service.
+
+Source: k8s.io/api core/v1.
 """
 
 import base64
 import binascii
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from webhook.policy.model import LabelSelector
-from webhook.policy.selectors import matches
+from webhook.policy.model import ObjectMeta
 
-READY = "Ready"
 
+class ApiObject(msgspec.Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+    """An object or a part of one; a missing field has the default that the API gives it."""
 
-class Struct(msgspec.Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    """A part of an object; what an API server leaves out has the default that it has there."""
 
+class NamedObject(ApiObject, frozen=True):
+    """An object of which only the metadata are read, such as a Namespace."""
 
-class Metadata(Struct, frozen=True):
-    """What every object has."""
+    metadata: ObjectMeta = ObjectMeta()
 
-    name: str = ""
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
 
-
-class ServiceReference(Struct, frozen=True):
-    """Which Service a webhook is called by."""
-
-    name: str
-    namespace: str
-    path: str = ""
-    port: int = 443
-
-
-class ClientConfig(Struct, frozen=True):
-    """
-    How a webhook is called.
-
-    Attributes:
-        url: Instead of a Service.
-        ca_bundle: Base64 of PEM certificates; empty if nobody has written it.
-    """
-
-    url: str = ""
-    service: ServiceReference | None = None
-    ca_bundle: str = ""
-
-
-class Rule(Struct, frozen=True):
-    """What a webhook is called for."""
-
-    api_groups: tuple[str, ...] = ()
-    resources: tuple[str, ...] = ()
-    operations: tuple[str, ...] = ()
-    scope: str = "*"
-
-
-class MatchCondition(Struct, frozen=True):
-    """A CEL expression without which a webhook is not called."""
-
-    name: str = ""
-    expression: str = ""
-
-
-class Webhook(Struct, frozen=True):
-    """One webhook of a configuration."""
-
-    name: str
-    client_config: ClientConfig
-    rules: tuple[Rule, ...] = ()
-    failure_policy: str = "Fail"
-    match_policy: str = "Equivalent"
-    side_effects: str = ""
-    timeout_seconds: int = 10
-    reinvocation_policy: str = "Never"
-    admission_review_versions: tuple[str, ...] = ()
-    namespace_selector: LabelSelector | None = None
-    object_selector: LabelSelector | None = None
-    match_conditions: tuple[MatchCondition, ...] = ()
-
-    def is_called_for(self, labels: Mapping[str, str]) -> bool:
-        """Whether it is called for objects of a namespace with these labels."""
-        return self.namespace_selector is None or matches(self.namespace_selector, labels)
-
-
-class WebhookConfiguration(Struct, frozen=True):
-    """A mutating or a validating one."""
-
-    metadata: Metadata = Metadata()
-    webhooks: tuple[Webhook, ...] = ()
-
-    def webhook(self, name: str) -> Webhook | None:
-        """The webhook of a name."""
-        return next((each for each in self.webhooks if each.name == name), None)
-
-
-class Namespace(Struct, frozen=True):
-    """A Namespace."""
-
-    metadata: Metadata = Metadata()
-
-
-class ServicePort(Struct, frozen=True):
-    """A port of a Service."""
-
-    port: int
-    name: str = ""
-
-
-class ServiceSpec(Struct, frozen=True):
-    """What a Service leads to."""
-
-    ports: tuple[ServicePort, ...] = ()
-
-
-class Service(Struct, frozen=True):
-    """A Service."""
-
-    spec: ServiceSpec = ServiceSpec()
-
-
-class EndpointConditions(Struct, frozen=True):
-    """Whether an endpoint serves; unknown means yes."""
-
-    ready: bool | None = None
-
-
-class Endpoint(Struct, frozen=True):
-    """One endpoint of a Service."""
-
-    conditions: EndpointConditions = EndpointConditions()
-
-
-class EndpointSlice(Struct, frozen=True):
-    """Some endpoints of a Service."""
-
-    endpoints: tuple[Endpoint, ...] | None = None
-
-    @property
-    def ready(self) -> int:
-        """How many of them serve."""
-        return sum(each.conditions.ready is not False for each in self.endpoints or ())
-
-
-class EnvVar(Struct, frozen=True):
-    """An environment variable; without a value where it comes from somewhere else."""
-
-    name: str
-    value: str = ""
-
-
-class Container(Struct, frozen=True):
-    """A container of a pod."""
-
-    args: tuple[str, ...] = ()
-    env: tuple[EnvVar, ...] = ()
-
-
-class SecretVolume(Struct, frozen=True):
-    """The Secret that a volume shows."""
-
-    secret_name: str = ""
-
-
-class Volume(Struct, frozen=True):
-    """A volume of a pod."""
-
-    name: str
-    secret: SecretVolume | None = None
-
-
-class PodSpec(Struct, frozen=True):
-    """What a pod runs."""
-
-    containers: tuple[Container, ...] = ()
-    volumes: tuple[Volume, ...] = ()
-    service_account_name: str = "default"
-
-
-class PodTemplate(Struct, frozen=True):
-    """What the pods of a Deployment are made of."""
-
-    metadata: Metadata = Metadata()
-    spec: PodSpec = PodSpec()
-
-
-class Condition(Struct, frozen=True):
-    """How something stands."""
-
-    type: str
-    status: str = ""
-    message: str = ""
-
-
-class DeploymentSpec(Struct, frozen=True):
-    """What a Deployment wants."""
-
-    template: PodTemplate = PodTemplate()
-    replicas: int = 1
-
-
-class DeploymentStatus(Struct, frozen=True):
-    """What a Deployment has."""
-
-    available_replicas: int = 0
-    conditions: tuple[Condition, ...] = ()
-
-
-class Deployment(Struct, frozen=True):
-    """A Deployment."""
-
-    spec: DeploymentSpec = DeploymentSpec()
-    status: DeploymentStatus = DeploymentStatus()
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        """The flags of ``evenspread serve`` by their names, over the variables that stand there."""
-        found: dict[str, str] = {}
-        for container in self.spec.template.spec.containers[:1]:
-            for variable in container.env:
-                if variable.name.startswith("EVENSPREAD_"):
-                    name = variable.name.removeprefix("EVENSPREAD_").lower().replace("_", "-")
-                    found[name] = variable.value
-            for flag in container.args:
-                name, equals, value = flag.removeprefix("--").partition("=")
-                if flag.startswith("--"):
-                    found[name] = value if equals else "true"
-        return found
-
-
-class Waiting(Struct, frozen=True):
-    """Why a container does not run."""
-
-    reason: str = ""
-    message: str = ""
-
-
-class ContainerState(Struct, frozen=True):
-    """What a container does."""
-
-    waiting: Waiting | None = None
-
-
-class ContainerStatus(Struct, frozen=True):
-    """How a container stands."""
-
-    state: ContainerState = ContainerState()
-
-
-class PodStatus(Struct, frozen=True):
-    """How a pod stands."""
-
-    phase: str = ""
-    conditions: tuple[Condition, ...] = ()
-    container_statuses: tuple[ContainerStatus, ...] = ()
-
-
-class Pod(Struct, frozen=True):
-    """A replica."""
-
-    metadata: Metadata = Metadata()
-    status: PodStatus = PodStatus()
-
-    @property
-    def ready(self) -> bool:
-        """Whether it serves."""
-        return any(each.type == READY and each.status == "True" for each in self.status.conditions)
-
-    @property
-    def trouble(self) -> str:
-        """Why it does not, as far as the kubelet and the scheduler tell."""
-        for status in self.status.container_statuses:
-            waiting = status.state.waiting
-            if waiting is not None:
-                return f"{waiting.reason}{waiting.message and ': '}{waiting.message}"
-        told = (each.message for each in self.status.conditions if each.status == "False")
-        return next(filter(None, told), self.status.phase)
-
-
-class BudgetSpec(Struct, frozen=True):
-    """What a PodDisruptionBudget is for."""
-
-    selector: LabelSelector | None = None
-
-
-class BudgetStatus(Struct, frozen=True):
-    """What a PodDisruptionBudget allows."""
-
-    disruptions_allowed: int = 0
-    current_healthy: int = 0
-    expected_pods: int = 0
-
-
-class Budget(Struct, frozen=True):
-    """A PodDisruptionBudget."""
-
-    metadata: Metadata = Metadata()
-    spec: BudgetSpec = BudgetSpec()
-    status: BudgetStatus = BudgetStatus()
-
-
-class ConfigMap(Struct, frozen=True):
+class ConfigMap(ApiObject, frozen=True):
     """A ConfigMap."""
 
     data: dict[str, str] = {}
 
 
-class Secret(Struct, frozen=True):
-    """A Secret, of which only certificates are looked at."""
+class Secret(ApiObject, frozen=True):
+    """A Secret; only its certificates are read."""
 
     data: dict[str, str] = {}
 
     def certificates(self, entry: str) -> bytes:
-        """The PEM of an entry; empty if there is none, or it cannot be read."""
-        return decoded(self.data.get(entry, ""))
+        """Return the PEM text of an entry; empty if it is missing or no base64."""
+        return decode_base64(self.data.get(entry, ""))
 
 
-class Foreign(Struct, frozen=True):
-    """An object of somebody else, searched for one word."""
+class PolicyObject(NamedObject, frozen=True):
+    """An object of another policy engine, searched for one field name."""
 
-    metadata: Metadata = Metadata()
     spec: dict[str, Any] = {}
 
 
-def decoded(base64_text: str) -> bytes:
-    """The bytes of a base64 text; empty if it is none."""
+def decode_base64(text: str) -> bytes:
+    """Decode a base64 text; empty if it is invalid."""
     try:
-        return base64.b64decode(base64_text, validate=True)
+        return base64.b64decode(text, validate=True)
     except binascii.Error:
         return b""

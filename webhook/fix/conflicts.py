@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, starmap
 from typing import NamedTuple
 
-from webhook.audit.report import Finding
+from webhook.audit.report import AuditFinding
 from webhook.fix.changes import Change, FixObstacle, Identity, conflict, identity
 from webhook.fix.evaluate import EvaluatedObject
 from webhook.fix.locate import Placement, locate_change
@@ -30,7 +30,7 @@ class Proposal(NamedTuple):
     """
 
     judged: EvaluatedObject
-    finding: Finding
+    finding: AuditFinding
     changes: tuple[Change, ...]
     wrote: str
 

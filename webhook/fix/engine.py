@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from webhook.audit.report import Finding
+from webhook.audit.report import AuditFinding
 from webhook.errors import SourceError
 from webhook.fix.changes import FixObstacle
 from webhook.fix.conflicts import Proposal, RejectedProposal
@@ -122,7 +122,7 @@ def _propose(
 
 
 def _proposal(
-    judging: Evaluation, judged: EvaluatedObject, finding: Finding, law: FixOptions
+    judging: Evaluation, judged: EvaluatedObject, finding: AuditFinding, law: FixOptions
 ) -> Proposal | FixObstacle:
     context = FindingContext(
         finding, judged.document.value, judged.audited.subject, judging.grounds

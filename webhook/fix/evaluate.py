@@ -6,20 +6,18 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from webhook.audit.collect import Gathering
-from webhook.audit.inventory import Audited, Inventory
-from webhook.audit.report import Finding, WorkloadReport
-from webhook.audit.scan import Question, Scanner
-from webhook.audit.wording import mistyped
+from webhook.audit.collect import ManifestCollector
+from webhook.audit.findings import report_type_error
+from webhook.audit.inventory import AuditSubject, Inventory
+from webhook.audit.report import AuditFinding, WorkloadReport
+from webhook.audit.scan import AuditOptions, Scanner
 from webhook.config import Configuration
 from webhook.errors import SourceError
 from webhook.fix.changes import Change, FixObstacle, apply_changes
 from webhook.manifests import Document
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.api.rules import RULES
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.api.rules import API_RULES
 from webhook.policy.defaulting.profiles import Policy
-
-API_RULES = frozenset(rule.id for rule in RULES)
 
 PENDING_RULES = frozenset({"TSC103", "TSC104", "TSC106", "TSC109"})
 """Advice that tells of pods which stay Pending: no change may lead to it."""
@@ -48,8 +46,8 @@ class EvaluatedObject(NamedTuple):
     """An object of a file, and what is wrong with it."""
 
     document: Document
-    audited: Audited
-    findings: tuple[Finding, ...]
+    audited: AuditSubject
+    findings: tuple[AuditFinding, ...]
 
 
 class Evaluation:
@@ -74,20 +72,20 @@ class Evaluation:
         self._law = law
         gathering = self._gathering()
         for document in around:
-            gathering.add(document, asked=False)
+            gathering.add(document, requested=False)
         for document in objects:
             gathering.add(document)
         self._snapshot = gathering.snapshot
         self.problems: Sequence[SourceError] = gathering.problems
         configuration = law.configuration
         self._inventory = Inventory(gathering.snapshot, configuration.owner_selectors)
-        self.grounds = Grounds(law.policy, self._inventory.cluster, self._inventory.survey)
-        question = Question(law.policy, configuration.actions, configuration.not_exemptible)
+        self.grounds = AdviceContext(law.policy, self._inventory.cluster, self._inventory.survey)
+        question = AuditOptions(law.policy, configuration.actions, configuration.not_exemptible)
         self._scanner = Scanner(question, self.grounds)
 
-    def _gathering(self) -> Gathering:
+    def _gathering(self) -> ManifestCollector:
         configuration = self._law.configuration
-        return Gathering(configuration.pod_templates, configuration.owner_selectors)
+        return ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
 
     def judged(self) -> Iterator[EvaluatedObject]:
         """Judge every object of a file that has a pod template."""
@@ -98,10 +96,10 @@ class Evaluation:
 
     def mistyped(self) -> Iterator[WorkloadReport]:
         """Report the objects that have values of wrong types."""
-        return map(mistyped, self._snapshot.unreadable)
+        return map(report_type_error, self._snapshot.unreadable)
 
     def objection(
-        self, judged: EvaluatedObject, finding: Finding, changes: Iterable[Change]
+        self, judged: EvaluatedObject, finding: AuditFinding, changes: Iterable[Change]
     ) -> FixObstacle | None:
         """
         Say why a change would not do.
@@ -126,13 +124,15 @@ class Evaluation:
 
 
 def _objection(
-    finding: Finding, before: Sequence[Finding], after: Sequence[Finding]
+    finding: AuditFinding, before: Sequence[AuditFinding], after: Sequence[AuditFinding]
 ) -> FixObstacle | None:
     had = Counter(each.rule for each in before)
     has = Counter(each.rule for each in after)
     if has[finding.rule] >= had[finding.rule]:
         return FixObstacle("what could be written would not fix it")
-    dreaded = API_RULES if API_RULES & had.keys() else API_RULES | PENDING_RULES
+    dreaded = (
+        API_RULES.keys() if API_RULES.keys() & had.keys() else API_RULES.keys() | PENDING_RULES
+    )
     worse = (each for each in after if each.rule in dreaded and has[each.rule] > had[each.rule])
     found = next(worse, None)
     if found is None:

@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from webhook.audit.report import Finding
+from webhook.audit.report import AuditFinding
 from webhook.manifests.yaml import load
-from webhook.policy.advice.grounds import Grounds
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Constraint
 from webhook.policy.paths import CONSTRAINTS_IN_POD, FieldPath, find_value, parse_path
@@ -23,10 +23,10 @@ class FindingContext(NamedTuple):
         grounds: The policy and the cluster.
     """
 
-    finding: Finding
+    finding: AuditFinding
     value: Any
     subject: Subject
-    grounds: Grounds
+    grounds: AdviceContext
 
     @property
     def path(self) -> FieldPath:

@@ -11,7 +11,6 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from webhook.audit.rulebook import REFUSED_EXEMPTION, TYPE_INVALID
 from webhook.fix.changes import Change, FixObstacle, Put, Remove, Solution, find_differences
 from webhook.fix.finding import ABSENT, FindingContext
 from webhook.fix.selectors import (
@@ -22,9 +21,10 @@ from webhook.fix.selectors import (
     part_keys,
     write_own_selector,
 )
-from webhook.policy.advice.typos import nearest
-from webhook.policy.api.rules import ACTIONS, NODE_POLICIES, SCHEDULE_ANYWAY
+from webhook.policy.advice.suggestions import nearest_key
 from webhook.policy.api.warnings import DEPRECATED_KEYS
+from webhook.policy.catalogue import REFUSED_EXEMPTION, TYPE_INVALID
+from webhook.policy.model import NODE_POLICIES, SCHEDULE_ANYWAY, UNSATISFIABLE_ACTIONS
 
 Find: TypeAlias = Callable[[FindingContext], Solution]
 """Says what mends a finding."""
@@ -108,7 +108,7 @@ def _write_nearest_key(context: FindingContext) -> Solution:
     key = context.constraint.topology_key
     if context.instead is None:
         return _write_instead(context)
-    if context.instead[1] != nearest(key, context.grounds.facts.label_keys()):
+    if context.instead[1] != nearest_key(key, context.grounds.facts.label_keys()):
         return FixObstacle("no label of the nodes is like it")
     return _write_instead(context)
 
@@ -140,7 +140,7 @@ FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
         "TSC003": FixRemedy(
             "`DoNotSchedule` or `ScheduleAnyway`, whichever was misspelt",
             "another word, or none, may mean either",
-            _spell(ACTIONS),
+            _spell(UNSATISFIABLE_ACTIONS),
         ),
         "TSC004": FixRemedy(
             "removes one of two entries that are equal, or the one with the larger maxSkew if "

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from webhook.audit.inventory import Audited
-from webhook.audit.report import RANKS, Finding, Weight
+from webhook.audit.inventory import AuditSubject
+from webhook.audit.report import SEVERITY_RANKS, AuditFinding, AuditSeverity
 from webhook.fix.changes import Change, Put
 from webhook.fix.finding import ABSENT, FindingContext
 from webhook.policy.advice import flow
@@ -34,7 +34,7 @@ class FixedFinding(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     rule: str
-    weight: Weight
+    weight: AuditSeverity
     source: str
     line: int
     object: str
@@ -54,7 +54,7 @@ class RemainingFinding(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     rule: str
-    weight: Weight
+    weight: AuditSeverity
     source: str
     line: int
     object: str
@@ -80,19 +80,23 @@ class FixReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     fixed: tuple[FixedFinding, ...]
     left: tuple[RemainingFinding, ...]
 
-    def exceeds(self, weight: Weight | None) -> bool:
+    def exceeds(self, weight: AuditSeverity | None) -> bool:
         """Whether a finding is left that is at least this hard; None asks for none."""
-        return weight is not None and any(RANKS[each.weight] <= RANKS[weight] for each in self.left)
+        return weight is not None and any(
+            SEVERITY_RANKS[each.weight] <= SEVERITY_RANKS[weight] for each in self.left
+        )
 
 
-def name_of(audited: Audited) -> str:
+def name_of(audited: AuditSubject) -> str:
     """Name an object as ``Deployment shop/web``."""
     subject = audited.subject
     name = subject.metadata.name or subject.metadata.generate_name
     return f"{subject.kind.kind} {subject.namespace}/{name}"
 
 
-def describe_remaining(finding: Finding, source: str, name: str, reason: str) -> RemainingFinding:
+def describe_remaining(
+    finding: AuditFinding, source: str, name: str, reason: str
+) -> RemainingFinding:
     """Tell of a finding that stays."""
     return RemainingFinding(
         rule=finding.rule,

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from webhook.fix.changes import FixObstacle, Put, Remove, Solution
 from webhook.fix.finding import FindingContext
 from webhook.manifests import is_object
-from webhook.policy.advice.counting import may_add, strangers
+from webhook.policy.advice.counting import may_add, other_workloads
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.suggestions import own_selector
 from webhook.policy.model import LabelSelector
@@ -59,8 +59,8 @@ def correct_selector(context: FindingContext) -> Solution:
         return FixObstacle("what it shall select cannot be known")
     if selector.match_labels.keys() != own.match_labels.keys():
         return FixObstacle("it asks for other labels than those that name the pods")
-    survey = context.grounds.survey
-    if survey and (others := strangers(context.subject, selector, survey)):
+    survey = context.grounds.cluster
+    if survey and (others := other_workloads(context.subject, selector, survey)):
         return FixObstacle(f"it selects the pods of {min(others)}, which may be meant")
     return (_own(context, own.match_labels),)
 

@@ -12,9 +12,9 @@ import msgspec
 from webhook.policy.model import LabelSelector, OwnerReference, Taint
 
 
-class Service(msgspec.Struct, frozen=True, gc=False):
+class ServiceSelector(msgspec.Struct, frozen=True, gc=False):
     """
-    What a Service says about the pods behind it.
+    What a ServiceSelector says about the pods behind it.
 
     Attributes:
         name: Its name.
@@ -42,11 +42,11 @@ class TaintedDomains(msgspec.Struct, frozen=True):
 class Facts(Protocol):
     """Questions about a cluster, as it is known at this moment."""
 
-    def services(self, namespace: str, labels: Mapping[str, str], /) -> Sequence[Service]:
+    def services(self, namespace: str, labels: Mapping[str, str], /) -> Sequence[ServiceSelector]:
         """
         The Services of the namespace that select a pod with these labels, sorted by name.
 
-        A Service without a selector (null) selects nothing and is never among them.
+        A ServiceSelector without a selector (null) selects nothing and is never among them.
         """
         ...
 
@@ -94,8 +94,8 @@ class Facts(Protocol):
 class NoFacts:
     """A cluster of which nothing is known: for manifests that are judged alone."""
 
-    def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[Service]:
-        """Know no Service."""
+    def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
+        """Know no ServiceSelector."""
         return ()
 
     def owner_selector(self, _namespace: str, _owner: OwnerReference) -> LabelSelector | None:

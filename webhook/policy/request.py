@@ -8,9 +8,9 @@ from enum import StrEnum
 
 import msgspec
 
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
 from webhook.policy.paths import TemplatePath
-from webhook.policy.workloads import BUILT_IN, POD
 
 CREATE = "CREATE"
 UPDATE = "UPDATE"
@@ -68,7 +68,7 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def built_in(self) -> bool:
         """Whether the kind is one whose pod specification kube-apiserver judges itself."""
-        return self.kind in BUILT_IN
+        return self.kind in BUILT_IN_TEMPLATES
 
     @property
     def controlled(self) -> bool:

@@ -1,34 +1,17 @@
 """
-Where a pod's specification stands in each kind, built-in or configured.
+One type for the objects of all built-in kinds that hold a pod specification.
+
+``Workload`` is decoded from a review, ``Workload.pod_template`` finds the pod template in it. The
+paths of the templates are in ``kinds``.
 
 Source: k8s.io/api core/v1, apps/v1 and batch/v1 types.go.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 import msgspec
 
-from webhook.policy.model import GroupKind, ObjectMeta, PodSpec, PodTemplate
-
-TemplatePath = tuple[str, ...]
-"""Member names from the object to its pod template; empty where the object is the pod itself."""
-
-POD = GroupKind("", "Pod")
-
-BUILT_IN: Mapping[GroupKind, TemplatePath] = MappingProxyType(
-    {
-        POD: (),
-        GroupKind("", "ReplicationController"): ("spec", "template"),
-        GroupKind("", "PodTemplate"): ("template",),
-        GroupKind("apps", "Deployment"): ("spec", "template"),
-        GroupKind("apps", "ReplicaSet"): ("spec", "template"),
-        GroupKind("apps", "StatefulSet"): ("spec", "template"),
-        GroupKind("apps", "DaemonSet"): ("spec", "template"),
-        GroupKind("batch", "Job"): ("spec", "template"),
-        GroupKind("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
-    }
-)
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
+from webhook.policy.model import ObjectMeta, PodSpec, PodTemplate
+from webhook.policy.paths import TemplatePath
 
 
 class JobTemplateSpec(msgspec.Struct, frozen=True, gc=False):
@@ -73,7 +56,7 @@ class Workload(msgspec.Struct, frozen=True, rename="camel", gc=False):
         What pods are made of.
 
         Args:
-            path: The kind's row in ``BUILT_IN``.
+            path: One of the values of ``BUILT_IN_TEMPLATES``.
 
         Returns:
             None if the object has nothing at that place.
@@ -90,7 +73,7 @@ class Workload(msgspec.Struct, frozen=True, rename="camel", gc=False):
                 return job.spec.template if job and job.spec else None
 
 
-_BUILT_IN_PATHS = frozenset(BUILT_IN.values())
+_BUILT_IN_PATHS = frozenset(BUILT_IN_TEMPLATES.values())
 
 
 def is_built_in_path(path: TemplatePath) -> bool:

@@ -1,4 +1,8 @@
-"""The API server that a server follows: its client, its version, and how its watches are paced."""
+"""
+The API server that a replica watches: its client, its Kubernetes version, the means of reflectors.
+
+``connect_api_server`` is the entry point. Nothing here decides a verdict.
+"""
 
 import asyncio
 import random
@@ -8,55 +12,55 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from webhook.cluster.backoff import Backoff
-from webhook.cluster.pacing import Pace
-from webhook.cluster.reflector import Means
-from webhook.cluster.resources import Skip
-from webhook.cluster.source import Reason
+from webhook.cluster.discovery import SkippedObject
+from webhook.cluster.protocol import FailureReason
+from webhook.cluster.reflector import ReflectorEnvironment
+from webhook.cluster.timeslices import TimeSlicer
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, VersionError
-from webhook.policy.api.versions import NEWEST, Version, parse_version
+from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
 from webhook.telemetry.logs import Log
 from webhook.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Api
 
-MOST_NAMED = 1000  # skipped objects that the log names, each once; 0.2 MB, and as many lines
+MOST_NAMED = 1000  # skipped objects that the log names, each once; they take 0.2 MB
 
 STREAMS = Version(1, 32)  # from here on API servers stream initial lists, KEP-3157
 
 
 @asynccontextmanager
-async def reach(settings: Settings) -> "AsyncGenerator[Api | None]":
+async def connect_api_server(settings: Settings) -> "AsyncGenerator[Api | None]":
     """
-    Give the API server of the settings; None if there is to be none.
+    Connect to the API server of the settings; gives None if they require none.
 
     Raises:
-        ConfigError: The settings speak of two clusters, one of them in files.
+        ConfigError: The settings name two clusters, one of them in files.
     """
     if settings.standalone:
         yield None
         return
     if settings.cluster:
-        problem = "stands for a cluster that is not there: add --standalone, or leave it out"
+        problem = "replaces a live cluster: add --standalone, or leave it out"
         raise ConfigError(problem, "--cluster")
-    # In cluster mode only: it takes 0.6 s and 55 MiB.
-    from webhook.cluster.client import Access, Api  # noqa: PLC0415
+    # Imported in cluster mode only: this takes 0.6 s and 55 MiB.
+    from webhook.cluster.client import Api, ApiAccess  # noqa: PLC0415
 
-    access = Access(kubeconfig=settings.kubeconfig, context=settings.context)
+    access = ApiAccess(kubeconfig=settings.kubeconfig, context=settings.context)
     async with Api(access, time.monotonic) as api:
         yield api
 
 
-async def ask_version(api: "Api", log: Log) -> Version:
+async def wait_for_version(api: "Api", log: Log) -> Version:
     """
-    Ask for the API server's version until there is an answer; each new problem is logged once.
+    Request the API server's version until it answers; each new problem is logged once.
 
     Raises:
         ApiError: There are no usable credentials.
-        ConfigError: The version cannot be understood.
+        ConfigError: The version cannot be parsed.
     """
-    backoff, told = Backoff(random.random, asyncio.sleep), ""
+    backoff, last_problem = Backoff(random.random, asyncio.sleep), ""
     while True:
         try:
             version = parse_version(await api.version())
@@ -64,63 +68,67 @@ async def ask_version(api: "Api", log: Log) -> Version:
             problem = f"is needed, since the API server gives its version as {error.text!r}"
             raise ConfigError(problem, "--kube-version") from error
         except ApiError as error:
-            if error.reason == Reason.CREDENTIALS:
+            if error.reason == FailureReason.CREDENTIALS:
                 raise
-            if str(error) != told:
-                told = str(error)
-                log.warning("version", says=told)
+            if str(error) != last_problem:
+                last_problem = str(error)
+                log.warning("version", says=last_problem)
             await backoff.pause()
         else:
-            tell_if_unknown(version, log)
+            warn_if_newer(version, log)
             return version
 
 
-def tell_if_unknown(version: Version, log: Log) -> None:
-    """Say so if a version came after this program."""
-    if version > NEWEST:
-        said = f"Kubernetes {version} is newer than what is known: it is judged as {NEWEST}"
-        log.warning("version", says=said)
+def warn_if_newer(version: Version, log: Log) -> None:
+    """Warn if a version is newer than this program knows."""
+    if version > NEWEST_VERSION:
+        message = (
+            f"Kubernetes {version} is newer than the newest known version: using {NEWEST_VERSION}"
+        )
+        log.warning("version", says=message)
 
 
 async def follow_version(
-    api: "Api", interval_s: float, judge_by: Callable[[Version], None]
+    api: "Api", interval_s: float, use_version: Callable[[Version], None]
 ) -> None:
-    """Notice when the API server has been upgraded, or rolled back; until cancelled."""
+    """Follow upgrades and rollbacks of the API server until cancelled."""
     while True:
         await asyncio.sleep(interval_s)
         try:
             version = parse_version(await api.version())
         except (ApiError, VersionError):
-            continue  # the old one goes on; the caches tell what is wrong
-        judge_by(version)
+            continue  # the old version stays in force; the caches report the problem
+        use_version(version)
 
 
-def means_of(api: "Api", version: Version, metrics: Metrics, log: Log) -> Means:
-    """Give reflectors what they need to follow an API server."""
+def reflector_means(
+    api: "Api", version: Version, metrics: Metrics, log: Log
+) -> ReflectorEnvironment:
+    """Build what reflectors need to watch an API server."""
 
-    def tell(kind: str, reason: str, sentence: str) -> None:
+    def report(kind: str, reason: str, message: str) -> None:
         metrics.restarts.labels(kind, reason).inc()
-        if sentence:
-            log.warning("watch", kind=kind, reason=reason, says=sentence)
+        if message:
+            log.warning("watch", kind=kind, reason=reason, says=message)
         else:
             log.debug("watch", kind=kind, reason=reason)
 
     named = set[tuple[str, str, str, str]]()
 
-    def skip(kind: str, skipped: Skip) -> None:
+    def skip(kind: str, skipped: SkippedObject) -> None:
         metrics.skipped.labels(kind, skipped.reason).inc()
         key = (kind, skipped.namespace, skipped.name, skipped.reason)
         if key not in named and len(named) < MOST_NAMED:
             named.add(key)
             log.warning("skipped", kind=kind, **skipped._asdict())
 
-    return Means(
+    return ReflectorEnvironment(
         source=api,
-        pace=Pace(time.monotonic),
+        pace=TimeSlicer(time.monotonic),
         clock=time.monotonic,
-        dice=random.random,
+        jitter=random.random,
         sleep=asyncio.sleep,
-        tell=tell,
+        tell=report,
         skip=skip,
         streams=version >= STREAMS,
     )

@@ -14,28 +14,28 @@ from typing import NamedTuple, NoReturn, Protocol, TypeAlias
 
 from prometheus_client import Gauge
 
-from webhook.cluster.caches import Caches, Standing, Supervise
-from webhook.cluster.fallback import Latecomers
-from webhook.cluster.lookup import Cluster
+from webhook.cluster.caches import Caches, CacheStatus, Supervise
+from webhook.cluster.facts import Cluster
+from webhook.cluster.fallback import OwnerFallback
 from webhook.cluster.manifests import load_cluster
-from webhook.cluster.reflector import Means
-from webhook.cluster.sizes import NamespaceQuota
+from webhook.cluster.quota import NamespaceQuota
+from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.config.kinds import OwnerSelector
 from webhook.errors import ConfigError
 from webhook.policy.facts import Facts
 from webhook.server.admission import Fetch, nothing_to_fetch
-from webhook.server.health import Condition, Conditions
-from webhook.server.http.thread import Still
+from webhook.server.health import Conditions, ReadinessCondition
+from webhook.server.review_thread import Freeze
 from webhook.telemetry.logs import Log
 from webhook.telemetry.metrics import Metrics
 
 Owners: TypeAlias = Sequence[OwnerSelector]
 
-Number: TypeAlias = Callable[[Standing], float]
+Number: TypeAlias = Callable[[CacheStatus], float]
 """What a metric shows of a cache."""
 
 
-class Knowledge(Protocol):
+class FactsSource(Protocol):
     """What is known of the cluster."""
 
     @property
@@ -49,7 +49,7 @@ class Knowledge(Protocol):
         ...
 
     @property
-    def still(self) -> Still:
+    def freeze(self) -> Freeze:
         """Makes a context within which the facts do not change."""
         ...
 
@@ -70,7 +70,7 @@ class Knowledge(Protocol):
         ...
 
 
-class Files:
+class FileFacts:
     """
     A cluster that stands in files, read once.
 
@@ -110,14 +110,14 @@ class Files:
         return nothing_to_fetch
 
     @property
-    def still(self) -> Still:
+    def freeze(self) -> Freeze:
         """Do nothing: files are read at once."""
         return nullcontext
 
     def check(self) -> Conditions:
         """Count what was read."""
         count = sum(size for _, size in _sizes(self._cluster))
-        return {"facts": Condition(ok=True, detail=f"{count} objects from files")}
+        return {"facts": ReadinessCondition(ok=True, detail=f"{count} objects from files")}
 
     def follow(self, owners: Owners) -> None:
         """Read the files again if the custom controllers are others."""
@@ -157,10 +157,10 @@ class _Following(NamedTuple):
 
     owners: Owners
     caches: Caches
-    latecomers: Latecomers
+    latecomers: OwnerFallback
 
 
-class Live:
+class LiveFacts:
     """
     A cluster that is followed.
 
@@ -169,7 +169,11 @@ class Live:
     """
 
     def __init__(
-        self, owners: Owners, means: Means, metrics: Metrics, changed: Callable[[], object]
+        self,
+        owners: Owners,
+        means: ReflectorEnvironment,
+        metrics: Metrics,
+        changed: Callable[[], object],
     ) -> None:
         """
         Know nothing yet.
@@ -196,13 +200,13 @@ class Live:
         return self._now.latecomers.fetch
 
     @property
-    def still(self) -> Still:
+    def freeze(self) -> Freeze:
         """Make the reflectors wait."""
         return self._means.pace.still
 
     def check(self) -> Conditions:
         """Tell how each cache stands; an old one lets the server be ready, an empty one not."""
-        return {f"cache {each.kind}": _condition(each) for each in self._now.caches.standings()}
+        return {f"cache {each.kind}": _condition(each) for each in self._now.caches.statuses()}
 
     def follow(self, owners: Owners) -> None:
         """Fill other caches if the custom controllers are others; the last call counts."""
@@ -259,7 +263,7 @@ class Live:
     def _prepare(self, owners: Owners) -> _Following:
         caches = Caches(Cluster(owners, NamespaceQuota()), self._means)
         looked_up = self._metrics.lookups
-        latecomers = Latecomers(
+        latecomers = OwnerFallback(
             caches, self._means.source, lambda result: looked_up.labels(result).inc()
         )
         return _Following(owners, caches, latecomers)
@@ -278,16 +282,16 @@ class Live:
                 gauge.labels(kind).set_function(partial(self._read, kind, read))
 
     def _read(self, kind: str, read: Number) -> float:
-        return next(map(read, (s for s in self._now.caches.standings() if s.kind == kind)))
+        return next(map(read, (s for s in self._now.caches.statuses() if s.kind == kind)))
 
 
 def _fill(caches: Caches, group: asyncio.TaskGroup, supervise: Supervise) -> asyncio.Task[None]:
     return group.create_task(supervise("caches", partial(caches.run, supervise)))
 
 
-def _condition(standing: Standing) -> Condition:
+def _condition(standing: CacheStatus) -> ReadinessCondition:
     if not standing.synced:
-        return Condition(ok=False, detail=standing.trouble or "not listed yet")
+        return ReadinessCondition(ok=False, detail=standing.problem or "not listed yet")
     age = f", heard of {standing.age:.0f} s ago" if standing.age is not None else ""
-    trouble = f"; {standing.trouble}" if standing.trouble else ""
-    return Condition(ok=True, detail=f"{standing.objects} objects{age}{trouble}")
+    problem = f"; {standing.problem}" if standing.problem else ""
+    return ReadinessCondition(ok=True, detail=f"{standing.objects} objects{age}{problem}")

@@ -11,13 +11,13 @@ from typing import NamedTuple, TypeAlias
 
 from aiohttp import hdrs, web
 
-from webhook.server.http.endpoint import Endpoint
+from webhook.server.http.endpoint import HttpEndpoint
 from webhook.server.http.limits import Limits
-from webhook.server.http.responses import reply, sentence
+from webhook.server.http.responses import reply, text_reply
 from webhook.telemetry.metrics import EXPOSITION, Metrics
 
 
-class Condition(NamedTuple):
+class ReadinessCondition(NamedTuple):
     """
     How one thing stands that readiness depends on.
 
@@ -30,7 +30,7 @@ class Condition(NamedTuple):
     detail: str = ""
 
 
-Conditions: TypeAlias = Mapping[str, Condition]
+Conditions: TypeAlias = Mapping[str, ReadinessCondition]
 
 Check: TypeAlias = Callable[[], Conditions]
 """Asked each time; all conditions have to be ok for the server to be ready."""
@@ -65,10 +65,10 @@ class Readiness:
     def check(self) -> Conditions:
         """Tell how all parts stand, the phase last."""
         found = {name: each for check in self._checks for name, each in check().items()}
-        return {**found, "server": Condition(self.phase is Phase.SERVING, self.phase)}
+        return {**found, "server": ReadinessCondition(self.phase is Phase.SERVING, self.phase)}
 
 
-class Health(Endpoint):
+class Health(HttpEndpoint):
     """The health server."""
 
     def __init__(self, check: Check, metrics: Metrics, limits: Limits) -> None:
@@ -83,10 +83,10 @@ class Health(Endpoint):
         path, _, query = request.raw_path.partition("?")
         page = self._pages.get(path)
         if page is None:
-            return sentence(404, f"there is nothing here but {', '.join(self._pages)}")
+            return text_reply(404, f"there is nothing here but {', '.join(self._pages)}")
         if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD):
             allowed = f"{hdrs.METH_GET}, {hdrs.METH_HEAD}"
-            return sentence(405, "these pages are only read", {hdrs.ALLOW: allowed})
+            return text_reply(405, "these pages are only read", {hdrs.ALLOW: allowed})
         return page(query)
 
     def refused(self, reason: str) -> None:
@@ -96,7 +96,7 @@ class Health(Endpoint):
         """Nobody's loss: probes come again."""
 
     def _live(self, _query: str) -> web.StreamResponse:
-        return sentence(200, "ok")
+        return text_reply(200, "ok")
 
     def _ready(self, query: str) -> web.StreamResponse:
         conditions = self._check()
@@ -104,7 +104,7 @@ class Health(Endpoint):
         text = "ok" if ready else "not ready"
         if not ready or query.partition("=")[0] == "verbose":
             text = "\n".join((*_listed(conditions), text))
-        return sentence(200 if ready else 503, text)
+        return text_reply(200 if ready else 503, text)
 
     def _expose(self, _query: str) -> web.StreamResponse:
         return reply(200, self._metrics.exposition(), EXPOSITION)

@@ -16,12 +16,12 @@ from typing import TypeGuard
 
 from prometheus_client import Counter
 
-from webhook.cluster.backoff import LONGEST_S, Backoff
+from webhook.cluster.backoff import MAX_BACKOFF_S, Backoff
 from webhook.cluster.caches import Start
-from webhook.server.health import Condition, Conditions
-from webhook.telemetry.logs import Log, tell_bug
+from webhook.server.health import Conditions, ReadinessCondition
+from webhook.telemetry.logs import Log, log_bug
 
-LASTING_S = LONGEST_S  # of a task that ran well: longer than any pause before it
+LASTING_S = MAX_BACKOFF_S  # of a task that ran well: longer than any pause before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Supervisor:
     def check(self) -> Conditions:
         """List the tasks that were restarted; the server is ready all the same."""
         now = self._clock()
-        said = (_sentence(name, faults, now) for name, faults in self._faults.items())
-        return {"tasks": Condition(ok=True, detail="; ".join(said))}
+        said = (_text_reply(name, faults, now) for name, faults in self._faults.items())
+        return {"tasks": ReadinessCondition(ok=True, detail="; ".join(said))}
 
     async def _try(self, name: str, start: Start) -> BaseException | None:
         """Run a task once, in an asyncio.Task of its own; gives why it failed."""
@@ -105,7 +105,7 @@ class Supervisor:
             await asyncio.wait((task,))
             error = _error_of(task)
             if error is not None and not task.cancelled():
-                tell_bug(self._log, error, task=name)
+                log_bug(self._log, error, task=name)
             raise
         return _error_of(task)
 
@@ -114,7 +114,7 @@ class Supervisor:
         number = 1 + (before.number if before else 0)
         self._faults[name] = TaskFaults(number, self._clock(), type(error).__name__)
         self._restarts.labels(name).inc()
-        tell_bug(self._log, error, task=name)
+        log_bug(self._log, error, task=name)
 
 
 async def _run(start: Start) -> None:
@@ -137,6 +137,6 @@ def _is_group(error: BaseException) -> TypeGuard[BaseExceptionGroup[BaseExceptio
     return isinstance(error, BaseExceptionGroup)
 
 
-def _sentence(name: str, faults: TaskFaults, now: float) -> str:
+def _text_reply(name: str, faults: TaskFaults, now: float) -> str:
     times = "once" if faults.number == 1 else f"{faults.number} times"
     return f"{name} restarted {times}, last {now - faults.last:.0f} s ago: {faults.error}"

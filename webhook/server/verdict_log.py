@@ -13,14 +13,14 @@ import msgspec
 
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict
-from webhook.telemetry.loglines import Lines
-from webhook.telemetry.logs import RENDERERS, Format, rendered
+from webhook.telemetry.line_writer import LineWriter
+from webhook.telemetry.logs import RENDERERS, LogFormat, render_line
 
 INFO = "info"
-SHOWN = 10  # findings or drops of one review; more add nothing that a reader could use
+MOST_LOGGED = 10  # findings or drops of one review; more add nothing that a reader could use
 
 
-class Line(msgspec.Struct, frozen=True, gc=False):
+class VerdictLine(msgspec.Struct, frozen=True, gc=False):
     """
     What every line says: who asked for what, and what came of it.
 
@@ -39,14 +39,14 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     verdict: str
 
 
-class Violation(Line, frozen=True, gc=False):
+class ViolationLine(VerdictLine, frozen=True, gc=False):
     """Rules that are violated, and fields that do."""
 
     rules: tuple[str, ...]
     fields: tuple[str, ...]
 
 
-class Dropping(Line, frozen=True, gc=False):
+class DroppedFieldLine(VerdictLine, frozen=True, gc=False):
     """A field that is held back; without an entry it is the whole list."""
 
     gate: str
@@ -54,7 +54,7 @@ class Dropping(Line, frozen=True, gc=False):
     entry: int | None
 
 
-class Injecting(Line, frozen=True, gc=False):
+class InjectionLine(VerdictLine, frozen=True, gc=False):
     """Constraints that are added."""
 
     profile: str
@@ -69,8 +69,8 @@ class VerdictLog:
 
     def __init__(
         self,
-        format: Format,  # noqa: A002  # the flag's own name
-        lines: Lines,
+        format: LogFormat,  # noqa: A002  # the flag's own name
+        lines: LineWriter,
         clock: Callable[[], datetime],
         level: int = logging.INFO,
     ) -> None:
@@ -86,14 +86,14 @@ class VerdictLog:
         self._hears = level <= logging.INFO
         self._format = format
 
-    def tell(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
+    def write(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
         """Write what a review led to; nothing if nothing."""
         if self._hears and (verdict.findings or verdict.drops or verdict.patch or verdict.held):
             for line in self._told(asked, hook, verdict):
                 self._lines.take(self._rendered(line))
 
-    def _rendered(self, line: Line) -> bytes:
-        if self._format is Format.JSON:
+    def _rendered(self, line: VerdictLine) -> bytes:
+        if self._format is LogFormat.JSON:
             try:
                 written = _encode(line)
             except UnicodeEncodeError:  # half a surrogate pair
@@ -101,22 +101,24 @@ class VerdictLog:
             if written.isascii() and b"\x7f" not in written:
                 return written
         event = msgspec.to_builtins(line, builtin_types=(datetime,))
-        return rendered(RENDERERS[self._format], event, self._lines)
+        return render_line(RENDERERS[self._format], event, self._lines)
 
-    def _told(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> Iterator[Line]:
+    def _told(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> Iterator[VerdictLine]:
         now = self._clock()
         kind, name, outcome = str(asked.kind), asked.shown_name, verdict.outcome
         about = (asked.uid, hook.value, kind, asked.namespace, name, outcome)
         if verdict.findings:
             event = "violates" if verdict.allowed else "denied"
-            yield Violation(now, INFO, event, *about, *_violated(verdict))
-        for drop in verdict.drops[:SHOWN]:
-            yield Dropping(now, INFO, "dropped", *about, drop.gate.value, drop.field, drop.entry)
+            yield ViolationLine(now, INFO, event, *about, *_violated(verdict))
+        for drop in verdict.drops[:MOST_LOGGED]:
+            yield DroppedFieldLine(
+                now, INFO, "dropped", *about, drop.gate.value, drop.field, drop.entry
+            )
         injection = verdict.injection
         if injection is not None and injection.entries and (verdict.patch or verdict.held):
-            yield Injecting(now, INFO, "injected", *about, injection.profile, injection.keys)
+            yield InjectionLine(now, INFO, "injected", *about, injection.profile, injection.keys)
 
 
 def _violated(verdict: Verdict) -> tuple[tuple[str, ...], tuple[str, ...]]:
     rules = sorted({finding.rule for finding in verdict.findings})
-    return tuple(rules), tuple(finding.error.field for finding in verdict.findings[:SHOWN])
+    return tuple(rules), tuple(finding.error.field for finding in verdict.findings[:MOST_LOGGED])

@@ -1,36 +1,40 @@
-"""The objects that the cases of a suite are about: as they are, or in the files that it names."""
+"""
+Objects of a suite: written in the suite itself, or in files that it names.
+
+``SuiteObjects.find`` returns one object and reports errors of the suite to its ``Reading``.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from webhook.admission.offline import unpack
-from webhook.admission.version import KIND
+from webhook.admission.encode import REVIEW_KIND
+from webhook.admission.offline import unpack_recording
 from webhook.config.reading import Reading
 from webhook.errors import SourceError
 from webhook.manifests import Document, is_object, read_file
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import FieldPath, TemplatePath
-from webhook.spreadtest.form import Reference
+from webhook.spreadtest.schema import ObjectReference
 
 Templates = Mapping[GroupKind, TemplatePath]
 
-NAMED = 5  # objects of a file that a sentence repeats: more hide the one that is meant
+MOST_LISTED_OBJECTS = 5  # objects of a file that a message lists; more would hide the right one
 
-_INLINE = "apiVersion"  # the member that tells an object from a reference to one
+_INLINE = "apiVersion"  # a member that objects have and references do not have
 _NO_TEMPLATE = "with a pod template: write a Pod, a workload, or a recorded AdmissionReview"
 
 
-class Objects:
-    """What a suite names is found by this; each file is read once."""
+class SuiteObjects:
+    """Finds the objects that a suite names; reads each file once."""
 
     def __init__(self, reading: Reading, templates: Templates) -> None:
         """
-        Start with no file read.
+        Start without any file.
 
         Args:
-            reading: Of the suite; takes note of what is wrong with it.
-            templates: The kinds that hold a pod template.
+            reading: The suite; collects its errors.
+            templates: Kinds with a pod template.
         """
         self._reading = reading
         self._templates = templates
@@ -41,27 +45,27 @@ class Objects:
         Find an object.
 
         Args:
-            written: An object, the path of a file, or a reference to an object of one.
-            path: Where that stands in the suite.
+            written: An object, the path of a file, or a reference to an object in a file.
+            path: Position in the suite.
 
         Returns:
-            Why the file cannot be read, if that is so; None if the suite is wrong about it.
+            The object; an error if the file cannot be read; None if the suite has an error here.
         """
         if is_object(written) and _INLINE in written:
             suite = self._reading.document
             inline = Document(suite.source, written, suite.text, path)
-            return self._chosen([inline], Reference(file=suite.source), path)
+            return self._choose([inline], ObjectReference(file=suite.source), path)
         value = written if is_object(written) else {"file": written}
-        reference = self._reading.model(Reference, value, path)
+        reference = self._reading.model(ObjectReference, value, path)
         if reference is None:
             return None
         documents = self._read(reference.file, path)
         return (
-            self._chosen(documents, reference, path) if isinstance(documents, list) else documents
+            self._choose(documents, reference, path) if isinstance(documents, list) else documents
         )
 
     def _read(self, file: str, path: FieldPath) -> list[Document] | SourceError | None:
-        beside = beside_suite(self._reading, file)
+        beside = resolve_path(self._reading, file)
         if not beside.is_file():
             self._reading.refuse(f"{str(beside)!r} is no file", path)
             return None
@@ -71,51 +75,51 @@ class Objects:
             except SourceError as error:
                 self._files[file] = error
             else:
-                self._files[file] = [each for one in documents for each in unpack(one)]
+                self._files[file] = [each for one in documents for each in unpack_recording(one)]
         return self._files[file]
 
-    def _chosen(
-        self, documents: list[Document], reference: Reference, path: FieldPath
+    def _choose(
+        self, documents: list[Document], reference: ObjectReference, path: FieldPath
     ) -> Document | None:
-        judged = [each for each in documents if self._is_judged(each)]
-        fitting = [each for each in judged if _fits(each, reference)]
+        reviewed = [item for item in documents if self._is_reviewed(item)]
+        fitting = [each for each in reviewed if _matches(each, reference)]
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
-            example = _example(reference.file, fitting[0])
+            example = _format_example(reference.file, fitting[0])
             self._reading.refuse(f"names {len(fitting)} objects: say which, as `{example}`", path)
-        elif judged:
-            there = f"{reference.file!r}, which has {_titles(judged)}"
+        elif reviewed:
+            there = f"{reference.file!r}, which has {_format_titles(reviewed)}"
             self._reading.refuse(f"names no object of {there}", path)
         else:
             self._reading.refuse(f"names nothing {_NO_TEMPLATE}", path)
         return None
 
-    def _is_judged(self, document: Document) -> bool:
+    def _is_reviewed(self, document: Document) -> bool:
         kind = GroupKind(group_of(document.api_version), document.kind)
-        return document.kind == KIND or kind in self._templates
+        return document.kind == REVIEW_KIND or kind in self._templates
 
 
-def beside_suite(reading: Reading, file: str) -> Path:
-    """The path of a file that a suite names."""
+def resolve_path(reading: Reading, file: str) -> Path:
+    """Return the path of a file that a suite names, relative to the suite."""
     return Path(reading.document.source).parent / file
 
 
-def _fits(document: Document, reference: Reference) -> bool:
-    asked = (reference.kind, reference.namespace, reference.name)
-    there = (document.kind, document.namespace, document.name)
-    return all(word in (None, found) for word, found in zip(asked, there, strict=True))
+def _matches(document: Document, reference: ObjectReference) -> bool:
+    required = (reference.kind, reference.namespace, reference.name)
+    actual = (document.kind, document.namespace, document.name)
+    return all(word in (None, found) for word, found in zip(required, actual, strict=True))
 
 
-def _titles(documents: list[Document]) -> str:
-    more = ", ..." if len(documents) > NAMED else ""
-    return f"{', '.join(map(_title, documents[:NAMED]))}{more}"
+def _format_titles(documents: list[Document]) -> str:
+    more = ", ..." if len(documents) > MOST_LISTED_OBJECTS else ""
+    return f"{', '.join(map(_format_title, documents[:MOST_LISTED_OBJECTS]))}{more}"
 
 
-def _title(document: Document) -> str:
+def _format_title(document: Document) -> str:
     inside = f"{document.namespace}/" if document.namespace else ""
     return f"{document.kind} {inside}{document.name}".rstrip()
 
 
-def _example(file: str, document: Document) -> str:
+def _format_example(file: str, document: Document) -> str:
     return f"{{file: {file}, kind: {document.kind}, name: {document.name}}}"

@@ -9,6 +9,7 @@ an event that cannot be encoded is a line with its name alone.
 import json
 import logging
 import re
+import sys
 import traceback
 from collections.abc import Callable, Generator, MutableMapping
 from contextlib import contextmanager
@@ -18,10 +19,34 @@ from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
 
-from webhook.telemetry.imports import without
-from webhook.telemetry.loglines import Lines
+from webhook.telemetry.line_writer import LineWriter
 
-with without("rich"):  # 3 MiB, for tracebacks that are never shown
+
+@contextmanager
+def hide_module(name: str) -> Generator[None]:
+    """
+    Make a module look as if it were not installed, as long as the context lasts.
+
+    This is for a library that imports an optional module at once although it seldom needs it.
+    Later imports outside of the context find the module, and a loaded module stays loaded.
+
+    Args:
+        name: A top-level module, such as ``rich``.
+
+    Source: Python Language Reference 5.3.1, The module cache: None means "not found".
+    """
+    modules: dict[str, Any] = sys.modules
+    before = modules.get(name)
+    modules[name] = None
+    try:
+        yield
+    finally:
+        del modules[name]
+        if before is not None:
+            modules[name] = before
+
+
+with hide_module("rich"):  # 3 MiB, for tracebacks that are never shown
     import structlog
     from structlog.typing import FilteringBoundLogger
 
@@ -35,7 +60,7 @@ _needs_quotes = re.compile(r"[^!#-<>-\[\]-~]").search  # blanks, quotes, '=', '\
 _WIDTH = 8  # of the level; the longest is "critical"
 
 
-class Format(StrEnum):
+class LogFormat(StrEnum):
     """How lines look."""
 
     JSON = "json"
@@ -43,8 +68,8 @@ class Format(StrEnum):
 
 
 def make_log(
-    format: Format,  # noqa: A002  # the flag's own name
-    lines: Lines,
+    format: LogFormat,  # noqa: A002  # the flag's own name
+    lines: LineWriter,
     clock: Callable[[], datetime],
     level: int = logging.INFO,
 ) -> Log:
@@ -60,7 +85,7 @@ def make_log(
 
     def write(_logger: object, level_name: str, event: Event) -> bytes:
         name = event.pop("event")
-        return rendered(
+        return render_line(
             render, {"time": clock(), "level": level_name, "event": name, **event}, lines
         )
 
@@ -73,7 +98,7 @@ def make_log(
     return log
 
 
-def rendered(render: "Render", event: Event, lines: Lines) -> bytes:
+def render_line(render: "Render", event: Event, lines: LineWriter) -> bytes:
     """
     Render an event; one that cannot be is a line with its name alone, counted as lost.
 
@@ -124,11 +149,11 @@ def _escaped(text: str) -> str:
 
 Render: TypeAlias = Callable[[Event], bytes]
 
-RENDERERS: dict[Format, Render] = {Format.JSON: _as_json, Format.CONSOLE: _as_text}
+RENDERERS: dict[LogFormat, Render] = {LogFormat.JSON: _as_json, LogFormat.CONSOLE: _as_text}
 """How an event becomes a line, which has no end of its own."""
 
 
-def tell_bug(log: Log, error: BaseException, **about: str) -> None:
+def log_bug(log: Log, error: BaseException, **about: str) -> None:
     """
     Log a bug of ours: what it is and where, but not what it says.
 
@@ -179,7 +204,7 @@ class _Bridge(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
-            tell_bug(self._log, error, library=record.name)
+            log_bug(self._log, error, library=record.name)
         else:
             self._log.warning("library", library=record.name, said=_message(record))
 
@@ -192,7 +217,7 @@ def _message(record: logging.LogRecord) -> str:
 
 
 @contextmanager
-def libraries_heard(log: Log) -> Generator[None]:
+def forward_library_logs(log: Log) -> Generator[None]:
     """Write warnings and errors of libraries into the log as long as the context lasts."""
     root, bridge = logging.getLogger(), _Bridge(log)
     root.addHandler(bridge)

@@ -21,10 +21,10 @@ import yaml
 
 from tests.controlplane.api import Api, ApiError, Json, Reply
 from webhook.manifests import Document, is_object, read_documents
-from webhook.policy.api.examples import EXAMPLES
+from webhook.policy.api.examples import API_EXAMPLES
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import TemplatePath
-from webhook.policy.workloads import BUILT_IN
 
 LIST = "topologySpreadConstraints"
 SECONDS = 300  # of judging one project's objects; the most, 2 600 of Kyverno, took 3
@@ -36,7 +36,7 @@ PriorityClass), and so does its decoder (400)."""
 
 PLANTED: tuple[list[Json], ...] = tuple(
     yaml.safe_load(manifest)["spec"][LIST]
-    for example in EXAMPLES.values()
+    for example in API_EXAMPLES.values()
     for manifest in (example.violates, example.passes)
 )
 
@@ -125,7 +125,7 @@ def _variants(manifests: Path, namespace: str) -> Iterator[tuple[str, Json]]:
     for item in read_documents([str(manifests)]):
         if not isinstance(item, Document):
             continue
-        path = BUILT_IN.get(GroupKind(group_of(item.api_version), item.kind))
+        path = BUILT_IN_TEMPLATES.get(GroupKind(group_of(item.api_version), item.kind))
         if path is None or not is_object(item.value.get("metadata")):
             continue
         obj = deepcopy(item.value)

@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, Page
 
 from tests.audit.world import EVERYTHING, audit, finding, report
 from tests.chromium import launched, needs_browser
-from webhook.audit.renderers import render
-from webhook.audit.report import Report, Weight
+from webhook.audit.renderers import render_report
+from webhook.audit.report import AuditReport, AuditSeverity
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +21,8 @@ def browser() -> Iterator[Browser]:
 class Opened:
     """A page, and all that it asked for and said."""
 
-    def __init__(self, browser: Any, folder: Path, made: Report) -> None:
-        (folder / "report.html").write_text(render(made, "html"), encoding="utf-8")
+    def __init__(self, browser: Any, folder: Path, made: AuditReport) -> None:
+        (folder / "report.html").write_text(render_report(made, "html"), encoding="utf-8")
         self.page: Page = browser.new_page()
         self.noise: list[str] = []
         self.asked: list[str] = []
@@ -36,8 +36,8 @@ class Opened:
         return [text.split("\n")[0] for text in cells.all_inner_texts()]
 
 
-def many(number: int) -> Report:
-    weights = list(Weight)
+def many(number: int) -> AuditReport:
+    weights = list(AuditSeverity)
     findings = (
         finding(weight=weights[i % 3], rule=f"TSC10{i % 5 + 1}", problem=f"problem {i}")
         for i in range(number)
@@ -126,7 +126,9 @@ def test_on_a_phone_nothing_is_cut_and_sentences_have_room(browser: Any, tmp_pat
 
 
 def test_texts_of_manifests_are_no_markup() -> None:
-    text = render(report(finding(problem="<img src=x onerror=alert(1)>"), name="<b>"), "html")
+    text = render_report(
+        report(finding(problem="<img src=x onerror=alert(1)>"), name="<b>"), "html"
+    )
 
     assert "<img" not in text
     assert "shop/<b>" not in text
@@ -135,13 +137,13 @@ def test_texts_of_manifests_are_no_markup() -> None:
 def test_a_report_of_nothing_says_so() -> None:
     made = report()
 
-    text = render(replace(made, workloads=()), "html")
+    text = render_report(replace(made, workloads=()), "html")
 
     assert "Nothing is wrong." in text
     assert "No workload has two running pods." in text
 
 
 def test_one_is_no_plural() -> None:
-    text = render(audit("{apiVersion: v1, kind: Pod, metadata: {name: one}}"), "html")
+    text = render_report(audit("{apiVersion: v1, kind: Pod, metadata: {name: one}}"), "html")
 
     assert "<p>1 workload, 1 pod, 0 nodes, by the rules" in text

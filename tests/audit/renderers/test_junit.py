@@ -5,12 +5,12 @@ import pytest
 from junitparser import JUnitXml
 
 from tests.audit.world import EVERYTHING, audit, finding, report
-from webhook.audit.renderers import render
-from webhook.audit.report import Report, Weight
+from webhook.audit.renderers import render_report
+from webhook.audit.report import AuditReport, AuditSeverity
 
 
-def read(made: Report, threshold: Weight | None = Weight.DENY) -> Any:
-    return JUnitXml.fromstring(render(made, "junit", threshold).encode())
+def read(made: AuditReport, threshold: AuditSeverity | None = AuditSeverity.DENY) -> Any:
+    return JUnitXml.fromstring(render_report(made, "junit", threshold).encode())
 
 
 def cases(suites: Any) -> Iterable[Any]:
@@ -30,22 +30,24 @@ def test_a_suite_a_namespace_and_a_case_a_finding() -> None:
 
 
 THRESHOLDS = {
-    "only what is denied": (Weight.DENY, 0),
-    "warnings too": (Weight.WARN, 1),
-    "everything": (Weight.AUDIT, 2),
+    "only what is denied": (AuditSeverity.DENY, 0),
+    "warnings too": (AuditSeverity.WARN, 1),
+    "everything": (AuditSeverity.AUDIT, 2),
     "nothing": (None, 0),
 }
 
 
 @pytest.mark.parametrize(("threshold", "failures"), THRESHOLDS.values(), ids=THRESHOLDS.keys())
-def test_the_threshold_tells_what_is_a_failure(threshold: Weight | None, failures: int) -> None:
-    made = report(finding(), finding(weight=Weight.AUDIT))
+def test_the_threshold_tells_what_is_a_failure(
+    threshold: AuditSeverity | None, failures: int
+) -> None:
+    made = report(finding(), finding(weight=AuditSeverity.AUDIT))
 
     assert read(made, threshold).failures == failures
 
 
 def test_a_failure_says_where_what_and_what_instead() -> None:
-    (case,) = cases(read(report(finding(), source="web.yaml"), Weight.WARN))
+    (case,) = cases(read(report(finding(), source="web.yaml"), AuditSeverity.WARN))
     (failure,) = case.result
 
     assert failure.message == "it does not match"
@@ -61,4 +63,4 @@ def test_exempted_findings_are_skipped_and_workloads_in_order_pass() -> None:
 def test_control_characters_of_manifests_do_not_break_it() -> None:
     made = report(finding(problem="a\x01b"), name="web\x02", namespace="\x03")
 
-    assert read(made, Weight.WARN).failures == 1
+    assert read(made, AuditSeverity.WARN).failures == 1

@@ -6,9 +6,9 @@ import yaml
 from msgspec.structs import replace
 
 from tests.audit.world import EVERYTHING, audit, finding, report
-from webhook.audit.renderers import render
+from webhook.audit.renderers import render_report
 from webhook.audit.renderers.policyreport import MOST_CHARACTERS, MOST_RESULTS
-from webhook.audit.report import Report, Weight
+from webhook.audit.report import AuditReport, AuditSeverity
 
 APIS = {
     "policyreport": ("wgpolicyk8s.io/v1alpha2", "PolicyReport"),
@@ -18,8 +18,8 @@ APIS = {
 ETCD_BYTES = 1536 * 1024  # largest request that etcd takes
 
 
-def objects(made: Report, output: str = "policyreport") -> list[Any]:
-    return list(yaml.safe_load_all(render(made, output)))
+def objects(made: AuditReport, output: str = "policyreport") -> list[Any]:
+    return list(yaml.safe_load_all(render_report(made, output)))
 
 
 @pytest.mark.parametrize(("output", "api"), APIS.items())
@@ -52,7 +52,7 @@ def test_an_exempted_finding_is_skipped() -> None:
 def test_an_object_is_small_enough_to_be_stored_and_tells_the_hardest() -> None:
     long = "x" * 5 * MOST_CHARACTERS
     weak = [finding(problem=long, instead=long, field=long) for _ in range(2 * MOST_RESULTS)]
-    hard = replace(weak[0], weight=Weight.DENY)
+    hard = replace(weak[0], weight=AuditSeverity.DENY)
 
     (made,) = objects(report(*weak, hard))
 

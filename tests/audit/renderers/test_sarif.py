@@ -7,9 +7,9 @@ import pytest
 
 from tests.audit import multitool
 from tests.audit.world import EVERYTHING, audit, finding, report
-from webhook.audit.renderers import render
-from webhook.audit.report import Report, Weight
-from webhook.audit.rulebook import RULEBOOK
+from webhook.audit.renderers import render_report
+from webhook.audit.report import AuditReport, AuditSeverity
+from webhook.policy.catalogue import CATALOGUE
 
 REPORTS = {
     "of manifests": audit(EVERYTHING),
@@ -19,8 +19,8 @@ REPORTS = {
 }
 
 
-def run_of(made: Report) -> Any:
-    return msgspec.json.decode(render(made, "sarif"))["runs"][0]
+def run_of(made: AuditReport) -> Any:
+    return msgspec.json.decode(render_report(made, "sarif"))["runs"][0]
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,8 @@ def schema() -> Any:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("made", REPORTS.values(), ids=REPORTS.keys())
-def test_it_is_valid_by_the_schema_of_sarif(made: Report, schema: Any) -> None:
-    jsonschema.validate(msgspec.json.decode(render(made, "sarif")), schema)
+def test_it_is_valid_by_the_schema_of_sarif(made: AuditReport, schema: Any) -> None:
+    jsonschema.validate(msgspec.json.decode(render_report(made, "sarif")), schema)
 
 
 UNASKED = {"SARIF2005"}  # for an address of the tool's own; it has none yet
@@ -45,7 +45,7 @@ def validator() -> Path:
 @pytest.mark.integration
 def test_its_own_validator_has_nothing_against_it(validator: Path, tmp_path: Path) -> None:
     for name, made in REPORTS.items():
-        (tmp_path / f"{name}.sarif").write_text(render(made, "sarif"))
+        (tmp_path / f"{name}.sarif").write_text(render_report(made, "sarif"))
 
     said = multitool.complaints(validator, tmp_path)
 
@@ -55,7 +55,7 @@ def test_its_own_validator_has_nothing_against_it(validator: Path, tmp_path: Pat
 
 @pytest.mark.integration
 def test_its_own_validator_sees_a_rule_that_is_not_there(validator: Path, tmp_path: Path) -> None:
-    log = msgspec.json.decode(render(report(finding()), "sarif"))
+    log = msgspec.json.decode(render_report(report(finding()), "sarif"))
     log["runs"][0]["results"][0]["ruleIndex"] = 999
     (tmp_path / "report.sarif").write_bytes(msgspec.json.encode(log))
 
@@ -66,9 +66,9 @@ def test_its_own_validator_sees_a_rule_that_is_not_there(validator: Path, tmp_pa
 
 @pytest.mark.parametrize(
     ("weight", "level"),
-    [(Weight.DENY, "error"), (Weight.WARN, "warning"), (Weight.AUDIT, "note")],
+    [(AuditSeverity.DENY, "error"), (AuditSeverity.WARN, "warning"), (AuditSeverity.AUDIT, "note")],
 )
-def test_weights_are_levels(weight: Weight, level: str) -> None:
+def test_weights_are_levels(weight: AuditSeverity, level: str) -> None:
     (result,) = run_of(report(finding(weight=weight)))["results"]
 
     assert result["level"] == level
@@ -93,5 +93,5 @@ def test_every_result_names_a_rule_of_the_list() -> None:
     run = run_of(audit(EVERYTHING))
     rules = [each["id"] for each in run["tool"]["driver"]["rules"]]
 
-    assert rules == list(RULEBOOK)
+    assert rules == list(CATALOGUE)
     assert all(rules[each["ruleIndex"]] == each["ruleId"] for each in run["results"])

@@ -1,9 +1,9 @@
 from tests.audit.world import EVERYTHING, audit, finding, report
-from webhook.audit.renderers import render
+from webhook.audit.renderers import render_report
 
 
 def test_findings_are_grouped_by_workload_with_the_spread_of_its_pods() -> None:
-    text = render(audit(EVERYTHING), "table")
+    text = render_report(audit(EVERYTHING), "table")
 
     assert "Deployment shop/web  all.yaml:" in text
     assert "  4 pods\n" in text
@@ -15,15 +15,17 @@ def test_findings_are_grouped_by_workload_with_the_spread_of_its_pods() -> None:
 
 
 def test_there_is_no_line_a_pod() -> None:
-    assert "web-1-0" not in render(audit(EVERYTHING), "table")
+    assert "web-1-0" not in render_report(audit(EVERYTHING), "table")
 
 
 def test_workloads_in_order_are_left_out() -> None:
-    assert render(report(), "table") == "1 workload, 0 pods, 0 nodes: 0 deny, 0 warn, 0 audit\n"
+    assert (
+        render_report(report(), "table") == "1 workload, 0 pods, 0 nodes: 0 deny, 0 warn, 0 audit\n"
+    )
 
 
 def test_a_finding_says_what_to_write_instead_also_in_several_lines() -> None:
-    text = render(report(finding(instead="a: 1\nb: 2"), source="web.yaml", line=3), "table")
+    text = render_report(report(finding(instead="a: 1\nb: 2"), source="web.yaml", line=3), "table")
 
     assert text.splitlines()[:4] == [
         "Deployment shop/web  web.yaml:3",
@@ -34,7 +36,7 @@ def test_a_finding_says_what_to_write_instead_also_in_several_lines() -> None:
 
 
 def test_exemptions_are_listed_with_their_reason() -> None:
-    text = render(report(exempted=(finding(reason="by contract"),)), "table")
+    text = render_report(report(exempted=(finding(reason="by contract"),)), "table")
 
     assert "  exempt TSC101  " in text
     assert "it does not match (exempted: by contract)\n" in text

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from certs.api import Object
 from tests.cluster.apiserver import ApiServer, failure, kubeconfig, running, says, watches
-from webhook.cluster.client import LONGEST_BODY, RELOAD_S, Access, Api, Timeouts
+from webhook.cluster.client import MAX_BODY_BYTES, RELOAD_S, Api, ApiAccess, Timeouts
 from webhook.errors import ApiError
 
 QUICK = Timeouts(connect=5.0, answer=2.0, silence=0.05)
@@ -44,7 +44,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def api(server: ApiServer, clock: Clock, tmp_path: Path) -> AsyncIterator[Api]:
-    access = Access(kubeconfig=kubeconfig(tmp_path, server.url))
+    access = ApiAccess(kubeconfig=kubeconfig(tmp_path, server.url))
     async with Api(access, clock, QUICK) as made:
         yield made
 
@@ -128,13 +128,13 @@ async def test_a_stream_is_given_up_when_nothing_more_comes(server: ApiServer, a
 async def test_an_answer_that_does_not_come_is_given_up(
     server: ApiServer, clock: Clock, tmp_path: Path
 ) -> None:
-    access = Access(kubeconfig=kubeconfig(tmp_path, server.url))
+    access = ApiAccess(kubeconfig=kubeconfig(tmp_path, server.url))
     async with Api(access, clock, Timeouts(answer=0.05)) as api:
         assert (await raised(api)).reason == "silent"
 
 
 async def test_a_server_that_is_not_there_is_unreachable(clock: Clock, tmp_path: Path) -> None:
-    access = Access(kubeconfig=kubeconfig(tmp_path, "http://127.0.0.1:1"))
+    access = ApiAccess(kubeconfig=kubeconfig(tmp_path, "http://127.0.0.1:1"))
     async with Api(access, clock, QUICK) as api:
         error = await raised(api)
         with pytest.raises(ApiError, match="cannot be reached: Connection refused"):
@@ -151,7 +151,7 @@ async def test_a_cut_answer_is_no_answer(server: ApiServer, api: Api) -> None:
 
 
 async def test_an_answer_without_end_is_given_up(server: ApiServer, api: Api) -> None:
-    pieces = [b"x" * 1024 * 1024] * (LONGEST_BODY // 1024 // 1024 + 1)
+    pieces = [b"x" * 1024 * 1024] * (MAX_BODY_BYTES // 1024 // 1024 + 1)
     server.script("/x", watches(*pieces))
 
     assert (await raised(api)).reason == "oversized"
@@ -165,7 +165,7 @@ async def test_what_is_no_http_is_garbage(clock: Clock, tmp_path: Path) -> None:
 
     async with await asyncio.start_server(babble, "127.0.0.1", 0) as listener:
         port = listener.sockets[0].getsockname()[1]
-        access = Access(kubeconfig=kubeconfig(tmp_path, f"http://127.0.0.1:{port}"))
+        access = ApiAccess(kubeconfig=kubeconfig(tmp_path, f"http://127.0.0.1:{port}"))
         async with Api(access, clock, QUICK) as api:
             assert (await raised(api)).reason == "garbage"
 
@@ -194,7 +194,7 @@ async def test_a_proxy_of_the_kubeconfig_counts(
 ) -> None:
     server.script("/x", says(200, b"by proxy"))
     config = kubeconfig(tmp_path, "http://api.invalid", proxy=server.url)
-    async with Api(Access(kubeconfig=config), clock, QUICK) as api:
+    async with Api(ApiAccess(kubeconfig=config), clock, QUICK) as api:
         assert await api.read("/x") == b"by proxy"
 
 
@@ -223,7 +223,7 @@ async def test_a_token_file_is_read_again_each_minute(
     token = tmp_path / "token"
     token.write_text("old\n")
     config = kubeconfig(tmp_path, server.url, user={"tokenFile": str(token)})
-    async with Api(Access(kubeconfig=config), clock, QUICK) as api:
+    async with Api(ApiAccess(kubeconfig=config), clock, QUICK) as api:
         await api.read("/x")
         token.write_text("new\n")
         clock.now = RELOAD_S - 1
@@ -271,7 +271,7 @@ async def test_a_kubeconfig_that_cannot_be_used_is_told(
     if text is not None:
         path.write_text(text)
 
-    async with Api(Access(kubeconfig=str(path), context=context), clock, QUICK) as api:
+    async with Api(ApiAccess(kubeconfig=str(path), context=context), clock, QUICK) as api:
         error = await raised(api)
 
     assert error.reason == "credentials"
@@ -282,7 +282,7 @@ async def test_a_kubeconfig_that_cannot_be_used_is_told(
 async def test_without_any_kubeconfig_it_is_told_which_was_looked_for(
     clock: Clock, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    access = Access(environ={"KUBECONFIG": str(tmp_path / "none")})
+    access = ApiAccess(environ={"KUBECONFIG": str(tmp_path / "none")})
     async with Api(access, clock, QUICK) as api:
         assert f"{tmp_path / 'none'}: does not exist: name a kubeconfig" in str(await raised(api))
     assert not caplog.records  # the library has a warning of its own
@@ -293,7 +293,7 @@ async def test_strict_certificates_are_a_choice(
     server: ApiServer, clock: Clock, tmp_path: Path, *, strict: bool
 ) -> None:
     server.script("/x", says(200))
-    access = Access(kubeconfig=kubeconfig(tmp_path, server.url), strict=strict)
+    access = ApiAccess(kubeconfig=kubeconfig(tmp_path, server.url), strict=strict)
     async with Api(access, clock, QUICK) as api:
         await api.read("/x")
 
@@ -329,9 +329,9 @@ class Pod:
         path.write_text(text)
 
     @property
-    def access(self) -> Access:
+    def access(self) -> ApiAccess:
         environ = {**POD, "KUBERNETES_SERVICE_PORT": str(self.server.port)}
-        return Access(token_file=str(self.token), ca_file=str(self.ca), environ=environ)
+        return ApiAccess(token_file=str(self.token), ca_file=str(self.ca), environ=environ)
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:

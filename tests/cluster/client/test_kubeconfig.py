@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from webhook.cluster.client.kubeconfig import DEFAULT, files, mistake
+from webhook.cluster.client.kubeconfig import DEFAULT_KUBECONFIG, find_kubeconfig, kubeconfig_error
 from webhook.errors import SourceError
 
 ONE = "current-context: a\ncontexts: [{name: a}]\n"
@@ -27,13 +27,15 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("asked", "environ", "read"), NAMED.values(), ids=NAMED.keys())
 def test_files(asked: str, environ: dict[str, str], read: str) -> None:
-    assert files(asked, environ) == read
+    assert find_kubeconfig(asked, environ) == read
 
 
 @pytest.mark.parametrize("environ", [{}, {"KUBECONFIG": ""}], ids=["unset", "empty"])
 def test_files_that_do_not_exist_are_named(environ: dict[str, str]) -> None:
-    with pytest.raises(SourceError, match=f"^{DEFAULT}: does not exist: name a kubeconfig with"):
-        files("", environ)
+    with pytest.raises(
+        SourceError, match=f"^{DEFAULT_KUBECONFIG}: does not exist: name a kubeconfig with"
+    ):
+        find_kubeconfig("", environ)
 
 
 # files, context that is asked for, what is wrong
@@ -56,6 +58,6 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("named", "context", "said"), MISTAKES.values(), ids=MISTAKES.keys())
 def test_mistake(named: str, context: str, said: str | None) -> None:
-    found = mistake(named, context)
+    found = kubeconfig_error(named, context)
 
     assert (found and str(found)) == said

@@ -9,9 +9,9 @@ from tests.build import Json
 from tests.policy.advice.subjects import ROLLOUT, workload
 from webhook.policy.api.labels import NAME_BYTES, PREFIX_BYTES, VALUE_BYTES
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, Node, Taint
 from webhook.policy.paths import TemplatePath
-from webhook.policy.workloads import BUILT_IN, POD
 
 LONGEST_NAME = 253  # of an object, RFC 1123
 PREFIX = ".".join(["p" * 62] * 4)[:PREFIX_BYTES]
@@ -100,7 +100,7 @@ def node_lists(draw: st.DrawFn) -> list[Node]:
 
 KINDS: Mapping[GroupKind, TemplatePath] = {
     ROLLOUT: ("spec", "template"),
-    **{kind: path for kind, path in BUILT_IN.items() if path == ("spec", "template")},
+    **{kind: path for kind, path in BUILT_IN_TEMPLATES.items() if path == ("spec", "template")},
 }
 
 

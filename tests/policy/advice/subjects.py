@@ -1,4 +1,4 @@
-"""Subjects and grounds from JSON and YAML, for tests of one rule."""
+"""Subjects and context from JSON and YAML, for tests of one rule."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -8,28 +8,30 @@ import yaml
 from msgspec.structs import replace
 
 from tests.build import NAMESPACE, FakeFacts, Json, gates, kind_of, pod, policy, template
-from webhook.policy.advice.findings import Remark
-from webhook.policy.advice.grounds import Grounds, Survey
-from webhook.policy.advice.reading import read
-from webhook.policy.advice.rows import ROWS, Check
-from webhook.policy.advice.subject import Running, Subject
+from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.decode import decode_subject
+from webhook.policy.advice.findings import RuleViolation
+from webhook.policy.advice.rules import POLICY_RULES, Check
+from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Policy
-from webhook.policy.facts import Service
+from webhook.policy.facts import ServiceSelector
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, Node, Taint
 from webhook.policy.paths import TemplatePath
 from webhook.policy.placement.census import Census
-from webhook.policy.workloads import BUILT_IN
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
 
-RULES: Mapping[str, Check] = {row.id: row.check for row in ROWS}
+RULES: Mapping[str, Check] = {row.id: row.check for row in POLICY_RULES}
 
 
 def subject(obj: Json, path: TemplatePath | None = None, **changes: Any) -> Subject:
     """Read a subject of the namespace of the tests."""
     kind = kind_of(obj)
-    found = read(msgspec.json.encode(obj), kind, path or BUILT_IN[kind], NAMESPACE)
+    found = decode_subject(
+        msgspec.json.encode(obj), kind, path or BUILT_IN_TEMPLATES[kind], NAMESPACE
+    )
     assert found is not None
     return replace(found, **changes)
 
@@ -77,28 +79,28 @@ THREE = zones("a1", "a2", "b1", "b2", "c1", "c2")
 """Three zones of two nodes."""
 
 
-def running(*nodes: str, labels: Json | None = None, **spec: Any) -> Running:
+def running(*nodes: str, labels: Json | None = None, **spec: Any) -> RunningPods:
     """Make pods of the application web that are alike, one on each of the nodes."""
     constraints = spec.pop("constraints", ())
     like = template(pod(*constraints, labels=labels, **spec))
-    return Running(like, {name: nodes.count(name) for name in nodes})
+    return RunningPods(like, {name: nodes.count(name) for name in nodes})
 
 
 def admission(
     nodes: Sequence[Node] = THREE, *, obeyed: Policy | None = None, services: Json | None = None
-) -> Grounds:
+) -> AdviceContext:
     """Make what an admission knows of a cluster of these nodes."""
-    selected = [Service("web", pairs) for pairs in ([services] if services else [])]
+    selected = [ServiceSelector("web", pairs) for pairs in ([services] if services else [])]
     facts = FakeFacts(nodes=nodes, services_of={NAMESPACE: selected})
-    return Grounds(obeyed or policy(), facts)
+    return AdviceContext(obeyed or policy(), facts)
 
 
 def audit(
     nodes: Sequence[Node] = THREE,
-    pods: Iterable[Running] = (),
+    pods: Iterable[RunningPods] = (),
     members: Mapping[str, Mapping[str, str]] | None = None,
     **known: Any,
-) -> Grounds:
+) -> AdviceContext:
     """Make what an audit knows: nodes, running pods, and the labels of each workload's one pod."""
     census, owners = Census(), Census()
     for group in pods:
@@ -106,13 +108,13 @@ def audit(
             census.add(NAMESPACE, group.pod.labels, name, number)
     for workload_name, labels in (members or {}).items():
         owners.add(NAMESPACE, labels, workload_name)
-    grounds = admission(nodes, **known)
-    return grounds._replace(survey=Survey(nodes, census, owners))
+    context = admission(nodes, **known)
+    return context._replace(cluster=ClusterState(nodes, census, owners))
 
 
-def ask(rule: str, judged: Subject, grounds: Grounds) -> list[Remark]:
+def ask(rule: str, judged: Subject, context: AdviceContext) -> list[RuleViolation]:
     """Ask one rule."""
-    return list(RULES[rule](judged, grounds))
+    return list(RULES[rule](judged, context))
 
 
 def documents(text: str) -> list[Json]:
@@ -120,7 +122,7 @@ def documents(text: str) -> list[Json]:
     return [each for each in yaml.safe_load_all(text) if each]
 
 
-def from_manifests(text: str, *, obeyed: Policy | None = None) -> tuple[Subject, Grounds]:
+def from_manifests(text: str, *, obeyed: Policy | None = None) -> tuple[Subject, AdviceContext]:
     """
     Read an example: the first document is the subject, the others are its cluster.
 
@@ -136,9 +138,11 @@ def from_manifests(text: str, *, obeyed: Policy | None = None) -> tuple[Subject,
         str(each): each.pod.labels
         for each in (subject(other) for other in others if other["kind"] == "Deployment")
     }
-    grounds = audit(nodes, pods, {str(judged): judged.pod.labels, **members}, obeyed=obeyed)
-    facts = FakeFacts(nodes=nodes, services_of={NAMESPACE: [Service("web", {"app": "web"})]})
-    return replace(judged, running=own), grounds._replace(facts=facts)
+    context = audit(nodes, pods, {str(judged): judged.pod.labels, **members}, obeyed=obeyed)
+    facts = FakeFacts(
+        nodes=nodes, services_of={NAMESPACE: [ServiceSelector("web", {"app": "web"})]}
+    )
+    return replace(judged, running=own), context._replace(facts=facts)
 
 
 def _node(obj: Json) -> Node:
@@ -147,8 +151,8 @@ def _node(obj: Json) -> Node:
     return Node(metadata["name"], metadata["labels"], taints)
 
 
-def _running(obj: Json) -> Running:
-    return Running(template(obj), {obj["spec"]["nodeName"]: 1})
+def _running(obj: Json) -> RunningPods:
+    return RunningPods(template(obj), {obj["spec"]["nodeName"]: 1})
 
 
 NO_MATCH_LABEL_KEYS = gates(

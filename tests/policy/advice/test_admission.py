@@ -8,14 +8,14 @@ from tests import build
 from tests.build import Json
 from tests.policy.advice import realistic
 from webhook.admission import decode
-from webhook.policy.advice.admission import action_on, advice_on
-from webhook.policy.advice.advise import NOTHING
+from webhook.policy.advice.admission import advise_request, effective_action
+from webhook.policy.advice.advise import NO_ADVICE
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.profiles import ZONE, Policy
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Node
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import judge
-from webhook.policy.workloads import BUILT_IN
 
 ELSEWHERE = build.spread(labelSelector={"matchLabels": {"app": "shop"}})
 """Selects pods that are not those of ``build.pod`` and ``build.deployment``: TSC101."""
@@ -32,7 +32,7 @@ def asked(obj: Json, old: Json | None = None) -> AdmissionRequest:
 
 
 def rules(request: AdmissionRequest, policy: Policy | None = None) -> tuple[str, ...]:
-    advice = advice_on(request, policy or build.policy(), build.facts())
+    advice = advise_request(request, policy or build.policy(), build.facts())
     return tuple(finding.rule for finding in (*advice.warned, *advice.denied))
 
 
@@ -44,7 +44,7 @@ def test_what_is_in_order_gets_no_advice() -> None:
     request = asked(build.deployment(HERE))
     facts = build.FakeFacts(nodes=[Node("n", {ZONE: "a"})])
 
-    assert advice_on(request, build.policy(), facts) is NOTHING
+    assert advise_request(request, build.policy(), facts) is NO_ADVICE
 
 
 PASSED_OVER = {
@@ -59,7 +59,7 @@ PASSED_OVER = {
 
 @pytest.mark.parametrize("request_", PASSED_OVER.values(), ids=PASSED_OVER.keys())
 def test_no_advice_is_given_on(request_: AdmissionRequest) -> None:
-    assert advice_on(request_, build.policy(), build.facts()) is NOTHING
+    assert advise_request(request_, build.policy(), build.facts()) is NO_ADVICE
 
 
 EXEMPT = {"evenspread.io/exempt": "TSC101=counted elsewhere"}
@@ -85,25 +85,25 @@ DONE: dict[str, tuple[Json, Policy, Action]] = {
 
 @pytest.mark.parametrize(("obj", "obeyed", "action"), DONE.values(), ids=DONE.keys())
 def test_what_is_done_about_what_others_see(obj: Json, obeyed: Policy, action: Action) -> None:
-    assert action_on("TSC101", asked(obj), obeyed) is action
+    assert effective_action("TSC101", asked(obj), obeyed) is action
 
 
 def test_advice_is_about_the_constraints_that_will_be_stored() -> None:
     request, wanted = asked(build.pod(ELSEWHERE)), build.template(build.pod(HERE)).constraints
 
     assert "TSC101" in rules(request)
-    stored = advice_on(request, build.policy(), build.facts(), wanted)
+    stored = advise_request(request, build.policy(), build.facts(), wanted)
     assert "TSC101" not in [finding.rule for finding in stored.warned]
 
 
 def test_no_advice_is_given_while_its_gate_is_off() -> None:
     off = build.policy(gates=build.gates(EvenspreadAdvice=False))
 
-    assert advice_on(asked(build.deployment(ELSEWHERE)), off, build.facts()) is NOTHING
+    assert advise_request(asked(build.deployment(ELSEWHERE)), off, build.facts()) is NO_ADVICE
 
 
 def test_the_configuration_says_what_denies() -> None:
-    advice = advice_on(asked(build.deployment(ELSEWHERE)), DENYING, build.facts())
+    advice = advise_request(asked(build.deployment(ELSEWHERE)), DENYING, build.facts())
 
     assert [finding.rule for finding in advice.denied] == ["TSC101"]
 
@@ -112,14 +112,14 @@ def test_an_update_that_changes_no_template_is_not_denied() -> None:
     before = build.deployment(ELSEWHERE)
     scaled = {**before, "spec": {**before["spec"], "replicas": 7}}
 
-    advice = advice_on(asked(scaled, old=before), DENYING, build.facts())
+    advice = advise_request(asked(scaled, old=before), DENYING, build.facts())
 
     assert advice.denied == ()
     assert "TSC101" in [finding.rule for finding in advice.audited]
 
 
 def test_an_update_that_changes_the_template_is_denied() -> None:
-    advice = advice_on(
+    advice = advise_request(
         asked(build.deployment(ELSEWHERE), old=build.deployment(HERE)), DENYING, build.facts()
     )
 
@@ -141,7 +141,7 @@ REST = re.compile(r"and [1-9]\d* more findings \((TSC1[01][0-9], |exempt, )*.*: 
 
 @given(realistic.objects(), realistic.node_lists())
 def test_what_an_admission_warns_of_fits_kubectl(obj: Json, nodes: list[Node]) -> None:
-    request = decode(build.review_body(obj), {**BUILT_IN, **realistic.KINDS})
+    request = decode(build.review_body(obj), {**BUILT_IN_TEMPLATES, **realistic.KINDS})
     facts = build.FakeFacts(nodes=nodes)
 
     verdict = judge(request, Hook.VALIDATE, ALL_WARN, facts)

@@ -26,19 +26,19 @@ from tests.policy.advice import realistic
 from tests.policy.advice.subjects import admission, audit, deployed, node, subject
 from tests.policy.placement.clusters import node_lists
 from tests.strategies import any_lists, clusters, labels, policies
-from webhook.policy.advice.advise import NOTHING, Advice, advise
-from webhook.policy.advice.exemptions import ANNOTATION
-from webhook.policy.advice.findings import LINE_CHARACTERS, LINES, Remark
-from webhook.policy.advice.grounds import Grounds, Survey
-from webhook.policy.advice.rows import ROWS
-from webhook.policy.advice.subject import Running, Subject, SubjectPod, SubjectSpec
+from webhook.policy.advice.advise import NO_ADVICE, Advice, advise
+from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.exemptions import EXEMPT_ANNOTATION
+from webhook.policy.advice.findings import LINE_CHARACTERS, LINES, RuleViolation
+from webhook.policy.advice.rules import POLICY_RULES
+from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod, SubjectSpec
 from webhook.policy.api.fielderrors import FORBIDDEN
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
-from webhook.policy.facts import Service
+from webhook.policy.facts import ServiceSelector
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, Node, ObjectMeta, PodSpec, PodTemplate
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.taints import Toleration
-from webhook.policy.workloads import BUILT_IN
 
 WRONG = spread(labelSelector={"matchLabels": {"app": "shop"}})
 DENYING = {**DEFAULT_ACTIONS, "TSC101": Action.DENY}
@@ -59,7 +59,9 @@ def rules(advice: Advice) -> dict[str, list[str]]:
 
 
 def exempt(text: str) -> Subject:
-    return replace(deployed(WRONG), metadata=ObjectMeta(name="web", annotations={ANNOTATION: text}))
+    return replace(
+        deployed(WRONG), metadata=ObjectMeta(name="web", annotations={EXEMPT_ANNOTATION: text})
+    )
 
 
 CONTROLLED = subject(pod(WRONG, owner=owned_by()))
@@ -127,7 +129,7 @@ def test_an_admission_asks_nothing_that_grows_with_the_cluster() -> None:
 def test_without_its_gate_there_is_no_advice_at_admission() -> None:
     off = policy(gates=gates(EvenspreadAdvice=False))
 
-    assert advise(deployed(WRONG), admission(obeyed=off)) is NOTHING
+    assert advise(deployed(WRONG), admission(obeyed=off)) is NO_ADVICE
     assert rules(advise(deployed(WRONG), audit(obeyed=off)))["warned"] == ["TSC101"]
 
 
@@ -180,7 +182,7 @@ tolerations = st.builds(
     key=st.sampled_from([None, "gpu", "spot"]),
     operator=st.sampled_from([None, "Exists", "x"]),
 )
-kinds = st.sampled_from([*BUILT_IN, GroupKind("argoproj.io", "Rollout")])
+kinds = st.sampled_from([*BUILT_IN_TEMPLATES, GroupKind("argoproj.io", "Rollout")])
 specs = st.builds(
     SubjectSpec,
     topology_spread_constraints=any_lists,
@@ -192,10 +194,10 @@ metadata = st.builds(
     ObjectMeta,
     name=st.sampled_from(["", "web"]),
     labels=labels,
-    annotations=st.just({}) | st.builds(lambda text: {ANNOTATION: text}, st.text()),
+    annotations=st.just({}) | st.builds(lambda text: {EXEMPT_ANNOTATION: text}, st.text()),
 )
 groups = st.builds(
-    Running,
+    RunningPods,
     st.builds(
         PodTemplate,
         st.none() | metadata,
@@ -211,7 +213,7 @@ def subjects(draw: st.DrawFn) -> Subject:
     kind = draw(kinds)
     return Subject(
         kind=kind,
-        path=BUILT_IN.get(kind, ("spec", "template")),
+        path=BUILT_IN_TEMPLATES.get(kind, ("spec", "template")),
         pod=SubjectPod(draw(st.none() | metadata), draw(st.none() | specs)),
         metadata=draw(metadata),
         namespace=NAMESPACE,
@@ -223,19 +225,19 @@ def subjects(draw: st.DrawFn) -> Subject:
 
 
 @st.composite
-def grounds(draw: st.DrawFn) -> Grounds:
-    """Draw the grounds of an admission or an audit."""
+def context(draw: st.DrawFn) -> AdviceContext:
+    """Draw the context of an admission or an audit."""
     facts, nodes = draw(clusters()), draw(node_lists())
     known = replace_nodes(facts, nodes)
     obeyed = draw(policies)
     if draw(st.booleans()):
-        return Grounds(obeyed, known)
+        return AdviceContext(obeyed, known)
     census, members = Census(), Census()
     for name in draw(st.lists(st.sampled_from(["n0", "n1", "gone"]), max_size=5)):
         carried = draw(labels)
         census.add(NAMESPACE, carried, name)
         members.add(NAMESPACE, carried, draw(st.sampled_from(["Deployment/web", "Pod/x"])))
-    return Grounds(obeyed, known, Survey(nodes, census, members))
+    return AdviceContext(obeyed, known, ClusterState(nodes, census, members))
 
 
 def replace_nodes(facts: FakeFacts, nodes: Sequence[Node]) -> FakeFacts:
@@ -259,19 +261,19 @@ def names_what_there_is(field: str, judged: Subject) -> bool:
     )
 
 
-@given(subjects(), grounds())
+@given(subjects(), context())
 def test_every_rule_has_something_sensible_to_say_about_anything(
-    judged: Subject, known: Grounds
+    judged: Subject, known: AdviceContext
 ) -> None:
-    for row in ROWS:
+    for row in POLICY_RULES:
         for remark in row.check(judged, known):
             assert names_what_there_is(remark.field, judged)
             assert remark.problem
 
 
-@given(subjects(), grounds(), st.dictionaries(st.sampled_from(list(DEFAULT_ACTIONS)), actions))
+@given(subjects(), context(), st.dictionaries(st.sampled_from(list(DEFAULT_ACTIONS)), actions))
 def test_advice_can_be_given_and_told_whatever_is_asked(
-    judged: Subject, known: Grounds, configured: Mapping[str, Action]
+    judged: Subject, known: AdviceContext, configured: Mapping[str, Action]
 ) -> None:
     advice = advise(judged, known, {**DEFAULT_ACTIONS, **configured})
 
@@ -282,7 +284,7 @@ def test_advice_can_be_given_and_told_whatever_is_asked(
         assert not advice.denied
 
 
-def obeying(judged: Subject, remarks: Sequence[Remark]) -> Subject:
+def obeying(judged: Subject, remarks: Sequence[RuleViolation]) -> Subject:
     """The subject with what remarks say to write in the place of what they say it about."""
     constraints = [msgspec.to_builtins(each) for each in judged.constraints]
     for remark in remarks:
@@ -302,21 +304,21 @@ def obeying(judged: Subject, remarks: Sequence[Remark]) -> Subject:
 
 
 @st.composite
-def surveys(draw: st.DrawFn) -> Grounds:
-    """Draw the grounds of an audit with nodes that have long names."""
+def contexts(draw: st.DrawFn) -> AdviceContext:
+    """Draw the context of an audit with nodes that have long names."""
     nodes = draw(realistic.node_lists())
     census, members = Census(), Census()
     for name in draw(st.lists(st.sampled_from([each.name for each in nodes] or [""]), max_size=9)):
         carried = draw(realistic.labels | st.just({"app": "web"}))
         census.add(NAMESPACE, carried, name)
         members.add(NAMESPACE, carried, draw(st.sampled_from(["Deployment/web", "Job/x"])))
-    return Grounds(policy(), FakeFacts(nodes=nodes), Survey(nodes, census, members))
+    return AdviceContext(policy(), FakeFacts(nodes=nodes), ClusterState(nodes, census, members))
 
 
-@given(realistic.objects(), surveys())
-def test_who_writes_what_a_rule_says_is_not_told_again(obj: Json, known: Grounds) -> None:
+@given(realistic.objects(), contexts())
+def test_who_writes_what_a_rule_says_is_not_told_again(obj: Json, known: AdviceContext) -> None:
     judged = subject(obj, realistic.KINDS.get(kind_of(obj)))
-    for row in ROWS:
+    for row in POLICY_RULES:
         found = row.check(judged, known)
         remarks = [each for each in found if not each.instead.startswith("# ")]
         told = {(remark.field, remark.problem) for remark in remarks}
@@ -344,7 +346,9 @@ def asked_of(nodes: int, services: int) -> Counter[str]:
     made = [node(f"n{i}", f"zone-{i % 3}") for i in range(nodes)]
     facts = FakeFacts(
         nodes=made,
-        services_of={NAMESPACE: [Service(f"s{i}", {"app": f"x{i}"}) for i in range(services)]},
+        services_of={
+            NAMESPACE: [ServiceSelector(f"s{i}", {"app": f"x{i}"}) for i in range(services)]
+        },
     )
     counting = CountingFacts(facts)
     judged = deployed(
@@ -352,8 +356,8 @@ def asked_of(nodes: int, services: int) -> Counter[str]:
         spread(topologyKey="zone", labelSelector=None),
         spread(topologyKey="kubernetes.io/hostname"),
     )
-    advise(judged, Grounds(policy(profile()), counting), DENYING)
-    advise(deployed(), Grounds(policy(profile()), counting), DENYING)
+    advise(judged, AdviceContext(policy(profile()), counting), DENYING)
+    advise(deployed(), AdviceContext(policy(profile()), counting), DENYING)
     return counting.asked
 
 

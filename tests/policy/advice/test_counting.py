@@ -11,19 +11,19 @@ from tests.policy.advice.subjects import (
     subject,
     workload,
 )
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
-    asking,
     counts_itself,
-    counts_nobody,
-    hard_spreads,
+    counts_no_pod,
+    hard_constraints,
     known_selectors,
     may_add,
-    missed,
+    next_pod,
+    other_workloads,
     selected_keys,
-    strangers,
+    unmet_requirements,
 )
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET
+from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 
 HASH = "pod-template-hash"
@@ -74,7 +74,7 @@ def test_where_no_scheduler_is_asked_nothing_counts() -> None:
     bound = deployed(spread(), template_spec={"nodeName": "a1"})
 
     assert known_selectors(bound, gates()) == []
-    assert hard_spreads(bound, admission()) == ()
+    assert hard_constraints(bound, admission()) == ()
 
 
 SHOP = {"matchLabels": {"app": "shop"}}
@@ -115,15 +115,17 @@ def test_whom_a_constraint_counts(told: Json, nobody: bool, itself: bool, lacks:
     judged = deployed(told)
     (asked,) = judged.constraints
 
-    assert counts_nobody(asked, judged, gates()) is nobody
+    assert counts_no_pod(asked, judged, gates()) is nobody
     assert counts_itself(asked, judged, gates()) is itself
-    assert [what for what, _ in missed(asked.label_selector or selector(), judged)] == lacks
+    assert [
+        what for what, _ in unmet_requirements(asked.label_selector or selector(), judged)
+    ] == lacks
 
 
 def test_without_match_label_keys_an_empty_selector_stays_empty() -> None:
     judged = deployed(spread(labelSelector={}, matchLabelKeys=["app"]))
 
-    assert counts_nobody(judged.constraints[0], judged, NO_MATCH_LABEL_KEYS)
+    assert counts_no_pod(judged.constraints[0], judged, NO_MATCH_LABEL_KEYS)
 
 
 def test_running_pods_tell_the_labels_of_the_next_one() -> None:
@@ -138,11 +140,11 @@ def test_running_pods_tell_the_labels_of_the_next_one() -> None:
 
 def test_strangers_are_the_others_that_are_counted() -> None:
     members = {"Deployment/web": {"app": "web"}, "Deployment/cache": {"app": "web"}}
-    survey = audit(members=members).survey
-    assert survey is not None
+    cluster = audit(members=members).cluster
+    assert cluster is not None
 
-    assert strangers(deployed(), selector(app="web"), survey) == {"Deployment/cache": 1}
-    assert strangers(deployed(), None, survey) == {}
+    assert other_workloads(deployed(), selector(app="web"), cluster) == {"Deployment/cache": 1}
+    assert other_workloads(deployed(), None, cluster) == {}
 
 
 def test_keys_that_a_constraint_counts_by() -> None:
@@ -156,13 +158,13 @@ def test_keys_that_a_constraint_counts_by() -> None:
     }
 
 
-@pytest.mark.parametrize("grounds", [admission(), audit()], ids=["at admission", "in an audit"])
-def test_hard_constraints_are_what_the_scheduler_makes_of_them(grounds: Grounds) -> None:
+@pytest.mark.parametrize("context", [admission(), audit()], ids=["at admission", "in an audit"])
+def test_hard_constraints_are_what_the_scheduler_makes_of_them(context: AdviceContext) -> None:
     soft, wrong = spread(whenUnsatisfiable="ScheduleAnyway"), spread(maxSkew=0)
     judged = deployed(soft, wrong, spread(matchLabelKeys=["tier"]), spread(minDomains=0))
 
-    assert [each.index for each in hard_spreads(judged, grounds)] == [2]
-    assert hard_spreads(deployed(), grounds) == ()
+    assert [each.index for each in hard_constraints(judged, context)] == [2]
+    assert hard_constraints(deployed(), context) == ()
 
 
 def test_without_constraints_nothing_counts() -> None:
@@ -172,6 +174,6 @@ def test_without_constraints_nothing_counts() -> None:
 def test_the_pod_that_is_asked_about_is_the_next_one_or_one_of_those_that_run() -> None:
     judged = subject(workload(), running=(running("a1", labels={"rev": "2"}),))
 
-    assert asking(judged).labels == {"rev": "2"}
-    assert asking(judged, {"rev": "1"}).labels == {"rev": "1"}
-    assert asking(judged).namespace == NAMESPACE
+    assert next_pod(judged).labels == {"rev": "2"}
+    assert next_pod(judged, {"rev": "1"}).labels == {"rev": "1"}
+    assert next_pod(judged).namespace == NAMESPACE

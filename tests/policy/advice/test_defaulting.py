@@ -15,9 +15,10 @@ from tests.policy.advice.subjects import (
     workload,
 )
 from webhook.policy.advice.defaulting import completes_selectors
-from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET, Running, Subject
+from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Mode, Policy
+from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind, PodTemplate
 from webhook.policy.selectors import merge_match_label_keys
 
@@ -174,8 +175,8 @@ def injected(obeyed: Policy, labels: Json, *, merged: bool = False) -> PodTempla
     """Make a pod that got its defaults, as the API server stores it."""
     raw = pod(labels=labels, owner=owned_by())
     bare = subject(raw).pod
-    grounds = admission(obeyed=obeyed, services={"app": "web"})
-    given = inject(bare, "shop", obeyed, grounds.facts)
+    context = admission(obeyed=obeyed, services={"app": "web"})
+    given = inject(bare, "shop", obeyed, context.facts)
     constraints = tuple(
         replace(
             each.constraint, label_selector=subject(pod(spread())).constraints[0].label_selector
@@ -194,15 +195,15 @@ def injected(obeyed: Policy, labels: Json, *, merged: bool = False) -> PodTempla
 
 BARE_POD = running("a1", "b1")
 OWN = running("a1", constraints=(spread(),))
-GIVEN = Running(injected(GIVING, LABELS), {"a1": 3})
-MERGED = Running(injected(WITH_KEYS, LABELS, merged=True), {"a1": 3})
-UNMERGED = Running(injected(WITH_KEYS, LABELS), {"a1": 3})
+GIVEN = RunningPods(injected(GIVING, LABELS), {"a1": 3})
+MERGED = RunningPods(injected(WITH_KEYS, LABELS, merged=True), {"a1": 3})
+UNMERGED = RunningPods(injected(WITH_KEYS, LABELS), {"a1": 3})
 WITHOUT_MERGE = replace(
     WITH_KEYS, gates=gates(MatchLabelKeysInPodTopologySpreadSelectorMerge=False)
 )
 
 # running pods, policy, Services, how many lack what
-LACKING: dict[str, tuple[list[Running], Policy, Json, str]] = {
+LACKING: dict[str, tuple[list[RunningPods], Policy, Json, str]] = {
     "pods older than the profile": ([BARE_POD], GIVING, {"app": "web"}, "2 of 2"),
     "some of them": ([BARE_POD, GIVEN], GIVING, {"app": "web"}, "2 of 5"),
     "pods older than a Service": ([GIVEN], GIVING, {"app": "web", "rev": "1"}, "3 of 3"),
@@ -228,7 +229,7 @@ LACKING: dict[str, tuple[list[Running], Policy, Json, str]] = {
         GIVING, {"app": "web"}, "",
     ),
     "pods without a specification": (
-        [Running(PodTemplate(), {"": 1})], GIVING, {"app": "web"}, ""
+        [RunningPods(PodTemplate(), {"": 1})], GIVING, {"app": "web"}, ""
     ),
 }  # fmt: skip
 
@@ -237,7 +238,7 @@ LACKING: dict[str, tuple[list[Running], Policy, Json, str]] = {
     ("pods", "obeyed", "services", "told"), LACKING.values(), ids=LACKING.keys()
 )
 def test_pods_that_lack_their_defaults(
-    pods: list[Running], obeyed: Policy, services: Json, told: str
+    pods: list[RunningPods], obeyed: Policy, services: Json, told: str
 ) -> None:
     judged = replace(deployed(), running=tuple(pods))
 

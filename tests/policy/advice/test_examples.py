@@ -3,26 +3,26 @@ import yaml
 
 from tests.build import default, policy, profile
 from tests.policy.advice.subjects import documents, from_manifests, subject
-from webhook.policy.advice.examples import EXAMPLES, NODES
-from webhook.policy.advice.rows import ROWS, Row
+from webhook.policy.advice.examples import ADVICE_EXAMPLES, NODES
+from webhook.policy.advice.rules import POLICY_RULES, PolicyRule
 from webhook.policy.api.gates import resolve
-from webhook.policy.api.rules import Form, check
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.rules import ValidationOptions, check
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.paths import constraints_field
-from webhook.policy.workloads import BUILT_IN
 
-BY_ID = {row.id: row for row in ROWS}
+BY_ID = {row.id: row for row in POLICY_RULES}
 
 
 def obeyed(rule: str) -> Policy:
-    example = EXAMPLES[rule]
+    example = ADVICE_EXAMPLES[rule]
     profiles = (profile(constraints=(default(),)),) if example.profile else ()
-    return policy(*profiles, gates=resolve(NEWEST, example.gates))
+    return policy(*profiles, gates=resolve(NEWEST_VERSION, example.gates))
 
 
 def test_every_rule_has_examples() -> None:
-    assert list(EXAMPLES) == list(BY_ID)
+    assert list(ADVICE_EXAMPLES) == list(BY_ID)
 
 
 def test_the_shared_cluster_has_three_zones_of_two_nodes() -> None:
@@ -31,28 +31,31 @@ def test_the_shared_cluster_has_three_zones_of_two_nodes() -> None:
     assert zones == ["zone-a", "zone-a", "zone-b", "zone-b", "zone-c", "zone-c"]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_the_rule_has_something_to_say_about_what_violates_it(row: Row) -> None:
-    judged, grounds = from_manifests(EXAMPLES[row.id].violates, obeyed=obeyed(row.id))
+@pytest.mark.parametrize("row", POLICY_RULES, ids=lambda row: row.id)
+def test_the_rule_has_something_to_say_about_what_violates_it(row: PolicyRule) -> None:
+    judged, context = from_manifests(ADVICE_EXAMPLES[row.id].violates, obeyed=obeyed(row.id))
 
-    remarks = list(row.check(judged, grounds))
+    remarks = list(row.check(judged, context))
 
     assert remarks
     for remark in remarks:
         yaml.safe_load(remark.instead)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_the_rule_has_nothing_to_say_about_what_passes(row: Row) -> None:
-    judged, grounds = from_manifests(EXAMPLES[row.id].passes, obeyed=obeyed(row.id))
+@pytest.mark.parametrize("row", POLICY_RULES, ids=lambda row: row.id)
+def test_the_rule_has_nothing_to_say_about_what_passes(row: PolicyRule) -> None:
+    judged, context = from_manifests(ADVICE_EXAMPLES[row.id].passes, obeyed=obeyed(row.id))
 
-    assert list(row.check(judged, grounds)) == []
+    assert list(row.check(judged, context)) == []
 
 
-@pytest.mark.parametrize("rule", EXAMPLES)
+@pytest.mark.parametrize("rule", ADVICE_EXAMPLES)
 @pytest.mark.parametrize("which", ["violates", "passes"])
 def test_the_api_server_takes_every_example(rule: str, which: str) -> None:
-    first = documents(getattr(EXAMPLES[rule], which))[0]
-    path = BUILT_IN[subject(first).kind]
+    first = documents(getattr(ADVICE_EXAMPLES[rule], which))[0]
+    path = BUILT_IN_TEMPLATES[subject(first).kind]
 
-    assert check(subject(first).constraints, constraints_field(path), Form(merged=False)) == []
+    assert (
+        check(subject(first).constraints, constraints_field(path), ValidationOptions(merged=False))
+        == []
+    )

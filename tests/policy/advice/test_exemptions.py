@@ -3,13 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.policy.advice.exemptions import (
-    ANNOTATION,
+    EXEMPT_ANNOTATION,
     FIELD,
     MOST_EXEMPTIONS,
     REASON_CHARACTERS,
-    parse,
+    parse_exemptions,
 )
-from webhook.policy.advice.findings import Finding
+from webhook.policy.advice.findings import AdviceFinding
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 
 LOCKED = frozenset({"TSC104"})
@@ -62,28 +62,30 @@ CASES: dict[str, tuple[str, dict[str, str], list[tuple[str, str]]]] = {
 
 @pytest.mark.parametrize(("text", "reasons", "refused"), CASES.values(), ids=CASES.keys())
 def test_exemptions(text: str, reasons: dict[str, str], refused: list[tuple[str, str]]) -> None:
-    read = parse({ANNOTATION: text}, LOCKED)
+    read = parse_exemptions({EXEMPT_ANNOTATION: text}, LOCKED)
 
     assert read.reasons == reasons
     assert [each.problem for each in read.refused] == [f'"{rule}" {why}' for rule, why in refused]
 
 
 def test_without_the_annotation_there_is_no_exemption() -> None:
-    assert parse({}, LOCKED) == ({}, ())
+    assert parse_exemptions({}, LOCKED) == ({}, ())
 
 
 def test_a_refused_exemption_is_a_finding_of_the_rule_that_was_meant() -> None:
-    (known,) = parse({ANNOTATION: "TSC101"}, LOCKED).refused
-    (unknown,) = parse({ANNOTATION: "TSC999=x"}, LOCKED).refused
+    (known,) = parse_exemptions({EXEMPT_ANNOTATION: "TSC101"}, LOCKED).refused
+    (unknown,) = parse_exemptions({EXEMPT_ANNOTATION: "TSC999=x"}, LOCKED).refused
 
     instead = 'evenspread.io/exempt: "TSC101=REASON"'
-    assert known == Finding("TSC101", FIELD, '"TSC101" has no reason: write TSC101=REASON', instead)
+    assert known == AdviceFinding(
+        "TSC101", FIELD, '"TSC101" has no reason: write TSC101=REASON', instead
+    )
     assert unknown.rule == "exempt"
 
 
 @given(st.text() | st.lists(st.sampled_from([*DEFAULT_ACTIONS, "=", ",", "x", " "])).map("".join))
 def test_any_annotation_can_be_read(text: str) -> None:
-    read = parse({ANNOTATION: text}, LOCKED)
+    read = parse_exemptions({EXEMPT_ANNOTATION: text}, LOCKED)
 
     assert read.reasons.keys() <= DEFAULT_ACTIONS.keys() - LOCKED
     assert all(reason == reason.strip() != "" for reason in read.reasons.values())

@@ -4,27 +4,32 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from webhook.policy.advice.feasibility import MOST_REPLICAS, Limit, Shape, fits
+from webhook.policy.advice.feasibility import (
+    FEASIBILITY_REPLICAS,
+    SkewLimit,
+    can_place,
+)
+from webhook.policy.advice.feasibility import OuterDomain as Zone
 
-ONE, TWO = Limit(1), Limit(2)
-EMPTY_ONE, EMPTY_TWO = Limit(1, has_minimum=False), Limit(2, has_minimum=False)
+ONE, TWO = SkewLimit(1), SkewLimit(2)
+EMPTY_ONE, EMPTY_TWO = SkewLimit(1, has_minimum=False), SkewLimit(2, has_minimum=False)
 
 # replicas, shapes of the zones, limit of zones, limit of nodes, whether it is possible
-CASES: dict[str, tuple[int, list[Shape], Limit | None, Limit | None, bool]] = {
-    "even zones": (6, [Shape(2, 0)] * 3, ONE, ONE, True),
-    "a small zone and a large one": (6, [Shape(1, 0), Shape(3, 0)], ONE, ONE, False),
-    "the same, nodes alone": (6, [Shape(1, 0), Shape(3, 0)], None, ONE, True),
-    "the same, zones alone": (6, [Shape(1, 0), Shape(3, 0)], ONE, None, True),
-    "the same, less strict on nodes": (6, [Shape(1, 0), Shape(3, 0)], ONE, TWO, True),
-    "the same, with few replicas": (3, [Shape(1, 0), Shape(3, 0)], ONE, ONE, True),
-    "a closed zone": (3, [Shape(1, 0), Shape(0, 1)], ONE, None, False),
-    "a closed zone with few replicas": (1, [Shape(1, 0), Shape(0, 1)], ONE, None, True),
-    "a closed node": (3, [Shape(2, 1)], None, ONE, False),
-    "too few zones for minDomains": (3, [Shape(1, 0)] * 2, EMPTY_ONE, None, False),
-    "too few nodes for minDomains": (5, [Shape(2, 0)], None, EMPTY_TWO, False),
-    "no constraint": (9, [Shape(1, 0)], None, None, True),
-    "no constraint, and a closed zone": (9, [Shape(1, 0), Shape(0, 1)], None, None, True),
-    "as many as are looked at": (MOST_REPLICAS, [Shape(1, 0), Shape(1, 0)], ONE, ONE, True),
+CASES: dict[str, tuple[int, list[Zone], SkewLimit | None, SkewLimit | None, bool]] = {
+    "even zones": (6, [Zone(2, 0)] * 3, ONE, ONE, True),
+    "a small zone and a large one": (6, [Zone(1, 0), Zone(3, 0)], ONE, ONE, False),
+    "the same, nodes alone": (6, [Zone(1, 0), Zone(3, 0)], None, ONE, True),
+    "the same, zones alone": (6, [Zone(1, 0), Zone(3, 0)], ONE, None, True),
+    "the same, less strict on nodes": (6, [Zone(1, 0), Zone(3, 0)], ONE, TWO, True),
+    "the same, with few replicas": (3, [Zone(1, 0), Zone(3, 0)], ONE, ONE, True),
+    "a closed zone": (3, [Zone(1, 0), Zone(0, 1)], ONE, None, False),
+    "a closed zone with few replicas": (1, [Zone(1, 0), Zone(0, 1)], ONE, None, True),
+    "a closed node": (3, [Zone(2, 1)], None, ONE, False),
+    "too few zones for minDomains": (3, [Zone(1, 0)] * 2, EMPTY_ONE, None, False),
+    "too few nodes for minDomains": (5, [Zone(2, 0)], None, EMPTY_TWO, False),
+    "no constraint": (9, [Zone(1, 0)], None, None, True),
+    "no constraint, and a closed zone": (9, [Zone(1, 0), Zone(0, 1)], None, None, True),
+    "as many as are looked at": (FEASIBILITY_REPLICAS, [Zone(1, 0), Zone(1, 0)], ONE, ONE, True),
 }  # fmt: skip
 
 
@@ -32,12 +37,16 @@ CASES: dict[str, tuple[int, list[Shape], Limit | None, Limit | None, bool]] = {
     ("replicas", "shapes", "outer", "inner", "possible"), CASES.values(), ids=CASES.keys()
 )
 def test_fits(
-    replicas: int, shapes: list[Shape], outer: Limit | None, inner: Limit | None, possible: bool
+    replicas: int,
+    shapes: list[Zone],
+    outer: SkewLimit | None,
+    inner: SkewLimit | None,
+    possible: bool,
 ) -> None:
-    assert fits(replicas, Counter(shapes), outer, inner) is possible
+    assert can_place(replicas, Counter(shapes), outer, inner) is possible
 
 
-def reachable(replicas: int, shapes: list[Shape], outer: Limit, inner: Limit) -> bool:
+def reachable(replicas: int, shapes: list[Zone], outer: SkewLimit, inner: SkewLimit) -> bool:
     """Place one pod after another, in every order, as the filter of the plugin allows it."""
     zone_of = [z for z, shape in enumerate(shapes) for _ in range(shape.open + shape.shut)]
     is_open = [i < shape.open for shape in shapes for i in range(shape.open + shape.shut)]
@@ -52,7 +61,9 @@ def reachable(replicas: int, shapes: list[Shape], outer: Limit, inner: Limit) ->
     return bool(states)
 
 
-def allows(state: tuple[int, ...], i: int, zone_of: list[int], outer: Limit, inner: Limit) -> bool:
+def allows(
+    state: tuple[int, ...], i: int, zone_of: list[int], outer: SkewLimit, inner: SkewLimit
+) -> bool:
     pods = Counter(dict.fromkeys(zone_of, 0))
     for zone, number in zip(zone_of, state, strict=True):
         pods[zone] += number
@@ -64,14 +75,14 @@ def allows(state: tuple[int, ...], i: int, zone_of: list[int], outer: Limit, inn
     )  # fmt: skip
 
 
-shapes = st.builds(Shape, st.integers(0, 2), st.integers(0, 1)).filter(any)
-limits = st.builds(Limit, st.integers(1, 2), st.booleans())
+shapes = st.builds(Zone, st.integers(0, 2), st.integers(0, 1)).filter(any)
+limits = st.builds(SkewLimit, st.integers(1, 2), st.booleans())
 
 
 @given(st.integers(1, 5), st.lists(shapes, min_size=1, max_size=3), limits, limits)
-@example(6, [Shape(1, 0), Shape(3, 0)], ONE, ONE)
+@example(6, [Zone(1, 0), Zone(3, 0)], ONE, ONE)
 def test_what_can_be_placed_in_some_order_fits(
-    replicas: int, made: list[Shape], outer: Limit, inner: Limit
+    replicas: int, made: list[Zone], outer: SkewLimit, inner: SkewLimit
 ) -> None:
     if any(shape.open for shape in made) and reachable(replicas, made, outer, inner):
-        assert fits(replicas, Counter(made), outer, inner)
+        assert can_place(replicas, Counter(made), outer, inner)

@@ -5,22 +5,20 @@ from hypothesis import strategies as st
 from webhook.policy.advice.findings import (
     LINE_CHARACTERS,
     LINES,
-    Finding,
-    Remark,
+    AdviceFinding,
     clip,
-    found,
-    lines,
-    named,
-    number,
-    shown,
+    count_of,
+    format_warnings,
+    join_names,
+    quote_value,
 )
 from webhook.policy.api.fielderrors import FORBIDDEN
 
 FIELD = "spec.template.spec.topologySpreadConstraints[1].maxSkew"
 
 
-def finding(rule: str = "TSC112", field: str = FIELD, brief: str = "too much") -> Finding:
-    return found(rule, Remark(field, "maxSkew 9 is too much", "maxSkew: 1", brief))
+def finding(rule: str = "TSC112", field: str = FIELD, brief: str = "too much") -> AdviceFinding:
+    return AdviceFinding(rule, field, "maxSkew 9 is too much", "maxSkew: 1", brief)
 
 
 WORDS = {
@@ -42,7 +40,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize(("told", "line"), WORDS.values(), ids=WORDS.keys())
-def test_a_finding_is_one_line(told: Finding, line: str) -> None:
+def test_a_finding_is_one_line(told: AdviceFinding, line: str) -> None:
     assert told.line == line
 
 
@@ -54,29 +52,31 @@ def test_a_finding_is_a_cause_of_a_denial() -> None:
 
 
 def test_where_there_is_nothing_to_write_a_denial_says_what_to_do() -> None:
-    told = found("TSC103", Remark(FIELD, "a key is missing", "# label the nodes"))
+    told = AdviceFinding("TSC103", FIELD, "a key is missing", "# label the nodes")
 
     assert told.error.message == "Forbidden: a key is missing; label the nodes"
 
 
 def test_few_findings_have_a_line_each() -> None:
-    assert lines([finding()] * LINES) == (finding().line,) * LINES
+    assert format_warnings([finding()] * LINES) == (finding().line,) * LINES
 
 
 def test_of_many_findings_the_last_line_counts_the_rest() -> None:
-    told = lines([finding(), finding(), finding("TSC101"), finding("TSC102"), finding("TSC101")])
+    told = format_warnings(
+        [finding(), finding(), finding("TSC101"), finding("TSC102"), finding("TSC101")]
+    )
 
     assert told[:2] == (finding().line,) * 2
     assert told[2:] == ("and 3 more findings (TSC101, TSC102): evenspread audit",)
 
 
 def test_nothing_found_is_nothing_told() -> None:
-    assert lines([]) == ()
+    assert format_warnings([]) == ()
 
 
-@given(st.lists(st.builds(Finding, st.text(), st.text(), st.text(), st.text(), st.text())))
-def test_lines_fit_kubectl(findings: list[Finding]) -> None:
-    told = lines(findings)
+@given(st.lists(st.builds(AdviceFinding, st.text(), st.text(), st.text(), st.text(), st.text())))
+def test_lines_fit_kubectl(findings: list[AdviceFinding]) -> None:
+    told = format_warnings(findings)
 
     assert len(told) <= LINES
     assert all(len(line) <= LINE_CHARACTERS and line.isprintable() for line in told)
@@ -88,7 +88,7 @@ def test_a_clipped_text_is_no_longer_than_asked(text: str, characters: int) -> N
 
 
 def test_a_value_is_shown_in_quotes() -> None:
-    assert shown("zone") == '"zone"'
+    assert quote_value("zone") == '"zone"'
 
 
 NAMES = {
@@ -101,9 +101,9 @@ NAMES = {
 
 @pytest.mark.parametrize(("names", "many", "text"), NAMES.values(), ids=NAMES.keys())
 def test_the_first_names_of_many(names: tuple[str, ...], many: int | None, text: str) -> None:
-    assert named(names, many) == text
+    assert join_names(names, many) == text
 
 
 @pytest.mark.parametrize(("many", "text"), [(0, "0 pods"), (1, "1 pod"), (2, "2 pods")])
 def test_a_number_of_things(many: int, text: str) -> None:
-    assert number(many, "pod") == text
+    assert count_of(many, "pod") == text

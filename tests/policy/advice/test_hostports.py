@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from webhook.policy.advice.hostports import asks_for_host_ports
+from webhook.policy.advice.hostports import requests_host_ports
 
 LISTENS = {"ports": [{"containerPort": 80}]}
 TAKES = {"ports": [{"containerPort": 80}, {"containerPort": 53, "hostPort": 53}]}
@@ -29,4 +29,4 @@ PODS: dict[str, tuple[object, bool]] = {
 
 @pytest.mark.parametrize(("pod", "asks"), PODS.values(), ids=PODS.keys())
 def test_ports_of_the_node_that_a_pod_asks_for(pod: object, asks: bool) -> None:
-    assert asks_for_host_ports(msgspec.json.encode(pod)) is asks
+    assert requests_host_ports(msgspec.json.encode(pod)) is asks

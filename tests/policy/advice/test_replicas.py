@@ -13,9 +13,10 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
-from webhook.policy.advice.feasibility import MOST_REPLICAS
-from webhook.policy.advice.subject import DAEMON_SET, Subject
+from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS
+from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.profiles import HOSTNAME
+from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.model import GroupKind, Node
 
 JOB = GroupKind("batch", "Job")
@@ -104,7 +105,7 @@ AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
         "",
     ),
     "more replicas than are looked at": (
-        deployed(spread(), HOST, replicas=MOST_REPLICAS + 1),
+        deployed(spread(), HOST, replicas=FEASIBILITY_REPLICAS + 1),
         UNEVEN,
         "",
     ),

@@ -12,8 +12,9 @@ from tests.policy.advice.subjects import (
     subject,
     workload,
 )
-from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.profiles import Mode, Policy
+from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 
 HASH = "pod-template-hash"

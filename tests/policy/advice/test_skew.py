@@ -15,8 +15,9 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
-from webhook.policy.advice.subject import DAEMON_SET, STATEFUL_SET, Running, Subject
+from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
+from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import Node
 
 HASH = "pod-template-hash"
@@ -29,7 +30,7 @@ NEW = running("a1", "b1", "c1", labels={"app": "web", HASH: "new"})
 OTHERS = running("a1", "a1", labels={"app": "shop"})
 
 # constraint, running pods, briefs
-KEPT: dict[str, tuple[Json, list[Running], list[str]]] = {
+KEPT: dict[str, tuple[Json, list[RunningPods], list[str]]] = {
     "one zone has more": (
         spread(), [running("a1", "a2", "b1")], ["skew 2 exceeds maxSkew 1: zone-a too full"]
     ),
@@ -57,7 +58,9 @@ KEPT: dict[str, tuple[Json, list[Running], list[str]]] = {
 
 
 @pytest.mark.parametrize(("constraint", "pods", "told"), KEPT.values(), ids=KEPT.keys())
-def test_a_skew_that_is_not_kept(constraint: Json, pods: list[Running], told: list[str]) -> None:
+def test_a_skew_that_is_not_kept(
+    constraint: Json, pods: list[RunningPods], told: list[str]
+) -> None:
     judged = replace(deployed(constraint), running=tuple(pods))
 
     remarks = ask("TSC114", judged, audit(THREE, [*pods, OTHERS]))
@@ -137,7 +140,7 @@ SMALL = zones("a1", "b1", "b2")
 FULL = [running("a1", "b1", "b1")]
 
 # subject, nodes, pods, field and what to write; nothing if there is a place
-PLACES: dict[str, tuple[Subject, list[Node], list[Running], tuple[str, str] | None]] = {
+PLACES: dict[str, tuple[Subject, list[Node], list[RunningPods], tuple[str, str] | None]] = {
     "zones want one node and nodes another": (
         deployed(spread(), HOST), SMALL, FULL, (f"{PATH}[0].maxSkew", "maxSkew: 2")
     ),
@@ -186,7 +189,7 @@ PLACES: dict[str, tuple[Subject, list[Node], list[Running], tuple[str, str] | No
 
 @pytest.mark.parametrize(("judged", "nodes", "pods", "told"), PLACES.values(), ids=PLACES.keys())
 def test_a_next_pod_that_has_no_place(
-    judged: Subject, nodes: list[Node], pods: list[Running], told: tuple[str, str] | None
+    judged: Subject, nodes: list[Node], pods: list[RunningPods], told: tuple[str, str] | None
 ) -> None:
     remarks = ask("TSC106", judged, audit(nodes, pods))
 

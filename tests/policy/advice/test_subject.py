@@ -2,13 +2,8 @@ import pytest
 
 from tests.build import NAMESPACE, Json, owned_by, pod, spread
 from tests.policy.advice.subjects import ROLLOUT, deployed, running, subject, workload
-from webhook.policy.advice.subject import (
-    DAEMON_SET,
-    MOST_CONSTRAINTS,
-    STATEFUL_SET,
-    Running,
-    Subject,
-)
+from webhook.policy.advice.subject import ADVISED_CONSTRAINTS, RunningPods, Subject
+from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.nodes import Demands
 
@@ -83,9 +78,9 @@ def test_what_a_controller_made_is_controlled() -> None:
 
 
 def test_only_so_many_constraints_are_looked_at() -> None:
-    many = [spread(topologyKey=f"rack-{i}") for i in range(MOST_CONSTRAINTS + 1)]
+    many = [spread(topologyKey=f"rack-{i}") for i in range(ADVISED_CONSTRAINTS + 1)]
 
-    assert len(deployed(*many).constraints) == MOST_CONSTRAINTS
+    assert len(deployed(*many).constraints) == ADVISED_CONSTRAINTS
 
 
 def test_another_list_of_constraints_is_looked_at_instead() -> None:
@@ -127,7 +122,7 @@ def test_whether_no_scheduler_is_asked(judged: Subject, expected: bool) -> None:
 HERE, WAITING = running("a1", "b1"), running("a1", "")
 
 # workload of two replicas, its pods
-COMPLETE: dict[str, tuple[Json, list[Running], bool]] = {
+COMPLETE: dict[str, tuple[Json, list[RunningPods], bool]] = {
     "a StatefulSet": (workload(kind=STATEFUL_SET, replicas=2), [HERE], True),
     "a ReplicaSet": (workload(kind=GroupKind("apps", "ReplicaSet"), replicas=2), [HERE], True),
     "a Job": (workload(kind=JOB, replicas=None, parallelism=2), [HERE], True),
@@ -147,7 +142,7 @@ COMPLETE: dict[str, tuple[Json, list[Running], bool]] = {
 
 
 @pytest.mark.parametrize(("obj", "pods", "expected"), COMPLETE.values(), ids=COMPLETE.keys())
-def test_whether_all_pods_have_a_node(obj: Json, pods: list[Running], expected: bool) -> None:
+def test_whether_all_pods_have_a_node(obj: Json, pods: list[RunningPods], expected: bool) -> None:
     assert subject(obj, running=tuple(pods)).is_complete is expected
 
 

@@ -4,7 +4,14 @@ from msgspec.structs import replace
 from tests.build import Json, pod
 from tests.policy.advice.subjects import deployed, subject
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import naming_first, own_selector, restart, suggest_selector
+from webhook.policy.advice.suggestions import (
+    nearest_key,
+    order_by_naming,
+    own_selector,
+    suggest_restart,
+    suggest_selector,
+)
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 
 SELECTORS: dict[str, tuple[Json, dict[str, str]]] = {
     "a label that names it": ({"app": "web", "tier": "x"}, {"app": "web"}),
@@ -29,7 +36,7 @@ def test_a_selector_in_yaml() -> None:
 def test_labels_that_name_come_first() -> None:
     labels = {"a": "1", "app": "web", "z": "2", "app.kubernetes.io/name": "web"}
 
-    assert list(naming_first(labels)) == ["app.kubernetes.io/name", "app", "a", "z"]
+    assert list(order_by_naming(labels)) == ["app.kubernetes.io/name", "app", "a", "z"]
 
 
 RESTARTS = {
@@ -47,4 +54,23 @@ RESTARTS = {
 
 @pytest.mark.parametrize(("judged", "told"), RESTARTS.values(), ids=RESTARTS.keys())
 def test_how_to_make_pods_anew(judged: Subject, told: str) -> None:
-    assert restart(judged) == told
+    assert suggest_restart(judged) == told
+
+
+CLOUD = [HOSTNAME, "topology.ebs.csi.aws.com/zone", ZONE, "example.io/rack"]
+NEAREST: dict[str, tuple[str, list[str], str]] = {
+    "the name alone": ("zone", CLOUD, ZONE),
+    "a letter too much": ("topology.kubernetes.io/zones", CLOUD, ZONE),
+    "a typing error in the prefix": ("topolgy.kubernetes.io/zone", CLOUD, ZONE),
+    "the key of another": ("topology.ebs.csi.aws.com/zones", CLOUD, CLOUD[1]),
+    "a name of somebody's own": ("rak", CLOUD, "example.io/rack"),
+    "nothing like it": ("shelf", CLOUD, ""),
+    "nothing like it, with a prefix": ("example.io/shelf", CLOUD, ""),
+    "no keys": ("zone", [], ""),
+    "a key that is too long for one": ("zone" * 100, CLOUD, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "keys", "meant"), NEAREST.values(), ids=NEAREST.keys())
+def test_nearest(key: str, keys: list[str], meant: str) -> None:
+    assert nearest_key(key, keys) == meant

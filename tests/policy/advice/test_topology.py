@@ -16,9 +16,10 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.subject import DAEMON_SET, Subject
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
+from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.model import GroupKind, Node, Taint
 
 SPOT = Taint(key="spot", effect="NoExecute")
@@ -106,8 +107,8 @@ def test_a_key_that_nodes_lack(asked: Subject, nodes: list[Node], soon: str, lat
     assert problems("TSC103", asked, audit(nodes)) == ([later] if later else [])
 
 
-def problems(rule: str, asked: Subject, grounds: Grounds) -> list[str]:
-    return [remark.problem for remark in ask(rule, asked, grounds)]
+def problems(rule: str, asked: Subject, context: AdviceContext) -> list[str]:
+    return [remark.problem for remark in ask(rule, asked, context)]
 
 
 def test_the_key_to_write_is_the_one_that_was_meant() -> None:
@@ -188,8 +189,8 @@ def test_fewer_domains_than_asked_for(
     assert suggestions("TSC104", asked, audit(nodes)) == written("minDomains", later)
 
 
-def suggestions(rule: str, asked: Subject, grounds: Grounds) -> list[str]:
-    return [remark.instead for remark in ask(rule, asked, grounds)]
+def suggestions(rule: str, asked: Subject, context: AdviceContext) -> list[str]:
+    return [remark.instead for remark in ask(rule, asked, context)]
 
 
 def written(key: str, value: object) -> list[str]:

@@ -4,22 +4,29 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from tests.policy.explain.situations import blocked, situation, situations
+from tests.policy.explain.scenarios import blocked, situation, situations
 from tests.policy.placement.clusters import GPU, gates, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.changes import smallest_changes
-from webhook.policy.explain.edits import Edit, LowerMinDomains, RaiseMaxSkew, Soften, apply_all
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.edits import (
+    LowerMinDomains,
+    RaiseMaxSkew,
+    ScenarioEdit,
+    Soften,
+    apply_all,
+)
+from webhook.policy.explain.scenario import Scenario
+from webhook.policy.model import SCHEDULE_ANYWAY
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.place import measure, place, refusals
-from webhook.policy.placement.spreads import SOFT, resolve
+from webhook.policy.placement.place import find_rejections, place_pod, tally_constraints
+from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.placement.topology import Topology
 
 CORDONED = replace(node("n3", "c"), unschedulable=True)
 ZONES = (node("n1", "a"), node("n2", "b"))
 
 # situation, what is told
-CHANGES: dict[str, tuple[Situation, list[str]]] = {
+CHANGES: dict[str, tuple[Scenario, list[str]]] = {
     "a pod that can be placed": (situation(ZONES, spread_over()), []),
     "a zone that is cordoned": (
         situation([*ZONES, CORDONED], spread_over(), pods={"n1": 2, "n2": 1}),
@@ -92,7 +99,7 @@ CHANGES: dict[str, tuple[Situation, list[str]]] = {
 
 
 @pytest.mark.parametrize(("asked", "told"), CHANGES.values(), ids=CHANGES.keys())
-def test_changes(asked: Situation, told: list[str]) -> None:
+def test_changes(asked: Scenario, told: list[str]) -> None:
     found = smallest_changes(asked, asked.placement())
 
     assert [change.sentence for change in found] == told
@@ -115,18 +122,18 @@ def test_what_no_single_way_mends_is_told_together() -> None:
     )
 
 
-def passing(asked: Situation) -> tuple[str, ...]:
+def passing(asked: Scenario) -> tuple[str, ...]:
     """Place anew, with nothing of what was remembered."""
     topology = Topology(asked.topology.nodes)
-    measured = measure(asked.pod, asked.spreads, topology, asked.census.copy())
-    return place(measured, topology, refusals(topology, asked.pod.demands)).passing
+    measured = tally_constraints(asked.pod, asked.spreads, topology, asked.census.copy())
+    return place_pod(measured, topology, find_rejections(topology, asked.pod.demands)).passing
 
 
-def written(edits: Sequence[Edit], asked: Situation) -> Situation:
+def written(edits: Sequence[ScenarioEdit], asked: Scenario) -> Scenario:
     """Do it as an author would: change what is written, and have it resolved again."""
     spreads = sorted((*asked.spreads.hard, *asked.spreads.soft), key=lambda each: each.index)
     constraints = [spread.constraint for spread in spreads]
-    others: list[Edit] = []
+    others: list[ScenarioEdit] = []
     for edit in edits:
         match edit:
             case RaiseMaxSkew(index=index, after=after):
@@ -134,17 +141,19 @@ def written(edits: Sequence[Edit], asked: Situation) -> Situation:
             case LowerMinDomains(index=index, after=after):
                 constraints[index] = replace(constraints[index], min_domains=after)
             case Soften(index=index):
-                wish = replace(constraints[index], when_unsatisfiable=SOFT, min_domains=None)
+                wish = replace(
+                    constraints[index], when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None
+                )
                 constraints[index] = wish
             case other:
                 others.append(other)
-    spreads_again = resolve(tuple(constraints), asked.pod.labels, gates())
+    spreads_again = resolve_constraints(tuple(constraints), asked.pod.labels, gates())
     return apply_all(others, replace(asked, spreads=spreads_again))
 
 
 @settings(max_examples=60)
 @given(blocked)
-def test_every_change_lets_the_pod_be_placed(asked: Situation) -> None:
+def test_every_change_lets_the_pod_be_placed(asked: Scenario) -> None:
     changes = smallest_changes(asked, asked.placement())
 
     assert changes
@@ -154,7 +163,7 @@ def test_every_change_lets_the_pod_be_placed(asked: Situation) -> None:
 
 @settings(max_examples=60)
 @given(blocked)
-def test_no_part_of_a_change_can_be_left_out(asked: Situation) -> None:
+def test_no_part_of_a_change_can_be_left_out(asked: Scenario) -> None:
     for change in smallest_changes(asked, asked.placement()):
         for edit in change.edits:
             fewer = [each for each in change.edits if each is not edit]
@@ -163,12 +172,12 @@ def test_no_part_of_a_change_can_be_left_out(asked: Situation) -> None:
 
 @settings(max_examples=60)
 @given(blocked)
-def test_no_number_of_a_change_could_be_nearer(asked: Situation) -> None:
+def test_no_number_of_a_change_could_be_nearer(asked: Scenario) -> None:
     for change in smallest_changes(asked, asked.placement()):
         for place_of, edit in enumerate(change.edits):
             match edit:
                 case RaiseMaxSkew(after=after):
-                    nearer: Edit = replace(edit, after=after - 1)
+                    nearer: ScenarioEdit = replace(edit, after=after - 1)
                 case LowerMinDomains(after=after):
                     nearer = replace(edit, after=after + 1)
                 case _:
@@ -178,7 +187,7 @@ def test_no_number_of_a_change_could_be_nearer(asked: Situation) -> None:
 
 
 @given(situations())
-def test_a_pod_that_can_be_placed_needs_no_change(asked: Situation) -> None:
+def test_a_pod_that_can_be_placed_needs_no_change(asked: Scenario) -> None:
     placement = asked.placement()
 
     assert bool(smallest_changes(asked, placement)) is not bool(placement.passing)

@@ -3,23 +3,22 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from tests.policy.explain.situations import situation
+from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.edits import (
     DropAffinity,
     DropSelector,
-    Edit,
     LowerMinDomains,
     RaiseMaxSkew,
+    ScenarioEdit,
     Soften,
     Tolerate,
     apply_all,
 )
-from webhook.policy.explain.situation import Situation
-from webhook.policy.model import Taint
+from webhook.policy.explain.scenario import Scenario
+from webhook.policy.model import SCHEDULE_ANYWAY, Taint
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import SOFT
 from webhook.policy.placement.taints import Toleration
 
 TAINT = Taint(key="spot", value="yes", effect="NoExecute")
@@ -28,17 +27,17 @@ ASKED = situation(
     [node("n1", "a", taints=[GPU])],
     spread_over(min_domains=3),
     spread_over(HOSTNAME),
-    spread_over("rack", when_unsatisfiable=SOFT),
+    spread_over("rack", when_unsatisfiable=SCHEDULE_ANYWAY),
     demands=ASKING,
 )
 
 
-def skews(asked: Situation) -> list[tuple[int, int]]:
+def skews(asked: Scenario) -> list[tuple[int, int]]:
     """List maxSkew and minDomains of the hard constraints."""
     return [(each.max_skew, each.min_domains) for each in asked.spreads.hard]
 
 
-def soft(asked: Situation) -> list[tuple[int, str, int]]:
+def soft(asked: Scenario) -> list[tuple[int, str, int]]:
     """List index, action and minDomains of the soft constraints."""
     return [
         (each.index, each.constraint.when_unsatisfiable, each.min_domains)
@@ -46,12 +45,12 @@ def soft(asked: Situation) -> list[tuple[int, str, int]]:
     ]
 
 
-def demands(asked: Situation) -> Demands:
+def demands(asked: Scenario) -> Demands:
     return asked.pod.demands
 
 
 # edit, its sentence, what to look at, how that is before and after
-EDITS: dict[str, tuple[Edit, str, Callable[[Situation], object], object, object]] = {
+EDITS: dict[str, tuple[ScenarioEdit, str, Callable[[Scenario], object], object, object]] = {
     "a greater maxSkew": (
         RaiseMaxSkew(1, HOSTNAME, 1, 4),
         "raise maxSkew of constraint 1 (hostname) from 1 to 4",
@@ -65,7 +64,7 @@ EDITS: dict[str, tuple[Edit, str, Callable[[Situation], object], object, object]
     "a wish stands in its order, without minDomains": (
         Soften(0, ZONE),
         "make constraint 0 (zone) ScheduleAnyway",
-        soft, [(2, SOFT, 1)], [(0, SOFT, 1), (2, SOFT, 1)],
+        soft, [(2, SCHEDULE_ANYWAY, 1)], [(0, SCHEDULE_ANYWAY, 1), (2, SCHEDULE_ANYWAY, 1)],
     ),
     "a wish is no demand": (
         Soften(0, ZONE),
@@ -97,7 +96,11 @@ EDITS: dict[str, tuple[Edit, str, Callable[[Situation], object], object, object]
     ("edit", "sentence", "look", "before", "after"), EDITS.values(), ids=EDITS.keys()
 )
 def test_an_edit(
-    edit: Edit, sentence: str, look: Callable[[Situation], object], before: object, after: object
+    edit: ScenarioEdit,
+    sentence: str,
+    look: Callable[[Scenario], object],
+    before: object,
+    after: object,
 ) -> None:
     assert str(edit) == sentence
     assert look(ASKED) == before
@@ -108,7 +111,7 @@ def test_an_edit(
 def test_the_constraint_that_becomes_a_wish_says_so_itself() -> None:
     wish = Soften(0, ZONE).apply(ASKED).spreads.soft[0].constraint
 
-    assert (wish.when_unsatisfiable, wish.min_domains) == (SOFT, None)
+    assert (wish.when_unsatisfiable, wish.min_domains) == (SCHEDULE_ANYWAY, None)
 
 
 def test_edits_are_made_in_order() -> None:
@@ -132,7 +135,7 @@ def test_programs_tell_edits_apart() -> None:
     }  # fmt: skip
 
 
-class Half(Edit, frozen=True):
+class Half(ScenarioEdit, frozen=True):
     """An edit that says what to do, but cannot be done."""
 
     def __str__(self) -> str:

@@ -3,26 +3,27 @@ from typing import Any
 from hypothesis import given
 from msgspec.structs import replace
 
-from tests.policy.explain.situations import situation, situations
+from tests.policy.explain.scenarios import situation, situations
 from tests.policy.placement.clusters import GPU, SELECTS_WEB, gates, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.explanation import (
     NAMED_NODES,
-    ConstraintPart,
+    ConstraintExplanation,
     DomainRow,
-    Group,
-    NodePart,
+    NodeExplanation,
+    NodeGroup,
     explain,
 )
-from webhook.policy.explain.situation import NOT_MODELLED, Situation
-from webhook.policy.placement.spreads import SOFT, Defaults, resolve
+from webhook.policy.explain.scenario import NOT_MODELLED, Scenario
+from webhook.policy.model import SCHEDULE_ANYWAY
+from webhook.policy.placement.spreads import DefaultConstraints, resolve_constraints
 
 NODES = (node("n1", "a"), node("n2", "b"), node("n3", "c", taints=[GPU]), node("n4"))
 NO_KEY = f"node(s) lack a topology key {ZONE}"
 TAINTED = "node(s) had untolerated taint gpu:NoSchedule"
 
 
-def asked(**changes: Any) -> Situation:
+def asked(**changes: Any) -> Scenario:
     """Make three web pods in two zones, and ask where a fourth goes."""
     return situation(NODES, spread_over(**changes), pods={"n1": 2, "n2": 1})
 
@@ -30,7 +31,7 @@ def asked(**changes: Any) -> Situation:
 def test_the_domains_of_a_constraint() -> None:
     (part,) = explain(asked(node_taints_policy="Honor"), "Pod shop/web-4").constraints
 
-    assert part == ConstraintPart(
+    assert part == ConstraintExplanation(
         index=0,
         topology_key=ZONE,
         when_unsatisfiable="DoNotSchedule",
@@ -49,22 +50,24 @@ def test_the_domains_of_a_constraint() -> None:
             DomainRow("b", nodes=1, left_out=0, pods=1, skew=1, fits=True),
             DomainRow("c", nodes=0, left_out=1, pods=0, skew=0, fits=True),
         ),
-        left_out=(Group(TAINTED, 1, ("n3",)), Group(NO_KEY, 1, ("n4",))),
+        left_out=(NodeGroup(TAINTED, 1, ("n3",)), NodeGroup(NO_KEY, 1, ("n4",))),
     )
 
 
 def test_a_soft_constraint_has_no_skew_to_keep_and_scores() -> None:
-    told = explain(asked(when_unsatisfiable=SOFT, node_affinity_policy="Ignore"), "Pod shop/web-4")
+    told = explain(
+        asked(when_unsatisfiable=SCHEDULE_ANYWAY, node_affinity_policy="Ignore"), "Pod shop/web-4"
+    )
 
     (part,) = told.constraints
     assert part.node_affinity_policy == "Ignore"
     assert {(row.skew, row.fits) for row in part.domains} == {(None, True)}
     assert told.sentence == "can be placed on 3 of 4 nodes; spreading prefers n2"
     assert told.nodes == (
-        NodePart(name="n1", passes=True, best=False, score=33, raw_score=3),
-        NodePart(name="n2", passes=True, best=True, score=100, raw_score=1),
-        NodePart(name="n3", passes=False, best=False, reason=TAINTED),
-        NodePart(name="n4", passes=True, best=False, score=0, raw_score=0),
+        NodeExplanation(name="n1", passes=True, best=False, score=33, raw_score=3),
+        NodeExplanation(name="n2", passes=True, best=True, score=100, raw_score=1),
+        NodeExplanation(name="n3", passes=False, best=False, reason=TAINTED),
+        NodeExplanation(name="n4", passes=True, best=False, score=0, raw_score=0),
     )
 
 
@@ -81,10 +84,10 @@ def test_a_pod_that_cannot_be_placed_is_told_what_to_change() -> None:
     assert told.sentence.startswith("runs on n1; it cannot be placed anew: zone (maxSkew 1) allows")
     assert told.changes
     assert told.rejected == (
-        Group(TAINTED, 1, ("n3",)),
-        Group(NO_KEY, 1, ("n4",)),
-        Group("zone: skew 2 > maxSkew 1", 1, ("n2",)),
-        Group("zone: skew 3 > maxSkew 1", 1, ("n1",)),
+        NodeGroup(TAINTED, 1, ("n3",)),
+        NodeGroup(NO_KEY, 1, ("n4",)),
+        NodeGroup("zone: skew 2 > maxSkew 1", 1, ("n2",)),
+        NodeGroup("zone: skew 3 > maxSkew 1", 1, ("n1",)),
     )
 
 
@@ -97,7 +100,7 @@ def test_of_many_nodes_the_first_are_named() -> None:
 
 
 def test_constraints_stand_in_their_order() -> None:
-    soft = spread_over(HOSTNAME, when_unsatisfiable=SOFT)
+    soft = spread_over(HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY)
 
     told = explain(situation(NODES, soft, spread_over()), "x")
 
@@ -106,8 +109,8 @@ def test_constraints_stand_in_their_order() -> None:
 
 def test_defaults_of_the_scheduler_are_told_as_such() -> None:
     bare = situation(NODES)
-    defaults = Defaults((spread_over(when_unsatisfiable=SOFT),), SELECTS_WEB)
-    given = replace(bare, spreads=resolve((), bare.pod.labels, gates(), defaults))
+    defaults = DefaultConstraints((spread_over(when_unsatisfiable=SCHEDULE_ANYWAY),), SELECTS_WEB)
+    given = replace(bare, spreads=resolve_constraints((), bare.pod.labels, gates(), defaults))
 
     assert explain(given, "x").defaulted
     assert not explain(bare, "x").defaulted
@@ -115,13 +118,13 @@ def test_defaults_of_the_scheduler_are_told_as_such() -> None:
 
 
 @given(situations())
-def test_an_explanation_agrees_with_the_placement(some: Situation) -> None:
+def test_an_explanation_agrees_with_the_placement(some: Scenario) -> None:
     told, placement = explain(some, "x"), some.placement()
 
     assert [each.name for each in told.nodes if each.passes] == list(placement.passing)
     assert told.placeable is bool(placement.passing)
     assert sum(group.nodes for group in told.rejected) + len(placement.passing) == len(told.nodes)
     assert [part.index for part in told.constraints] == sorted(
-        tally.spread.index for tally in (*placement.measure.hard, *placement.measure.soft)
+        tally.spread.index for tally in (*placement.tallies.hard, *placement.tallies.soft)
     )
     assert told.not_modelled == NOT_MODELLED

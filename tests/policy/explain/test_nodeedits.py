@@ -1,20 +1,20 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.situations import situation
+from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.explain.edits import Edit
-from webhook.policy.explain.names import REGION
+from webhook.policy.explain.edits import ScenarioEdit
 from webhook.policy.explain.nodeedits import (
     AddNodes,
     Cordon,
     LabelNode,
+    RemoveNodes,
     Uncordon,
-    Without,
     render_labels,
     shared_labels,
 )
+from webhook.policy.explain.scenario import REGION
 from webhook.policy.model import Node
 from webhook.policy.placement.taints import UNSCHEDULABLE
 
@@ -23,7 +23,7 @@ TAINTED = node("n2", "b", taints=[GPU], disk="ssd")
 CORDONED = replace(TAINTED, taints=(GPU, UNSCHEDULABLE), unschedulable=True)
 
 # nodes, edit, its sentence, nodes in the end
-EDITS: dict[str, tuple[list[Node], Edit, str, list[Node]]] = {
+EDITS: dict[str, tuple[list[Node], ScenarioEdit, str, list[Node]]] = {
     "a node is uncordoned, and keeps its own taints": (
         [OPEN, CORDONED], Uncordon("n2"), "uncordon node n2", [OPEN, TAINTED]
     ),
@@ -53,15 +53,17 @@ EDITS: dict[str, tuple[list[Node], Edit, str, list[Node]]] = {
         [node("new-1"), node("new-2"), node("new-3")],
     ),
     "the first node": ([], AddNodes({}), "add 1 node", [node("new-1")]),
-    "a zone is lost": ([OPEN, TAINTED], Without(ZONE, "a"), "lose zone a", [TAINTED]),
-    "a region that nobody is in is lost": ([OPEN], Without(REGION, "x"), "lose region x", [OPEN]),
+    "a zone is lost": ([OPEN, TAINTED], RemoveNodes(ZONE, "a"), "lose zone a", [TAINTED]),
+    "an empty region is lost": ([OPEN], RemoveNodes(REGION, "x"), "lose region x", [OPEN]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("nodes", "edit", "sentence", "expected"), EDITS.values(), ids=EDITS.keys()
 )
-def test_an_edit(nodes: list[Node], edit: Edit, sentence: str, expected: list[Node]) -> None:
+def test_an_edit(
+    nodes: list[Node], edit: ScenarioEdit, sentence: str, expected: list[Node]
+) -> None:
     before = situation(nodes)
 
     assert str(edit) == sentence

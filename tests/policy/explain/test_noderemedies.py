@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.situations import situation
+from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.noderemedies import (
@@ -14,7 +14,7 @@ from webhook.policy.explain.noderemedies import (
     uncordon,
 )
 from webhook.policy.explain.remedies import Edits
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Scenario
 from webhook.policy.model import Node
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import Placement
@@ -29,10 +29,10 @@ def cordoned(name: str, zone: str | None = None) -> Node:
     return replace(node(name, zone, taints=[UNSCHEDULABLE]), unschedulable=True)
 
 
-Way = Callable[[Situation, Placement], Iterator[Edits]]
+Way = Callable[[Scenario, Placement], Iterator[Edits]]
 
 # way, situation, the first of what is tried
-TRIED: dict[str, tuple[Way, Situation, list[list[str]]]] = {
+TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
     "a cordoned node of each zone, then all": (
         uncordon,
         situation([*TWO, cordoned("c1", "c"), cordoned("c2", "c"), cordoned("d1", "d")],
@@ -123,7 +123,7 @@ TRIED: dict[str, tuple[Way, Situation, list[list[str]]]] = {
 
 
 @pytest.mark.parametrize(("way", "asked", "expected"), TRIED.values(), ids=TRIED.keys())
-def test_what_is_tried(way: Way, asked: Situation, expected: list[list[str]]) -> None:
+def test_what_is_tried(way: Way, asked: Scenario, expected: list[list[str]]) -> None:
     tried = [list(map(str, edits)) for edits in way(asked, asked.placement())]
 
     assert tried[: len(expected)] == expected

@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.situations import situation
+from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.remedies import (
@@ -16,11 +16,10 @@ from webhook.policy.explain.remedies import (
     tolerate,
     untolerated_taints,
 )
-from webhook.policy.explain.situation import Situation
-from webhook.policy.model import Taint
+from webhook.policy.explain.scenario import Scenario
+from webhook.policy.model import SCHEDULE_ANYWAY, Taint
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import Placement
-from webhook.policy.placement.spreads import SOFT
 from webhook.policy.placement.taints import UNSCHEDULABLE, Toleration
 
 SPOT = Taint(key="spot", effect="NoExecute")
@@ -36,10 +35,10 @@ RACKED = (
 HOST = spread_over(HOSTNAME)
 CORDONED = replace(node("n3", "c", taints=[UNSCHEDULABLE]), unschedulable=True)
 
-Way = Callable[[Situation, Placement], Iterator[Edits]]
+Way = Callable[[Scenario, Placement], Iterator[Edits]]
 
 # way, situation, what is tried
-TRIED: dict[str, tuple[Way, Situation, list[list[str]]]] = {
+TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
     "a skew is raised as far as the emptiest open domain asks": (
         raise_max_skew,
         situation(RACKED, spread_over(), pods={"n1": 3, "n2": 2}),
@@ -79,7 +78,7 @@ TRIED: dict[str, tuple[Way, Situation, list[list[str]]]] = {
     ),
     "hard constraints become wishes": (
         soften,
-        situation(TWO, spread_over(), replace(HOST, when_unsatisfiable=SOFT)),
+        situation(TWO, spread_over(), replace(HOST, when_unsatisfiable=SCHEDULE_ANYWAY)),
         [["make constraint 0 (zone) ScheduleAnyway"]],
     ),
     "taints of one node, then all": (
@@ -116,7 +115,7 @@ TRIED: dict[str, tuple[Way, Situation, list[list[str]]]] = {
 
 
 @pytest.mark.parametrize(("way", "asked", "expected"), TRIED.values(), ids=TRIED.keys())
-def test_what_is_tried(way: Way, asked: Situation, expected: list[list[str]]) -> None:
+def test_what_is_tried(way: Way, asked: Scenario, expected: list[list[str]]) -> None:
     tried = [list(map(str, edits)) for edits in way(asked, asked.placement())]
 
     assert tried == expected

@@ -1,22 +1,22 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.situations import situation
+from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.explain.sentences import headline, reason_of, why_minimum
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Scenario
+from webhook.policy.explain.sentences import explain_minimum, rejection_reason, summarize
+from webhook.policy.model import SCHEDULE_ANYWAY
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import SOFT
 
 TWO = (node("n1", "us-1a"), node("n2", "us-1b"))
 CORDONED = replace(node("n3", "us-1c"), unschedulable=True)
 
 # situation, where the pod runs, what is said
-HEADLINES: dict[str, tuple[Situation, str, str]] = {
+HEADLINES: dict[str, tuple[Scenario, str, str]] = {
     "every node is as good": (situation(TWO, spread_over()), "", "can be placed on 2 of 2 nodes"),
     "some nodes are better": (
-        situation(TWO, spread_over(when_unsatisfiable=SOFT), pods={"n1": 1}), "",
+        situation(TWO, spread_over(when_unsatisfiable=SCHEDULE_ANYWAY), pods={"n1": 1}), "",
         "can be placed on 2 of 2 nodes; spreading prefers n2",
     ),
     "a pod that runs well": (
@@ -73,12 +73,12 @@ HEADLINES: dict[str, tuple[Situation, str, str]] = {
 
 
 @pytest.mark.parametrize(("asked", "runs_on", "said"), HEADLINES.values(), ids=HEADLINES.keys())
-def test_headline(asked: Situation, runs_on: str, said: str) -> None:
-    assert headline(asked, asked.placement(), runs_on) == said
+def test_headline(asked: Scenario, runs_on: str, said: str) -> None:
+    assert summarize(asked, asked.placement(), runs_on) == said
 
 
 # situation, what makes its minimum
-MINIMA: dict[str, tuple[Situation, str]] = {
+MINIMA: dict[str, tuple[Scenario, str]] = {
     "no domain": (situation([node("n1")], spread_over()), "no node counts for zone"),
     "too few": (situation(TWO, spread_over(min_domains=4)), "minDomains 4, found 2"),
     "an empty one": (situation(TWO, spread_over(), pods={"n2": 1}), "no pod in us-1a"),
@@ -89,16 +89,16 @@ MINIMA: dict[str, tuple[Situation, str]] = {
 
 
 @pytest.mark.parametrize(("asked", "said"), MINIMA.values(), ids=MINIMA.keys())
-def test_why_minimum(asked: Situation, said: str) -> None:
-    (tally,) = asked.placement().measure.hard
+def test_why_minimum(asked: Scenario, said: str) -> None:
+    (tally,) = asked.placement().tallies.hard
 
-    assert why_minimum(tally) == said
+    assert explain_minimum(tally) == said
 
 
 def test_demands_of_a_pod_are_told_as_obstacles() -> None:
     asked = situation(TWO, demands=Demands(pairs=(("disk", "ssd"),)))
 
-    assert headline(asked, asked.placement(), "") == (
+    assert summarize(asked, asked.placement(), "") == (
         "cannot be placed: no node takes it: 2 node(s) didn't match Pod's node affinity/selector"
     )
 
@@ -121,4 +121,4 @@ OBSTACLES = {
 
 @pytest.mark.parametrize(("name", "said"), OBSTACLES.values(), ids=OBSTACLES.keys())
 def test_why_a_node_does_not_pass(name: str, said: str) -> None:
-    assert reason_of(name, REASONS.placement()) == said
+    assert rejection_reason(name, REASONS.placement()) == said

@@ -9,17 +9,24 @@ from msgspec.structs import replace
 from webhook.policy.api.gates import Gate, Gates, resolve
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement, Node, Taint
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    SCHEDULE_ANYWAY,
+    Constraint,
+    LabelSelector,
+    LabelSelectorRequirement,
+    Node,
+    Taint,
+)
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import HARD, SOFT
 from webhook.policy.placement.taints import Toleration
-from webhook.policy.placement.tallies import Incoming
+from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.placement.topology import Topology
 
 WEB = {"app": "web"}
 SELECTS_WEB = LabelSelector(match_labels=WEB)
-WEB_POD = Incoming("shop", WEB)
+WEB_POD = IncomingPod("shop", WEB)
 
 GPU = Taint(key="gpu", effect="NoSchedule")
 
@@ -55,7 +62,7 @@ def running(pods: Mapping[str, int], labels: Mapping[str, str] | None = None) ->
 def spread_over(key: str = ZONE, **changed: Any) -> Constraint:
     """Make a hard constraint of maxSkew 1 on web pods."""
     hard = Constraint(
-        max_skew=1, topology_key=key, when_unsatisfiable=HARD, label_selector=SELECTS_WEB
+        max_skew=1, topology_key=key, when_unsatisfiable=DO_NOT_SCHEDULE, label_selector=SELECTS_WEB
     )
     return replace(hard, **changed)
 
@@ -87,7 +94,7 @@ constraints = st.builds(
     Constraint,
     max_skew=st.integers(1, 3),
     topology_key=st.sampled_from(KEYS),
-    when_unsatisfiable=st.sampled_from((HARD, SOFT)),
+    when_unsatisfiable=st.sampled_from((DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)),
     label_selector=st.none() | selectors,
     min_domains=st.none() | st.integers(1, 4),
     node_affinity_policy=policies,
@@ -99,7 +106,7 @@ demands = st.builds(
     pairs=st.sampled_from(((), (("rack", "a"),))),
     tolerations=st.sampled_from(((), (Toleration(key="gpu", operator="Exists"),))),
 )
-incoming = st.builds(Incoming, namespace=st.just("shop"), labels=labels, demands=demands)
+incoming = st.builds(IncomingPod, namespace=st.just("shop"), labels=labels, demands=demands)
 
 
 @st.composite

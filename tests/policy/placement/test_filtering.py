@@ -3,9 +3,9 @@ import pytest
 from tests.policy.placement.clusters import WEB, WEB_POD, cluster, gates, node, running, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.model import Constraint
-from webhook.policy.placement.filtering import Code, check
-from webhook.policy.placement.spreads import resolve
-from webhook.policy.placement.tallies import Tally, count
+from webhook.policy.placement.filtering import Code, filter_nodes
+from webhook.policy.placement.spreads import resolve_constraints
+from webhook.policy.placement.tallies import PodTally, tally_pods
 from webhook.policy.placement.topology import Topology
 
 SKEWED = "Unschedulable: node(s) didn't match pod topology spread constraints"
@@ -17,8 +17,10 @@ LACKING = (
 
 def tallies(
     topology: Topology, pods: dict[str, int], *constraints: Constraint
-) -> tuple[Tally, ...]:
-    return count(WEB_POD, resolve(constraints, WEB, gates()).hard, topology, running(pods))
+) -> tuple[PodTally, ...]:
+    return tally_pods(
+        WEB_POD, resolve_constraints(constraints, WEB, gates()).hard, topology, running(pods)
+    )
 
 
 # constraints, what is said of n1 (zone a, rack r1, two pods), n2 (zone b, one pod), n3 (no zone)
@@ -40,14 +42,14 @@ def test_check(constraints: tuple[Constraint, ...], said: list[str]) -> None:
     topology = Topology([node("n1", "a", rack="r1"), node("n2", "b"), node("n3")])
     hard = tallies(topology, {"n1": 2, "n2": 1}, *constraints)
 
-    assert [str(status) for status in check(topology, hard).values()] == said
+    assert [str(status) for status in filter_nodes(topology, hard).values()] == said
 
 
 def test_a_rejection_names_the_constraint_and_the_skew() -> None:
     topology, _ = cluster({"a": 3, "b": 1})
     hard = tallies(topology, {"a": 3, "b": 1}, spread_over())
 
-    rejected, passed = check(topology, hard).values()
+    rejected, passed = filter_nodes(topology, hard).values()
 
     assert (rejected.code, rejected.spread, rejected.skew) == (
         Code.UNSCHEDULABLE,
@@ -63,4 +65,4 @@ def test_a_node_that_is_no_domain_has_no_pods() -> None:
     hard = tallies(topology, {"n1": 1, "n2": 9}, spread_over(), spread_over("rack"))
 
     assert hard[0].skew("b") == 0
-    assert check(topology, hard)["n2"].code is Code.UNRESOLVABLE
+    assert filter_nodes(topology, hard)["n2"].code is Code.UNRESOLVABLE

@@ -5,18 +5,21 @@ from webhook.policy.model import Node, Taint
 from webhook.policy.placement.nodeaffinity import NodeSelectorRequirement, NodeSelectorTerm
 from webhook.policy.placement.nodes import (
     Demands,
-    Obstacle,
-    Reason,
+    NodeRejection,
+    RejectionReason,
     SchedulingPod,
-    admits,
-    obstacle,
-    refusal,
+    admits_node,
+    find_mismatch,
+    find_rejection,
 )
 from webhook.policy.placement.taints import Toleration
 
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
 ANY = (Toleration(operator="Exists"),)
 SSD = (("disk", "ssd"),)
+AFFINITY, CORDON = (
+    NodeRejection(reason) for reason in (RejectionReason.AFFINITY, RejectionReason.CORDON)
+)
 ON_N1 = NodeSelectorTerm(
     match_fields=(NodeSelectorRequirement(key="metadata.name", operator="In", values=("n1",)),)
 )
@@ -43,32 +46,32 @@ OBSTACLES = {
     "the node selector matches": (node(), Demands(pairs=SSD), None, None),
     "the node selector does not match": (
         node(), Demands(pairs=(("disk", "hdd"),)),
-        Obstacle(Reason.AFFINITY), Obstacle(Reason.AFFINITY),
+        AFFINITY, AFFINITY,
     ),
     "one term matches": (node(), Demands(terms=(ON_N2, ON_N1)), None, None),
     "no term matches": (
-        node(), Demands(terms=(ON_N2,)), Obstacle(Reason.AFFINITY), Obstacle(Reason.AFFINITY)
+        node(), Demands(terms=(ON_N2,)), AFFINITY, AFFINITY
     ),
     "selector and affinity must both match": (
         node(), Demands(pairs=SSD, terms=(ON_N2,)),
-        Obstacle(Reason.AFFINITY), Obstacle(Reason.AFFINITY),
+        AFFINITY, AFFINITY,
     ),
     "a taint is not tolerated": (
         node(GPU), Demands(),
-        Obstacle(Reason.TAINT, "gpu=a100:NoSchedule"),
-        Obstacle(Reason.TAINT, "gpu=a100:NoSchedule"),
+        NodeRejection(RejectionReason.TAINT, "gpu=a100:NoSchedule"),
+        NodeRejection(RejectionReason.TAINT, "gpu=a100:NoSchedule"),
     ),
     "a taint is tolerated": (node(GPU), Demands(tolerations=ANY), None, None),
     "taints are not looked at": (node(GPU), Demands(tolerations=None), None, None),
     "a cordon stops other filters only": (
-        node(unschedulable=True), Demands(), None, Obstacle(Reason.CORDON)
+        node(unschedulable=True), Demands(), None, CORDON
     ),
     "a cordon is tolerated like its taint": (
         node(unschedulable=True), Demands(tolerations=ANY), None, None
     ),
     "a cordon is named before a taint": (
         node(GPU, unschedulable=True), Demands(),
-        Obstacle(Reason.TAINT, "gpu=a100:NoSchedule"), Obstacle(Reason.CORDON),
+        NodeRejection(RejectionReason.TAINT, "gpu=a100:NoSchedule"), CORDON,
     ),
 }  # fmt: skip
 
@@ -77,9 +80,15 @@ OBSTACLES = {
     ("candidate", "demands", "spreading", "filters"), OBSTACLES.values(), ids=OBSTACLES.keys()
 )
 def test_obstacles(
-    candidate: Node, demands: Demands, spreading: Obstacle | None, filters: Obstacle | None
+    candidate: Node,
+    demands: Demands,
+    spreading: NodeRejection | None,
+    filters: NodeRejection | None,
 ) -> None:
-    assert (obstacle(candidate, demands), refusal(candidate, demands)) == (spreading, filters)
+    assert (find_mismatch(candidate, demands), find_rejection(candidate, demands)) == (
+        spreading,
+        filters,
+    )
 
 
 def test_a_pod_says_what_it_asks_of_a_node() -> None:
@@ -105,5 +114,7 @@ def test_equal_demands_are_one_key_of_a_table() -> None:
 def test_policies_keep_what_they_honor(affinity: bool, taints: bool) -> None:
     honored = Demands(SSD, (ON_N2,), ()).honoring(affinity=affinity, taints=taints)
 
-    assert admits(honored, node()) is not affinity
-    assert (obstacle(node(GPU), Demands(tolerations=honored.tolerations)) is None) is not taints
+    assert admits_node(honored, node()) is not affinity
+    assert (
+        find_mismatch(node(GPU), Demands(tolerations=honored.tolerations)) is None
+    ) is not taints

@@ -23,13 +23,23 @@ from tests.policy.placement.clusters import (
     spread_over,
 )
 from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.model import Constraint, LabelSelector, Node
+from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, LabelSelector, Node
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import Demands, Obstacle, Reason, SchedulingPod, obstacle
-from webhook.policy.placement.place import Placement, measure, place, refusals
-from webhook.policy.placement.place import incoming as incoming_of
-from webhook.policy.placement.spreads import SOFT, Defaults, Spread, resolve
-from webhook.policy.placement.tallies import Incoming
+from webhook.policy.placement.nodes import (
+    Demands,
+    NodeRejection,
+    RejectionReason,
+    SchedulingPod,
+    find_mismatch,
+)
+from webhook.policy.placement.place import Placement, find_rejections, place_pod, tally_constraints
+from webhook.policy.placement.place import incoming_pod as incoming_of
+from webhook.policy.placement.spreads import (
+    DefaultConstraints,
+    SpreadConstraint,
+    resolve_constraints,
+)
+from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.placement.topology import Topology
 from webhook.policy.selectors import matches
 
@@ -40,16 +50,20 @@ def placed(
     topology: Topology,
     census: Census,
     *own: Constraint,
-    pod: Incoming = WEB_POD,
+    pod: IncomingPod = WEB_POD,
     infeasible: Iterable[str] = (),
 ) -> Placement:
-    measured = measure(pod, resolve(own, pod.labels, IN_FORCE), topology, census)
-    return place(measured, topology, dict.fromkeys(infeasible, Obstacle(Reason.TAINT)))
+    measured = tally_constraints(
+        pod, resolve_constraints(own, pod.labels, IN_FORCE), topology, census
+    )
+    return place_pod(
+        measured, topology, dict.fromkeys(infeasible, NodeRejection(RejectionReason.TAINT))
+    )
 
 
 HARD_1 = spread_over()
 HARD_2 = spread_over(max_skew=2)
-SOFT_1 = spread_over(when_unsatisfiable=SOFT)
+SOFT_1 = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
 FIVE_WANTED = spread_over(max_skew=2, min_domains=5)
 
 # pods by zone, infeasible zones, constraint, the zones that the pod may best go to
@@ -120,7 +134,7 @@ def test_constraints_on_nodes(
 
 def test_a_pod_that_does_not_match_its_own_selector_adds_nothing() -> None:
     """KEP-895, the chicken and the egg: only a pod that joins makes its domain fuller."""
-    stranger = Incoming("shop", {"app": "db"})
+    stranger = IncomingPod("shop", {"app": "db"})
     topology, census = cluster({"1": 1, "2": 0})
 
     assert placed(topology, census, HARD_1).passing == ("2",)
@@ -131,13 +145,13 @@ def test_a_zone_that_the_node_selector_excludes_is_no_domain() -> None:
     """KEP-895: spreading is applied to the nodes that pass the node selector."""
     tiers = {"1": "front", "2": "front", "3": "back"}
     topology = Topology(node(zone, zone, tier=tier) for zone, tier in tiers.items())
-    pod = Incoming("shop", WEB, Demands(pairs=(("tier", "front"),)))
-    refused = refusals(topology, pod.demands)
+    pod = IncomingPod("shop", WEB, Demands(pairs=(("tier", "front"),)))
+    refused = find_rejections(topology, pod.demands)
 
     found = placed(topology, running({"1": 1, "2": 1}), HARD_1, pod=pod, infeasible=refused)
 
     assert found.passing == ("1", "2")
-    assert refused == {"3": Obstacle(Reason.AFFINITY)}
+    assert refused == {"3": NodeRejection(RejectionReason.AFFINITY)}
 
 
 def replicas(topology: Topology, wanted: int, constraint: Constraint) -> dict[str, int]:
@@ -186,7 +200,9 @@ def test_scores_are_empty_where_no_node_passes() -> None:
 def test_other_filters_refuse_nodes_with_a_reason() -> None:
     topology = Topology([node("1", taints=[GPU]), node("2")])
 
-    assert refusals(topology, Demands()) == {"1": Obstacle(Reason.TAINT, "gpu:NoSchedule")}
+    assert find_rejections(topology, Demands()) == {
+        "1": NodeRejection(RejectionReason.TAINT, "gpu:NoSchedule")
+    }
 
 
 # metadata, namespace of the workload, namespace of the pod
@@ -204,7 +220,7 @@ NAMESPACES = {
 def test_incoming(metadata: dict[str, str] | None, given_namespace: str, namespace: str) -> None:
     pod = msgspec.convert({"metadata": metadata, "spec": {}}, SchedulingPod)
 
-    assert incoming_of(pod, given_namespace) == Incoming(namespace, {}, Demands())
+    assert incoming_of(pod, given_namespace) == IncomingPod(namespace, {}, Demands())
 
 
 own_constraints = st.lists(constraints, max_size=3).map(tuple)
@@ -219,14 +235,18 @@ def census_of(pods: Pods) -> Census:
 
 
 def plainly_counted(
-    pod: Incoming, spread: Spread, spreads: tuple[Spread, ...], nodes: list[Node], pods: Pods
+    pod: IncomingPod,
+    spread: SpreadConstraint,
+    spreads: tuple[SpreadConstraint, ...],
+    nodes: list[Node],
+    pods: Pods,
 ) -> Counter[str]:
     """Domain -> pods of one constraint, by looking at every node and every pod."""
     demands = pod.demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
     counted: Counter[str] = Counter()
     for each in nodes:
         has_keys = all(other.topology_key in each.labels for other in spreads)
-        if has_keys and obstacle(each, demands) is None:
+        if has_keys and find_mismatch(each, demands) is None:
             counted[each.labels[spread.topology_key]] += sum(
                 (namespace, name) == (pod.namespace, each.name)
                 and spread.selector not in (None, LabelSelector())
@@ -237,7 +257,7 @@ def plainly_counted(
 
 
 def plainly_allowed(
-    pod: Incoming, spreads: tuple[Spread, ...], nodes: list[Node], pods: Pods
+    pod: IncomingPod, spreads: tuple[SpreadConstraint, ...], nodes: list[Node], pods: Pods
 ) -> list[str]:
     """Names of the nodes that pass, straight from the definition of the skew."""
     allowed = {each.name: True for each in nodes}
@@ -254,13 +274,14 @@ def plainly_allowed(
 
 @given(incoming, own_constraints, node_lists(), placed_pods)
 def test_groups_and_memory_change_no_verdict(
-    pod: Incoming, own: tuple[Constraint, ...], nodes: list[Node], pods: Pods
+    pod: IncomingPod, own: tuple[Constraint, ...], nodes: list[Node], pods: Pods
 ) -> None:
-    spreads = resolve(own, pod.labels, IN_FORCE)
+    spreads = resolve_constraints(own, pod.labels, IN_FORCE)
     topology = Topology(nodes)
 
     first, again = (
-        place(measure(pod, spreads, topology, census_of(pods)), topology) for _ in range(2)
+        place_pod(tally_constraints(pod, spreads, topology, census_of(pods)), topology)
+        for _ in range(2)
     )
 
     assert list(first.passing) == plainly_allowed(pod, spreads.hard, nodes, pods)
@@ -269,7 +290,7 @@ def test_groups_and_memory_change_no_verdict(
 
 @given(incoming, own_constraints, node_lists(), placed_pods, st.randoms(use_true_random=False))
 def test_the_order_of_nodes_and_pods_does_not_matter(
-    pod: Incoming, own: tuple[Constraint, ...], nodes: list[Node], pods: Pods, random: Random
+    pod: IncomingPod, own: tuple[Constraint, ...], nodes: list[Node], pods: Pods, random: Random
 ) -> None:
     shuffled = random.sample(nodes, len(nodes)), random.sample(pods, len(pods))
 
@@ -281,13 +302,13 @@ def test_the_order_of_nodes_and_pods_does_not_matter(
     assert one.statuses == other.statuses
     assert (one.scores is None) is (other.scores is None)
     assert one.scores is None or (
-        other.scores is not None and one.scores.normalised == other.scores.normalised
+        other.scores is not None and one.scores.normalized == other.scores.normalized
     )
 
 
 @given(incoming, constraints, node_lists(), placed_pods, st.integers(1, 3))
 def test_a_wider_skew_never_shuts_a_node(
-    pod: Incoming, own: Constraint, nodes: list[Node], pods: Pods, wider: int
+    pod: IncomingPod, own: Constraint, nodes: list[Node], pods: Pods, wider: int
 ) -> None:
     relaxed = msgspec.structs.replace(own, max_skew=own.max_skew + wider)
 
@@ -300,12 +321,12 @@ def test_a_wider_skew_never_shuts_a_node(
 
 @given(incoming, own_constraints, node_lists(), placed_pods)
 def test_only_passing_nodes_are_scored(
-    pod: Incoming, own: tuple[Constraint, ...], nodes: list[Node], pods: Pods
+    pod: IncomingPod, own: tuple[Constraint, ...], nodes: list[Node], pods: Pods
 ) -> None:
     found = placed(Topology(nodes), census_of(pods), *own, pod=pod)
 
     if found.scores is not None:
-        assert tuple(found.scores.raw) == tuple(found.scores.normalised) == found.passing
+        assert tuple(found.scores.raw) == tuple(found.scores.normalized) == found.passing
         assert found.scores.ignored <= set(found.passing)
     assert set(found.best) <= set(found.passing)
 
@@ -325,8 +346,10 @@ def test_replicas_placed_one_after_another_keep_the_skew(
 
 def test_defaults_place_a_pod_without_constraints() -> None:
     topology, census = cluster({"1": 1, "2": 0})
-    defaults = Defaults((spread_over(label_selector=None),), SELECTS_WEB)
+    defaults = DefaultConstraints((spread_over(label_selector=None),), SELECTS_WEB)
 
-    spreads = resolve((), WEB, IN_FORCE, defaults)
+    spreads = resolve_constraints((), WEB, IN_FORCE, defaults)
 
-    assert place(measure(WEB_POD, spreads, topology, census), topology).passing == ("2",)
+    assert place_pod(tally_constraints(WEB_POD, spreads, topology, census), topology).passing == (
+        "2",
+    )

@@ -12,8 +12,17 @@ from tests.policy.placement.clusters import (
 )
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
-from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
-from webhook.policy.placement.spreads import SOFT, Defaults, Spread, resolve
+from webhook.policy.model import (
+    SCHEDULE_ANYWAY,
+    Constraint,
+    LabelSelector,
+    LabelSelectorRequirement,
+)
+from webhook.policy.placement.spreads import (
+    DefaultConstraints,
+    SpreadConstraint,
+    resolve_constraints,
+)
 
 LABELS = {"app": "web", "rev": "7"}
 REV_7 = LabelSelectorRequirement(key="rev", operator="In", values=("7",))
@@ -25,8 +34,8 @@ POLICIES_OFF = gates(NODE_INCLUSION_POLICY=False)
 MIN_DOMAINS_OFF = gates(MIN_DOMAINS=False)
 
 
-def spread_of(constraint: Constraint, in_force: Gates = ALL_ON) -> Spread:
-    spreads = resolve((constraint,), LABELS, in_force)
+def spread_of(constraint: Constraint, in_force: Gates = ALL_ON) -> SpreadConstraint:
+    spreads = resolve_constraints((constraint,), LABELS, in_force)
     (spread,) = (*spreads.hard, *spreads.soft)
     return spread
 
@@ -65,7 +74,7 @@ FIELDS = {
     "nothing is set": (spread_over(), ALL_ON, 1, True, False),
     "minDomains of a hard one": (spread_over(min_domains=3), ALL_ON, 3, True, False),
     "minDomains of a soft one is ignored": (
-        spread_over(min_domains=3, when_unsatisfiable=SOFT), ALL_ON, 1, True, False
+        spread_over(min_domains=3, when_unsatisfiable=SCHEDULE_ANYWAY), ALL_ON, 1, True, False
     ),
     "minDomains while its gate is off": (
         spread_over(min_domains=3), MIN_DOMAINS_OFF, 1, True, False
@@ -103,9 +112,9 @@ def test_fields(
 
 
 def test_hard_and_soft_ones_keep_their_places() -> None:
-    soft = spread_over("rack", when_unsatisfiable=SOFT)
+    soft = spread_over("rack", when_unsatisfiable=SCHEDULE_ANYWAY)
 
-    spreads = resolve((spread_over(), soft, spread_over("host")), LABELS, ALL_ON)
+    spreads = resolve_constraints((spread_over(), soft, spread_over("host")), LABELS, ALL_ON)
 
     assert [(spread.index, spread.topology_key) for spread in spreads.hard] == [
         (0, spread_over().topology_key),
@@ -117,7 +126,7 @@ def test_hard_and_soft_ones_keep_their_places() -> None:
 def test_defaults_get_the_derived_selector_and_nothing_of_their_own() -> None:
     listed = spread_over(label_selector=None, match_label_keys=("rev",))
 
-    spreads = resolve((), LABELS, ALL_ON, Defaults((listed,), SELECTS_WEB))
+    spreads = resolve_constraints((), LABELS, ALL_ON, DefaultConstraints((listed,), SELECTS_WEB))
 
     assert [spread.selector for spread in spreads.hard] == [SELECTS_WEB]
     assert spreads.defaulted
@@ -125,7 +134,9 @@ def test_defaults_get_the_derived_selector_and_nothing_of_their_own() -> None:
 
 
 def test_system_defaults_do_not_ask_for_keys() -> None:
-    spreads = resolve((), LABELS, ALL_ON, Defaults(SYSTEM_CONSTRAINTS, SELECTS_WEB, system=True))
+    spreads = resolve_constraints(
+        (), LABELS, ALL_ON, DefaultConstraints(SYSTEM_CONSTRAINTS, SELECTS_WEB, system=True)
+    )
 
     assert [spread.max_skew for spread in spreads.soft] == [3, 5]
     assert not spreads.requires_keys
@@ -133,7 +144,9 @@ def test_system_defaults_do_not_ask_for_keys() -> None:
 
 @pytest.mark.parametrize("derived", [None, LabelSelector()])
 def test_without_a_derived_selector_there_are_no_defaults(derived: LabelSelector | None) -> None:
-    spreads = resolve((), LABELS, ALL_ON, Defaults(SYSTEM_CONSTRAINTS, derived, system=True))
+    spreads = resolve_constraints(
+        (), LABELS, ALL_ON, DefaultConstraints(SYSTEM_CONSTRAINTS, derived, system=True)
+    )
 
     assert (spreads.hard, spreads.soft) == ((), ())
 
@@ -142,16 +155,18 @@ def test_without_a_derived_selector_there_are_no_defaults(derived: LabelSelector
 def test_own_constraints_are_never_completed_from_the_defaults(
     own: tuple[Constraint, ...], carried: dict[str, str], derived: LabelSelector
 ) -> None:
-    defaults = Defaults(SYSTEM_CONSTRAINTS, derived, system=True)
+    defaults = DefaultConstraints(SYSTEM_CONSTRAINTS, derived, system=True)
 
-    assert resolve(own, carried, ALL_ON, defaults) == resolve(own, carried, ALL_ON)
+    assert resolve_constraints(own, carried, ALL_ON, defaults) == resolve_constraints(
+        own, carried, ALL_ON
+    )
 
 
 @given(st.lists(constraints, max_size=4).map(tuple), labels)
 def test_every_constraint_is_asked_for_once(
     own: tuple[Constraint, ...], carried: dict[str, str]
 ) -> None:
-    spreads = resolve(own, carried, ALL_ON)
+    spreads = resolve_constraints(own, carried, ALL_ON)
     by_place = sorted((*spreads.hard, *spreads.soft), key=lambda spread: spread.index)
 
     assert tuple(spread.constraint for spread in by_place) == own

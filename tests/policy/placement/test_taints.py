@@ -1,7 +1,7 @@
 import pytest
 
 from webhook.policy.model import Taint
-from webhook.policy.placement.taints import Toleration, render_taint, tolerates, untolerated
+from webhook.policy.placement.taints import Toleration, find_untolerated, render_taint, tolerates
 
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
 SPOT = Taint(key="spot", effect="NoExecute")
@@ -40,11 +40,11 @@ def test_tolerates(toleration: Toleration, taint: Taint, matches: bool) -> None:
 
 
 def test_the_first_excluding_taint_that_is_not_tolerated_is_named() -> None:
-    assert untolerated((SLOW, GPU, SPOT), (Toleration(key="gpu", operator="Exists"),)) == SPOT
+    assert find_untolerated((SLOW, GPU, SPOT), (Toleration(key="gpu", operator="Exists"),)) == SPOT
 
 
 def test_a_preference_excludes_nothing() -> None:
-    assert untolerated((SLOW,), ()) is None
+    assert find_untolerated((SLOW,), ()) is None
 
 
 def test_a_taint_is_written_as_kubectl_reads_it() -> None:

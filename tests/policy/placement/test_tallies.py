@@ -16,38 +16,48 @@ from tests.policy.placement.clusters import (
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import Demands, Obstacle, Reason
-from webhook.policy.placement.spreads import resolve
-from webhook.policy.placement.tallies import Domain, Floor, Incoming, Tally, count
+from webhook.policy.placement.nodes import Demands, NodeRejection, RejectionReason
+from webhook.policy.placement.spreads import resolve_constraints
+from webhook.policy.placement.tallies import (
+    Domain,
+    IncomingPod,
+    MinimumReason,
+    PodTally,
+    tally_pods,
+)
 from webhook.policy.placement.topology import Topology
 
 
 def tally(
-    constraint: Constraint, topology: Topology, census: Census, pod: Incoming = WEB_POD
-) -> Tally:
-    (found,) = count(pod, resolve((constraint,), pod.labels, gates()).hard, topology, census)
+    constraint: Constraint, topology: Topology, census: Census, pod: IncomingPod = WEB_POD
+) -> PodTally:
+    (found,) = tally_pods(
+        pod, resolve_constraints((constraint,), pod.labels, gates()).hard, topology, census
+    )
     return found
 
 
 # pods by zone, minDomains, minimum, floor
 MINIMA = {
-    "the emptiest domain": ({"a": 3, "b": 2, "c": 1}, 1, 1, Floor.FEWEST_PODS),
-    "an empty domain": ({"a": 1, "b": 1, "c": 0}, 1, 0, Floor.EMPTY_DOMAIN),
-    "as many domains as asked for": ({"a": 2, "b": 2}, 2, 2, Floor.FEWEST_PODS),
-    "fewer domains than asked for": ({"a": 2, "b": 2}, 3, 0, Floor.TOO_FEW_DOMAINS),
-    "too few domains, one of them empty": ({"a": 2, "b": 0}, 3, 0, Floor.TOO_FEW_DOMAINS),
-    "no domain": ({}, 1, 0, Floor.NO_DOMAIN),
-    "no domain, and more asked for": ({}, 3, 0, Floor.NO_DOMAIN),
+    "the emptiest domain": ({"a": 3, "b": 2, "c": 1}, 1, 1, MinimumReason.FEWEST_PODS),
+    "an empty domain": ({"a": 1, "b": 1, "c": 0}, 1, 0, MinimumReason.EMPTY_DOMAIN),
+    "as many domains as asked for": ({"a": 2, "b": 2}, 2, 2, MinimumReason.FEWEST_PODS),
+    "fewer domains than asked for": ({"a": 2, "b": 2}, 3, 0, MinimumReason.TOO_FEW_DOMAINS),
+    "too few domains, one of them empty": ({"a": 2, "b": 0}, 3, 0, MinimumReason.TOO_FEW_DOMAINS),
+    "no domain": ({}, 1, 0, MinimumReason.NO_DOMAIN),
+    "no domain, and more asked for": ({}, 3, 0, MinimumReason.NO_DOMAIN),
 }
 
 
 @pytest.mark.parametrize(
     ("pods", "min_domains", "minimum", "floor"), MINIMA.values(), ids=MINIMA.keys()
 )
-def test_global_minimum(pods: dict[str, int], min_domains: int, minimum: int, floor: Floor) -> None:
+def test_global_minimum(
+    pods: dict[str, int], min_domains: int, minimum: int, floor: MinimumReason
+) -> None:
     found = tally(spread_over(min_domains=min_domains), *cluster(pods))
 
-    assert (found.minimum, found.floor) == (minimum, floor)
+    assert (found.minimum, found.minimum_reason) == (minimum, floor)
 
 
 def test_fewer_domains_have_a_minimum_of_their_own() -> None:
@@ -57,8 +67,8 @@ def test_fewer_domains_have_a_minimum_of_their_own() -> None:
 
     fewer = found.within(closed.domains(ZONE, (ZONE,), Demands()))
 
-    assert (found.minimum, found.floor) == (0, Floor.EMPTY_DOMAIN)
-    assert (fewer.minimum, fewer.floor) == (2, Floor.FEWEST_PODS)
+    assert (found.minimum, found.minimum_reason) == (0, MinimumReason.EMPTY_DOMAIN)
+    assert (fewer.minimum, fewer.minimum_reason) == (2, MinimumReason.FEWEST_PODS)
     assert fewer.pods == {"a": 3, "b": 2}
     assert fewer.domains.sizes.keys() == {"a", "b"}
 
@@ -68,7 +78,7 @@ def test_within_no_domain_there_is_no_pod() -> None:
 
     none = found.within(Topology(()).domains(ZONE, (ZONE,), Demands()))
 
-    assert (none.pods, none.minimum, none.floor) == ({}, 0, Floor.NO_DOMAIN)
+    assert (none.pods, none.minimum, none.minimum_reason) == ({}, 0, MinimumReason.NO_DOMAIN)
 
 
 OTHER = LabelSelector(match_labels={"app": "db"})
@@ -92,7 +102,7 @@ def test_whether_the_incoming_pod_counts(
 ) -> None:
     found = tally(spread_over(label_selector=selector), *cluster({"a": 2}))
 
-    assert (found.pods.get("a", 0), found.joins) == (pods, joins)
+    assert (found.pods.get("a", 0), found.matches_pod) == (pods, joins)
 
 
 def test_pods_on_nodes_that_are_not_eligible_count_in_no_domain() -> None:
@@ -114,18 +124,20 @@ def test_pods_of_other_namespaces_do_not_count() -> None:
 
 def test_a_node_must_carry_the_keys_of_all_constraints() -> None:
     topology = Topology([node("n1", "a", rack="r1"), node("n2", "b")])
-    spreads = resolve((spread_over(), spread_over("rack")), WEB, gates()).hard
+    spreads = resolve_constraints((spread_over(), spread_over("rack")), WEB, gates()).hard
 
-    found = count(WEB_POD, spreads, topology, running({"n1": 1, "n2": 1}))
+    found = tally_pods(WEB_POD, spreads, topology, running({"n1": 1, "n2": 1}))
 
     assert [each.pods for each in found] == [{"a": 1}, {"r1": 1}]
 
 
 def test_without_required_keys_a_missing_value_is_a_domain() -> None:
     topology = Topology([node("n1", "a"), node("n2")])
-    spreads = resolve((spread_over(),), WEB, gates()).hard
+    spreads = resolve_constraints((spread_over(),), WEB, gates()).hard
 
-    (found,) = count(WEB_POD, spreads, topology, running({"n1": 1, "n2": 2}), requires_keys=False)
+    (found,) = tally_pods(
+        WEB_POD, spreads, topology, running({"n1": 1, "n2": 2}), requires_keys=False
+    )
 
     assert found.pods == {"a": 1, "": 2}
 
@@ -137,7 +149,7 @@ def test_the_table_has_a_row_for_every_value_that_nodes_have() -> None:
 
     found = tally(spread_over(node_taints_policy="Honor"), topology, running({"n1": 1, "n3": 3}))
 
-    tainted = Obstacle(Reason.TAINT, "gpu:NoSchedule")
+    tainted = NodeRejection(RejectionReason.TAINT, "gpu:NoSchedule")
     assert found.table(topology) == (
         Domain("a", nodes=1, left_out={"n2": tainted}, pods=1, skew=1, fits=True),
         Domain("b", nodes=0, left_out={"n3": tainted}, pods=0, skew=0, fits=True),
@@ -146,7 +158,7 @@ def test_the_table_has_a_row_for_every_value_that_nodes_have() -> None:
 
 def test_affinity_is_honored_unless_it_is_ignored() -> None:
     topology, census = cluster({"a": 1, "b": 1})
-    pod = Incoming("shop", WEB, Demands(pairs=((ZONE, "a"),)))
+    pod = IncomingPod("shop", WEB, Demands(pairs=((ZONE, "a"),)))
 
     honored = tally(spread_over(), topology, census, pod)
     ignored = tally(spread_over(node_affinity_policy="Ignore"), topology, census, pod)
@@ -164,7 +176,9 @@ def test_the_skew_of_a_domain_is_never_negative(
     topology, census = cluster(pods)
     constraint = spread_over(label_selector=SELECTS_WEB if joins else NOT_DB)
 
-    found = tally(constraint, topology, census, Incoming("shop", WEB if joins else {"app": "db"}))
+    found = tally(
+        constraint, topology, census, IncomingPod("shop", WEB if joins else {"app": "db"})
+    )
 
     assert all(row.skew >= 0 for row in found.table(topology))
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.policy.placement.clusters import GPU, KEYS, demands, node, node_lists
 from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.model import Node
-from webhook.policy.placement.nodes import Demands, Obstacle, Reason
-from webhook.policy.placement.topology import Domains, Topology, carries
+from webhook.policy.placement.nodes import Demands, NodeRejection, RejectionReason
+from webhook.policy.placement.topology import Domains, Topology, carries_keys
 
 NODES = (node("n1", "a"), node("n2", "b", taints=[GPU]), node("n3"), node("n4", "a"))
 
@@ -19,7 +19,7 @@ def test_nodes_are_grouped_by_their_value() -> None:
         key=ZONE,
         values={"n1": "a", "n2": "b", "n4": "a"},
         sizes={"a": 2, "b": 1},
-        left_out={"n3": Obstacle(Reason.MISSING_KEY, ZONE)},
+        left_out={"n3": NodeRejection(RejectionReason.MISSING_KEY, ZONE)},
     )
 
 
@@ -27,7 +27,7 @@ def test_a_node_is_left_out_for_its_taints_where_they_are_honored() -> None:
     domains = Topology(NODES).domains(ZONE, (ZONE,), Demands())
 
     assert domains.sizes == {"a": 2}
-    assert domains.left_out["n2"] == Obstacle(Reason.TAINT, "gpu:NoSchedule")
+    assert domains.left_out["n2"] == NodeRejection(RejectionReason.TAINT, "gpu:NoSchedule")
 
 
 def test_a_key_that_is_not_required_has_the_empty_value() -> None:
@@ -38,7 +38,7 @@ def test_every_required_key_is_asked_for() -> None:
     domains = Topology(NODES).domains(ZONE, (ZONE, "rack"), Demands())
 
     assert domains.values == {}
-    assert domains.left_out["n1"] == Obstacle(Reason.MISSING_KEY, "rack")
+    assert domains.left_out["n1"] == NodeRejection(RejectionReason.MISSING_KEY, "rack")
 
 
 def test_the_same_question_is_answered_from_memory() -> None:
@@ -50,8 +50,8 @@ def test_the_same_question_is_answered_from_memory() -> None:
 
 
 def test_a_node_carries_all_keys_or_does_not() -> None:
-    assert carries(node("n1", "a", rack="r1"), (ZONE, "rack"))
-    assert not carries(node("n1", "a"), (ZONE, "rack"))
+    assert carries_keys(node("n1", "a", rack="r1"), (ZONE, "rack"))
+    assert not carries_keys(node("n1", "a"), (ZONE, "rack"))
 
 
 @given(node_lists(), st.sampled_from(KEYS), demands)

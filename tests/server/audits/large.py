@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.fleet import Fleet, Size
-from webhook.cluster.source import NO_QUERY, Query
-from webhook.policy.api.versions import NEWEST
-from webhook.server.audits.messages import Done, Order
-from webhook.server.audits.subprocess import Audit
+from webhook.cluster.protocol import NO_QUERY, Query
+from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.server.audits.messages import AuditOrder, AuditResult
+from webhook.server.audits.subprocess import AuditProcess
 
 MIB = 2**20
 MEMORY = 512 * MIB  # more than is needed, so that it is seen what is
@@ -84,19 +84,19 @@ async def measure(pods: int) -> None:
     share = pods / WHOLE.pods
     size = Size(max(3, int(WHOLE.nodes * share)), pods, max(10, int(WHOLE.workloads * share)))
     server = Paged(Fleet(size))
-    order = Order(
+    order = AuditOrder(
         config="",
         scheduler_config="",
         feature_gates="",
-        version=str(NEWEST),
+        version=str(NEWEST_VERSION),
         allow_locked_gates=False,
         policy_reports="",
         memory=MEMORY,
     )
     begun, before = time.perf_counter(), time.process_time()
-    done = await Audit(server, 600).run(order)
+    done = await AuditProcess(server, 600).run(order)
     took, ours = time.perf_counter() - begun, time.process_time() - before
-    assert isinstance(done, Done), done
+    assert isinstance(done, AuditResult), done
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"{size.nodes} nodes, {done.workloads} workloads, {done.pods} pods")
     child = used.ru_utime + used.ru_stime

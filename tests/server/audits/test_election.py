@@ -5,24 +5,40 @@ import io
 import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
-from typing import Any, NoReturn
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, NamedTuple, NoReturn
 
+import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.server.serving import settled
-from webhook.cluster.source import NO_QUERY, Query, Reason
+from webhook.cluster.protocol import NO_QUERY, FailureReason, Query
 from webhook.errors import ApiError
-from webhook.server.audits.election import Candidate, Clocks, Election
-from webhook.telemetry.loglines import Lines
-from webhook.telemetry.logs import Format, make_log
+from webhook.server.audits.election import (
+    RENEW_SHARE,
+    Candidate,
+    Clocks,
+    Election,
+    LeaseAction,
+    LeaseSpec,
+    ObservedLease,
+    choose_action,
+    claim,
+    format_micro_time,
+    look,
+    release,
+)
+from webhook.telemetry.line_writer import LineWriter
+from webhook.telemetry.logs import LogFormat, make_log
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/evenspread-audit"
 BEGIN = datetime(2026, 1, 2, tzinfo=UTC)
 DURATION = 60
 
 
-class World:
+class FakeApiServer:
     """
     An API server that holds one Lease, and a clock that goes on whenever somebody waits.
 
@@ -91,7 +107,9 @@ class World:
 
     def election(self) -> Election:
         clocks = Clocks(lambda: self.now, lambda: BEGIN + timedelta(seconds=self.now), self.sleep)
-        log = make_log(Format.JSON, Lines(self._stream, lambda write: write()), lambda: BEGIN)
+        log = make_log(
+            LogFormat.JSON, LineWriter(self._stream, lambda write: write()), lambda: BEGIN
+        )
         return Election(self, Candidate("me", PATH, DURATION), clocks, log)
 
     @asynccontextmanager
@@ -107,7 +125,7 @@ class World:
 
 
 async def test_an_empty_lease_is_taken_renewed_and_given_back() -> None:
-    world = World()
+    world = FakeApiServer()
 
     async with world.running():
         await settled(lambda: len(world.writes) == 3 and world.working)
@@ -127,7 +145,7 @@ async def test_an_empty_lease_is_taken_renewed_and_given_back() -> None:
 
 
 async def test_one_that_is_not_renewed_is_taken_over_in_time() -> None:
-    world = World()
+    world = FakeApiServer()
     world.hold("them")
     taken_at: list[float] = []
     world.waits = lambda now: taken_at.append(now) if world.working else None
@@ -140,7 +158,7 @@ async def test_one_that_is_not_renewed_is_taken_over_in_time() -> None:
 
 
 async def test_one_that_is_renewed_is_left_alone() -> None:
-    world = World()
+    world = FakeApiServer()
     world.hold("them")
     world.waits = lambda now: world.hold("them", f"renewed at {now}")
 
@@ -168,7 +186,7 @@ NO_LEASES = {
 
 @pytest.mark.parametrize("answer", NO_LEASES.values(), ids=NO_LEASES)
 async def test_a_200_that_is_no_lease_is_told_once_and_asked_again(answer: bytes) -> None:
-    world = World()
+    world = FakeApiServer()
     world.outage = answer
 
     async with world.running():
@@ -185,7 +203,7 @@ async def test_metadata_is_sent_back_as_it_came() -> None:
     odd = '{"name": "evenspread-audit", "resourceVersion": "0", "other": [1.50, 1e3, null]}'
     written: list[bytes] = []
 
-    class Recorder(World):
+    class Recorder(FakeApiServer):
         async def send(
             self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
         ) -> tuple[int, bytes]:
@@ -202,7 +220,7 @@ async def test_metadata_is_sent_back_as_it_came() -> None:
 
 OUTAGES = {
     "what is no Lease": b"<html>",
-    "the API server gives no answer": ApiError("api", "gave no answer", Reason.SILENT),
+    "the API server gives no answer": ApiError("api", "gave no answer", FailureReason.SILENT),
     "the API server fails": 500,
     "the right is gone": 403,
 }
@@ -210,7 +228,7 @@ OUTAGES = {
 
 @pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES)
 async def test_work_ends_before_another_replica_may_begin(outage: int | bytes | ApiError) -> None:
-    world = World()
+    world = FakeApiServer()
     ended: list[float] = []
 
     def break_down(now: float) -> None:
@@ -231,7 +249,7 @@ async def test_work_ends_before_another_replica_may_begin(outage: int | bytes | 
 
 
 async def test_one_that_somebody_else_took_is_let_go_at_once() -> None:
-    world = World()
+    world = FakeApiServer()
 
     async with world.running():
         await settled(lambda: world.working)
@@ -241,7 +259,7 @@ async def test_one_that_somebody_else_took_is_let_go_at_once() -> None:
 
 
 async def test_a_lease_that_is_not_there_is_told_once_and_nothing_is_done() -> None:
-    world = World()
+    world = FakeApiServer()
     world.lease = None
 
     async with world.running():
@@ -254,7 +272,7 @@ async def test_a_lease_that_is_not_there_is_told_once_and_nothing_is_done() -> N
 
 
 async def test_that_somebody_else_was_faster_is_no_problem() -> None:
-    world = World()
+    world = FakeApiServer()
     send = world.send
 
     async def race(
@@ -273,7 +291,7 @@ async def test_that_somebody_else_was_faster_is_no_problem() -> None:
 
 
 async def test_a_bug_of_the_work_is_raised_and_the_lease_given_back() -> None:
-    world = World()
+    world = FakeApiServer()
 
     async def fail() -> NoReturn:
         raise ZeroDivisionError
@@ -282,3 +300,136 @@ async def test_a_bug_of_the_work_is_raised_and_the_lease_given_back() -> None:
         await world.election().run(fail)
 
     assert world.lease["spec"]["holderIdentity"] == ""
+
+
+AT = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
+NEW = LeaseSpec()
+THEIRS = LeaseSpec("them", 60, "2026-01-01T00:00:00.000000Z", "2026-01-01T00:00:00.000000Z", 3)
+MINE = msgspec.structs.replace(THEIRS, holder_identity="me")
+
+MOVES = {
+    "nobody has held it yet": (NEW, 0, LeaseAction.TAKE),
+    "it was given back": (release(THEIRS, AT), 0, LeaseAction.TAKE),
+    "somebody holds it": (THEIRS, 59.9, LeaseAction.WAIT),
+    "it was not renewed for as long as it says": (THEIRS, 60, LeaseAction.TAKE),
+    "it is mine": (MINE, 0, LeaseAction.RENEW),
+    "it is mine, and I was away for long": (MINE, 1000, LeaseAction.RENEW),
+    "its holder did not say for how long": (LeaseSpec("them"), 0, LeaseAction.TAKE),
+}
+
+
+@pytest.mark.parametrize(("record", "later", "move"), MOVES.values(), ids=MOVES)
+def test_moves(record: LeaseSpec, later: float, move: LeaseAction) -> None:
+    assert choose_action(ObservedLease(record, since=100), "me", 100 + later) is move
+
+
+def test_a_lease_is_as_old_as_it_says_the_same() -> None:
+    first = look(None, THEIRS, 10)
+    same = look(first, msgspec.structs.replace(THEIRS), 20)
+    renewed = look(same, msgspec.structs.replace(THEIRS, renew_time=format_micro_time(AT)), 30)
+
+    assert (first.since, same.since, renewed.since) == (10, 10, 30)
+
+
+def test_who_takes_a_lease_counts_the_transition() -> None:
+    assert claim(THEIRS, "me", 30, AT) == LeaseSpec(
+        holder_identity="me",
+        lease_duration_seconds=30,
+        acquire_time="2026-01-02T03:04:05.000678Z",
+        renew_time="2026-01-02T03:04:05.000678Z",
+        lease_transitions=4,
+    )
+    assert claim(NEW, "me", 30, AT).lease_transitions == 1
+
+
+def test_who_holds_it_on_stays_the_same_holder() -> None:
+    renewed = claim(MINE, "me", 60, AT)
+
+    assert renewed == msgspec.structs.replace(MINE, renew_time=format_micro_time(AT))
+
+
+def test_who_gives_it_back_is_written_out() -> None:
+    record = release(MINE, AT)
+
+    assert (record.holder_identity, record.lease_transitions) == ("", 3)
+
+
+def test_times_are_written_as_kubernetes_does() -> None:
+    elsewhere = AT.astimezone(timezone(timedelta(hours=5)))
+
+    assert format_micro_time(elsewhere) == "2026-01-02T03:04:05.000678Z"
+
+
+SHORT_DURATION_S = 6
+
+
+class Turn(NamedTuple):
+    """
+    One try of one candidate.
+
+    Attributes:
+        wait: Seconds after the turn before.
+        is_lost: Whether the answer to what it writes never reaches it.
+        delay: Seconds between its look at the Lease and its writing.
+    """
+
+    who: int
+    wait: int
+    is_lost: bool
+    delay: int
+
+
+TURNS = st.lists(
+    st.builds(
+        Turn,
+        st.integers(0, 1),
+        st.sampled_from([0, 1, 2, 6]),
+        st.booleans(),
+        st.sampled_from([0, 0, 3]),
+    ),
+    max_size=30,
+)
+
+
+class Contender:
+    """One that tries, by a clock of its own, and believes to lead until a moment."""
+
+    def __init__(self, number: int) -> None:
+        self.name = f"candidate-{number}"
+        self.ahead = number * 1000.0
+        self.until = 0.0
+        self.sight: ObservedLease | None = None
+
+
+class Write(NamedTuple):
+    """Something that is on its way to the API server."""
+
+    due: float
+    begun: float
+    turn: Turn
+    version: int
+    record: LeaseSpec
+
+
+@settings(max_examples=1000)
+@given(TURNS)
+def test_there_are_never_two_that_lead(turns: list[Turn]) -> None:
+    """Clocks differ, writes come late or are lost, and the API server takes only fresh ones."""
+    candidates = [Contender(number) for number in range(2)]
+    stored, version, now = NEW, 0, 0.0
+    writes: list[Write] = []
+    for turn in turns:
+        now += turn.wait
+        me = candidates[turn.who]
+        me.sight = look(me.sight, stored, now + me.ahead)
+        if choose_action(me.sight, me.name, now + me.ahead) is not LeaseAction.WAIT:
+            at = AT + timedelta(seconds=now, milliseconds=version)
+            record = claim(stored, me.name, SHORT_DURATION_S, at)
+            writes.append(Write(now + turn.delay, now, turn, version, record))
+        for write in sorted(each for each in writes if each.due <= now):
+            writes.remove(write)
+            if write.version == version:
+                stored, version = write.record, version + 1
+                if not write.turn.is_lost:
+                    candidates[write.turn.who].until = write.begun + SHORT_DURATION_S * RENEW_SHARE
+        assert sum(each.until > now for each in candidates) <= 1

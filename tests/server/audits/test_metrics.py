@@ -4,8 +4,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.audit.world import EVERYTHING, audit, finding, report
-from webhook.audit.report import Report, Spread, Weight
-from webhook.server.audits.metrics import MOST_ROWS, Gauges, Row, rows_of
+from webhook.audit.report import AuditReport, AuditSeverity, SpreadReport
+from webhook.server.audits.metrics import MOST_SKEW_ROWS, AuditGauges, SkewRow, skew_rows
 from webhook.telemetry.catalogue import (
     AUDIT_FINDINGS,
     AUDIT_ROWS_LEFT_OUT,
@@ -21,8 +21,8 @@ ZONE = "topology.kubernetes.io/zone"
 WEB = ("shop", "Deployment/web", ZONE)
 
 
-def spread(skew: int, max_skew: int | None = 1, topology_key: str = ZONE) -> Spread:
-    return Spread(
+def spread(skew: int, max_skew: int | None = 1, topology_key: str = ZONE) -> SpreadReport:
+    return SpreadReport(
         topology_key=topology_key,
         when_unsatisfiable="DoNotSchedule",
         max_skew=max_skew,
@@ -34,8 +34,8 @@ def spread(skew: int, max_skew: int | None = 1, topology_key: str = ZONE) -> Spr
     )
 
 
-def gauges(*reports: Report, most: int = MOST_ROWS) -> Gauges:
-    made = Gauges(most)
+def gauges(*reports: AuditReport, most: int = MOST_SKEW_ROWS) -> AuditGauges:
+    made = AuditGauges(most)
     for each in reports:
         made.add(each)
     return made
@@ -65,15 +65,17 @@ SEVERAL = {
 
 
 @pytest.mark.parametrize(("spreads", "max_skew"), SEVERAL.values(), ids=SEVERAL)
-def test_of_constraints_with_one_key_counts(spreads: tuple[Spread, ...], max_skew: int) -> None:
-    (row,) = rows_of(report(spreads=spreads).workloads)
+def test_of_constraints_with_one_key_counts(
+    spreads: tuple[SpreadReport, ...], max_skew: int
+) -> None:
+    (row,) = skew_rows(report(spreads=spreads).workloads)
 
     assert row.max_skew == max_skew
 
 
 def test_findings_are_counted_by_rule_and_action() -> None:
     one = report(finding(), finding(), exempted=(finding(reason="by contract"),))
-    other = report(finding(weight=Weight.DENY))
+    other = report(finding(weight=AuditSeverity.DENY))
 
     made = gauges(one, other)
 
@@ -105,7 +107,7 @@ def test_the_order_in_which_namespaces_come_is_of_no_account() -> None:
 
 
 def test_the_text_is_as_small_as_is_said() -> None:
-    rows = [Row("n" * 63, f"Deployment/{i:063}", ZONE, 1, 1, 3) for i in range(MOST_ROWS)]
+    rows = [SkewRow("n" * 63, f"Deployment/{i:063}", ZONE, 1, 1, 3) for i in range(MOST_SKEW_ROWS)]
     samples: Samples = {
         metric: {row.labels: 1.0 for row in rows} for metric in (SKEW, MAX_SKEW, DOMAINS)
     }

@@ -7,31 +7,38 @@ import msgspec
 import pytest
 
 from tests.audit.world import finding, report
-from webhook.audit.report import Report
-from webhook.cluster.source import NO_QUERY, Query, refusal
-from webhook.server.audits.messages import Answer, Ask
-from webhook.server.audits.policyreports import DIALECTS, Reports, Step, Stored, digest, next_step
+from webhook.audit.report import AuditReport
+from webhook.cluster.protocol import NO_QUERY, Query, status_error
+from webhook.server.audits.messages import ApiRequest, ApiResponse
+from webhook.server.audits.policyreports import (
+    DIALECTS,
+    PolicyReportWriter,
+    ReportChange,
+    StoredReport,
+    choose_change,
+    digest,
+)
 
-OURS = Stored("u", "1", ours=True, digest=b"same")
+OURS = StoredReport("u", "1", ours=True, digest=b"same")
 THEIRS = OURS._replace(ours=False)
 
 STEPS = {
-    "there is none, and nothing to tell": (None, None, Step.NOTHING),
-    "there is none": (None, b"same", Step.CREATE),
-    "it tells the same": (OURS, b"same", Step.NOTHING),
-    "it tells something else": (OURS, b"other", Step.REPLACE),
-    "there is nothing to tell any more": (OURS, None, Step.DELETE),
-    "somebody else's, where we have something to tell": (THEIRS, b"other", Step.YIELD),
-    "somebody else's, where we have nothing to tell": (THEIRS, None, Step.NOTHING),
+    "there is none, and nothing to tell": (None, None, ReportChange.NOTHING),
+    "there is none": (None, b"same", ReportChange.CREATE),
+    "it tells the same": (OURS, b"same", ReportChange.NOTHING),
+    "it tells something else": (OURS, b"other", ReportChange.REPLACE),
+    "there is nothing to tell any more": (OURS, None, ReportChange.DELETE),
+    "somebody else's, where we have something to tell": (THEIRS, b"other", ReportChange.YIELD),
+    "somebody else's, where we have nothing to tell": (THEIRS, None, ReportChange.NOTHING),
 }
 
 
 @pytest.mark.parametrize(("stored", "wanted", "step"), STEPS.values(), ids=STEPS)
-def test_steps(stored: Stored | None, wanted: bytes | None, step: Step) -> None:
-    assert next_step(stored, wanted) is step
+def test_steps(stored: StoredReport | None, wanted: bytes | None, step: ReportChange) -> None:
+    assert choose_change(stored, wanted) is step
 
 
-class Server:
+class FakeApiServer:
     """
     An API server that holds reports.
 
@@ -46,7 +53,7 @@ class Server:
     def __init__(self, path: str = "/apis/wgpolicyk8s.io/v1alpha2") -> None:
         self.held: dict[str, Any] = {}
         self.asked: list[str] = []
-        self.refuses: Answer | None = None
+        self.refuses: ApiResponse | None = None
         self.status = 200
         self._path = path
         self._version = 0
@@ -55,11 +62,11 @@ class Server:
         assert path.startswith(self._path)
         assert query["fieldSelector"] == "metadata.name=evenspread"
         if self.status != 200:
-            raise refusal(self.name, self.status, b"")
+            raise status_error(self.name, self.status, b"")
         items = list(self.held.values())
         return msgspec.json.encode({"metadata": {"resourceVersion": "9"}, "items": items})
 
-    async def call(self, ask: Ask) -> Answer:
+    async def call(self, ask: ApiRequest) -> ApiResponse:
         self.asked.append(f"{ask.method} {ask.path.removeprefix(self._path)}")
         if self.refuses is not None:
             return self.refuses
@@ -71,13 +78,13 @@ class Server:
                 name: found["metadata"][name] for name in ("uid", "resourceVersion")
             }
             del self.held[namespace]
-            return Answer(200)
+            return ApiResponse(200)
         if ask.method == "PUT" and found["metadata"]["resourceVersion"] != sent["metadata"].get(
             "resourceVersion"
         ):
-            return Answer(409, b'{"kind": "Status", "message": "modified"}')
+            return ApiResponse(409, b'{"kind": "Status", "message": "modified"}')
         self.hold(sent)
-        return Answer(201 if found is None else 200)
+        return ApiResponse(201 if found is None else 200)
 
     def hold(self, content: Any) -> None:
         self._version += 1
@@ -86,20 +93,22 @@ class Server:
         self.held[metadata["namespace"]] = {**content, "metadata": metadata}
 
 
-async def audited(server: Server, *found: Report, group: str = "wgpolicyk8s.io") -> list[str]:
+async def audited(
+    server: FakeApiServer, *found: AuditReport, group: str = "wgpolicyk8s.io"
+) -> list[str]:
     """Write what an audit found; gives the problems."""
-    reports = Reports(server, group)
+    reports = PolicyReportWriter(server, group)
     await reports.look()
     for each in found:
         await reports.write(each)
-    await reports.sweep_up()
+    await reports.delete_stale()
     return reports.problems
 
 
 @pytest.mark.parametrize("group", DIALECTS)
 async def test_a_report_comes_changes_and_goes(group: str) -> None:
     dialect, plural = DIALECTS[group]
-    server = Server(f"/apis/{dialect.api_version}")
+    server = FakeApiServer(f"/apis/{dialect.api_version}")
 
     for found in (report(finding()), report(finding()), report(finding(), finding())):
         assert await audited(server, found, group=group) == []
@@ -114,7 +123,7 @@ async def test_a_report_comes_changes_and_goes(group: str) -> None:
 
 
 async def test_what_somebody_else_wrote_into_ours_is_put_right() -> None:
-    server = Server()
+    server = FakeApiServer()
     await audited(server, report(finding()))
     server.held["shop"]["results"] = []
 
@@ -124,7 +133,7 @@ async def test_what_somebody_else_wrote_into_ours_is_put_right() -> None:
 
 
 async def test_labels_of_others_are_no_change() -> None:
-    server = Server()
+    server = FakeApiServer()
     await audited(server, report(finding()))
     server.held["shop"]["metadata"]["labels"]["team"] = "a"
 
@@ -134,7 +143,7 @@ async def test_labels_of_others_are_no_change() -> None:
 
 
 async def test_what_is_not_ours_is_told_and_left_alone() -> None:
-    server = Server()
+    server = FakeApiServer()
     server.hold({"metadata": {"namespace": "shop", "labels": {"app.kubernetes.io/name": "other"}}})
     server.hold({"metadata": {"namespace": "zoo"}})
     before = dict(server.held)
@@ -147,16 +156,19 @@ async def test_what_is_not_ours_is_told_and_left_alone() -> None:
 
 REFUSALS = {
     "somebody was faster": (
-        Answer(409, b'{"kind": "Status", "message": "modified"}'),
+        ApiResponse(409, b'{"kind": "Status", "message": "modified"}'),
         "answered 409: modified",
     ),
-    "there was no answer": (Answer(0, reason="gave no answer in time"), "gave no answer in time"),
+    "there was no answer": (
+        ApiResponse(0, reason="gave no answer in time"),
+        "gave no answer in time",
+    ),
 }
 
 
 @pytest.mark.parametrize(("answer", "says"), REFUSALS.values(), ids=REFUSALS)
-async def test_what_cannot_be_written_is_told(answer: Answer, says: str) -> None:
-    server = Server()
+async def test_what_cannot_be_written_is_told(answer: ApiResponse, says: str) -> None:
+    server = FakeApiServer()
     server.refuses = answer
 
     assert await audited(server, report(finding())) == [
@@ -173,7 +185,7 @@ ABSENCES = {
 
 @pytest.mark.parametrize(("status", "says"), ABSENCES.items())
 async def test_without_knowing_what_is_there_nothing_is_written(status: int, says: str) -> None:
-    server = Server()
+    server = FakeApiServer()
     server.status = status
 
     assert await audited(server, report(finding())) == [says]

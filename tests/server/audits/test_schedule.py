@@ -11,19 +11,31 @@ from typing import Any
 import pytest
 
 from tests.server.serving import settled
+from webhook.cluster.protocol import NO_QUERY, Query
+from webhook.config.settings import Settings
+from webhook.errors import ConfigError
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.election import Clocks
-from webhook.server.audits.messages import Done, Failed
-from webhook.server.audits.schedule import Auditor, pause_after
+from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
+from webhook.server.audits.schedule import (
+    AuditContext,
+    AuditSchedule,
+    build_audits,
+    build_order,
+    pause_after,
+)
 from webhook.telemetry.catalogue import SKEW
 from webhook.telemetry.exposition import expose
-from webhook.telemetry.loglines import Lines
-from webhook.telemetry.logs import Format, make_log
+from webhook.telemetry.line_writer import LineWriter
+from webhook.telemetry.logs import LogFormat, make_log
 from webhook.telemetry.metrics import Metrics
 
 BEGIN = datetime(2026, 1, 2, tzinfo=UTC)
 TOOK_S = 5
-SHOWN = b'evenspread_skew{namespace="shop",topology_key="zone",workload="Deployment/web"} 3.0'
-DONE = Done(
+EXPECTED_SAMPLE = (
+    b'evenspread_skew{namespace="shop",topology_key="zone",workload="Deployment/web"} 3.0'
+)
+DONE = AuditResult(
     exposition=expose({SKEW: {("shop", "Deployment/web", "zone"): 3}}),
     workloads=1,
     pods=4,
@@ -44,17 +56,17 @@ def test_pauses(took: float, interval: float, pause: float) -> None:
     assert pause_after(took, interval) == pause
 
 
-class World:
+class FakeAudits:
     """A clock that goes on when somebody waits, and audits that end as they are told to."""
 
-    def __init__(self, *outcomes: Done | Failed | Exception) -> None:
+    def __init__(self, *outcomes: AuditResult | AuditFailure | Exception) -> None:
         self.metrics = Metrics()
         self.begun: list[float] = []
         self._outcomes = list(outcomes)
         self._now = 0.0
         self._stream = io.BytesIO()
 
-    async def audit(self) -> Done | Failed:
+    async def audit(self) -> AuditResult | AuditFailure:
         self.begun.append(self._now)
         if not self._outcomes:
             await asyncio.Event().wait()
@@ -77,8 +89,10 @@ class World:
     def start(self) -> asyncio.Task[None]:
         wall = lambda: BEGIN + timedelta(seconds=self._now)  # noqa: E731
         clocks = Clocks(lambda: self._now, wall, self.sleep)
-        log = make_log(Format.JSON, Lines(self._stream, lambda write: write()), lambda: BEGIN)
-        auditor = Auditor(self.audit, timedelta(minutes=10), clocks, self.metrics, log)
+        log = make_log(
+            LogFormat.JSON, LineWriter(self._stream, lambda write: write()), lambda: BEGIN
+        )
+        auditor = AuditSchedule(self.audit, timedelta(minutes=10), clocks, self.metrics, log)
         return asyncio.create_task(auditor.work())
 
 
@@ -89,7 +103,7 @@ async def ended(task: asyncio.Task[None]) -> None:
 
 
 async def test_audits_begin_an_interval_apart_and_are_shown_until_work_ends() -> None:
-    world = World(DONE, DONE)
+    world = FakeAudits(DONE, DONE)
     nothing = world.metrics.exposition()
 
     task = world.start()
@@ -100,31 +114,31 @@ async def test_audits_begin_an_interval_apart_and_are_shown_until_work_ends() ->
     assert world.value("audit_leader") == 1
     assert world.value("audit_duration_seconds") == TOOK_S
     assert world.value("audit_timestamp_seconds") == BEGIN.timestamp() + 600 + TOOK_S
-    assert SHOWN in world.metrics.exposition()
+    assert EXPECTED_SAMPLE in world.metrics.exposition()
 
     await ended(task)
-    assert SHOWN not in world.metrics.exposition()
+    assert EXPECTED_SAMPLE not in world.metrics.exposition()
     assert world.value("audit_leader") == 0
     assert math.isnan(world.value("audit_timestamp_seconds") or 0)
     assert b"# TYPE evenspread_skew gauge" in nothing
 
 
 async def test_of_an_audit_that_fails_the_one_before_is_shown_on() -> None:
-    world = World(DONE, Failed("the API server answered 403"))
+    world = FakeAudits(DONE, AuditFailure("the API server answered 403"))
 
     task = world.start()
     await settled(lambda: len(world.begun) == 3)
     exposition = world.metrics.exposition()
     await ended(task)
 
-    assert SHOWN in exposition
+    assert EXPECTED_SAMPLE in exposition
     assert world.value("audits_total", result="failure") == 1
     (_, failure) = world.log
     assert (failure["level"], failure["says"]) == ("error", "the API server answered 403")
 
 
 async def test_a_bug_of_an_audit_is_one_that_failed() -> None:
-    world = World(ZeroDivisionError("a piece of a body"), DONE)
+    world = FakeAudits(ZeroDivisionError("a piece of a body"), DONE)
 
     task = world.start()
     await settled(lambda: len(world.begun) == 3)
@@ -139,8 +153,8 @@ async def test_a_bug_of_an_audit_is_one_that_failed() -> None:
 
 
 async def test_what_was_left_out_is_told_when_it_changes() -> None:
-    told = Done(exposition=b"", workloads=0, pods=0, findings=0, problems=("one", "two"))
-    world = World(told, told, DONE, told)
+    told = AuditResult(exposition=b"", workloads=0, pods=0, findings=0, problems=("one", "two"))
+    world = FakeAudits(told, told, DONE, told)
 
     task = world.start()
     await settled(lambda: len(world.begun) == 5)
@@ -150,7 +164,7 @@ async def test_what_was_left_out_is_told_when_it_changes() -> None:
 
 
 async def test_the_log_has_a_line_for_each_audit() -> None:
-    world = World(DONE)
+    world = FakeAudits(DONE)
 
     task = world.start()
     await settled(lambda: len(world.begun) == 2)
@@ -159,3 +173,79 @@ async def test_the_log_has_a_line_for_each_audit() -> None:
     (line,) = world.log
     told = ("event", "result", "seconds", "workloads", "pods", "findings")
     assert [line[name] for name in told] == ["audit", "success", TOOK_S, 1, 4, 2]
+
+
+class Api:
+    """Is not asked anything here."""
+
+    async def send(
+        self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
+    ) -> tuple[int, bytes]:
+        raise AssertionError((method, path, query, body))
+
+
+def around(api: Api | None = None, namespace: str = "evenspread") -> AuditContext:
+    log = make_log(LogFormat.JSON, LineWriter(io.BytesIO(), lambda write: write()), lambda: BEGIN)
+    return AuditContext(
+        api, namespace, "replica", 60, 600, lambda: NEWEST_VERSION, lambda: BEGIN, Metrics(), log
+    )
+
+
+def test_without_an_interval_there_are_none() -> None:
+    assert build_audits(Settings(), around(Api())) is None
+
+
+def test_with_one_there_are() -> None:
+    assert build_audits(Settings(audit_interval="10m"), around(Api())) is not None
+
+
+REFUSED: dict[str, tuple[dict[str, Any], AuditContext, str]] = {
+    "reports without audits": (
+        {"policy_reports": "openreports.io"},
+        around(Api()),
+        "--policy-reports: are written by audits: add --audit-interval",
+    ),
+    "no cluster": (
+        {"audit_interval": "10m"},
+        around(),
+        "--audit-interval: is for a cluster: leave it out with --standalone",
+    ),
+    "no namespace for the Lease": (
+        {"audit_interval": "10m"},
+        around(Api(), ""),
+        "--namespace: is needed for the Lease of --audit-interval, outside of a pod",
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "surroundings", "says"), REFUSED.values(), ids=REFUSED)
+def test_what_does_not_fit_together_is_refused(
+    settings: dict[str, Any], surroundings: AuditContext, says: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        build_audits(Settings(**settings), surroundings)
+
+    assert str(caught.value) == says
+
+
+def test_an_order_says_what_the_settings_say() -> None:
+    settings = Settings(
+        config="a.yaml",
+        scheduler_config="b.yaml",
+        feature_gates="X=true",
+        allow_locked_gates=True,
+        policy_reports="openreports.io",
+        audit_interval="1h30m",
+        audit_memory="64Mi",
+    )
+
+    assert build_order(settings, NEWEST_VERSION) == AuditOrder(
+        config="a.yaml",
+        scheduler_config="b.yaml",
+        feature_gates="X=true",
+        version=str(NEWEST_VERSION),
+        allow_locked_gates=True,
+        policy_reports="openreports.io",
+        memory=64 * 2**20,
+    )
+    assert build_order(Settings(), NEWEST_VERSION).policy_reports == ""

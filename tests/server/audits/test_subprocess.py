@@ -17,21 +17,21 @@ import uvloop
 from tests.audit.server import Server
 from tests.audit.world import EVERYTHING, NODES
 from tests.server.serving import settled
-from webhook.cluster.source import NO_QUERY, Query, Reason
+from webhook.cluster.protocol import NO_QUERY, FailureReason, Query
 from webhook.errors import ApiError
-from webhook.policy.api.versions import NEWEST
-from webhook.server.audits.messages import Done, Failed, Order
-from webhook.server.audits.subprocess import COMMAND, Audit
+from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
+from webhook.server.audits.subprocess import COMMAND, AuditProcess
 from webhook.server.audits.worker import LOWEST
 
 MIB = 2**20
 SILENCE_S = 60.0  # more than any order here takes
 
-ORDER = Order(
+ORDER = AuditOrder(
     config="",
     scheduler_config="",
     feature_gates="",
-    version=str(NEWEST),
+    version=str(NEWEST_VERSION),
     allow_locked_gates=False,
     policy_reports="",
     memory=256 * MIB,
@@ -77,15 +77,15 @@ def children() -> list[int]:
     return [int(each) for each in Path(f"/proc/{me}/task/{me}/children").read_text().split()]
 
 
-async def done(api: Api, order: Order = ORDER) -> Done:
-    outcome = await Audit(api, SILENCE_S).run(order)
-    assert isinstance(outcome, Done), outcome
+async def done(api: Api, order: AuditOrder = ORDER) -> AuditResult:
+    outcome = await AuditProcess(api, SILENCE_S).run(order)
+    assert isinstance(outcome, AuditResult), outcome
     return outcome
 
 
-async def failed(api: Api, order: Order = ORDER, command: Sequence[str] = COMMAND) -> str:
-    outcome = await Audit(api, SILENCE_S, command).run(order)
-    assert isinstance(outcome, Failed), outcome
+async def failed(api: Api, order: AuditOrder = ORDER, command: Sequence[str] = COMMAND) -> str:
+    outcome = await AuditProcess(api, SILENCE_S, command).run(order)
+    assert isinstance(outcome, AuditFailure), outcome
     return outcome.says
 
 
@@ -142,7 +142,7 @@ async def test_a_kind_that_may_not_be_listed_fails_it() -> None:
 
 
 async def test_an_api_server_that_gives_no_answer_fails_it() -> None:
-    silent = ApiError("https://api", "gave no answer in time", Reason.SILENT)
+    silent = ApiError("https://api", "gave no answer in time", FailureReason.SILENT)
 
     assert await failed(Api(EVERYTHING, {"/api/v1/nodes": [silent]})) == (
         "the API server: gave no answer in time"
@@ -182,18 +182,18 @@ async def test_a_process_that_dies_is_told_with_its_last_words() -> None:
 NO_MESSAGES = {
     "a line of text": "print('hello, I am a library that prints')",
     "an oversized frame": "out.write(b'\\xff' * 64)",
-    "no MessagePack": "out.write(framed(b'\\xc1'))",
-    "another type": "out.write(framed(b'\\x05'))",
-    "a message of the other direction": "out.write(framed(encode(Answer(200))))",
-    "no UTF-8": "out.write(framed(encode(Failed('x')).replace(b'x', b'\\xff')))",
-    "too deep": "out.write(framed(b'\\x82\\xa4type\\xa6Failed\\xa1x' + b'\\x91' * 10000))",
-    "nothing in a frame": "out.write(framed(b''))",
+    "no MessagePack": "out.write(frame(b'\\xc1'))",
+    "another type": "out.write(frame(b'\\x05'))",
+    "a message of the other direction": "out.write(frame(encode(ApiResponse(200))))",
+    "no UTF-8": "out.write(frame(encode(AuditFailure('x')).replace(b'x', b'\\xff')))",
+    "too deep": "out.write(frame(b'\\x82\\xa4type\\xacAuditFailure\\xa1x' + b'\\x91' * 10000))",
+    "nothing in a frame": "out.write(frame(b''))",
 }
 
 
 @pytest.mark.parametrize("code", NO_MESSAGES.values(), ids=NO_MESSAGES)
 async def test_what_is_no_message_fails_it(code: str) -> None:
-    imports = "from webhook.server.audits.messages import Answer, Failed, encode, framed"
+    imports = "from webhook.server.audits.messages import ApiResponse, AuditFailure, encode, frame"
     program = f"import sys\n{imports}\nout = sys.stdout.buffer\n{code}\nout.flush()\n"
     stays = f"{program}sys.stderr.write('why')\nsys.stderr.flush()\nsys.stdin.buffer.read()\n"
 
@@ -220,9 +220,9 @@ async def test_a_process_that_cannot_be_started_fails_it(command: tuple[str, ...
 
 TALKATIVE = """
 import sys
-from webhook.server.audits.messages import Failed, encode, framed
+from webhook.server.audits.messages import AuditFailure, encode, frame
 sys.stderr.write("x" * 10_000_000)
-sys.stdout.buffer.write(framed(encode(Failed("done"))))
+sys.stdout.buffer.write(frame(encode(AuditFailure("done"))))
 """
 
 
@@ -280,9 +280,9 @@ SILENCES = {
 
 @pytest.mark.parametrize(("program", "says"), SILENCES.values(), ids=SILENCES)
 async def test_a_process_that_hangs_fails_it(program: str, says: list[str]) -> None:
-    outcome = await Audit(Api(NODES), 0.5, (sys.executable, "-c", program)).run(ORDER)
+    outcome = await AuditProcess(Api(NODES), 0.5, (sys.executable, "-c", program)).run(ORDER)
 
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, AuditFailure)
     assert outcome.says.removeprefix("the process that audits ") in says
     assert children() == []
 
@@ -291,15 +291,15 @@ async def test_a_process_that_does_not_listen_fails_it() -> None:
     order = msgspec.structs.replace(ORDER, config="x" * 10_000_000)
     command = (sys.executable, "-c", "import time; time.sleep(600)")
 
-    outcome = await Audit(Api(NODES), 0.5, command).run(order)
+    outcome = await AuditProcess(Api(NODES), 0.5, command).run(order)
 
-    assert outcome == Failed("the process that audits said nothing for 0.5 s")
+    assert outcome == AuditFailure("the process that audits said nothing for 0.5 s")
 
 
 WAITING = """
 import os, sys
-from webhook.server.audits.messages import Ask, encode, framed
-sys.stdout.buffer.write(framed(encode(Ask("GET", str(os.getpid())))))
+from webhook.server.audits.messages import ApiRequest, encode, frame
+sys.stdout.buffer.write(frame(encode(ApiRequest("GET", str(os.getpid())))))
 sys.stdout.flush()
 sys.stdin.buffer.read()
 """
@@ -317,7 +317,7 @@ async def test_an_audit_that_is_given_up_ends_its_process() -> None:
             raise AssertionError(path)
 
     task = asyncio.create_task(
-        Audit(Silent(), SILENCE_S, (sys.executable, "-c", WAITING)).run(ORDER)
+        AuditProcess(Silent(), SILENCE_S, (sys.executable, "-c", WAITING)).run(ORDER)
     )
     await settled(lambda: bool(asked))
     task.cancel()

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from webhook.server.http.drain import Stop, drain, time_to_wait
+from webhook.server.http.drain import StopRequest, drain, time_to_wait
 from webhook.server.http.limits import Limits
 
 LIMITS = Limits(drain_least=10, drain_quiet=5, drain_most=45)
@@ -60,7 +60,7 @@ async def test_drain(every: float, until: float, seconds: float) -> None:
 
 async def test_sigterm_waits_for_callers_and_a_second_signal_does_not() -> None:
     codes: list[int] = []
-    stop = Stop(codes.append)
+    stop = StopRequest(codes.append)
 
     stop.take(signal.SIGTERM)
     await stop.wait()
@@ -73,7 +73,7 @@ async def test_sigterm_waits_for_callers_and_a_second_signal_does_not() -> None:
 
 
 async def test_sigint_does_not_wait() -> None:
-    stop = Stop(lambda _code: None)
+    stop = StopRequest(lambda _code: None)
 
     stop.take(signal.SIGINT)
     await stop.wait()
@@ -82,7 +82,7 @@ async def test_sigint_does_not_wait() -> None:
 
 
 async def test_signals_of_the_process_are_taken() -> None:
-    stop = Stop(lambda _code: None)
+    stop = StopRequest(lambda _code: None)
     stop.listen()
 
     os.kill(os.getpid(), signal.SIGTERM)

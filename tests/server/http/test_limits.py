@@ -389,7 +389,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
-async def test_malformed_bodies_are_refused_in_a_sentence(body: bytes) -> None:
+async def test_malformed_bodies_are_refused_in_a_text_reply(body: bytes) -> None:
     async with serving() as server:
         wire = await server.connect()
 

@@ -10,27 +10,35 @@ from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from webhook.audit.report import RANKS, Cell, Finding, Report, Spread, Weight, WorkloadReport
-from webhook.audit.rulebook import RULEBOOK
-from webhook.policy.advice.findings import number
+from webhook.audit.report import (
+    SEVERITY_RANKS,
+    AuditFinding,
+    AuditReport,
+    AuditSeverity,
+    DomainCount,
+    SpreadReport,
+    WorkloadReport,
+)
+from webhook.policy.advice.findings import count_of
+from webhook.policy.catalogue import CATALOGUE
 
 MOST_PICTURES = 300  # workloads, 3 KB each; the most uneven ones, then those with most findings
 
 _FULL = 1.0  # how strongly the fullest domain is coloured
 
 
-class Picture(NamedTuple):
+class SpreadPicture(NamedTuple):
     """A workload whose spread is drawn."""
 
     workload: WorkloadReport
-    rows: tuple[Spread, ...]
+    rows: tuple[SpreadReport, ...]
 
 
-class Row(NamedTuple):
+class FindingRow(NamedTuple):
     """A line of the list of findings; an exempted one has no weight of its own."""
 
     workload: WorkloadReport
-    finding: Finding
+    finding: AuditFinding
 
     @property
     def weight(self) -> str:
@@ -40,12 +48,12 @@ class Row(NamedTuple):
     @property
     def rank(self) -> int:
         """The place of its weight, from 0 for the hardest."""
-        return len(RANKS) if self.finding.reason else RANKS[self.finding.weight]
+        return len(SEVERITY_RANKS) if self.finding.reason else SEVERITY_RANKS[self.finding.weight]
 
 
-def render(report: Report, _threshold: Weight | None) -> str:
+def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
     """Write the page."""
-    rows = [Row(*each) for each in report.findings()]
+    rows = [FindingRow(*each) for each in report.findings()]
     spread = [each for each in report.workloads if each.spreads]
     pictures = sorted(spread, key=_interest)[:MOST_PICTURES]
     return _template().render(
@@ -53,17 +61,17 @@ def render(report: Report, _threshold: Weight | None) -> str:
         summary=report.summary,
         rows=sorted(rows, key=lambda row: row.rank),
         rules=sorted({row.finding.rule for row in rows}),
-        rulebook=RULEBOOK,
-        weights=[*map(str, Weight), "exempted"],
-        pictures=[Picture(each, each.spreads) for each in pictures],
+        rulebook=CATALOGUE,
+        weights=[*map(str, AuditSeverity), "exempted"],
+        pictures=[SpreadPicture(each, each.spreads) for each in pictures],
         left_out=len(spread) - len(pictures),
-        number=number,
-        tone=tone,
-        strength=strength,
+        number=count_of,
+        tone=color_class,
+        strength=color_strength,
     )
 
 
-def tone(row: Spread, cell: Cell) -> str:
+def color_class(row: SpreadReport, cell: DomainCount) -> str:
     """What a domain is: ``over`` maxSkew, at its ``limit``, ``fine``; ``free`` without any."""
     if row.max_skew is None:
         return "free"
@@ -73,7 +81,7 @@ def tone(row: Spread, cell: Cell) -> str:
     return "limit" if above == row.max_skew and above > 0 else "fine"
 
 
-def strength(row: Spread, cell: Cell) -> str:
+def color_strength(row: SpreadReport, cell: DomainCount) -> str:
     """How full a domain is, from 0 to 1, compared with the fullest one of its row."""
     fullest = max((each.pods for each in row.cells), default=0)
     return f"{_FULL * cell.pods / fullest if fullest else 0:.2f}"

@@ -13,11 +13,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 import yaml
 
-from webhook.audit.report import RANKS, Finding, Report, Weight, WorkloadReport
-from webhook.audit.rulebook import RULEBOOK
+from webhook.audit.report import (
+    SEVERITY_RANKS,
+    AuditFinding,
+    AuditReport,
+    AuditSeverity,
+    WorkloadReport,
+)
+from webhook.policy.catalogue import CATALOGUE
 
 Json: TypeAlias = dict[str, Any]
-Told: TypeAlias = tuple[WorkloadReport, Finding]
+WorkloadFinding: TypeAlias = tuple[WorkloadReport, AuditFinding]
 
 NAME = "evenspread"  # of each object, and its source
 MANAGED_BY = "app.kubernetes.io/managed-by"  # label by which our objects are known
@@ -25,13 +31,17 @@ MANAGED_BY = "app.kubernetes.io/managed-by"  # label by which our objects are kn
 MOST_RESULTS = 500  # of one object, 1 KB each; etcd takes objects of 1.5 MiB
 MOST_CHARACTERS = 1024  # of one message or property; usual ones have 300
 
-RESULTS: Mapping[Weight, tuple[str, str]] = MappingProxyType(
-    {Weight.DENY: ("fail", "high"), Weight.WARN: ("warn", "medium"), Weight.AUDIT: ("warn", "low")}
+RESULTS: Mapping[AuditSeverity, tuple[str, str]] = MappingProxyType(
+    {
+        AuditSeverity.DENY: ("fail", "high"),
+        AuditSeverity.WARN: ("warn", "medium"),
+        AuditSeverity.AUDIT: ("warn", "low"),
+    }
 )
 """Weight -> ``result`` and ``severity``."""
 
 
-class Dialect(NamedTuple):
+class ReportApi(NamedTuple):
     """One of the two APIs; they differ in little more than their names."""
 
     api_version: str
@@ -39,19 +49,24 @@ class Dialect(NamedTuple):
     has_source: bool
 
 
-WG_POLICY = Dialect("wgpolicyk8s.io/v1alpha2", "PolicyReport", has_source=False)
-OPEN_REPORTS = Dialect("openreports.io/v1alpha1", "Report", has_source=True)
+WG_POLICY = ReportApi("wgpolicyk8s.io/v1alpha2", "PolicyReport", has_source=False)
+OPEN_REPORTS = ReportApi("openreports.io/v1alpha1", "Report", has_source=True)
 
 
-def render(report: Report, _threshold: Weight | None) -> str:
-    """Write objects of wgpolicyk8s.io/v1alpha2, as documents of YAML."""
-    return as_yaml(report, WG_POLICY)
+def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
+    """Render PolicyReports of wgpolicyk8s.io/v1alpha2 as YAML documents."""
+    return format_objects(report, WG_POLICY)
 
 
-def as_yaml(report: Report, dialect: Dialect) -> str:
+def render_openreports(report: AuditReport, _threshold: AuditSeverity | None) -> str:
+    """Render Reports of openreports.io/v1alpha1, the successor of PolicyReports."""
+    return format_objects(report, OPEN_REPORTS)
+
+
+def format_objects(report: AuditReport, dialect: ReportApi) -> str:
     """Write the objects of one API."""
     text: str = yaml.dump_all(
-        list(objects(report, dialect)),
+        list(build_objects(report, dialect)),
         Dumper=yaml.CSafeDumper,
         sort_keys=False,
         allow_unicode=True,
@@ -61,16 +76,20 @@ def as_yaml(report: Report, dialect: Dialect) -> str:
     return text
 
 
-def objects(report: Report, dialect: Dialect) -> Iterator[Json]:
+def build_objects(report: AuditReport, dialect: ReportApi) -> Iterator[Json]:
     """Give an object for each namespace that has workloads, in the order of names."""
     for namespace, each in groupby(report.workloads, lambda workload: workload.namespace):
         yield _object(namespace, list(each), dialect)
 
 
-def _object(namespace: str, workloads: Sequence[WorkloadReport], dialect: Dialect) -> Json:
-    told: list[Told] = [(each, finding) for each in workloads for finding in each.findings]
-    skipped: list[Told] = [(each, finding) for each in workloads for finding in each.exempted]
-    told.sort(key=lambda pair: RANKS[pair[1].weight])  # stable: else by kind and name
+def _object(namespace: str, workloads: Sequence[WorkloadReport], dialect: ReportApi) -> Json:
+    told: list[WorkloadFinding] = [
+        (each, finding) for each in workloads for finding in each.findings
+    ]
+    skipped: list[WorkloadFinding] = [
+        (each, finding) for each in workloads for finding in each.exempted
+    ]
+    told.sort(key=lambda pair: SEVERITY_RANKS[pair[1].weight])  # stable: else by kind and name
     results = [_result(*pair) for pair in (*told, *skipped)[:MOST_RESULTS]]
     labels = {MANAGED_BY: NAME}
     metadata: Json = {"name": NAME, "namespace": namespace, "labels": labels}
@@ -90,7 +109,9 @@ def _object(namespace: str, workloads: Sequence[WorkloadReport], dialect: Dialec
 
 
 def _summary(
-    workloads: Sequence[WorkloadReport], told: Sequence[Told], skipped: Sequence[Told]
+    workloads: Sequence[WorkloadReport],
+    told: Sequence[WorkloadFinding],
+    skipped: Sequence[WorkloadFinding],
 ) -> Json:
     outcomes = [RESULTS[finding.weight][0] for _, finding in told]
     return {
@@ -102,17 +123,17 @@ def _summary(
     }
 
 
-def _result(workload: WorkloadReport, finding: Finding) -> Json:
+def _result(workload: WorkloadReport, finding: AuditFinding) -> Json:
     result, severity = RESULTS[finding.weight]
     reason = {"reason": _clip(finding.reason)} if finding.reason else {}
     return {
         "source": NAME,
         "policy": NAME,
         "rule": finding.rule,
-        "category": RULEBOOK[finding.rule].category,
+        "category": CATALOGUE[finding.rule].category.value,
         "severity": severity,
         "result": "skip" if finding.reason else result,
-        "scored": finding.weight is Weight.DENY,
+        "scored": finding.weight is AuditSeverity.DENY,
         "resources": [
             {
                 "apiVersion": workload.api_version,

@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-import msgspec
-
 from webhook import __version__
-from webhook.audit.report import Finding, Report, Weight, WorkloadReport
-from webhook.audit.rulebook import RULEBOOK
+from webhook.audit.renderers.jsonreport import format_json
+from webhook.audit.report import AuditFinding, AuditReport, AuditSeverity, WorkloadReport
+from webhook.policy.catalogue import CATALOGUE
 
 Json: TypeAlias = dict[str, Any]
 
@@ -21,15 +20,15 @@ SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 
-LEVELS: Mapping[Weight, str] = MappingProxyType(
-    {Weight.DENY: "error", Weight.WARN: "warning", Weight.AUDIT: "note"}
+LEVELS: Mapping[AuditSeverity, str] = MappingProxyType(
+    {AuditSeverity.DENY: "error", AuditSeverity.WARN: "warning", AuditSeverity.AUDIT: "note"}
 )
 """Weight -> ``level`` of 3.27.10."""
 
-_INDEXES = {rule: index for index, rule in enumerate(RULEBOOK)}
+_INDEXES = {rule: index for index, rule in enumerate(CATALOGUE)}
 
 
-def render(report: Report, _threshold: Weight | None) -> str:
+def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
     """Write one run, with every rule there is and every finding."""
     run = {
         "tool": {"driver": _driver()},
@@ -37,7 +36,7 @@ def render(report: Report, _threshold: Weight | None) -> str:
         "results": [_result(workload, finding) for workload, finding in report.findings()],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
+    return format_json(log)
 
 
 def _driver() -> Json:
@@ -48,16 +47,16 @@ def _driver() -> Json:
             {
                 "id": rule,
                 "shortDescription": {"text": entry.title},
-                "fullDescription": {"text": entry.why},
+                "fullDescription": {"text": entry.effect},
                 "help": {"text": f"Instead: {entry.fix}."},
-                "properties": {"tags": [entry.category]},
+                "properties": {"tags": [entry.category.value]},
             }
-            for rule, entry in RULEBOOK.items()
+            for rule, entry in CATALOGUE.items()
         ],
     }
 
 
-def _result(workload: WorkloadReport, finding: Finding) -> Json:
+def _result(workload: WorkloadReport, finding: AuditFinding) -> Json:
     result: Json = {
         "ruleId": finding.rule,
         "ruleIndex": _INDEXES[finding.rule],
@@ -74,7 +73,7 @@ def _result(workload: WorkloadReport, finding: Finding) -> Json:
     return result
 
 
-def _location(workload: WorkloadReport, finding: Finding) -> Json:
+def _location(workload: WorkloadReport, finding: AuditFinding) -> Json:
     location: Json = {
         "logicalLocations": [
             {

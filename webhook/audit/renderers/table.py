@@ -9,10 +9,17 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
 
-from webhook.audit.report import Finding, Report, Spread, Summary, Weight, WorkloadReport
+from webhook.audit.report import (
+    AuditFinding,
+    AuditReport,
+    AuditSeverity,
+    AuditSummary,
+    SpreadReport,
+    WorkloadReport,
+)
 
 
-class Meaning(StrEnum):
+class TextStyle(StrEnum):
     """What a part of a line tells; how it looks is decided elsewhere."""
 
     PLAIN = "plain"
@@ -23,32 +30,36 @@ class Meaning(StrEnum):
     HINT = "hint"
 
 
-Part: TypeAlias = tuple[str, Meaning]
+Part: TypeAlias = tuple[str, TextStyle]
 Line: TypeAlias = tuple[Part, ...]
 
 SHOWN_CELLS = 12  # domains in one line; as many zones as a large cluster has
 
-_MEANINGS: Mapping[Weight, Meaning] = MappingProxyType(
-    {Weight.DENY: Meaning.BAD, Weight.WARN: Meaning.DOUBTFUL, Weight.AUDIT: Meaning.PLAIN}
+_MEANINGS: Mapping[AuditSeverity, TextStyle] = MappingProxyType(
+    {
+        AuditSeverity.DENY: TextStyle.BAD,
+        AuditSeverity.WARN: TextStyle.DOUBTFUL,
+        AuditSeverity.AUDIT: TextStyle.PLAIN,
+    }
 )
 
 
-def render(report: Report, _threshold: Weight | None) -> str:
+def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
     """Write the table without colours."""
-    return "".join(f"{''.join(text for text, _ in line)}\n" for line in lines(report))
+    return "".join(f"{''.join(text for text, _ in line)}\n" for line in format_lines(report))
 
 
-def lines(report: Report) -> Iterator[Line]:
+def format_lines(report: AuditReport) -> Iterator[Line]:
     """Give the table line by line; workloads of which there is nothing to say are left out."""
     for workload in report.workloads:
         uneven = [row for row in workload.spreads if row.excess > 0]
         if workload.findings or workload.exempted or uneven:
             yield from _workload(workload)
             yield ()
-    yield ((summary(report.summary), Meaning.PLACE),)
+    yield ((format_summary(report.summary), TextStyle.PLACE),)
 
 
-def summary(counted: Summary) -> str:
+def format_summary(counted: AuditSummary) -> str:
     """Say in one line what there was."""
     found = [
         f"{counted.deny} deny",
@@ -74,42 +85,42 @@ def _number(many: int, thing: str) -> str:
 def _workload(workload: WorkloadReport) -> Iterator[Line]:
     place = f"  {workload.source}:{workload.line}" if workload.source else ""
     pods = f"  {_number(workload.pods, 'pod')}" if workload.pods else ""
-    yield ((workload.title, Meaning.PLACE), (place + pods, Meaning.PLAIN))
+    yield ((workload.title, TextStyle.PLACE), (place + pods, TextStyle.PLAIN))
     for finding in workload.findings:
         yield from _finding(workload, finding)
     for finding in workload.exempted:
         said = f"{finding.field}: {finding.problem} (exempted: {finding.reason})"
-        yield (("  exempt ", Meaning.GOOD), (f"{finding.rule}  {said}", Meaning.PLAIN))
+        yield (("  exempt ", TextStyle.GOOD), (f"{finding.rule}  {said}", TextStyle.PLAIN))
     for row in workload.spreads:
         yield _spread(row)
     if workload.defaults:
-        yield (("  " + _defaults(workload), Meaning.PLAIN),)
+        yield (("  " + _defaults(workload), TextStyle.PLAIN),)
 
 
-def _finding(workload: WorkloadReport, finding: Finding) -> Iterator[Line]:
+def _finding(workload: WorkloadReport, finding: AuditFinding) -> Iterator[Line]:
     place = f"  {workload.source}:{finding.line}: " if workload.source else "  "
     yield (
         (f"  {finding.weight:<7}", _MEANINGS[finding.weight]),
-        (finding.rule, Meaning.PLACE),
-        (f"{place}{finding.field}: {finding.problem}", Meaning.PLAIN),
+        (finding.rule, TextStyle.PLACE),
+        (f"{place}{finding.field}: {finding.problem}", TextStyle.PLAIN),
     )
     first, *rest = finding.instead.rstrip().split("\n")
-    yield (("         instead: ", Meaning.PLAIN), (first, Meaning.HINT))
+    yield (("         instead: ", TextStyle.PLAIN), (first, TextStyle.HINT))
     for line in rest:
-        yield ((f"                  {line}", Meaning.HINT),)
+        yield ((f"                  {line}", TextStyle.HINT),)
 
 
-def _spread(row: Spread) -> Line:
+def _spread(row: SpreadReport) -> Line:
     limit = "" if row.max_skew is None else f" of {row.max_skew}"
     skew = f"skew {row.skew}{limit}"
-    meaning = Meaning.PLAIN if row.max_skew is None else Meaning.GOOD
+    meaning = TextStyle.PLAIN if row.max_skew is None else TextStyle.GOOD
     shown = sorted(row.cells, key=lambda cell: (-cell.pods, cell.value))[:SHOWN_CELLS]
     told = " | ".join(f"{cell.value} {cell.pods}" for cell in shown)
     more = row.domains - len(shown)
     return (
-        ("  spread ", Meaning.PLAIN),
-        (skew, Meaning.BAD if row.excess > 0 else meaning),
-        (f"  {row.topology_key}: {told}{f' | and {more} more' if more else ''}", Meaning.PLAIN),
+        ("  spread ", TextStyle.PLAIN),
+        (skew, TextStyle.BAD if row.excess > 0 else meaning),
+        (f"  {row.topology_key}: {told}{f' | and {more} more' if more else ''}", TextStyle.PLAIN),
     )
 
 

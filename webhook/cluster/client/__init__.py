@@ -5,7 +5,7 @@ The only room of the package that knows kubernetes_asyncio. Importing that costs
 so import this where there is a cluster to be reached, and nowhere else.
 """
 
-from webhook.cluster.client.client import LONGEST_BODY, RELOAD_S, Api, Timeouts
-from webhook.cluster.client.credentials import Access
+from webhook.cluster.client.client import MAX_BODY_BYTES, RELOAD_S, Api, Timeouts
+from webhook.cluster.client.credentials import ApiAccess
 
-__all__ = ["LONGEST_BODY", "RELOAD_S", "Access", "Api", "Timeouts"]
+__all__ = ["MAX_BODY_BYTES", "RELOAD_S", "Api", "ApiAccess", "Timeouts"]

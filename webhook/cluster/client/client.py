@@ -25,13 +25,19 @@ from typing import Any, Self
 import aiohttp
 import msgspec
 
-from webhook.cluster.client.credentials import Access, Load, identity_of, loader, new_client
-from webhook.cluster.faults import why
-from webhook.cluster.source import DECODE_ERRORS, NO_QUERY, Query, Reason, refusal
+from webhook.cluster.client.credentials import ApiAccess, Load, identity_of, loader, new_client
+from webhook.cluster.protocol import (
+    DECODE_ERRORS,
+    NO_QUERY,
+    FailureReason,
+    Query,
+    describe_error,
+    status_error,
+)
 from webhook.errors import ApiError
 
 RELOAD_S = 60.0  # seconds; a projected token is renewed when a fifth of its hour is left
-LONGEST_BODY = 64 * 1024 * 1024  # bytes; thirty times the page that is aimed at
+MAX_BODY_BYTES = 64 * 1024 * 1024  # bytes; thirty times the page that is aimed at
 
 _AUTHENTICATED = {"auth_settings": ["BearerToken"]}
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
@@ -56,13 +62,13 @@ class Timeouts:
 
 class Api:
     """
-    One API server; implements ``webhook.cluster.source.Source`` and ``certs.api.Client``.
+    One API server; implements ``webhook.cluster.protocol.Source`` and ``certs.api.Client``.
 
     An asynchronous context manager, which closes its connections.
     """
 
     def __init__(
-        self, access: Access, clock: Callable[[], float], timeouts: Timeouts | None = None
+        self, access: ApiAccess, clock: Callable[[], float], timeouts: Timeouts | None = None
     ) -> None:
         """
         Read nothing yet, and connect to nothing.
@@ -110,7 +116,7 @@ class Api:
             async with response:
                 body = await self._body(response)
         if response.status != HTTPStatus.OK:
-            raise refusal(self.name, response.status, body)
+            raise status_error(self.name, response.status, body)
         return body
 
     async def send(
@@ -145,7 +151,7 @@ class Api:
                 with self._told():
                     async with asyncio.timeout(self._answer_s):
                         body = await self._body(response)
-                raise refusal(self.name, response.status, body)
+                raise status_error(self.name, response.status, body)
             async with aclosing(self._pieces(response)) as pieces:
                 yield pieces
         finally:
@@ -161,7 +167,7 @@ class Api:
         try:
             return _decode_version(await self.read("/version")).git_version
         except DECODE_ERRORS:
-            raise ApiError(self.name, "answered with no version", Reason.GARBAGE) from None
+            raise ApiError(self.name, "answered with no version", FailureReason.GARBAGE) from None
 
     async def call_api(self, resource_path: str, method: str, **options: Any) -> Any:
         """
@@ -208,12 +214,12 @@ class Api:
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         pieces: list[bytes] = []
-        left = LONGEST_BODY
+        left = MAX_BODY_BYTES
         async for piece in response.content.iter_any():
             left -= len(piece)
             if left < 0:
-                problem = f"answered with more than {LONGEST_BODY} bytes"
-                raise ApiError(self.name, problem, Reason.OVERSIZED)
+                problem = f"answered with more than {MAX_BODY_BYTES} bytes"
+                raise ApiError(self.name, problem, FailureReason.OVERSIZED)
             pieces.append(piece)
         return b"".join(pieces)
 
@@ -231,8 +237,8 @@ class Api:
                 return await self._renew()
             except Exception as error:  # of plugins, YAML, OpenSSL, the library's asserts
                 if self._client is None:
-                    problem = f"the credentials cannot be used: {why(error)}"
-                    raise ApiError(self.name, problem, Reason.CREDENTIALS) from error
+                    problem = f"the credentials cannot be used: {describe_error(error)}"
+                    raise ApiError(self.name, problem, FailureReason.CREDENTIALS) from error
                 return self._client  # and try again with the next request
 
     async def _renew(self) -> Any:
@@ -263,7 +269,7 @@ class Api:
         try:
             yield
         except TimeoutError:
-            raise ApiError(self.name, "gave no answer in time", Reason.SILENT) from None
+            raise ApiError(self.name, "gave no answer in time", FailureReason.SILENT) from None
         except aiohttp.ClientSSLError as error:
             self._doubt()  # another CA, perhaps
             raise self._unreachable(error) from error
@@ -271,10 +277,12 @@ class Api:
             raise self._unreachable(error) from error
         except (aiohttp.ClientError, ValueError) as error:
             problem = f"answered with what is no HTTP: {type(error).__name__}"
-            raise ApiError(self.name, problem, Reason.GARBAGE) from error
+            raise ApiError(self.name, problem, FailureReason.GARBAGE) from error
 
     def _unreachable(self, error: Exception) -> ApiError:
-        return ApiError(self.name, f"cannot be reached: {why(error)}", Reason.UNREACHABLE)
+        return ApiError(
+            self.name, f"cannot be reached: {describe_error(error)}", FailureReason.UNREACHABLE
+        )
 
 
 class _Version(msgspec.Struct, rename="camel"):

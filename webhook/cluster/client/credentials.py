@@ -23,7 +23,7 @@ from kubernetes_asyncio.config.incluster_config import (
     SERVICE_TOKEN_FILENAME,
 )
 
-from webhook.cluster.client.kubeconfig import files, mistake
+from webhook.cluster.client.kubeconfig import find_kubeconfig, kubeconfig_error
 
 READ_AHEAD = 128 * 1024  # bytes; twice as much is held of a watch whose events wait for their turn
 
@@ -34,7 +34,7 @@ Load: TypeAlias = Callable[[], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class ApiAccess:
     """
     How to reach a cluster.
 
@@ -57,14 +57,14 @@ class Access:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def loader(access: Access) -> Load:
+def loader(access: ApiAccess) -> Load:
     """Choose where credentials are read from; nothing is read yet."""
     asked = access.kubeconfig or access.context
     in_pod = SERVICE_HOST_ENV_NAME in access.environ and Path(access.token_file).exists()
     return _of_kubeconfig(access) if asked or not in_pod else _of_pod(access)
 
 
-def _of_pod(access: Access) -> Load:
+def _of_pod(access: ApiAccess) -> Load:
     async def load() -> Configuration:
         configuration = Configuration()
         _untyped.load_incluster_config(
@@ -79,7 +79,7 @@ def _of_pod(access: Access) -> Load:
     return load
 
 
-def _of_kubeconfig(access: Access) -> Load:
+def _of_kubeconfig(access: ApiAccess) -> Load:
     kept: Any = None
 
     async def load() -> Configuration:
@@ -94,9 +94,9 @@ def _of_kubeconfig(access: Access) -> Load:
     return load
 
 
-async def _read_kubeconfig(access: Access, configuration: Configuration) -> Any:
+async def _read_kubeconfig(access: ApiAccess, configuration: Configuration) -> Any:
     """Let the library read it; gives its loader. What can be said better than it does is."""
-    named = files(access.kubeconfig, access.environ)
+    named = find_kubeconfig(access.kubeconfig, access.environ)
     try:
         return await _untyped.load_kube_config(
             named,
@@ -105,7 +105,7 @@ async def _read_kubeconfig(access: Access, configuration: Configuration) -> Any:
             persist_config=False,  # the file is its owner's
         )
     except Exception as error:  # whatever YAML, plugins and the library raise
-        raise mistake(named, access.context) or error from error
+        raise kubeconfig_error(named, access.context) or error from error
 
 
 def new_client(configuration: Configuration) -> ApiClient:

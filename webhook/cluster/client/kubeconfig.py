@@ -13,11 +13,11 @@ from typing import Any
 from webhook.errors import SourceError
 from webhook.manifests import Document, is_array, is_object, parse, read_text
 
-VARIABLE = "KUBECONFIG"
-DEFAULT = "~/.kube/config"
+KUBECONFIG_VARIABLE = "KUBECONFIG"
+DEFAULT_KUBECONFIG = "~/.kube/config"
 
 
-def files(kubeconfig: str, environ: Mapping[str, str]) -> str:
+def find_kubeconfig(kubeconfig: str, environ: Mapping[str, str]) -> str:
     """
     Find out which files there are to read: those that are asked for, or as kubectl does.
 
@@ -27,19 +27,21 @@ def files(kubeconfig: str, environ: Mapping[str, str]) -> str:
     Raises:
         SourceError: None of them exists.
     """
-    named = kubeconfig or environ.get(VARIABLE) or DEFAULT
+    named = kubeconfig or environ.get(KUBECONFIG_VARIABLE) or DEFAULT_KUBECONFIG
     if not list(_existing(named)):
-        problem = f"does not exist: name a kubeconfig with --kubeconfig, or in {VARIABLE}"
+        problem = (
+            f"does not exist: name a kubeconfig with --kubeconfig, or in {KUBECONFIG_VARIABLE}"
+        )
         raise SourceError(named, problem)
     return named
 
 
-def mistake(named: str, context: str) -> SourceError | None:
+def kubeconfig_error(named: str, context: str) -> SourceError | None:
     """
     Say what is wrong with files that could not be used; None if nothing can be seen.
 
     Args:
-        named: As ``files`` gives them.
+        named: As ``find_kubeconfig`` gives them.
         context: That is asked for; empty: the current one.
     """
     contexts: list[str] = []

@@ -1,7 +1,7 @@
 """
-Rules about defaults: does anything spread a workload at all, and do its pods have what they should.
+Rules about defaults: TSC110 (anything spreads a workload) and TSC115 (pods have their defaults).
 
-What the defaults of a pod are is decided in ``policy.defaults``.
+The defaults themselves are computed in ``policy.defaulting``.
 """
 
 from collections.abc import Iterator
@@ -10,42 +10,44 @@ from msgspec.structs import replace
 
 from webhook.policy import render
 from webhook.policy.advice.antiaffinity import PodAffinityTerm
-from webhook.policy.advice.findings import Remark, named
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.findings import RuleViolation, join_names
 from webhook.policy.advice.flow import entries
-from webhook.policy.advice.grounds import Grounds
-from webhook.policy.advice.subject import Running, Subject
-from webhook.policy.advice.suggestions import own_selector, restart
+from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.suggestions import own_selector, suggest_restart
 from webhook.policy.api.gates import Gate
-from webhook.policy.defaulting.forecast import Foreseen, first_pod, foresee
+from webhook.policy.defaulting.forecast import ForecastFacts, first_pod, forecast_injection
 from webhook.policy.defaulting.inject import Injection, inject, profile_of, reason_to_leave_alone
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Mode
-from webhook.policy.defaulting.selector import derive
-from webhook.policy.model import Constraint, LabelSelector, PodTemplate
-from webhook.policy.placement.spreads import SOFT
+from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, LabelSelector, PodTemplate
 from webhook.policy.selectors import matches, merge_match_label_keys
 
-SUGGESTED = (ZONE, HOSTNAME)  # over what to spread a workload that nothing spreads
+SUGGESTED = (ZONE, HOSTNAME)  # topology keys for a workload that nothing spreads
 
 
-def something_spreads(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
-    """TSC110: with nothing to spread them, all replicas may share one node and fall with it."""
+def something_spreads(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """TSC110: without any spreading, all replicas may run on one node and be lost with it."""
     replicas = subject.replicas or 0
-    if subject.is_alone or replicas <= 1 or Gate.EVEN_PODS_SPREAD not in grounds.gates:
+    if subject.is_alone or replicas <= 1 or Gate.EVEN_PODS_SPREAD not in context.gates:
         return
     if subject.is_partial or _is_pinned(subject) or _is_spread(subject):
         return
-    if grounds.policy.mode is Mode.APPLY and _foreseen(subject, grounds).entries:
+    if context.policy.mode is Mode.APPLY and _foreseen(subject, context).entries:
         return
     selector = own_selector(subject)
     suggested = [
         render.constraint(
             Constraint(
-                max_skew=1, topology_key=key, when_unsatisfiable=SOFT, label_selector=selector
+                max_skew=1,
+                topology_key=key,
+                when_unsatisfiable=SCHEDULE_ANYWAY,
+                label_selector=selector,
             )
         )
         for key in SUGGESTED
     ]
-    yield Remark(
+    yield RuleViolation(
         subject.list_path,
         f"nothing spreads its {replicas} replicas: it has no constraint and no pod anti-affinity "
         "that counts its own pods, and no profile gives them defaults",
@@ -55,7 +57,7 @@ def something_spreads(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
 
 
 def _is_pinned(subject: Subject) -> bool:
-    """Whether its pods are meant for one node, or for those of other workloads' pods."""
+    """Whether its pods are meant for one node, or for the nodes of other workloads' pods."""
     return (
         subject.is_bound
         or any(key == HOSTNAME for key, _ in subject.demands.pairs)
@@ -64,7 +66,7 @@ def _is_pinned(subject: Subject) -> bool:
 
 
 def _is_spread(subject: Subject) -> bool:
-    """Whether something is written, or was injected, that keeps its pods apart."""
+    """Whether the template or the running pods have something that keeps the pods apart."""
     return (
         bool(subject.constraints)
         or subject.alone_on_node
@@ -75,9 +77,9 @@ def _is_spread(subject: Subject) -> bool:
 
 def _counts_itself(term: PodAffinityTerm, subject: Subject) -> bool:
     """
-    Whether a term of an anti-affinity keeps a subject's own pods apart.
+    Whether a term of pod affinity or anti-affinity matches the subject's own pods.
 
-    Which namespaces a namespaceSelector selects is not asked: the own one may be among them.
+    Any namespaceSelector is assumed to select the subject's namespace.
     """
     here = not term.namespaces or subject.namespace in term.namespaces or term.namespace_selector
     return (
@@ -89,67 +91,71 @@ def _counts_itself(term: PodAffinityTerm, subject: Subject) -> bool:
 
 
 def _follows_others(subject: Subject) -> bool:
-    """Whether its pods must be on nodes of other workloads' pods: these are what can be spread."""
+    """Whether its pods must be on the nodes of other workloads' pods, which can be spread."""
     return any(
         term.topology_key == HOSTNAME and not _counts_itself(term, subject)
         for term in subject.companions
     )
 
 
-def _foreseen(subject: Subject, grounds: Grounds) -> Injection:
+def _foreseen(subject: Subject, context: AdviceContext) -> Injection:
     pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
-    return foresee(pod, subject.namespace, grounds.policy, grounds.facts)
+    return forecast_injection(pod, subject.namespace, context.policy, context.facts)
 
 
-def completes_selectors(subject: Subject, grounds: Grounds) -> bool:
-    """Whether the null selectors of a subject will be filled in when its pods are created."""
-    policy, namespace = grounds.policy, subject.namespace
+def completes_selectors(subject: Subject, context: AdviceContext) -> bool:
+    """Whether a profile will fill in null selectors when the subject's pods are created."""
+    policy, namespace = context.policy, subject.namespace
     pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
     if policy.mode is Mode.RECOMMEND or reason_to_leave_alone(pod, namespace, policy):
         return False
-    profile = profile_of(pod, namespace, policy, grounds.facts)
+    profile = profile_of(pod, namespace, policy, context.facts)
     if profile is None or not profile.complete_selectors:
         return False
-    return derive(pod, namespace, Foreseen(grounds.facts, subject.pod.labels)) is not None
+    return (
+        derive_selector(pod, namespace, ForecastFacts(context.facts, subject.pod.labels))
+        is not None
+    )
 
 
-def pods_have_defaults(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
-    """TSC115: pods that are older than a profile, or than a change of their Services, lack it."""
-    if grounds.policy.mode is Mode.RECOMMEND or not grounds.policy.profiles:
-        return  # pods are given nothing
+def pods_have_defaults(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """TSC115: pods older than a profile, or than a change of their Services, lack its defaults."""
+    if context.policy.mode is Mode.RECOMMEND or not context.policy.profiles:
+        return  # no defaults are injected
     lacking, injection = 0, None
     for group in subject.running:
-        given = _given(group, subject, grounds)
-        if [entry.digest for entry in given.entries] != list(given.ours.values()):
+        # A pod that has the profile's entries would get the same again: compare their digests.
+        given = _given(group, subject, context)
+        if [entry.digest for entry in given.entries] != list(given.previous.values()):
             lacking += group.number if given.entries else 0
             injection = given if given.entries else injection
     if injection is None:
         return
     total = sum(group.number for group in subject.running)
-    yield Remark(
+    yield RuleViolation(
         subject.list_path,
         f"{lacking} of its {total} pods lack what profile {injection.profile} gives: a constraint "
-        f"on {named(injection.keys)} that selects what their Services and owner select now",
-        restart(subject),
+        f"on {join_names(injection.keys)} that selects what their Services and owner select now",
+        suggest_restart(subject),
         f"{lacking} of {total} pods lack the defaults of profile {injection.profile}",
     )
 
 
-def _given(group: Running, subject: Subject, grounds: Grounds) -> Injection:
-    """What a running pod would be given if it were created now, as it stands."""
+def _given(group: RunningPods, subject: Subject, context: AdviceContext) -> Injection:
+    """Compute the defaults that a running pod would get if it were created now."""
     pod = group.pod
     if pod.spec is not None:
         constraints = pod.constraints
-        if Gate.SELECTOR_MERGE in grounds.gates:
-            constraints = tuple(_unmerged(each, pod) for each in constraints)
+        if Gate.SELECTOR_MERGE in context.gates:
+            constraints = tuple(_unmerged(constraint, pod) for constraint in constraints)
         spec = replace(pod.spec, node_name="", topology_spread_constraints=constraints)
         pod = PodTemplate(pod.metadata, spec)
-    return inject(pod, subject.namespace, grounds.policy, grounds.facts)
+    return inject(pod, subject.namespace, context.policy, context.facts)
 
 
 def _unmerged(constraint: Constraint, pod: PodTemplate) -> Constraint:
     """
-    A constraint as it was before the API server merged matchLabelKeys into its selector.
+    Undo the API server's merge of matchLabelKeys into the selector of a constraint.
 
     Source: KEP-3243.
     """

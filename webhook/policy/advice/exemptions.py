@@ -1,52 +1,52 @@
 """
-The annotation by which an object is exempted from policy rules, each for a reason.
+The annotation that exempts an object from policy rules, each with a reason.
 
-``evenspread.io/exempt: "TSC101=counted by its operator, TSC110=one zone by contract"``: commas
-separate exemptions, so there is none in a reason. What is not of this form exempts from nothing,
-and is told.
+``evenspread.io/exempt: "TSC101=counted by its operator, TSC110=one zone by contract"``. Commas
+separate exemptions, so a reason has no comma. ``parse_exemptions`` is the entry point; a malformed
+exemption has no effect and becomes a finding.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.policy.advice.findings import Finding, shown
+from webhook.policy.advice.findings import AdviceFinding, quote_value
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 
-ANNOTATION = "evenspread.io/exempt"
-FIELD = f"metadata.annotations[{ANNOTATION}]"
+EXEMPT_ANNOTATION = "evenspread.io/exempt"
+FIELD = f"metadata.annotations[{EXEMPT_ANNOTATION}]"
 
-MOST_EXEMPTIONS = 32  # in one annotation that are looked at; there are 15 rules
-REASON_CHARACTERS = 200  # of a reason, so that reports can repeat it; a sentence has half of that
+MOST_EXEMPTIONS = 32  # that are read of one annotation; there are 15 rules
+REASON_CHARACTERS = 200  # of a reason, which reports repeat; a sentence has half of that
 
 
 class Exemptions(NamedTuple):
     """
-    What an annotation says.
+    The exemptions of an object.
 
     Attributes:
-        reasons: Id of each rule that the object is exempted from -> why.
-        refused: What exempts from nothing, as findings of the rules that were meant.
+        reasons: Id of each rule that the object is exempted from -> reason.
+        refused: Exemptions without effect, as findings of the rules they name.
     """
 
     reasons: Mapping[str, str]
-    refused: tuple[Finding, ...]
+    refused: tuple[AdviceFinding, ...]
 
 
-def parse(annotations: Mapping[str, str], not_exemptible: frozenset[str]) -> Exemptions:
+def parse_exemptions(annotations: Mapping[str, str], not_exemptible: frozenset[str]) -> Exemptions:
     """
-    Read the exemptions of an object.
+    Parse the exemptions of an object.
 
     Args:
-        annotations: The object's own.
-        not_exemptible: Rules from which no annotation exempts.
+        annotations: The object's annotations.
+        not_exemptible: Rules that no annotation exempts from.
     """
     reasons: dict[str, str] = {}
-    refused: list[Finding] = []
-    for part in _parts(annotations.get(ANNOTATION, "")):
+    refused: list[AdviceFinding] = []
+    for part in _parts(annotations.get(EXEMPT_ANNOTATION, "")):
         rule, equals, reason = (piece.strip() for piece in part.partition("="))
         problem = _problem(rule, reason if equals else "", reasons, not_exemptible)
         if problem:
-            refused.append(Finding(*_refusal(rule, problem)))
+            refused.append(AdviceFinding(*_refusal(rule, problem)))
         else:
             reasons[rule] = reason
     return Exemptions(reasons, tuple(refused))
@@ -75,4 +75,4 @@ def _problem(
 
 def _refusal(rule: str, problem: str) -> tuple[str, str, str, str]:
     known = rule if rule in DEFAULT_ACTIONS else "exempt"
-    return known, FIELD, f"{shown(rule)} {problem}", f'{ANNOTATION}: "TSC101=REASON"'
+    return known, FIELD, f"{quote_value(rule)} {problem}", f'{EXEMPT_ANNOTATION}: "TSC101=REASON"'

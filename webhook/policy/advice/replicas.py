@@ -3,17 +3,22 @@
 from collections.abc import Iterator
 from itertools import permutations
 
-from webhook.policy.advice.counting import counts_itself, hard_spreads, known_selectors, strangers
-from webhook.policy.advice.feasibility import MOST_REPLICAS, Limit, fits
-from webhook.policy.advice.findings import Remark, shown
+from webhook.policy.advice.context import AdviceContext, ClusterState, NestedDomains
+from webhook.policy.advice.counting import (
+    counts_itself,
+    hard_constraints,
+    known_selectors,
+    other_workloads,
+)
+from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, SkewLimit, can_place
+from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.flow import member
-from webhook.policy.advice.grounds import Grounds, Nesting, Survey
 from webhook.policy.advice.subject import Subject
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import Spread
+from webhook.policy.placement.spreads import SpreadConstraint
 
 
-def skew_can_bind(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """
     TSC112: a domain can never hold more pods above another than there are pods.
 
@@ -23,14 +28,14 @@ def skew_can_bind(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
     replicas = subject.replicas or 0
     if subject.is_alone or replicas <= 1:
         return
-    loose = [each for each in hard_spreads(subject, grounds) if each.max_skew >= replicas]
-    selectors = known_selectors(subject, grounds.gates) if loose else []
+    loose = [each for each in hard_constraints(subject, context) if each.max_skew >= replicas]
+    selectors = known_selectors(subject, context.gates) if loose else []
     for spread in loose:
-        if not counts_itself(spread.constraint, subject, grounds.gates):
+        if not counts_itself(spread.constraint, subject, context.gates):
             continue
-        if grounds.survey and strangers(subject, selectors[spread.index], grounds.survey):
+        if context.cluster and other_workloads(subject, selectors[spread.index], context.cluster):
             continue
-        yield Remark(
+        yield RuleViolation(
             subject.field(spread.index, "maxSkew"),
             f"maxSkew {spread.max_skew} allows all {replicas} replicas in one domain: the "
             "constraint keeps a pod from no domain",
@@ -39,68 +44,77 @@ def skew_can_bind(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
         )
 
 
-def constraints_agree(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC109: where zones differ in size, even zones and even nodes may exclude each other."""
-    replicas, survey = subject.replicas or 0, grounds.survey
-    if survey is None or subject.is_alone or not 1 < replicas <= MOST_REPLICAS:
+    replicas, cluster = subject.replicas or 0, context.cluster
+    if cluster is None or subject.is_alone or not 1 < replicas <= FEASIBILITY_REPLICAS:
         return
-    asked = hard_spreads(subject, grounds)
+    asked = hard_constraints(subject, context)
     if not asked[1:]:
         return  # as of most workloads
-    selectors = known_selectors(subject, grounds.gates)
+    selectors = known_selectors(subject, context.gates)
     hard = [
         each
         for each in asked
-        if (selector := selectors[each.index]) and not strangers(subject, selector, survey)
+        if (selector := selectors[each.index]) and not other_workloads(subject, selector, cluster)
     ]
     for outer, inner in permutations(hard, 2):
-        nesting = _nesting(outer, inner, subject, survey)
+        nesting = _nesting(outer, inner, subject, cluster)
         if nesting is None or _agree(replicas, nesting, outer, inner):
             continue
-        yield Remark(
+        yield RuleViolation(
             subject.field(inner.index),
-            f"there is no way to place {replicas} replicas so that {shown(outer.topology_key)} "
-            f"keeps maxSkew {outer.max_skew} and {shown(inner.topology_key)} keeps maxSkew "
-            f"{inner.max_skew}, though each alone can be kept",
+            f"there is no way to place {replicas} replicas so that "
+            f"{quote_value(outer.topology_key)} keeps maxSkew {outer.max_skew} and "
+            f"{quote_value(inner.topology_key)} keeps maxSkew {inner.max_skew}, "
+            "though each alone can be kept",
             _relaxed(replicas, nesting, outer, inner),
             f"{replicas} replicas cannot keep this and entry {outer.index} at once",
         )
 
 
-def _nesting(outer: Spread, inner: Spread, subject: Subject, survey: Survey) -> Nesting | None:
+def _nesting(
+    outer: SpreadConstraint, inner: SpreadConstraint, subject: Subject, cluster: ClusterState
+) -> NestedDomains | None:
     counting, other = (_counting(each, subject) for each in (outer, inner))
     if outer.topology_key == inner.topology_key or counting != other:
         return None  # different nodes count for the two
-    return survey.nest(outer.topology_key, inner.topology_key, subject.demands, counting)
+    return cluster.nest_domains(outer.topology_key, inner.topology_key, subject.demands, counting)
 
 
-def _counting(spread: Spread, subject: Subject) -> Demands:
+def _counting(spread: SpreadConstraint, subject: Subject) -> Demands:
     return subject.demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
 
 
-def _agree(replicas: int, nesting: Nesting, outer: Spread, inner: Spread) -> bool:
+def _agree(
+    replicas: int, nesting: NestedDomains, outer: SpreadConstraint, inner: SpreadConstraint
+) -> bool:
     zones, nodes = _limits(nesting, outer, inner)
     return (
-        fits(replicas, nesting.shapes, zones, nodes)
-        or not fits(replicas, nesting.shapes, zones, None)
-        or not fits(replicas, nesting.shapes, None, nodes)
+        can_place(replicas, nesting.shapes, zones, nodes)
+        or not can_place(replicas, nesting.shapes, zones, None)
+        or not can_place(replicas, nesting.shapes, None, nodes)
     )
 
 
-def _limits(nesting: Nesting, outer: Spread, inner: Spread) -> tuple[Limit, Limit]:
+def _limits(
+    nesting: NestedDomains, outer: SpreadConstraint, inner: SpreadConstraint
+) -> tuple[SkewLimit, SkewLimit]:
     return (
-        Limit(outer.max_skew, nesting.outer >= outer.min_domains),
-        Limit(inner.max_skew, nesting.inner >= inner.min_domains),
+        SkewLimit(outer.max_skew, nesting.outer >= outer.min_domains),
+        SkewLimit(inner.max_skew, nesting.inner >= inner.min_domains),
     )
 
 
-def _relaxed(replicas: int, nesting: Nesting, outer: Spread, inner: Spread) -> str:
+def _relaxed(
+    replicas: int, nesting: NestedDomains, outer: SpreadConstraint, inner: SpreadConstraint
+) -> str:
     """The smallest maxSkew of the inner constraint with which the two agree."""
     zones, nodes = _limits(nesting, outer, inner)
     wider = range(inner.max_skew + 1, replicas)
     enough = (
         skew
         for skew in wider
-        if fits(replicas, nesting.shapes, zones, nodes._replace(max_skew=skew))
+        if can_place(replicas, nesting.shapes, zones, nodes._replace(max_skew=skew))
     )
     return member("maxSkew", next(enough, replicas))

@@ -8,46 +8,45 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from webhook.policy.advice.counting import asking
-from webhook.policy.advice.findings import Remark, named, shown
+from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
 from webhook.policy.advice.flow import member
-from webhook.policy.advice.grounds import Grounds, Survey
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import restart
+from webhook.policy.advice.suggestions import suggest_restart
 from webhook.policy.api.gates import Gates
-from webhook.policy.model import Node
-from webhook.policy.placement.filtering import check_node
-from webhook.policy.placement.nodes import refusal
-from webhook.policy.placement.spreads import SOFT
-from webhook.policy.placement.tallies import Incoming, Tally
+from webhook.policy.model import SCHEDULE_ANYWAY, Node
+from webhook.policy.placement.filtering import filter_node
+from webhook.policy.placement.nodes import find_rejection
+from webhook.policy.placement.tallies import IncomingPod, PodTally
 
 
-def skew_is_kept(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC114: nothing moves running pods: scaling down and losing nodes leave them uneven."""
-    survey = grounds.survey
-    if survey is None or subject.is_alone:
+    cluster = context.cluster
+    if cluster is None or subject.is_alone:
         return
-    for tally in _tallies(subject, survey, grounds.gates):
+    for tally in _tallies(subject, cluster, context.gates):
         skew = max(tally.pods.values(), default=0) - tally.minimum
-        if not tally.joins or skew <= tally.spread.max_skew:
+        if not tally.matches_pod or skew <= tally.spread.max_skew:
             continue
         full = sorted(value for value in tally.pods if _excess(tally, value) > 0)
         told = [f"{value} has {tally.pods[value]} pods" for value in full]
-        yield Remark(
+        yield RuleViolation(
             subject.field(tally.spread.index, "maxSkew"),
-            f"the skew over {shown(tally.spread.topology_key)} is {skew}, maxSkew is "
-            f"{tally.spread.max_skew}: {named(told)}, the minimum is {tally.minimum} "
-            f"({tally.floor})",
-            restart(subject),
-            f"skew {skew} exceeds maxSkew {tally.spread.max_skew}: {named(full)} too full",
+            f"the skew over {quote_value(tally.spread.topology_key)} is {skew}, maxSkew is "
+            f"{tally.spread.max_skew}: {join_names(told)}, the minimum is {tally.minimum} "
+            f"({tally.minimum_reason})",
+            suggest_restart(subject),
+            f"skew {skew} exceeds maxSkew {tally.spread.max_skew}: {join_names(full)} too full",
         )
 
 
-def _excess(tally: Tally, value: str) -> int:
+def _excess(tally: PodTally, value: str) -> int:
     return tally.pods[value] - tally.minimum - tally.spread.max_skew
 
 
-def _tallies(subject: Subject, survey: Survey, gates: Gates) -> Iterator[Tally]:
+def _tallies(subject: Subject, cluster: ClusterState, gates: Gates) -> Iterator[PodTally]:
     """What the constraints of the running pods count, each selector once."""
     keys = {key for each in subject.constraints for key in each.match_label_keys}
     told = {
@@ -55,29 +54,29 @@ def _tallies(subject: Subject, survey: Survey, gates: Gates) -> Iterator[Tally]:
         for group in subject.running
     }
     for labels in told.values():
-        yield from survey.tallies(asking(subject, labels), subject.constraints, gates)
+        yield from cluster.tallies(next_pod(subject, labels), subject.constraints, gates)
 
 
-def next_pod_has_a_node(subject: Subject, grounds: Grounds) -> Iterator[Remark]:
+def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC106: each hard constraint leaves some nodes, and there may be none that all leave."""
-    survey = grounds.survey
-    if survey is None or subject.is_daemon or _awaits_none(subject):
+    cluster = context.cluster
+    if cluster is None or subject.is_daemon or _awaits_none(subject):
         return
-    pod = asking(subject)
-    tallies = survey.measure(pod, subject.constraints, grounds.gates).hard
-    if not tallies or any(_has_place(node, pod, tallies) for node in survey.topology.nodes):
+    pod = next_pod(subject)
+    tallies = cluster.tally(pod, subject.constraints, context.gates).hard
+    if not tallies or any(_has_place(node, pod, tallies) for node in cluster.topology.nodes):
         return
-    nodes = [node for node in survey.topology.nodes if refusal(node, pod.demands) is None]
+    nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
     if not nodes:
         return  # constraints have no part in it
     blames = [_blames(node, tallies) for node in nodes]
     rejected = Counter(each.tally.spread.topology_key for found in blames for each in found)
-    told = [f"{shown(key)} rejects {number}" for key, number in rejected.items()]
+    told = [f"{quote_value(key)} rejects {number}" for key, number in rejected.items()]
     field, instead = _way_out(subject, tallies, blames)
-    yield Remark(
+    yield RuleViolation(
         field,
         f"none of the {len(nodes)} nodes that it may go to has a place for its next pod: "
-        f"{named(told)}",
+        f"{join_names(told)}",
         instead,
         f"none of {len(nodes)} nodes has a place for its next pod",
     )
@@ -92,15 +91,15 @@ def _awaits_none(subject: Subject) -> bool:
 class _Blame(NamedTuple):
     """A constraint that rejects a node, and the skew there; None if the node lacks the key."""
 
-    tally: Tally
+    tally: PodTally
     skew: int | None
 
 
-def _has_place(node: Node, pod: Incoming, tallies: tuple[Tally, ...]) -> bool:
-    return check_node(node, tallies).passes and refusal(node, pod.demands) is None
+def _has_place(node: Node, pod: IncomingPod, tallies: tuple[PodTally, ...]) -> bool:
+    return filter_node(node, tallies).passes and find_rejection(node, pod.demands) is None
 
 
-def _blames(node: Node, tallies: tuple[Tally, ...]) -> list[_Blame]:
+def _blames(node: Node, tallies: tuple[PodTally, ...]) -> list[_Blame]:
     found: list[_Blame] = []
     for tally in tallies:
         value = node.labels.get(tally.spread.topology_key)
@@ -110,7 +109,7 @@ def _blames(node: Node, tallies: tuple[Tally, ...]) -> list[_Blame]:
 
 
 def _way_out(
-    subject: Subject, tallies: tuple[Tally, ...], blames: list[list[_Blame]]
+    subject: Subject, tallies: tuple[PodTally, ...], blames: list[list[_Blame]]
 ) -> tuple[str, str]:
     """The smallest change that gives the pod a place; without a small one, give a rule up."""
     alone = [each for found in blames if len(found) == 1 for each in found]
@@ -119,4 +118,4 @@ def _way_out(
         skew, index = min(raised)
         return subject.field(index, "maxSkew"), member("maxSkew", skew)
     index = tallies[0].spread.index
-    return subject.field(index, "whenUnsatisfiable"), member("whenUnsatisfiable", SOFT)
+    return subject.field(index, "whenUnsatisfiable"), member("whenUnsatisfiable", SCHEDULE_ANYWAY)

@@ -10,24 +10,26 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice.antiaffinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
+from webhook.policy.kinds import (
+    CRON_JOB,
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB,
+    POD,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    STATEFUL_SET,
+)
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
 from webhook.policy.paths import TemplatePath, constraints_field
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
-from webhook.policy.workloads import POD
 
-DEPLOYMENT = GroupKind("apps", "Deployment")
-DAEMON_SET = GroupKind("apps", "DaemonSet")
-STATEFUL_SET = GroupKind("apps", "StatefulSet")
-JOBS = frozenset({GroupKind("batch", "Job"), GroupKind("batch", "CronJob")})
-REPLACING = JOBS | {
-    STATEFUL_SET,
-    GroupKind("apps", "ReplicaSet"),
-    GroupKind("", "ReplicationController"),
-}
+JOBS = frozenset({JOB, CRON_JOB})
+WITHOUT_SURGE = JOBS | {STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLER}
 """Kinds that make no pod while they have as many as they want, also while they are rolled out."""
 
-SELECTING = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET, GroupKind("apps", "ReplicaSet")})
+SELECTOR_REQUIRED = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET, REPLICA_SET})
 """
 Kinds that are refused without a selector that matches labels of their template.
 
@@ -35,7 +37,7 @@ Source: k8s.io kubernetes pkg/apis/apps/validation ``ValidatePodTemplateSpecForR
 ``ValidateStatefulSetSpec``, ``ValidateDaemonSetSpec``.
 """
 
-MOST_CONSTRAINTS = 32  # that advice looks at; real pods have one to three
+ADVISED_CONSTRAINTS = 32  # that advice looks at; real pods have one to three
 
 
 class SubjectAffinity(Affinity, frozen=True, rename="camel", gc=False):
@@ -57,7 +59,7 @@ class SubjectPod(SchedulingPod, frozen=True, rename="camel", gc=False):
     spec: SubjectSpec | None = None
 
 
-class Running(msgspec.Struct, frozen=True):
+class RunningPods(msgspec.Struct, frozen=True):
     """
     Pods of a workload that run, or wait to, and are alike.
 
@@ -110,7 +112,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     recreates: bool = False
     alone_on_node: bool = False
     settled: bool = False
-    running: tuple[Running, ...] = ()
+    running: tuple[RunningPods, ...] = ()
 
     def __str__(self) -> str:
         """Name it as ``Deployment/web``; workloads of a namespace all differ in this."""
@@ -142,8 +144,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """Its constraints, in order; at most ``MOST_CONSTRAINTS`` of them."""
-        return self.pod.constraints[:MOST_CONSTRAINTS]
+        """Its constraints, in order; at most ``ADVISED_CONSTRAINTS`` of them."""
+        return self.pod.constraints[:ADVISED_CONSTRAINTS]
 
     @property
     def demands(self) -> Demands:
@@ -194,7 +196,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_complete(self) -> bool:
         """Whether all its pods have a node, and it makes no other before one of them goes."""
-        if self.replicas is None or not (self.recreates or self.kind in REPLACING):
+        if self.replicas is None or not (self.recreates or self.kind in WITHOUT_SURGE):
             return False
         return sum(group.placed for group in self.running) >= self.replicas
 
@@ -205,7 +207,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
         The labels of its pods, and maybe their constraints, stand in what it is merged into.
         """
-        return self.kind in SELECTING and not self.next_labels
+        return self.kind in SELECTOR_REQUIRED and not self.next_labels
 
     @property
     def list_path(self) -> str:

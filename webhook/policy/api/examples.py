@@ -8,20 +8,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from webhook.policy.api.rules import MOST_CONSTRAINTS
+from webhook.policy.model import MAX_CONSTRAINTS
 
 
-class Example(NamedTuple):
+class RuleExample(NamedTuple):
     """
     What a rule is about, shown.
 
     Attributes:
-        why: What goes wrong otherwise; sentences.
         violates: A manifest in YAML that breaks this rule and no other of its table.
         passes: The same, mended.
     """
 
-    why: str
     violates: str
     passes: str
 
@@ -65,71 +63,53 @@ def _short(number: int) -> str:
     )
 
 
-EXAMPLES: Mapping[str, Example] = MappingProxyType(
+API_EXAMPLES: Mapping[str, RuleExample] = MappingProxyType(
     {
-        "TSC001": Example(
-            "Pods come one at a time, so that some domain always holds one more than another: a "
-            "skew of 0 could never be kept.",
+        "TSC001": RuleExample(
             _pod(_entry(maxSkew="0")),
             _pod(_entry()),
         ),
-        "TSC002": Example(
-            "The values of a node label are the domains; without a label there are none.",
+        "TSC002": RuleExample(
             _pod(_entry(topologyKey="")),
             _pod(_entry()),
         ),
-        "TSC003": Example(
-            "The scheduler has to know whether an uneven pod waits or runs nevertheless.",
+        "TSC003": RuleExample(
             _pod(_entry(whenUnsatisfiable="Maybe")),
             _pod(_entry(whenUnsatisfiable="ScheduleAnyway")),
         ),
-        "TSC004": Example(
-            "Of two demands of the same kind on the same domains the stricter one decides, and the "
-            "other one only hides it.",
+        "TSC004": RuleExample(
             _pod(_entry(), _entry(maxSkew="2")),
             _pod(_entry(), _entry(topologyKey="kubernetes.io/hostname", maxSkew="2")),
         ),
-        "TSC005": Example(
-            "There is always at least one domain where a pod can run.",
+        "TSC005": RuleExample(
             _pod(_entry(minDomains="0")),
             _pod(_entry(minDomains="3")),
         ),
-        "TSC006": Example(
-            "minDomains holds pods back until there are enough domains; a soft constraint holds "
-            "none back.",
+        "TSC006": RuleExample(
             _pod(_entry(whenUnsatisfiable="ScheduleAnyway", minDomains="3")),
             _pod(_entry(minDomains="3")),
         ),
-        "TSC007": Example(
-            "A policy either counts only the nodes that the pod may go to, or all of them.",
+        "TSC007": RuleExample(
             _pod(_entry(nodeTaintsPolicy="Sometimes")),
             _pod(_entry(nodeTaintsPolicy="Honor")),
         ),
-        "TSC008": Example(
-            "matchLabelKeys add to the selector what the pod's own labels say; without a selector "
-            "there is nothing to add to, and a key that it names already could contradict it.",
+        "TSC008": RuleExample(
             _pod(_entry(labelSelector="", matchLabelKeys="[pod-template-hash]")),
             _pod(_entry(matchLabelKeys="[pod-template-hash]")),
         ),
-        "TSC009": Example(
-            "A selector that is no label selector selects no pod.",
+        "TSC009": RuleExample(
             _pod(_entry(labelSelector="{matchLabels: {app: -web-}}")),
             _pod(_entry()),
         ),
-        "TSC010": Example(
-            "Every constraint takes time to judge, in the webhook as in the scheduler. Nobody "
-            "writes so many by hand; a list this long comes from a loop that did not end.",
-            _pod(_short(MOST_CONSTRAINTS + 1)),
+        "TSC010": RuleExample(
+            _pod(_short(MAX_CONSTRAINTS + 1)),
             _pod(_short(2)),
         ),
-        "TSC020": Example(
-            "Kubernetes stopped setting the label on new nodes of many clouds; nodes without it "
-            "are in no domain.",
+        "TSC020": RuleExample(
             _pod(_entry(topologyKey="failure-domain.beta.kubernetes.io/zone")),
             _pod(_entry()),
         ),
-        "TSC021": Example(
-            "A null selector matches no pod: every domain counts as empty, and nothing is spread.",
+        "TSC021": RuleExample(
             _pod(_entry(labelSelector="")),
             _pod(_entry()),
         ),

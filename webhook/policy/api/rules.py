@@ -8,8 +8,9 @@ Source: kubernetes pkg/apis/core/validation/validation.go ``validateTopologySpre
 apimachinery meta/v1/validation ``ValidateLabelSelector``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -17,22 +18,22 @@ import msgspec
 from webhook.policy import selectors
 from webhook.policy.api import fielderrors, labels
 from webhook.policy.api.fielderrors import FieldError
-from webhook.policy.api.versions import Version
-from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
-
-DO_NOT_SCHEDULE = "DoNotSchedule"
-SCHEDULE_ANYWAY = "ScheduleAnyway"
-ACTIONS = (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)
-NODE_POLICIES = ("Honor", "Ignore")
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    MAX_CONSTRAINTS,
+    NODE_POLICIES,
+    UNSATISFIABLE_ACTIONS,
+    Constraint,
+    LabelSelector,
+    LabelSelectorRequirement,
+)
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
-MOST_FINDINGS = 1000  # of one review in a hook; an answer shows the first 100 of them
-
-MOST_CONSTRAINTS = 1000  # in one list: bounds the time of a verdict; real pods have one to three
+MAX_VIOLATIONS = 1000  # of one review in a hook; an answer shows the first 100 of them
 
 
-class Form(NamedTuple):
+class ValidationOptions(NamedTuple):
     """
     How a list is judged where kube-apiserver has more than one way.
 
@@ -47,32 +48,15 @@ class Form(NamedTuple):
     selectors: bool = True
 
 
-Check: TypeAlias = Callable[[Constraints, str, Form], Iterator[tuple[int, FieldError]]]
+ApiCheck: TypeAlias = Callable[
+    [Constraints, str, ValidationOptions], Iterator[tuple[int, FieldError]]
+]
 """
 Judges a list that stands at a path: yields the index of a constraint and what is wrong with it.
 """
 
 
-class Rule(NamedTuple):
-    """
-    One row of the table.
-
-    Attributes:
-        id: Public and for ever: it stands in messages, metrics, exemptions and reports.
-        title: What the rule demands, in a few words.
-        fix: What to write instead.
-        since: The first Kubernetes version whose API server judges this.
-        check: The rule itself.
-    """
-
-    id: str
-    title: str
-    fix: str
-    since: Version
-    check: Check
-
-
-class Finding(msgspec.Struct, frozen=True, gc=False):
+class ApiViolation(msgspec.Struct, frozen=True, gc=False):
     """One violation of one rule."""
 
     rule: str
@@ -80,8 +64,8 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
 
 
 def check(
-    constraints: Constraints, path: str, form: Form, most: int | None = None
-) -> list[Finding]:
+    constraints: Constraints, path: str, form: ValidationOptions, most: int | None = None
+) -> list[ApiViolation]:
     """
     Judge a list by every rule.
 
@@ -95,21 +79,21 @@ def check(
         What is wrong, by constraint and then by rule; nothing if the API server would take it.
     """
     found = [
-        (index, Finding(rule.id, error))
-        for rule in RULES
-        for index, error in islice(rule.check(constraints, path, form), most)
+        (index, ApiViolation(rule, error))
+        for rule, judge in API_RULES.items()
+        for index, error in islice(judge(constraints, path, form), most)
     ]
     found.sort(key=lambda item: item[0])
     return [finding for _, finding in found[:most]]
 
 
-def too_many(constraints: Constraints, path: str) -> Finding:
+def too_many(constraints: Constraints, path: str) -> ApiViolation:
     """TSC010: our own bound, for the hooks alone; kube-apiserver has none."""
-    return Finding("TSC010", fielderrors.too_many(path, len(constraints), MOST_CONSTRAINTS))
+    return ApiViolation("TSC010", fielderrors.too_many(path, len(constraints), MAX_CONSTRAINTS))
 
 
 def max_skew_is_positive(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC001: a skew of 0 could never be kept."""
     for i, constraint in enumerate(constraints):
@@ -120,7 +104,7 @@ def max_skew_is_positive(
 
 
 def topology_key_is_set(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC002: without a key there are no domains; its syntax is not judged in a pod."""
     for i, constraint in enumerate(constraints):
@@ -129,17 +113,22 @@ def topology_key_is_set(
 
 
 def action_is_known(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC003: whenUnsatisfiable is one of two."""
     for i, constraint in enumerate(constraints):
         value = constraint.when_unsatisfiable
-        if value not in ACTIONS:
-            yield i, fielderrors.not_supported(f"{path}[{i}].whenUnsatisfiable", value, ACTIONS)
+        if value not in UNSATISFIABLE_ACTIONS:
+            yield (
+                i,
+                fielderrors.not_supported(
+                    f"{path}[{i}].whenUnsatisfiable", value, UNSATISFIABLE_ACTIONS
+                ),
+            )
 
 
 def pairs_are_unique(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC004: every pair of key and action once; all but the last of equal entries are named."""
     last = {(c.topology_key, c.when_unsatisfiable): i for i, c in enumerate(constraints)}
@@ -153,7 +142,7 @@ def pairs_are_unique(
 
 
 def min_domains_is_positive(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC005: fewer than one domain is no demand."""
     for i, constraint in enumerate(constraints):
@@ -166,7 +155,7 @@ def min_domains_is_positive(
 
 
 def min_domains_is_hard(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC006: minDomains only means something with DoNotSchedule."""
     for i, constraint in enumerate(constraints):
@@ -179,7 +168,7 @@ def min_domains_is_hard(
 
 
 def node_policies_are_known(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC007: the two node inclusion policies are Honor or Ignore."""
     for i, constraint in enumerate(constraints):
@@ -193,7 +182,7 @@ def node_policies_are_known(
 
 
 def match_label_keys_fit_selector(
-    constraints: Constraints, path: str, form: Form
+    constraints: Constraints, path: str, form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC008: matchLabelKeys are label keys, beside a selector that does not name them too."""
     for i, constraint in enumerate(constraints):
@@ -255,7 +244,7 @@ def _key_syntax(key: str, field: str) -> Iterator[FieldError]:
 
 
 def selector_is_valid(
-    constraints: Constraints, path: str, form: Form
+    constraints: Constraints, path: str, form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC009: operators, values and the syntax of keys and values."""
     if not form.selectors:
@@ -294,70 +283,17 @@ def _expression_errors(expression: LabelSelectorRequirement, at: str) -> Iterato
             yield fielderrors.invalid(f"{at}.values[{m}]", value, problem)
 
 
-_1_16, _1_24, _1_25 = Version(1, 16), Version(1, 24), Version(1, 25)
-
-RULES: tuple[Rule, ...] = (
-    Rule(
-        "TSC001",
-        "maxSkew is at least 1",
-        "write the number of pods that a domain may hold above the emptiest one, as `maxSkew: 1`",
-        _1_16,
-        max_skew_is_positive,
-    ),
-    Rule(
-        "TSC002",
-        "topologyKey is set",
-        "name the node label that makes the domains, as `topologyKey: topology.kubernetes.io/zone`",
-        _1_16,
-        topology_key_is_set,
-    ),
-    Rule(
-        "TSC003",
-        "whenUnsatisfiable is DoNotSchedule or ScheduleAnyway",
-        "write `DoNotSchedule` to hold the pod back, `ScheduleAnyway` to prefer emptier domains",
-        _1_16,
-        action_is_known,
-    ),
-    Rule(
-        "TSC004",
-        "each pair of topologyKey and whenUnsatisfiable stands once",
-        "remove one of the two entries, or join them into one with the smaller maxSkew",
-        _1_16,
-        pairs_are_unique,
-    ),
-    Rule(
-        "TSC005",
-        "minDomains is at least 1",
-        "write the number of domains there must be, or leave minDomains out",
-        _1_24,
-        min_domains_is_positive,
-    ),
-    Rule(
-        "TSC006",
-        "minDomains stands with DoNotSchedule only",
-        "write `whenUnsatisfiable: DoNotSchedule`, or leave minDomains out",
-        _1_24,
-        min_domains_is_hard,
-    ),
-    Rule(
-        "TSC007",
-        "node inclusion policies are Honor or Ignore",
-        "write `Honor` to count only nodes the pod may go to, `Ignore` to count all",
-        _1_25,
-        node_policies_are_known,
-    ),
-    Rule(
-        "TSC008",
-        "matchLabelKeys are label keys that the selector does not name too",
-        "add a labelSelector, and leave out of it the keys that stand in matchLabelKeys",
-        _1_25,
-        match_label_keys_fit_selector,
-    ),
-    Rule(
-        "TSC009",
-        "labelSelector is a valid label selector",
-        "write label keys and values as labels are written; values with In and NotIn only",
-        _1_16,
-        selector_is_valid,
-    ),
+API_RULES: Mapping[str, ApiCheck] = MappingProxyType(
+    {
+        "TSC001": max_skew_is_positive,
+        "TSC002": topology_key_is_set,
+        "TSC003": action_is_known,
+        "TSC004": pairs_are_unique,
+        "TSC005": min_domains_is_positive,
+        "TSC006": min_domains_is_hard,
+        "TSC007": node_policies_are_known,
+        "TSC008": match_label_keys_fit_selector,
+        "TSC009": selector_is_valid,
+    }
 )
+"""Id -> the rule's function; the texts are in ``policy.catalogue``."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from webhook.policy.model import Constraint
 
 
-class Caution(NamedTuple):
+class ApiWarning(NamedTuple):
     """
     One warning.
 
@@ -24,27 +24,6 @@ class Caution(NamedTuple):
     text: str
 
 
-class WarningRow(NamedTuple):
-    """A row of the reference: what a warning is about, and what to write instead."""
-
-    id: str
-    title: str
-    fix: str
-
-
-WARNINGS = (
-    WarningRow(
-        "TSC020",
-        "topologyKey is no deprecated node label",
-        "write the label that the warning names",
-    ),
-    WarningRow(
-        "TSC021",
-        "labelSelector is set",
-        "write a selector that matches the pod's own labels; a null one counts no pod",
-    ),
-)
-
 DEPRECATED_KEYS = {
     "failure-domain.beta.kubernetes.io/zone": ("v1.17", "topology.kubernetes.io/zone"),
     "failure-domain.beta.kubernetes.io/region": ("v1.17", "topology.kubernetes.io/region"),
@@ -55,7 +34,7 @@ DEPRECATED_KEYS = {
 """Deprecated node label -> since when, and its successor."""
 
 
-def warn(constraints: tuple[Constraint, ...], path: str) -> list[Caution]:
+def list_warnings(constraints: tuple[Constraint, ...], path: str) -> list[ApiWarning]:
     """
     What the API server would warn about, constraint by constraint.
 
@@ -63,14 +42,14 @@ def warn(constraints: tuple[Constraint, ...], path: str) -> list[Caution]:
         constraints: The list as it is stored.
         path: Where it stands, as ``spec.topologySpreadConstraints``.
     """
-    cautions: list[Caution] = []
+    cautions: list[ApiWarning] = []
     for i, constraint in enumerate(constraints):
         key = constraint.topology_key
         if key in DEPRECATED_KEYS:
             since, successor = DEPRECATED_KEYS[key]
             said = f'{key} is deprecated since {since}; use "{successor}" instead'
-            cautions.append(Caution("TSC020", i, f"{path}[{i}].topologyKey: {said}"))
+            cautions.append(ApiWarning("TSC020", i, f"{path}[{i}].topologyKey: {said}"))
         if constraint.label_selector is None:
             said = "a null labelSelector results in matching no pod"
-            cautions.append(Caution("TSC021", i, f"{path}[{i}].labelSelector: {said}"))
+            cautions.append(ApiWarning("TSC021", i, f"{path}[{i}].labelSelector: {said}"))
     return cautions

@@ -5,29 +5,39 @@ A workload itself is never changed by defaulting; its pods do not exist yet, nor
 ReplicaSet or Job between them.
 """
 
+from collections.abc import Mapping
+
 from webhook.policy.defaulting.inject import Injection, inject
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
+from webhook.policy.kinds import (
+    BUILT_IN_KINDS,
+    BUILT_IN_OWNERS,
+    BUILT_IN_TEMPLATES,
+    CRON_JOB,
+    DEPLOYMENT,
+    JOB,
+    POD,
+    POD_TEMPLATE,
+    REPLICA_SET,
+    KindRow,
+)
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, OwnerReference, PodTemplate
 from webhook.policy.request import CREATE, AdmissionRequest
-from webhook.policy.workloads import POD
 
-OWNERS = {
-    GroupKind("apps", "Deployment"): ("apps/v1", "ReplicaSet"),
-    GroupKind("apps", "ReplicaSet"): ("apps/v1", "ReplicaSet"),
-    GroupKind("apps", "StatefulSet"): ("apps/v1", "StatefulSet"),
-    GroupKind("apps", "DaemonSet"): ("apps/v1", "DaemonSet"),
-    GroupKind("batch", "Job"): ("batch/v1", "Job"),
-    GroupKind("batch", "CronJob"): ("batch/v1", "Job"),
-    GroupKind("", "ReplicationController"): ("v1", "ReplicationController"),
+_CREATED_KINDS = {DEPLOYMENT: REPLICA_SET, CRON_JOB: JOB}
+"""Workloads whose pods are controlled by an object of another kind, which the workload creates."""
+
+POD_CONTROLLERS: Mapping[GroupKind, KindRow] = {
+    kind: BUILT_IN_KINDS[_CREATED_KINDS.get(kind, kind)]
+    for kind in BUILT_IN_TEMPLATES.keys() - {POD, POD_TEMPLATE}
 }
-"""Kind of a workload -> API version and kind of its pods' controller."""
+"""Kind of a workload -> kind of its pods' controller."""
 
-SELECTING = frozenset({"ReplicaSet", "StatefulSet", "ReplicationController"})
-"""Controllers whose selector joins that of the Services."""
+_SELECTING = frozenset(row.kind for row in BUILT_IN_OWNERS)
 
 
-class Foreseen:
+class ForecastFacts:
     """The facts of a cluster in which a workload's own controller exists already."""
 
     def __init__(self, facts: Facts, labels: dict[str, str]) -> None:
@@ -44,10 +54,10 @@ class Foreseen:
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
         """The template's labels stand for the selector, which always selects them."""
         del namespace  # the controller is where its pods are
-        return LabelSelector(self._labels) if owner.kind in SELECTING else None
+        return LabelSelector(self._labels) if owner.kind in _SELECTING else None
 
 
-def forecast(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[str, ...]:
+def forecast_defaults(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[str, ...]:
     """
     Tell what the pods of a new workload would get.
 
@@ -59,7 +69,7 @@ def forecast(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[s
     if request.operation != CREATE or request.kind == POD or request.controlled or not template:
         return ()
     pod = first_pod(request.kind, request.name, template)
-    injection = foresee(pod, request.namespace, policy, facts)
+    injection = forecast_injection(pod, request.namespace, policy, facts)
     if not injection.entries:
         return ()
     told = ", ".join(
@@ -69,7 +79,7 @@ def forecast(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[s
     return (f"evenspread would give its pods the defaults of profile {injection.profile}: {told}",)
 
 
-def foresee(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Injection:
+def forecast_injection(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Injection:
     """
     What a pod will be given that a workload is going to create.
 
@@ -79,16 +89,16 @@ def foresee(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> I
         policy: The profiles and gates in force.
         facts: The cluster as it is known; the workload need not be.
     """
-    return inject(pod, namespace, policy, Foreseen(facts, pod.labels))
+    return inject(pod, namespace, policy, ForecastFacts(facts, pod.labels))
 
 
 def first_pod(kind: GroupKind, name: str, template: PodTemplate) -> PodTemplate:
     """A pod as a workload of this kind and name makes it; it stands for those to come."""
     metadata = template.metadata or ObjectMeta()
     owners: tuple[OwnerReference, ...] = ()
-    if kind in OWNERS:
-        version, controller = OWNERS[kind]
-        owners = (OwnerReference(version, controller, name, controller=True),)
+    if kind in POD_CONTROLLERS:
+        row = POD_CONTROLLERS[kind]
+        owners = (OwnerReference(row.api_version, row.kind, name, controller=True),)
     made = ObjectMeta(
         labels=metadata.labels, annotations=metadata.annotations, owner_references=owners
     )

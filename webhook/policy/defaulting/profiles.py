@@ -11,10 +11,10 @@ import msgspec
 
 from webhook.policy.api.gates import Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, PodTemplate
 from webhook.policy.paths import TemplatePath
 from webhook.policy.selectors import matches
-from webhook.policy.workloads import BUILT_IN
 
 DEFAULT_SCHEDULER = "default-scheduler"  # what an empty schedulerName means, core/v1 PodSpec
 HOSTNAME = "kubernetes.io/hostname"
@@ -128,7 +128,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     not_exemptible: frozenset[str] = frozenset()
     validates_pods: bool = False
     pod_templates: Mapping[GroupKind, TemplatePath] = msgspec.field(
-        default_factory=lambda: BUILT_IN
+        default_factory=lambda: BUILT_IN_TEMPLATES
     )
 
     @property

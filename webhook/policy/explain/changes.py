@@ -22,14 +22,14 @@ from webhook.policy.explain.remedies import (
     soften,
     tolerate,
 )
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Scenario
 from webhook.policy.placement.place import Placement
 
 MOST_TRIALS = 20
 """Of one way to help; a trial takes 10 ms where there are 5 000 nodes."""
 
 
-class Change(msgspec.Struct, frozen=True):
+class SuggestedChange(msgspec.Struct, frozen=True):
     """
     What would let the pod be placed.
 
@@ -44,7 +44,7 @@ class Change(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
 
 
-class Remedy(NamedTuple):
+class ChangeSearch(NamedTuple):
     """
     One way to help.
 
@@ -53,26 +53,26 @@ class Remedy(NamedTuple):
         most: How many changes of this way are told.
     """
 
-    candidates: Callable[[Situation, Placement], Iterator[Edits]]
+    candidates: Callable[[Scenario, Placement], Iterator[Edits]]
     most: int = 1
 
 
-REMEDIES = (
-    Remedy(raise_max_skew, 3),
-    Remedy(lower_min_domains, 3),
-    Remedy(tolerate, 3),
-    Remedy(uncordon),
-    Remedy(label_nodes),
-    Remedy(loosen_selector, 3),
-    Remedy(add_nodes),
-    Remedy(soften, 3),
+CHANGE_SEARCHES = (
+    ChangeSearch(raise_max_skew, 3),
+    ChangeSearch(lower_min_domains, 3),
+    ChangeSearch(tolerate, 3),
+    ChangeSearch(uncordon),
+    ChangeSearch(label_nodes),
+    ChangeSearch(loosen_selector, 3),
+    ChangeSearch(add_nodes),
+    ChangeSearch(soften, 3),
 )
 """In the order in which they are told: what costs least of what somebody meant to have."""
 
-_TOGETHER = Remedy(combined)
+_TOGETHER = ChangeSearch(combined)
 
 
-def smallest_changes(situation: Situation, placement: Placement) -> tuple[Change, ...]:
+def smallest_changes(situation: Scenario, placement: Placement) -> tuple[SuggestedChange, ...]:
     """
     Find what would let a pod be placed.
 
@@ -85,16 +85,20 @@ def smallest_changes(situation: Situation, placement: Placement) -> tuple[Change
     """
     if placement.passing:
         return ()
-    found = [change for remedy in REMEDIES for change in _helping(remedy, situation, placement)]
+    found = [
+        change for remedy in CHANGE_SEARCHES for change in _helping(remedy, situation, placement)
+    ]
     return tuple(found or _helping(_TOGETHER, situation, placement))
 
 
-def _helping(remedy: Remedy, situation: Situation, placement: Placement) -> Iterator[Change]:
+def _helping(
+    remedy: ChangeSearch, situation: Scenario, placement: Placement
+) -> Iterator[SuggestedChange]:
     tried = islice(remedy.candidates(situation, placement), MOST_TRIALS)
     return islice(_working(tried, situation), remedy.most)
 
 
-def _working(candidates: Iterable[Edits], situation: Situation) -> Iterator[Change]:
+def _working(candidates: Iterable[Edits], situation: Scenario) -> Iterator[SuggestedChange]:
     """Try candidates, and keep those that work and hold none that works already."""
     found: list[Edits] = []
     for edits in candidates:
@@ -104,14 +108,14 @@ def _working(candidates: Iterable[Edits], situation: Situation) -> Iterator[Chan
             least = _shrunk(edits, situation)
             found.append(least)
             sentence = ", and ".join(map(str, least))
-            yield Change(sentence, least, _passing(least, situation))
+            yield SuggestedChange(sentence, least, _passing(least, situation))
 
 
-def _passing(edits: Edits, situation: Situation) -> tuple[str, ...]:
+def _passing(edits: Edits, situation: Scenario) -> tuple[str, ...]:
     return apply_all(edits, situation).placement().passing
 
 
-def _shrunk(edits: Edits, situation: Situation) -> Edits:
+def _shrunk(edits: Edits, situation: Scenario) -> Edits:
     """Leave out what is not needed."""
     for edit in edits:
         fewer = tuple(each for each in edits if each is not edit)

@@ -11,11 +11,10 @@ from functools import reduce
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.explain.names import short_key
-from webhook.policy.explain.situation import Situation
-from webhook.policy.model import Taint
+from webhook.policy.explain.scenario import Scenario, short_key
+from webhook.policy.model import SCHEDULE_ANYWAY, Taint
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import SOFT, Spread
+from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.taints import Toleration, render_taint
 
 
@@ -27,7 +26,7 @@ class _AbstractStructMeta(msgspec.StructMeta, ABCMeta):
     """Of structs with methods that each of their kinds has to have."""
 
 
-class Edit(
+class ScenarioEdit(
     msgspec.Struct,
     frozen=True,
     rename="camel",
@@ -42,11 +41,11 @@ class Edit(
         """Say what to do."""
 
     @abstractmethod
-    def apply(self, situation: Situation) -> Situation:
+    def apply(self, situation: Scenario) -> Scenario:
         """Make the situation in which it is done."""
 
 
-class RaiseMaxSkew(Edit, frozen=True):
+class RaiseMaxSkew(ScenarioEdit, frozen=True):
     """Let a constraint have a greater maxSkew; ``index`` is its place in the list, from 0."""
 
     index: int
@@ -61,12 +60,12 @@ class RaiseMaxSkew(Edit, frozen=True):
             f"raise maxSkew of constraint {self.index} ({name}) from {self.before} to {self.after}"
         )
 
-    def apply(self, situation: Situation) -> Situation:
+    def apply(self, situation: Scenario) -> Scenario:
         """Do it."""
         return _with_spread(situation, self.index, max_skew=self.after)
 
 
-class LowerMinDomains(Edit, frozen=True):
+class LowerMinDomains(ScenarioEdit, frozen=True):
     """Let a constraint have a smaller minDomains; ``index`` is its place in the list, from 0."""
 
     index: int
@@ -82,12 +81,12 @@ class LowerMinDomains(Edit, frozen=True):
             f"to {self.after}"
         )
 
-    def apply(self, situation: Situation) -> Situation:
+    def apply(self, situation: Scenario) -> Scenario:
         """Do it."""
         return _with_spread(situation, self.index, min_domains=self.after)
 
 
-class Soften(Edit, frozen=True):
+class Soften(ScenarioEdit, frozen=True):
     """Make a constraint a wish; ``index`` is its place in the list, from 0."""
 
     index: int
@@ -98,14 +97,16 @@ class Soften(Edit, frozen=True):
         name = short_key(self.topology_key)
         return f"make constraint {self.index} ({name}) ScheduleAnyway"
 
-    def apply(self, situation: Situation) -> Situation:
+    def apply(self, situation: Scenario) -> Scenario:
         """Do it; minDomains means nothing for a wish."""
         spreads = situation.spreads
         softened = tuple(
             replace(
                 each,
                 min_domains=1,
-                constraint=replace(each.constraint, when_unsatisfiable=SOFT, min_domains=None),
+                constraint=replace(
+                    each.constraint, when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None
+                ),
             )
             for each in spreads.hard
             if each.index == self.index
@@ -118,7 +119,7 @@ class Soften(Edit, frozen=True):
         return replace(situation, spreads=changed)
 
 
-class Tolerate(Edit, frozen=True):
+class Tolerate(ScenarioEdit, frozen=True):
     """Let the pod tolerate a taint."""
 
     taint: Taint
@@ -133,14 +134,14 @@ class Tolerate(Edit, frozen=True):
         taint = self.taint
         return Toleration(taint.key, "Equal", taint.value, taint.effect)
 
-    def apply(self, situation: Situation) -> Situation:
+    def apply(self, situation: Scenario) -> Scenario:
         """Do it."""
         demands = situation.pod.demands
         tolerations = (*(demands.tolerations or ()), self.toleration)
         return _with_demands(situation, replace(demands, tolerations=tolerations))
 
 
-class DropSelector(Edit, frozen=True):
+class DropSelector(ScenarioEdit, frozen=True):
     """Take a label out of the pod's nodeSelector."""
 
     key: str
@@ -150,39 +151,39 @@ class DropSelector(Edit, frozen=True):
         """Say what to do."""
         return f"take {self.key}={self.value} out of nodeSelector"
 
-    def apply(self, situation: Situation) -> Situation:
+    def apply(self, situation: Scenario) -> Scenario:
         """Do it."""
         demands = situation.pod.demands
         pairs = tuple(pair for pair in demands.pairs if pair != (self.key, self.value))
         return _with_demands(situation, replace(demands, pairs=pairs))
 
 
-class DropAffinity(Edit, frozen=True):
+class DropAffinity(ScenarioEdit, frozen=True):
     """Take the required node affinity out of the pod."""
 
     def __str__(self) -> str:
         """Say what to do."""
         return "take the required node affinity out of the pod"
 
-    def apply(self, situation: Situation) -> Situation:
+    def apply(self, situation: Scenario) -> Scenario:
         """Do it."""
         return _with_demands(situation, replace(situation.pod.demands, terms=None))
 
 
-def apply_all(edits: Iterable[Edit], situation: Situation) -> Situation:
+def apply_all(edits: Iterable[ScenarioEdit], situation: Scenario) -> Scenario:
     """Make the situation in which all of these are done, in order."""
     return reduce(lambda made, edit: edit.apply(made), edits, situation)
 
 
-def _with_spread(situation: Situation, index: int, **changes: int) -> Situation:
+def _with_spread(situation: Scenario, index: int, **changes: int) -> Scenario:
     """Change a hard constraint, as it is acted on."""
 
-    def changed(spread: Spread) -> Spread:
+    def changed(spread: SpreadConstraint) -> SpreadConstraint:
         return replace(spread, **changes) if spread.index == index else spread
 
     hard = tuple(map(changed, situation.spreads.hard))
     return replace(situation, spreads=replace(situation.spreads, hard=hard))
 
 
-def _with_demands(situation: Situation, demands: Demands) -> Situation:
+def _with_demands(situation: Scenario, demands: Demands) -> Scenario:
     return replace(situation, pod=replace(situation.pod, demands=demands))

@@ -4,20 +4,25 @@ from collections.abc import Iterable
 
 import msgspec
 
-from webhook.policy.explain.changes import Change, smallest_changes
+from webhook.policy.explain.changes import SuggestedChange, smallest_changes
 from webhook.policy.explain.rollout import unevenness
-from webhook.policy.explain.sentences import headline, reason_of, why_minimum, written
-from webhook.policy.explain.situation import NOT_MODELLED, Situation
-from webhook.policy.model import LabelSelector
+from webhook.policy.explain.scenario import NOT_MODELLED, Scenario
+from webhook.policy.explain.sentences import (
+    explain_minimum,
+    rejection_reason,
+    render_rejection,
+    summarize,
+)
+from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, IGNORE, LabelSelector
 from webhook.policy.placement.place import Placement
-from webhook.policy.placement.spreads import HARD, HONOR, IGNORE, Spread
-from webhook.policy.placement.tallies import Domain, Tally
+from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.placement.tallies import Domain, PodTally
 from webhook.policy.selectors import render
 
 NAMED_NODES = 3  # of a group: enough to look at, few enough for a line
 
 
-class Group(msgspec.Struct, frozen=True):
+class NodeGroup(msgspec.Struct, frozen=True):
     """
     Nodes with the same thing against them.
 
@@ -53,7 +58,7 @@ class DomainRow(msgspec.Struct, frozen=True, rename="camel"):
     fits: bool
 
 
-class ConstraintPart(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class ConstraintExplanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """
     One constraint, and what it counts.
 
@@ -84,10 +89,10 @@ class ConstraintPart(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     pods: int
     unevenness: int
     domains: tuple[DomainRow, ...]
-    left_out: tuple[Group, ...]
+    left_out: tuple[NodeGroup, ...]
 
 
-class NodePart(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class NodeExplanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """
     One node, and what is said of it.
 
@@ -96,7 +101,7 @@ class NodePart(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         best: Whether spreading prefers no other node to it.
         reason: Why it does not pass; empty if it does.
         score: 0 to 100, more are better; None if nothing is scored, or it does not pass.
-        raw_score: Before it is normalised; fewer are better.
+        raw_score: Before normalization; lower is better.
     """
 
     name: str
@@ -129,14 +134,14 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     placeable: bool
     runs_on: str = ""
     defaulted: bool = False
-    constraints: tuple[ConstraintPart, ...] = ()
-    nodes: tuple[NodePart, ...] = ()
-    rejected: tuple[Group, ...] = ()
-    changes: tuple[Change, ...] = ()
+    constraints: tuple[ConstraintExplanation, ...] = ()
+    nodes: tuple[NodeExplanation, ...] = ()
+    rejected: tuple[NodeGroup, ...] = ()
+    changes: tuple[SuggestedChange, ...] = ()
     not_modelled: tuple[str, ...] = NOT_MODELLED
 
 
-def explain(situation: Situation, subject: str, runs_on: str = "") -> Explanation:
+def explain(situation: Scenario, subject: str, runs_on: str = "") -> Explanation:
     """
     Tell all about the placement of a pod.
 
@@ -151,10 +156,10 @@ def explain(situation: Situation, subject: str, runs_on: str = "") -> Explanatio
     placement = situation.placement()
     best = frozenset(placement.best)
     nodes = tuple(_node(name, placement, best) for name in placement.statuses)
-    tallies = (*placement.measure.hard, *placement.measure.soft)
+    tallies = (*placement.tallies.hard, *placement.tallies.soft)
     return Explanation(
         subject=subject,
-        sentence=headline(situation, placement, runs_on),
+        sentence=summarize(situation, placement, runs_on),
         placeable=bool(placement.passing),
         runs_on=runs_on,
         defaulted=situation.spreads.defaulted and bool(tallies),
@@ -168,23 +173,23 @@ def explain(situation: Situation, subject: str, runs_on: str = "") -> Explanatio
     )
 
 
-def _node(name: str, placement: Placement, best: frozenset[str]) -> NodePart:
-    reason = reason_of(name, placement)
+def _node(name: str, placement: Placement, best: frozenset[str]) -> NodeExplanation:
+    reason = rejection_reason(name, placement)
     if reason:
-        return NodePart(name=name, passes=False, best=False, reason=reason)
+        return NodeExplanation(name=name, passes=False, best=False, reason=reason)
     scores = placement.scores
-    return NodePart(
+    return NodeExplanation(
         name=name,
         passes=True,
         best=name in best,
-        score=scores.normalised[name] if scores else None,
+        score=scores.normalized[name] if scores else None,
         raw_score=scores.raw[name] if scores else None,
     )
 
 
-def _constraint(tally: Tally, situation: Situation) -> ConstraintPart:
+def _constraint(tally: PodTally, situation: Scenario) -> ConstraintExplanation:
     spread = tally.spread
-    return ConstraintPart(
+    return ConstraintExplanation(
         index=spread.index,
         topology_key=spread.topology_key,
         when_unsatisfiable=spread.constraint.when_unsatisfiable,
@@ -193,14 +198,14 @@ def _constraint(tally: Tally, situation: Situation) -> ConstraintPart:
         selector=_selector(spread.selector),
         node_affinity_policy=HONOR if spread.honors_affinity else IGNORE,
         node_taints_policy=HONOR if spread.honors_taints else IGNORE,
-        selects_pod=tally.joins,
+        selects_pod=tally.matches_pod,
         global_minimum=tally.minimum,
-        minimum_because=why_minimum(tally),
+        minimum_because=explain_minimum(tally),
         pods=sum(tally.pods.values()),
         unevenness=unevenness(tally),
         domains=tuple(_row(row, spread) for row in tally.table(situation.topology)),
         left_out=_grouped(
-            (node, written(obstacle)) for node, obstacle in tally.domains.left_out.items()
+            (node, render_rejection(obstacle)) for node, obstacle in tally.domains.left_out.items()
         ),
     )
 
@@ -209,17 +214,17 @@ def _selector(selector: LabelSelector | None) -> str:
     return "<none>" if selector is None else render(selector)
 
 
-def _row(row: Domain, spread: Spread) -> DomainRow:
+def _row(row: Domain, spread: SpreadConstraint) -> DomainRow:
     left_out = len(row.left_out)
-    if spread.constraint.when_unsatisfiable != HARD:
+    if spread.constraint.when_unsatisfiable != DO_NOT_SCHEDULE:
         return DomainRow(row.value, row.nodes, left_out, row.pods, None, fits=True)
     return DomainRow(row.value, row.nodes, left_out, row.pods, row.skew, row.fits)
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> tuple[Group, ...]:
+def _grouped(pairs: Iterable[tuple[str, str]]) -> tuple[NodeGroup, ...]:
     """Group names by what is said of them, the largest group first."""
     groups: dict[str, list[str]] = {}
     for name, said in pairs:
         groups.setdefault(said, []).append(name)
     ordered = sorted(groups.items(), key=lambda each: (-len(each[1]), each[0]))
-    return tuple(Group(said, len(names), tuple(names[:NAMED_NODES])) for said, names in ordered)
+    return tuple(NodeGroup(said, len(names), tuple(names[:NAMED_NODES])) for said, names in ordered)

@@ -6,15 +6,14 @@ from itertools import count, islice
 from msgspec.structs import replace
 
 from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.explain.edits import Edit
-from webhook.policy.explain.names import counted, short_key
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.edits import ScenarioEdit
+from webhook.policy.explain.scenario import Scenario, counted, short_key
 from webhook.policy.model import Node
 from webhook.policy.placement.taints import UNSCHEDULABLE
 from webhook.policy.placement.topology import Topology
 
 
-class Uncordon(Edit, frozen=True):
+class Uncordon(ScenarioEdit, frozen=True):
     """Let a node take new pods again."""
 
     node: str
@@ -23,12 +22,12 @@ class Uncordon(Edit, frozen=True):
         """Say what to do."""
         return f"uncordon node {self.node}"
 
-    def apply(self, situation: Situation) -> Situation:
+    def apply(self, situation: Scenario) -> Scenario:
         """Do it, and take away the taint that comes with a cordon."""
         return _with_node(situation, self.node, _uncordoned)
 
 
-class Cordon(Edit, frozen=True):
+class Cordon(ScenarioEdit, frozen=True):
     """Let a node take no new pods."""
 
     node: str
@@ -37,12 +36,12 @@ class Cordon(Edit, frozen=True):
         """Say what to do."""
         return f"cordon node {self.node}"
 
-    def apply(self, situation: Situation) -> Situation:
+    def apply(self, situation: Scenario) -> Scenario:
         """Do it, and put on the taint that comes with a cordon."""
         return _with_node(situation, self.node, _cordoned)
 
 
-class LabelNode(Edit, frozen=True):
+class LabelNode(ScenarioEdit, frozen=True):
     """Give a node labels that it lacks."""
 
     node: str
@@ -52,14 +51,14 @@ class LabelNode(Edit, frozen=True):
         """Say what to do."""
         return f"label node {self.node} with {render_labels(self.labels)}"
 
-    def apply(self, situation: Situation) -> Situation:
+    def apply(self, situation: Scenario) -> Scenario:
         """Do it."""
         return _with_node(
             situation, self.node, lambda node: replace(node, labels=node.labels | self.labels)
         )
 
 
-class AddNodes(Edit, frozen=True):
+class AddNodes(ScenarioEdit, frozen=True):
     """
     Add nodes to the cluster, without taints.
 
@@ -78,7 +77,7 @@ class AddNodes(Edit, frozen=True):
         labels = {key: value for key, value in self.labels.items() if key != HOSTNAME}
         return f"add {nodes} with {render_labels(labels)}" if labels else f"add {nodes}"
 
-    def apply(self, situation: Situation) -> Situation:
+    def apply(self, situation: Scenario) -> Scenario:
         """Do it."""
         nodes = situation.topology.nodes
         names = islice(_free_names(nodes), self.number)
@@ -87,7 +86,7 @@ class AddNodes(Edit, frozen=True):
         return replace(situation, topology=Topology((*nodes, *added)))
 
 
-class Without(Edit, frozen=True):
+class RemoveNodes(ScenarioEdit, frozen=True, tag="without"):
     """Take all nodes with a label out of the cluster, and the pods on them."""
 
     key: str
@@ -97,7 +96,7 @@ class Without(Edit, frozen=True):
         """Say what to do."""
         return f"lose {short_key(self.key)} {self.value}"
 
-    def apply(self, situation: Situation) -> Situation:
+    def apply(self, situation: Scenario) -> Scenario:
         """Do it; pods on nodes that do not exist count nowhere."""
         left = (
             node for node in situation.topology.nodes if node.labels.get(self.key) != self.value
@@ -116,7 +115,7 @@ def render_labels(labels: Mapping[str, str]) -> str:
     return ", ".join(f"{short_key(key)}={value}" for key, value in labels.items())
 
 
-def _with_node(situation: Situation, name: str, change: Callable[[Node], Node]) -> Situation:
+def _with_node(situation: Scenario, name: str, change: Callable[[Node], Node]) -> Scenario:
     nodes = situation.topology.nodes
     changed = (change(node) if node.name == name else node for node in nodes)
     return replace(situation, topology=Topology(changed))

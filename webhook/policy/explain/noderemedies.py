@@ -3,8 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.explain.edits import DropAffinity, DropSelector, Edit, Tolerate, apply_all
-from webhook.policy.explain.names import short_key
+from webhook.policy.explain.edits import (
+    DropAffinity,
+    DropSelector,
+    ScenarioEdit,
+    Tolerate,
+    apply_all,
+)
 from webhook.policy.explain.nodeedits import AddNodes, LabelNode, Uncordon
 from webhook.policy.explain.remedies import (
     Edits,
@@ -12,31 +17,31 @@ from webhook.policy.explain.remedies import (
     raises_for,
     untolerated_taints,
 )
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Scenario, short_key
 from webhook.policy.model import Node
 from webhook.policy.placement.nodeaffinity import term_matches
-from webhook.policy.placement.nodes import Reason
+from webhook.policy.placement.nodes import RejectionReason
 from webhook.policy.placement.place import Placement
 from webhook.policy.placement.taints import UNSCHEDULABLE
-from webhook.policy.placement.tallies import Tally
+from webhook.policy.placement.tallies import PodTally
 
 MOST_TOGETHER = 16  # nodes that are changed together; more would be another cluster
 
 
-def uncordon(situation: Situation, placement: Placement) -> Iterator[Edits]:
+def uncordon(situation: Scenario, placement: Placement) -> Iterator[Edits]:
     """Uncordon a node, one of each sort; then all of those."""
     cordoned = (
         node
         for node in situation.topology.nodes
-        if (found := placement.refused.get(node.name)) and found.reason is Reason.CORDON
+        if (found := placement.refused.get(node.name)) and found.reason is RejectionReason.CORDON
     )
     chosen = _one_of_each_sort(cordoned, placement)
     yield from alone_and_together([Uncordon(node.name) for node in chosen[:MOST_TOGETHER]])
 
 
-def label_nodes(situation: Situation, placement: Placement) -> Iterator[Edits]:
+def label_nodes(situation: Scenario, placement: Placement) -> Iterator[Edits]:
     """Label a node that lacks keys, as the emptiest domain or a new one; then several, as new."""
-    hard = placement.measure.hard
+    hard = placement.tallies.hard
     keys = tuple(dict.fromkeys(tally.spread.topology_key for tally in hard))
     lacking = [
         node
@@ -48,7 +53,7 @@ def label_nodes(situation: Situation, placement: Placement) -> Iterator[Edits]:
         for values in (_emptiest(hard), {}):
             labels = {key: values.get(key) or _new_value(key, 1) for key in missing}
             yield (LabelNode(node.name, labels),)
-    several: list[Edit] = []
+    several: list[ScenarioEdit] = []
     for number, node in enumerate(lacking[:MOST_TOGETHER], start=1):
         labels = {key: _new_value(key, number) for key in keys if key not in node.labels}
         several.append(LabelNode(node.name, labels))
@@ -56,9 +61,9 @@ def label_nodes(situation: Situation, placement: Placement) -> Iterator[Edits]:
             yield tuple(several)
 
 
-def add_nodes(situation: Situation, placement: Placement) -> Iterator[Edits]:
+def add_nodes(situation: Scenario, placement: Placement) -> Iterator[Edits]:
     """Add a node: in the emptiest domains, or in new ones; then several, each in new ones."""
-    hard = placement.measure.hard
+    hard = placement.tallies.hard
     demanded = dict(situation.pod.demands.pairs)
     keys = [key for tally in hard if (key := tally.spread.topology_key) not in demanded]
     keys = [key for key in dict.fromkeys(keys) if key != HOSTNAME]
@@ -75,24 +80,24 @@ def add_nodes(situation: Situation, placement: Placement) -> Iterator[Edits]:
     yield from (tuple(several[:number]) for number in range(1, len(several) + 1))
 
 
-def combined(situation: Situation, placement: Placement) -> Iterator[Edits]:
+def combined(situation: Scenario, placement: Placement) -> Iterator[Edits]:
     """Do everything that one node asks for; nodes that ask for little first."""
-    hard = placement.measure.hard
+    hard = placement.tallies.hard
     keys = tuple(dict.fromkeys(tally.spread.topology_key for tally in hard))
     chosen = _one_of_each_sort(situation.topology.nodes, placement)
     ways = [(_for_node(node, situation, keys, _emptiest(hard)), node) for node in chosen]
     for edits, node in sorted(ways, key=lambda way: len(way[0])):
         changed = apply_all(edits, situation)
         there = next(each for each in changed.topology.nodes if each.name == node.name)
-        yield (*edits, *raises_for(there, changed.placement().measure.hard))
+        yield (*edits, *raises_for(there, changed.placement().tallies.hard))
 
 
 def _for_node(
-    node: Node, situation: Situation, keys: Iterable[str], values: Mapping[str, str]
+    node: Node, situation: Scenario, keys: Iterable[str], values: Mapping[str, str]
 ) -> Edits:
     demands = situation.pod.demands
     taints = untolerated_taints(node, situation)
-    edits: list[Edit] = []
+    edits: list[ScenarioEdit] = []
     if node.unschedulable:
         edits.append(Uncordon(node.name))
         taints = tuple(taint for taint in taints if taint.key != UNSCHEDULABLE.key)
@@ -110,7 +115,7 @@ def _for_node(
 
 def _one_of_each_sort(nodes: Iterable[Node], placement: Placement) -> list[Node]:
     """Nodes that differ in more than their names, those with few counted pods first."""
-    hard = placement.measure.hard
+    hard = placement.tallies.hard
     keys = [key for tally in hard if (key := tally.spread.topology_key) != HOSTNAME]
     sorts: dict[object, tuple[int, Node]] = {}
     for node in nodes:
@@ -121,7 +126,7 @@ def _one_of_each_sort(nodes: Iterable[Node], placement: Placement) -> list[Node]
     return [node for _, node in sorted(sorts.values(), key=lambda each: each[0])]
 
 
-def _emptiest(hard: Iterable[Tally]) -> dict[str, str]:
+def _emptiest(hard: Iterable[PodTally]) -> dict[str, str]:
     """Topology key -> its domain with fewest pods; without keys that have no domain."""
     return {
         tally.spread.topology_key: min(sizes, key=lambda value: tally.pods.get(value, 0))
@@ -130,7 +135,7 @@ def _emptiest(hard: Iterable[Tally]) -> dict[str, str]:
     }
 
 
-def _fitting(keys: Iterable[str], values: Iterable[str], hard: Iterable[Tally]) -> int:
+def _fitting(keys: Iterable[str], values: Iterable[str], hard: Iterable[PodTally]) -> int:
     """How many constraints would take the pod in these domains."""
     labels = dict(zip(keys, values, strict=True))
     return sum(
@@ -138,7 +143,7 @@ def _fitting(keys: Iterable[str], values: Iterable[str], hard: Iterable[Tally]) 
     )
 
 
-def _refreshed(labels: Mapping[str, str], hard: Iterable[Tally]) -> dict[str, str]:
+def _refreshed(labels: Mapping[str, str], hard: Iterable[PodTally]) -> dict[str, str]:
     """Labels with a new value for every key whose value a constraint rejects."""
     rejected = {
         key for tally in hard if not tally.fits(labels.get(key := tally.spread.topology_key, ""))

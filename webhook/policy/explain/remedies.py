@@ -10,35 +10,35 @@ from typing import TypeAlias
 from webhook.policy.explain.edits import (
     DropAffinity,
     DropSelector,
-    Edit,
     LowerMinDomains,
     RaiseMaxSkew,
+    ScenarioEdit,
     Soften,
     Tolerate,
 )
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.scenario import Scenario
 from webhook.policy.model import Node, Taint
 from webhook.policy.placement.place import Placement
 from webhook.policy.placement.taints import EXCLUDING, UNSCHEDULABLE, Toleration, tolerates
-from webhook.policy.placement.tallies import Floor, Tally
-from webhook.policy.placement.topology import carries
+from webhook.policy.placement.tallies import MinimumReason, PodTally
+from webhook.policy.placement.topology import carries_keys
 
-Edits: TypeAlias = tuple[Edit, ...]
+Edits: TypeAlias = tuple[ScenarioEdit, ...]
 """What has to be done together."""
 
 
-def raise_max_skew(situation: Situation, placement: Placement) -> Iterator[Edits]:
+def raise_max_skew(situation: Scenario, placement: Placement) -> Iterator[Edits]:
     """
     Raise what rejects a node that nothing else rejects, so far that it does not.
 
     No maxSkew changes which nodes and pods count, so this is exact: for each set of constraints
     the raise that adds up to least, sets of few constraints first.
     """
-    hard = placement.measure.hard
+    hard = placement.tallies.hard
     keys = tuple(tally.spread.topology_key for tally in hard)
     least: dict[tuple[int, ...], tuple[RaiseMaxSkew, ...]] = {}
     for node in situation.topology.nodes:
-        if node.name in placement.refused or not carries(node, keys):
+        if node.name in placement.refused or not carries_keys(node, keys):
             continue
         raises = raises_for(node, hard)
         indexes = tuple(each.index for each in raises)
@@ -47,7 +47,7 @@ def raise_max_skew(situation: Situation, placement: Placement) -> Iterator[Edits
     yield from sorted(least.values(), key=lambda raises: (len(raises), _total(raises)))
 
 
-def raises_for(node: Node, hard: Sequence[Tally]) -> tuple[RaiseMaxSkew, ...]:
+def raises_for(node: Node, hard: Sequence[PodTally]) -> tuple[RaiseMaxSkew, ...]:
     """What to raise so that no constraint finds the skew of a node too large; it has all keys."""
     return tuple(
         RaiseMaxSkew(spread.index, spread.topology_key, spread.max_skew, skew)
@@ -57,25 +57,25 @@ def raises_for(node: Node, hard: Sequence[Tally]) -> tuple[RaiseMaxSkew, ...]:
     )
 
 
-def lower_min_domains(_: Situation, placement: Placement) -> Iterator[Edits]:
+def lower_min_domains(_: Scenario, placement: Placement) -> Iterator[Edits]:
     """Lower what asks for more domains than there are to what there is: alone, then together."""
     yield from alone_and_together(
         [
             LowerMinDomains(spread.index, spread.topology_key, spread.min_domains, found)
-            for tally in placement.measure.hard
-            if tally.floor is Floor.TOO_FEW_DOMAINS
+            for tally in placement.tallies.hard
+            if tally.minimum_reason is MinimumReason.TOO_FEW_DOMAINS
             for spread, found in [(tally.spread, len(tally.domains.sizes))]
         ]
     )
 
 
-def soften(_: Situation, placement: Placement) -> Iterator[Edits]:
+def soften(_: Scenario, placement: Placement) -> Iterator[Edits]:
     """Make wishes of demands: one, then all."""
-    spreads = (tally.spread for tally in placement.measure.hard)
+    spreads = (tally.spread for tally in placement.tallies.hard)
     yield from alone_and_together([Soften(each.index, each.topology_key) for each in spreads])
 
 
-def tolerate(situation: Situation, _: Placement) -> Iterator[Edits]:
+def tolerate(situation: Scenario, _: Placement) -> Iterator[Edits]:
     """
     Tolerate the taints of a node, of those with few taints first; then all there are.
 
@@ -87,7 +87,7 @@ def tolerate(situation: Situation, _: Placement) -> Iterator[Edits]:
     yield tuple(map(Tolerate, dict.fromkeys(taint for way in ordered for taint in way)))
 
 
-def untolerated_taints(node: Node, situation: Situation) -> tuple[Taint, ...]:
+def untolerated_taints(node: Node, situation: Scenario) -> tuple[Taint, ...]:
     """All taints that keep the pod off a node."""
     tolerations: tuple[Toleration, ...] = situation.pod.demands.tolerations or ()
     return tuple(
@@ -97,16 +97,16 @@ def untolerated_taints(node: Node, situation: Situation) -> tuple[Taint, ...]:
     )
 
 
-def loosen_selector(situation: Situation, _: Placement) -> Iterator[Edits]:
+def loosen_selector(situation: Scenario, _: Placement) -> Iterator[Edits]:
     """Ask for fewer labels of a node: one, or the affinity; then for none at all."""
     demands = situation.pod.demands
-    edits: list[Edit] = [DropSelector(key, value) for key, value in demands.pairs]
+    edits: list[ScenarioEdit] = [DropSelector(key, value) for key, value in demands.pairs]
     if demands.terms is not None:
         edits.append(DropAffinity())
     yield from alone_and_together(edits)
 
 
-def alone_and_together(edits: Sequence[Edit]) -> Iterator[Edits]:
+def alone_and_together(edits: Sequence[ScenarioEdit]) -> Iterator[Edits]:
     """Each edit on its own, then all of them."""
     yield from ((edit,) for edit in edits)
     if len(edits) > 1:

@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from webhook.policy.explain.edits import Edit, apply_all
-from webhook.policy.explain.names import counted, short_key
-from webhook.policy.explain.situation import Situation
+from webhook.policy.explain.edits import ScenarioEdit, apply_all
+from webhook.policy.explain.scenario import Scenario, counted, short_key
 from webhook.policy.placement.place import Placement
-from webhook.policy.placement.tallies import Tally
+from webhook.policy.placement.tallies import PodTally
 
-MOST_REPLICAS = 10_000
+PLACED_REPLICAS = 10_000
 """Of one question; placing a replica takes 10 ms where there are 5 000 nodes."""
 
 
@@ -52,7 +51,7 @@ class Rollout(msgspec.Struct, frozen=True, rename="camel"):
     """
 
     sentence: str
-    edits: tuple[Edit, ...]
+    edits: tuple[ScenarioEdit, ...]
     replicas: int
     running: int
     placed: Mapping[str, int]
@@ -61,15 +60,15 @@ class Rollout(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def roll_out(
-    situation: Situation, edits: Sequence[Edit], replicas: int, running: Mapping[str, int]
-) -> tuple[Rollout, Situation]:
+    situation: Scenario, edits: Sequence[ScenarioEdit], replicas: int, running: Mapping[str, int]
+) -> tuple[Rollout, Scenario]:
     """
     Change a cluster, and place what is missing of a workload.
 
     Args:
         situation: Its next pod, and the cluster before.
         edits: What to change.
-        replicas: How many pods it should have; at most ``MOST_REPLICAS``. With fewer than run
+        replicas: How many pods it should have; at most ``PLACED_REPLICAS``. With fewer than run
             nothing is placed, and nothing is removed: which ones would be is not modelled.
         running: Node name -> pods of the workload that run there now.
 
@@ -95,7 +94,7 @@ def roll_out(
     return rollout, end
 
 
-def _filled(situation: Situation, missing: int) -> tuple[Situation, Counter[str]]:
+def _filled(situation: Scenario, missing: int) -> tuple[Scenario, Counter[str]]:
     """Place replicas until all run or one finds no node; then neither would the next."""
     placed = Counter[str]()
     census = situation.census.copy()
@@ -111,7 +110,7 @@ def _filled(situation: Situation, missing: int) -> tuple[Situation, Counter[str]
 
 
 def _chosen(placement: Placement) -> str:
-    tallies = (*placement.measure.hard, *placement.measure.soft)
+    tallies = (*placement.tallies.hard, *placement.tallies.soft)
     return min(
         placement.best, key=lambda node: sum(tally.by_node.get(node, 0) for tally in tallies)
     )
@@ -125,20 +124,20 @@ def _skews(before: Placement, after: Placement) -> tuple[SkewChange, ...]:
     )
 
 
-def _tallies(placement: Placement) -> list[Tally]:
+def _tallies(placement: Placement) -> list[PodTally]:
     """All tallies, in the order of the list."""
-    tallies = (*placement.measure.hard, *placement.measure.soft)
+    tallies = (*placement.tallies.hard, *placement.tallies.soft)
     return sorted(tallies, key=lambda tally: tally.spread.index)
 
 
-def unevenness(tally: Tally) -> int:
+def unevenness(tally: PodTally) -> int:
     """Pods of the fullest domain above the emptiest one; 0 if there is none."""
     pods = [tally.pods.get(value, 0) for value in tally.domains.sizes]
     return max(pods, default=0) - min(pods, default=0)
 
 
 def _sentence(
-    edits: Sequence[Edit], replicas: int, pending: int, skews: Sequence[SkewChange]
+    edits: Sequence[ScenarioEdit], replicas: int, pending: int, skews: Sequence[SkewChange]
 ) -> str:
     done = f"if you {', '.join(map(str, edits))}" if edits else "as it is"
     fate = f"{pending} of {counted(replicas, 'replica')} would stay Pending"

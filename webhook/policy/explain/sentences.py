@@ -2,16 +2,15 @@
 
 from collections import Counter
 
-from webhook.policy.explain.names import counted, listed, short_key
-from webhook.policy.explain.situation import Situation
-from webhook.policy.placement.nodes import Obstacle, Reason
+from webhook.policy.explain.scenario import Scenario, counted, listed, short_key
+from webhook.policy.placement.nodes import NodeRejection, RejectionReason
 from webhook.policy.placement.place import Placement
-from webhook.policy.placement.tallies import Floor, Tally
+from webhook.policy.placement.tallies import MinimumReason, PodTally
 
 _ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
 
 
-def headline(situation: Situation, placement: Placement, runs_on: str) -> str:
+def summarize(situation: Scenario, placement: Placement, runs_on: str) -> str:
     """
     Where a pod can go, or the one thing that most keeps it from being placed.
 
@@ -33,47 +32,47 @@ def headline(situation: Situation, placement: Placement, runs_on: str) -> str:
     return f"runs on {runs_on}; it {can}{kept}"
 
 
-def reason_of(node: str, placement: Placement) -> str:
+def rejection_reason(node: str, placement: Placement) -> str:
     """Why a node does not pass; empty if it does. Other filters are asked first."""
     obstacle = placement.refused.get(node)
     if obstacle is not None:
-        return written(obstacle)
+        return render_rejection(obstacle)
     status = placement.statuses[node]
     if status.spread is None:
         return ""
     key = status.spread.topology_key
     if status.skew is None:
-        return written(Obstacle(Reason.MISSING_KEY, key))
+        return render_rejection(NodeRejection(RejectionReason.MISSING_KEY, key))
     return f"{short_key(key)}: skew {status.skew} > maxSkew {status.spread.max_skew}"
 
 
-def written(obstacle: Obstacle) -> str:
+def render_rejection(obstacle: NodeRejection) -> str:
     """An obstacle, and what it is about."""
     return f"{obstacle.reason} {obstacle.about}".rstrip()
 
 
-def why_minimum(tally: Tally) -> str:
+def explain_minimum(tally: PodTally) -> str:
     """What makes the global minimum what it is."""
     sizes, pods = tally.domains.sizes, tally.pods
     least = tuple(value for value in sizes if pods.get(value, 0) == tally.minimum)
-    match tally.floor:
-        case Floor.NO_DOMAIN:
+    match tally.minimum_reason:
+        case MinimumReason.NO_DOMAIN:
             return f"no node counts for {short_key(tally.spread.topology_key)}"
-        case Floor.TOO_FEW_DOMAINS:
+        case MinimumReason.TOO_FEW_DOMAINS:
             return f"minDomains {tally.spread.min_domains}, found {len(sizes)}"
-        case Floor.EMPTY_DOMAIN:
+        case MinimumReason.EMPTY_DOMAIN:
             return f"no pod in {listed(least)}"
         case _:
             return f"fewest pods in {listed(least)}"
 
 
-def _trouble(situation: Situation, placement: Placement) -> str:
+def _trouble(situation: Scenario, placement: Placement) -> str:
     nodes = situation.topology.nodes
     if not nodes:
         return "there is no node"
     if len(placement.refused) == len(nodes):
         return f"no node takes it: {_obstacles(list(placement.refused.values()))}"
-    hard = placement.measure.hard
+    hard = placement.tallies.hard
     blocking = next((tally for tally in hard if not _open(tally)), None)
     if blocking is not None:
         return _closed(blocking)
@@ -88,12 +87,12 @@ def _trouble(situation: Situation, placement: Placement) -> str:
     return f"{'; '.join(map(_allows, hard))}; no node meets all of that"
 
 
-def _open(tally: Tally) -> bool:
+def _open(tally: PodTally) -> bool:
     """Whether there is a domain that the constraint lets the pod go to."""
     return any(map(tally.fits, tally.domains.sizes))
 
 
-def _closed(tally: Tally) -> str:
+def _closed(tally: PodTally) -> str:
     """Say why a constraint lets the pod go nowhere: only for want of domains can that be."""
     name, found = short_key(tally.spread.topology_key), tuple(sorted(tally.domains.sizes))
     if not found:
@@ -104,14 +103,14 @@ def _closed(tally: Tally) -> str:
     return f"{name} needs {wanted} (minDomains {tally.spread.min_domains}, found {there})"
 
 
-def _allows(tally: Tally) -> str:
+def _allows(tally: PodTally) -> str:
     fitting = tuple(sorted(filter(tally.fits, tally.domains.sizes)))
     name = short_key(tally.spread.topology_key)
     return f"{name} (maxSkew {tally.spread.max_skew}) allows only {listed(fitting)}"
 
 
-def _obstacles(found: list[Obstacle]) -> str:
+def _obstacles(found: list[NodeRejection]) -> str:
     """Count obstacles, the commonest first: ``3 node(s) were unschedulable``."""
     return ", ".join(
-        f"{number} {said}" for said, number in Counter(map(written, found)).most_common()
+        f"{number} {said}" for said, number in Counter(map(render_rejection, found)).most_common()
     )

@@ -1,5 +1,7 @@
 """
-Which nodes the hard constraints of a pod allow.
+Filter nodes by the hard constraints of a pod.
+
+``filter_nodes`` judges all nodes, ``filter_node`` one. Counting pods is not done here.
 
 Source: kube-scheduler plugins/podtopologyspread/filtering.go ``Filter``.
 """
@@ -9,8 +11,8 @@ from enum import StrEnum
 import msgspec
 
 from webhook.policy.model import Node
-from webhook.policy.placement.spreads import Spread
-from webhook.policy.placement.tallies import Tally
+from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.placement.tallies import PodTally
 from webhook.policy.placement.topology import Topology
 
 SKEW_REASON = "node(s) didn't match pod topology spread constraints"
@@ -18,7 +20,7 @@ MISSING_KEY_REASON = f"{SKEW_REASON} (missing required label)"
 
 
 class Code(StrEnum):
-    """How a filter answers; an unresolvable answer is one that evicting pods would not change."""
+    """Result code of a scheduler plugin; preempting pods cannot change an unresolvable one."""
 
     SUCCESS = "Success"
     SKIP = "Skip"
@@ -26,20 +28,20 @@ class Code(StrEnum):
     UNRESOLVABLE = "UnschedulableAndUnresolvable"
 
 
-class Status(msgspec.Struct, frozen=True):
+class FilterStatus(msgspec.Struct, frozen=True):
     """
-    What the plugin says about one node.
+    Result of the plugin's filter for one node.
 
     Attributes:
-        code: Success, and Skip if the pod has no hard constraints, let the node pass.
+        code: The node passes with Success, and with Skip if the pod has no hard constraints.
         reason: In kube-scheduler's words; empty if the node passes.
-        spread: The constraint that rejected the node, the first in order; None if it passes.
-        skew: The skew that was too large; None if there is none to blame.
+        spread: The first constraint in order that rejects the node; None if the node passes.
+        skew: The skew that exceeds maxSkew; None if the node passes or lacks the topology key.
     """
 
     code: Code
     reason: str = ""
-    spread: Spread | None = None
+    spread: SpreadConstraint | None = None
     skew: int | None = None
 
     @property
@@ -48,17 +50,17 @@ class Status(msgspec.Struct, frozen=True):
         return self.spread is None
 
     def __str__(self) -> str:
-        """Write it as ``Success`` or ``Unschedulable: reason``."""
+        """Format the status as ``Success`` or ``Unschedulable: reason``."""
         return f"{self.code}: {self.reason}" if self.reason else str(self.code)
 
 
-SUCCESS = Status(Code.SUCCESS)
-SKIP = Status(Code.SKIP)
+SUCCESS = FilterStatus(Code.SUCCESS)
+SKIP = FilterStatus(Code.SKIP)
 
 
-def check(topology: Topology, hard: tuple[Tally, ...]) -> dict[str, Status]:
+def filter_nodes(topology: Topology, hard: tuple[PodTally, ...]) -> dict[str, FilterStatus]:
     """
-    Ask the hard constraints about every node; O(nodes x constraints).
+    Apply the hard constraints to every node; O(nodes x constraints).
 
     Args:
         topology: The nodes that were counted.
@@ -69,17 +71,20 @@ def check(topology: Topology, hard: tuple[Tally, ...]) -> dict[str, Status]:
     """
     if not hard:
         return {node.name: SKIP for node in topology.nodes}
-    return {node.name: check_node(node, hard) for node in topology.nodes}
+    return {node.name: filter_node(node, hard) for node in topology.nodes}
 
 
-def check_node(node: Node, hard: tuple[Tally, ...]) -> Status:
-    """Ask the hard constraints, of which there is one at least, about one node."""
+def filter_node(node: Node, hard: tuple[PodTally, ...]) -> FilterStatus:
+    """Apply the hard constraints, at least one, to one node."""
     for tally in hard:
         spread = tally.spread
         value = node.labels.get(spread.topology_key)
+        # A node without the key is in no domain. Preempting its pods would not give it one.
         if value is None:
-            return Status(Code.UNRESOLVABLE, MISSING_KEY_REASON, spread)
+            return FilterStatus(Code.UNRESOLVABLE, MISSING_KEY_REASON, spread)
+        # The pod's own tolerations and affinity play no part here: a node that does not count can
+        # still pass, by the pods of its domain. Other filters reject it if the pod cannot go there.
         skew = tally.skew(value)
         if skew > spread.max_skew:
-            return Status(Code.UNSCHEDULABLE, SKEW_REASON, spread, skew)
+            return FilterStatus(Code.UNSCHEDULABLE, SKEW_REASON, spread, skew)
     return SUCCESS

@@ -8,16 +8,105 @@ create cannot be limited to one name, so the manifests bring an empty one.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from datetime import datetime
+from datetime import UTC, datetime
+from enum import Enum, auto
 from http import HTTPStatus
-from typing import NamedTuple, NoReturn
+from typing import Annotated, NamedTuple, NoReturn, TypeAlias
 
 import msgspec
 
-from webhook.cluster.source import DECODE_ERRORS, NO_QUERY, Reason, Sender, refusal
+from webhook.cluster.protocol import DECODE_ERRORS, NO_QUERY, FailureReason, Sender, status_error
 from webhook.errors import ApiError
-from webhook.server.audits.lease import Move, Record, Sight, given_back, look, next_move, taken
 from webhook.telemetry.logs import Log
+
+RELEASED_LEASE_S = 1  # of a Lease that was given back: whoever looks need not wait for it
+
+
+Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
+
+
+class LeaseSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """
+    The specification of a Lease; an empty one is of a Lease that nobody has held yet.
+
+    Attributes:
+        holder_identity: Empty if nobody holds it.
+        acquire_time: When the holder took it, by its own clock; so is ``renew_time``.
+        lease_transitions: How often it went from one holder to another.
+    """
+
+    holder_identity: str | None = None
+    lease_duration_seconds: Int32 | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_transitions: Int32 | None = None
+
+
+class ObservedLease(NamedTuple):
+    """
+    A Lease as it was seen.
+
+    Attributes:
+        record: What it said.
+        since: When it was first seen to say that, in seconds of the own clock.
+    """
+
+    record: LeaseSpec
+    since: float
+
+
+class LeaseAction(Enum):
+    """What to do about a Lease."""
+
+    RENEW = auto()
+    TAKE = auto()
+    WAIT = auto()
+
+
+def look(last: ObservedLease | None, record: LeaseSpec, now: float) -> ObservedLease:
+    """Take notice of a Lease; one that says what it said before was not renewed."""
+    return last if last is not None and last.record == record else ObservedLease(record, now)
+
+
+def choose_action(sight: ObservedLease, me: str, now: float) -> LeaseAction:
+    """Decide what to do about a Lease, as one who wants to hold it."""
+    record = sight.record
+    if record.holder_identity == me:
+        return LeaseAction.RENEW
+    if not record.holder_identity:
+        return LeaseAction.TAKE
+    until = sight.since + (record.lease_duration_seconds or 0)
+    return LeaseAction.TAKE if now >= until else LeaseAction.WAIT
+
+
+def claim(record: LeaseSpec, me: str, duration_s: int, at: datetime) -> LeaseSpec:
+    """Write oneself into a Lease, as its new holder, or as the one that holds it on."""
+    mine = record.holder_identity == me
+    moved = (record.lease_transitions or 0) + (not mine)
+    return LeaseSpec(
+        holder_identity=me,
+        lease_duration_seconds=duration_s,
+        acquire_time=record.acquire_time if mine else format_micro_time(at),
+        renew_time=format_micro_time(at),
+        lease_transitions=moved,
+    )
+
+
+def release(record: LeaseSpec, at: datetime) -> LeaseSpec:
+    """Write oneself out of a Lease, so that nobody has to wait for its end."""
+    return LeaseSpec(
+        holder_identity="",
+        lease_duration_seconds=RELEASED_LEASE_S,
+        acquire_time=format_micro_time(at),
+        renew_time=format_micro_time(at),
+        lease_transitions=record.lease_transitions,
+    )
+
+
+def format_micro_time(at: datetime) -> str:
+    """Write a time as a Lease has it. Source: apimachinery meta/v1 ``MicroTime``."""
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
 
 RENEW_SHARE = 2 / 3
 """Of the duration of a Lease: without a renewal for so long it counts as lost, by its holder."""
@@ -60,7 +149,7 @@ class _Lease(msgspec.Struct, frozen=True):
     """A Lease; ``metadata`` is sent back as it came."""
 
     metadata: msgspec.Raw
-    spec: Record | None = None
+    spec: LeaseSpec | None = None
 
 
 _decode = msgspec.json.Decoder(_Lease).decode
@@ -81,7 +170,7 @@ class Election:
         self._candidate = candidate
         self._clocks = clocks
         self._log = log
-        self._sight: Sight | None = None
+        self._sight: ObservedLease | None = None
         self._told = ""
 
     async def run(self, lead: Callable[[], Coroutine[object, object, NoReturn]]) -> NoReturn:
@@ -135,16 +224,16 @@ class Election:
         begun = self._clocks.now()
         try:
             lease = await self._read()
-            self._sight = sight = look(self._sight, lease.spec or Record(), begun)
-            if next_move(sight, self._candidate.identity, begun) is Move.WAIT:
+            self._sight = sight = look(self._sight, lease.spec or LeaseSpec(), begun)
+            if choose_action(sight, self._candidate.identity, begun) is LeaseAction.WAIT:
                 return None
             seconds = max(1, round(self._candidate.duration_s))
-            record = taken(sight.record, self._candidate.identity, seconds, self._clocks.wall())
+            record = claim(sight.record, self._candidate.identity, seconds, self._clocks.wall())
             await self._write(lease, record)
         except ApiError as error:
             self._complain(error)
             return None
-        self._sight = Sight(record, begun)
+        self._sight = ObservedLease(record, begun)
         self._told = ""
         return begun
 
@@ -152,9 +241,9 @@ class Election:
         """Let another replica take over at once, if that can be told."""
         try:
             lease = await self._read()
-            record = lease.spec or Record()
+            record = lease.spec or LeaseSpec()
             if record.holder_identity == self._candidate.identity:
-                await self._write(lease, given_back(record, self._clocks.wall()))
+                await self._write(lease, release(record, self._clocks.wall()))
         except ApiError as error:
             self._complain(error)
 
@@ -162,7 +251,7 @@ class Election:
         status, body = await self._sender.send("GET", self._candidate.path)
         return self._lease(status, body)
 
-    async def _write(self, lease: _Lease, record: Record) -> None:
+    async def _write(self, lease: _Lease, record: LeaseSpec) -> None:
         """Write a Lease as it was read but for its specification, unless it was changed since."""
         content = {
             "apiVersion": "coordination.k8s.io/v1",
@@ -178,11 +267,13 @@ class Election:
     def _lease(self, status: int, body: bytes) -> _Lease:
         source = f"Lease {self._candidate.path}"
         if status != HTTPStatus.OK:
-            raise refusal(source, status, body)
+            raise status_error(source, status, body)
         try:
             return _decode(body)
         except DECODE_ERRORS:
-            raise ApiError(source, "answered with what is no Lease", Reason.GARBAGE) from None
+            raise ApiError(
+                source, "answered with what is no Lease", FailureReason.GARBAGE
+            ) from None
 
     def _complain(self, error: ApiError) -> None:
         """Tell each new problem once; that somebody else was faster is none."""

@@ -1,8 +1,9 @@
 """
-What the server and the process that audits say to each other, through a pipe each way.
+Messages between the server and the audit process, one pipe in each direction.
 
-The server begins with an ``Order``; then the process asks and the server answers, one at a time,
-until it is ``Done`` or ``Failed``. A message is its length and itself, as MessagePack.
+The server begins with an ``AuditOrder``. Then the process sends one ``ApiRequest`` at a time and
+the server answers it, until the process sends its ``AuditResult`` or ``AuditFailure``. On the pipe,
+each MessagePack message follows its length.
 """
 
 from collections.abc import Callable
@@ -11,11 +12,11 @@ from typing import TypeAlias
 import msgspec
 
 LENGTH = 4  # bytes before each message, big-endian: its length without them
-LONGEST = 128 * 1024 * 1024
+MESSAGE_BYTES = 128 * 1024 * 1024
 """Bytes of a message: twice what is read of an answer of the API server."""
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
+class AuditOrder(msgspec.Struct, frozen=True, kw_only=True):
     """
     An audit that is to be made.
 
@@ -35,7 +36,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     memory: int
 
 
-class Ask(msgspec.Struct, frozen=True, tag=True):
+class ApiRequest(msgspec.Struct, frozen=True, tag=True):
     """A request to the API server; ``body`` is JSON, empty if there is none."""
 
     method: str
@@ -44,7 +45,7 @@ class Ask(msgspec.Struct, frozen=True, tag=True):
     body: bytes = b""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ApiResponse(msgspec.Struct, frozen=True):
     """
     What came of a request.
 
@@ -59,7 +60,7 @@ class Answer(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class Done(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class AuditResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """
     An audit that was made.
 
@@ -76,21 +77,21 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     problems: tuple[str, ...] = ()
 
 
-class Failed(msgspec.Struct, frozen=True, tag=True):
+class AuditFailure(msgspec.Struct, frozen=True, tag=True):
     """An audit that could not be made, and why, as a sentence without its full stop."""
 
     says: str
 
 
-Said: TypeAlias = Ask | Done | Failed
+WorkerMessage: TypeAlias = ApiRequest | AuditResult | AuditFailure
 """What the process may say."""
 
 encode = msgspec.msgpack.Encoder().encode
-decode_order = msgspec.msgpack.Decoder(Order).decode
-decode_answer = msgspec.msgpack.Decoder(Answer).decode
-decode_said: Callable[[bytes], Said] = msgspec.msgpack.Decoder(Said).decode
+decode_order = msgspec.msgpack.Decoder(AuditOrder).decode
+decode_answer = msgspec.msgpack.Decoder(ApiResponse).decode
+decode_message: Callable[[bytes], WorkerMessage] = msgspec.msgpack.Decoder(WorkerMessage).decode
 
 
-def framed(message: bytes) -> bytes:
+def frame(message: bytes) -> bytes:
     """Put its length before a message."""
     return len(message).to_bytes(LENGTH, "big") + message

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from webhook.audit.report import Report, Spread, WorkloadReport
+from webhook.audit.report import AuditReport, SpreadReport, WorkloadReport
 from webhook.telemetry.catalogue import (
     AUDIT_FINDINGS,
     AUDIT_ROWS_LEFT_OUT,
@@ -21,13 +21,13 @@ from webhook.telemetry.catalogue import (
 )
 from webhook.telemetry.exposition import Samples
 
-MOST_ROWS = 2000
+MOST_SKEW_ROWS = 2000
 """Pairs of a workload and a topology key that are shown, in at most three series each: 0.8 MB."""
 
 EXEMPT = "exempt"
 
 
-class Row(NamedTuple):
+class SkewRow(NamedTuple):
     """
     How uneven a workload is over the domains of a topology key.
 
@@ -53,7 +53,7 @@ class Row(NamedTuple):
         return self.namespace, self.workload, self.topology_key
 
 
-class Gauges:
+class AuditGauges:
     """
     What is shown of one audit.
 
@@ -61,7 +61,7 @@ class Gauges:
         workloads: How many were audited; so are the next two.
     """
 
-    def __init__(self, most: int = MOST_ROWS) -> None:
+    def __init__(self, most: int = MOST_SKEW_ROWS) -> None:
         """
         Start with nothing found.
 
@@ -71,17 +71,17 @@ class Gauges:
         self.workloads = self.pods = self.findings = 0
         self._most = most
         self._number = 0
-        self._rows: list[Row] = []
+        self._rows: list[SkewRow] = []
         self._counts: Counter[tuple[str, ...]] = Counter()
 
-    def add(self, report: Report) -> None:
+    def add(self, report: AuditReport) -> None:
         """Count a report; all workloads of a namespace are in the same one."""
         self.workloads += report.summary.workloads
         self.pods += report.summary.pods
         for _, finding in report.findings():
             self._counts[finding.rule, EXEMPT if finding.reason else str(finding.weight)] += 1
             self.findings += not finding.reason
-        fresh = rows_of(report.workloads)
+        fresh = skew_rows(report.workloads)
         self._number += len(fresh)
         self._rows += fresh
         if len(self._rows) > 2 * self._most:
@@ -100,17 +100,17 @@ class Gauges:
             AUDIT_ROWS_LEFT_OUT: {(): left_out},
         }
 
-    def _foremost(self) -> list[Row]:
+    def _foremost(self) -> list[SkewRow]:
         return heapq.nsmallest(self._most, self._rows, key=_order)
 
 
-def rows_of(workloads: Iterable[WorkloadReport]) -> list[Row]:
+def skew_rows(workloads: Iterable[WorkloadReport]) -> list[SkewRow]:
     """
     Make the rows of workloads.
 
     Of several constraints of a workload with one topology key the most urgent counts.
     """
-    found: dict[tuple[str, str, str], Row] = {}
+    found: dict[tuple[str, str, str], SkewRow] = {}
     for workload in workloads:
         for row in (_row(workload, spread) for spread in workload.spreads):
             known = found.get(row.labels)
@@ -119,8 +119,8 @@ def rows_of(workloads: Iterable[WorkloadReport]) -> list[Row]:
     return list(found.values())
 
 
-def _row(workload: WorkloadReport, spread: Spread) -> Row:
-    return Row(
+def _row(workload: WorkloadReport, spread: SpreadReport) -> SkewRow:
+    return SkewRow(
         workload.namespace,
         f"{workload.kind}/{workload.name}",
         spread.topology_key,
@@ -130,6 +130,6 @@ def _row(workload: WorkloadReport, spread: Spread) -> Row:
     )
 
 
-def _order(row: Row) -> tuple[int, int, tuple[str, str, str]]:
+def _order(row: SkewRow) -> tuple[int, int, tuple[str, str, str]]:
     excess, skew = row.urgency
     return -excess, -skew, row.labels

@@ -21,16 +21,16 @@ from webhook.audit.renderers.policyreport import (
     NAME,
     OPEN_REPORTS,
     WG_POLICY,
-    Dialect,
-    objects,
+    ReportApi,
+    build_objects,
 )
-from webhook.audit.report import Report
-from webhook.cluster.pages import pages
-from webhook.cluster.source import Reader, refusal
+from webhook.audit.report import AuditReport
+from webhook.cluster.lists import list_pages
+from webhook.cluster.protocol import Reader, status_error
 from webhook.errors import ApiError
-from webhook.server.audits.messages import Answer, Ask
+from webhook.server.audits.messages import ApiRequest, ApiResponse
 
-DIALECTS: Mapping[str, tuple[Dialect, str]] = MappingProxyType(
+DIALECTS: Mapping[str, tuple[ReportApi, str]] = MappingProxyType(
     {
         "wgpolicyk8s.io": (WG_POLICY, "policyreports"),
         "openreports.io": (OPEN_REPORTS, "reports"),
@@ -38,21 +38,21 @@ DIALECTS: Mapping[str, tuple[Dialect, str]] = MappingProxyType(
 )
 """API group -> its form, and the plural of its kind."""
 
-PAGE = 20  # objects that are read at first; one has up to 500 KB
+REPORT_PAGE = 20  # objects that are read at first; one has up to 500 KB
 
 _WRITTEN = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
 _TOLD = ("source", "scope", "summary", "results")  # the members that an audit writes
 
 
-class Caller(Reader, Protocol):
+class ApiCaller(Reader, Protocol):
     """An API server that is also written to."""
 
-    async def call(self, ask: Ask) -> Answer:
+    async def call(self, ask: ApiRequest) -> ApiResponse:
         """Send a request."""
         ...
 
 
-class Stored(NamedTuple):
+class StoredReport(NamedTuple):
     """
     A report as it stands in the cluster.
 
@@ -67,7 +67,7 @@ class Stored(NamedTuple):
     digest: bytes
 
 
-class Step(Enum):
+class ReportChange(Enum):
     """What is to be done with the report of a namespace."""
 
     NOTHING = auto()
@@ -77,7 +77,7 @@ class Step(Enum):
     YIELD = auto()
 
 
-def next_step(stored: Stored | None, wanted: bytes | None) -> Step:
+def choose_change(stored: StoredReport | None, wanted: bytes | None) -> ReportChange:
     """
     Decide what to do with a report.
 
@@ -86,12 +86,12 @@ def next_step(stored: Stored | None, wanted: bytes | None) -> Step:
         wanted: The digest of what it has to tell; None if there is nothing to tell.
     """
     if stored is None:
-        return Step.NOTHING if wanted is None else Step.CREATE
+        return ReportChange.NOTHING if wanted is None else ReportChange.CREATE
     if not stored.ours:
-        return Step.NOTHING if wanted is None else Step.YIELD
+        return ReportChange.NOTHING if wanted is None else ReportChange.YIELD
     if wanted is None:
-        return Step.DELETE
-    return Step.NOTHING if stored.digest == wanted else Step.REPLACE
+        return ReportChange.DELETE
+    return ReportChange.NOTHING if stored.digest == wanted else ReportChange.REPLACE
 
 
 def digest(content: Any) -> bytes:
@@ -100,7 +100,7 @@ def digest(content: Any) -> bytes:
     return hashlib.sha256(msgspec.json.encode(told, order="sorted")).digest()
 
 
-class Reports:
+class PolicyReportWriter:
     """
     The reports of one API group.
 
@@ -108,7 +108,7 @@ class Reports:
         problems: What could not be written, in sentences.
     """
 
-    def __init__(self, server: Caller, group: str) -> None:
+    def __init__(self, server: ApiCaller, group: str) -> None:
         """
         Ask nothing yet.
 
@@ -118,15 +118,15 @@ class Reports:
         self.problems: list[str] = []
         self._server = server
         self._dialect, self._plural = DIALECTS[group]
-        self._stored: dict[str, Stored] | None = None
+        self._stored: dict[str, StoredReport] | None = None
         self._seen: set[str] = set()
 
     async def look(self) -> None:
         """Read what is there; if that cannot be, nothing is written afterwards."""
-        stored: dict[str, Stored] = {}
+        stored: dict[str, StoredReport] = {}
         query = {"fieldSelector": f"metadata.name={NAME}"}
         try:
-            async for page in pages(self._server, self._path(""), query, first=PAGE):
+            async for page in list_pages(self._server, self._path(""), query, first=REPORT_PAGE):
                 for item in page:
                     content = msgspec.json.decode(item)
                     stored[content["metadata"]["namespace"]] = _stored(content)
@@ -135,48 +135,48 @@ class Reports:
             return
         self._stored = stored
 
-    async def write(self, report: Report) -> None:
+    async def write(self, report: AuditReport) -> None:
         """Write the reports on the namespaces of a report."""
         if self._stored is None:
             return
-        for content in objects(report, self._dialect):
+        for content in build_objects(report, self._dialect):
             namespace = content["metadata"]["namespace"]
             self._seen.add(namespace)
             await self._see_to(namespace, self._stored.get(namespace), content)
 
-    async def sweep_up(self) -> None:
+    async def delete_stale(self) -> None:
         """Delete the reports on namespaces of which nothing was written."""
         if self._stored is not None:
             for namespace in sorted(self._stored.keys() - self._seen):
                 await self._see_to(namespace, self._stored[namespace], None)
 
     async def _see_to(
-        self, namespace: str, stored: Stored | None, content: Mapping[str, Any] | None
+        self, namespace: str, stored: StoredReport | None, content: Mapping[str, Any] | None
     ) -> None:
-        step = next_step(stored, None if content is None else digest(content))
+        step = choose_change(stored, None if content is None else digest(content))
         match step:
-            case Step.NOTHING:
+            case ReportChange.NOTHING:
                 return
-            case Step.YIELD:
+            case ReportChange.YIELD:
                 self.problems.append(f"{self._title(namespace)}: is not ours, and left as it is")
                 return
-            case Step.CREATE:
-                ask = Ask("POST", self._path(namespace), body=msgspec.json.encode(content))
-            case Step.REPLACE:
+            case ReportChange.CREATE:
+                ask = ApiRequest("POST", self._path(namespace), body=msgspec.json.encode(content))
+            case ReportChange.REPLACE:
                 assert stored is not None, "there is one to replace"
                 assert content is not None, "it is replaced by another"
                 metadata = {**content["metadata"], "resourceVersion": stored.resource_version}
                 body = msgspec.json.encode({**content, "metadata": metadata})
-                ask = Ask("PUT", f"{self._path(namespace)}/{NAME}", body=body)
-            case Step.DELETE:
+                ask = ApiRequest("PUT", f"{self._path(namespace)}/{NAME}", body=body)
+            case ReportChange.DELETE:
                 assert stored is not None, "there is one to delete"
                 expected = {"uid": stored.uid, "resourceVersion": stored.resource_version}
                 options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": expected}
                 body = msgspec.json.encode(options)
-                ask = Ask("DELETE", f"{self._path(namespace)}/{NAME}", body=body)
+                ask = ApiRequest("DELETE", f"{self._path(namespace)}/{NAME}", body=body)
         answer = await self._server.call(ask)
         if answer.status not in _WRITTEN:
-            said = answer.reason or refusal("", answer.status, answer.body).problem
+            said = answer.reason or status_error("", answer.status, answer.body).problem
             self.problems.append(f"{self._title(namespace)}: cannot be written: {said}")
 
     def _why(self, error: ApiError) -> str:
@@ -193,10 +193,10 @@ class Reports:
         return f"/apis/{self._dialect.api_version}{inside}/{self._plural}"
 
 
-def _stored(content: Any) -> Stored:
+def _stored(content: Any) -> StoredReport:
     metadata = content["metadata"]
     labels: Mapping[str, str] = metadata.get("labels") or {}
-    return Stored(
+    return StoredReport(
         uid=metadata["uid"],
         resource_version=metadata["resourceVersion"],
         ours=labels.get(MANAGED_BY) == NAME,

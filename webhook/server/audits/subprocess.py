@@ -3,7 +3,7 @@ The server's side of the process that audits: start it, send on what it asks for
 
 What passes through here is not looked at: the event loop only moves bytes, a page at a time.
 Whatever the process does, the audit ends: a process that cannot be started, dies, hangs, or says
-what is no message gives ``Failed``, with the reason.
+what is no message gives ``AuditFailure``, with the reason.
 """
 
 import asyncio
@@ -14,21 +14,20 @@ from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
-from webhook.cluster.faults import why
-from webhook.cluster.source import DECODE_ERRORS, Sender
+from webhook.cluster.protocol import DECODE_ERRORS, Sender, describe_error
 from webhook.errors import ApiError
 from webhook.server.audits.messages import (
     LENGTH,
-    LONGEST,
-    Answer,
-    Ask,
-    Done,
-    Failed,
-    Order,
-    Said,
-    decode_said,
+    MESSAGE_BYTES,
+    ApiRequest,
+    ApiResponse,
+    AuditFailure,
+    AuditOrder,
+    AuditResult,
+    WorkerMessage,
+    decode_message,
     encode,
-    framed,
+    frame,
 )
 
 COMMAND: Sequence[str] = (sys.executable, "-m", "webhook.server.audits.worker")
@@ -38,7 +37,7 @@ LAST_WORDS = 4096  # bytes of what a process that failed says on its standard er
 GRACE_S = 2.0  # seconds for a process to end that has closed its pipes; it takes milliseconds
 
 
-class Audit:
+class AuditProcess:
     """One audit in a process of its own."""
 
     def __init__(self, api: Sender, silence_s: float, command: Sequence[str] = COMMAND) -> None:
@@ -53,44 +52,44 @@ class Audit:
         self._silence_s = silence_s
         self._command = command
 
-    async def run(self, order: Order) -> Done | Failed:
+    async def run(self, order: AuditOrder) -> AuditResult | AuditFailure:
         """Have an order carried out; when this is cancelled, the process is ended."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE
             )
         except (OSError, ValueError) as error:
-            return Failed(f"{WHO} cannot be started: {why(error)}")
+            return AuditFailure(f"{WHO} cannot be started: {describe_error(error)}")
         async with _ended(process), _heard_out(process) as last_words:
             return await self._outcome(process, order, last_words)
 
     async def _outcome(
-        self, process: Process, order: Order, last_words: "_LastWords"
-    ) -> Done | Failed:
+        self, process: Process, order: AuditOrder, last_words: "_LastWords"
+    ) -> AuditResult | AuditFailure:
         try:
             return await self._serve(process, order)
         except TimeoutError:
-            return Failed(f"{WHO} said nothing for {self._silence_s:g} s")
+            return AuditFailure(f"{WHO} said nothing for {self._silence_s:g} s")
         except DECODE_ERRORS:
-            return Failed(f"{WHO} sent what is no message")
+            return AuditFailure(f"{WHO} sent what is no message")
         except (asyncio.IncompleteReadError, ConnectionError):
-            return Failed(await last_words.tell(process))
+            return AuditFailure(await last_words.tell(process))
 
-    async def _serve(self, process: Process, order: Order) -> Done | Failed:
+    async def _serve(self, process: Process, order: AuditOrder) -> AuditResult | AuditFailure:
         message = encode(order)
         while True:
             async with asyncio.timeout(self._silence_s):
                 said = await _exchange(process, message)
-            if not isinstance(said, Ask):
+            if not isinstance(said, ApiRequest):
                 return said
             message = encode(await self._answer(said))
 
-    async def _answer(self, ask: Ask) -> Answer:
+    async def _answer(self, ask: ApiRequest) -> ApiResponse:
         try:
             status, body = await self._api.send(ask.method, ask.path, ask.query, ask.body)
         except ApiError as error:
-            return Answer(0, reason=error.problem)
-        return Answer(status, body)
+            return ApiResponse(0, reason=error.problem)
+        return ApiResponse(status, body)
 
 
 class _LastWords:
@@ -144,7 +143,7 @@ async def _heard_out(process: Process) -> AsyncGenerator[_LastWords]:
         await asyncio.gather(reading, return_exceptions=True)
 
 
-async def _exchange(process: Process, message: bytes) -> Said:
+async def _exchange(process: Process, message: bytes) -> WorkerMessage:
     """
     Send a message, and wait for the one that comes back.
 
@@ -154,9 +153,9 @@ async def _exchange(process: Process, message: bytes) -> Said:
     """
     assert process.stdin is not None, "it has pipes"
     assert process.stdout is not None, "it has pipes"
-    process.stdin.write(framed(message))
+    process.stdin.write(frame(message))
     await process.stdin.drain()
     length = int.from_bytes(await process.stdout.readexactly(LENGTH), "big")
-    if length > LONGEST:
+    if length > MESSAGE_BYTES:
         raise msgspec.DecodeError("longer than any message")
-    return decode_said(await process.stdout.readexactly(length))
+    return decode_message(await process.stdout.readexactly(length))

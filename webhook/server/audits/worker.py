@@ -12,26 +12,26 @@ import sys
 from datetime import timedelta
 from typing import BinaryIO
 
-from webhook.audit.scan import Question
-from webhook.audit.sweep import Sweep
-from webhook.cluster.source import NO_QUERY, Query, Reason, refusal
+from webhook.audit.scan import AuditOptions
+from webhook.audit.sweep import ClusterSweep
+from webhook.cluster.protocol import NO_QUERY, FailureReason, Query, status_error
 from webhook.errors import ApiError, EvenspreadError
 from webhook.policy.api.versions import parse_version
 from webhook.server.audits.messages import (
     LENGTH,
-    Answer,
-    Ask,
-    Done,
-    Failed,
-    Order,
+    ApiRequest,
+    ApiResponse,
+    AuditFailure,
+    AuditOrder,
+    AuditResult,
     decode_answer,
     decode_order,
     encode,
-    framed,
+    frame,
 )
-from webhook.server.audits.metrics import Gauges
-from webhook.server.audits.policyreports import Reports
-from webhook.server.reload import Asked, read_policy
+from webhook.server.audits.metrics import AuditGauges
+from webhook.server.audits.policyreports import PolicyReportWriter
+from webhook.server.reload import PolicySources, read_policy
 from webhook.telemetry.exposition import expose
 
 LOWEST = 19  # of priorities: whoever answers callers goes first, also on a single core
@@ -40,9 +40,9 @@ MOST_PROBLEMS = 20  # that are told; more say no more
 OK = range(200, 300)
 
 
-class Server:
+class PipeClient:
     """
-    The API server, called through the server's pipe; implements ``policyreports.Caller``.
+    The API server, called through the server's pipe; implements ``policyreports.ApiCaller``.
 
     Its calls block, and end the process when the server is gone.
     """
@@ -61,21 +61,21 @@ class Server:
         Raises:
             ApiError: There was none, or its status was not 200; ExpiredError if it was 410.
         """
-        answer = await self.call(Ask("GET", path, dict(query)))
+        answer = await self.call(ApiRequest("GET", path, dict(query)))
         if answer.reason:
-            raise ApiError(self.name, answer.reason, Reason.UNREACHABLE)
+            raise ApiError(self.name, answer.reason, FailureReason.UNREACHABLE)
         if answer.status not in OK:
-            raise refusal(f"{self.name}: {path}", answer.status, answer.body)
+            raise status_error(f"{self.name}: {path}", answer.status, answer.body)
         return answer.body
 
-    async def call(self, ask: Ask) -> Answer:
+    async def call(self, ask: ApiRequest) -> ApiResponse:
         """Send a request."""
         self.tell(ask)
         return decode_answer(self.hear())
 
-    def tell(self, message: Ask | Done | Failed) -> None:
+    def tell(self, message: ApiRequest | AuditResult | AuditFailure) -> None:
         """Say something to the server."""
-        self._sink.write(framed(encode(message)))
+        self._sink.write(frame(encode(message)))
         self._sink.flush()
 
     def hear(self) -> bytes:
@@ -95,14 +95,14 @@ class Server:
         return taken
 
 
-async def audit(order: Order, server: Server) -> Done:
+async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
     """
     Carry out an order.
 
     Raises:
         EvenspreadError: It cannot be.
     """
-    asked = Asked(
+    asked = PolicySources(
         order.config,
         order.scheduler_config,
         order.feature_gates,
@@ -111,9 +111,9 @@ async def audit(order: Order, server: Server) -> Done:
         timedelta(),  # no certificate is made here
     )
     configuration, policy = read_policy(asked)
-    question = Question(policy, configuration.actions, configuration.not_exemptible)
-    sweep, gauges = Sweep(server, configuration, question), Gauges()
-    reports = Reports(server, order.policy_reports) if order.policy_reports else None
+    question = AuditOptions(policy, configuration.actions, configuration.not_exemptible)
+    sweep, gauges = ClusterSweep(server, configuration, question), AuditGauges()
+    reports = PolicyReportWriter(server, order.policy_reports) if order.policy_reports else None
     if reports is not None:
         await reports.look()
     async for report in sweep.reports():
@@ -121,9 +121,9 @@ async def audit(order: Order, server: Server) -> Done:
         if reports is not None:
             await reports.write(report)
     if reports is not None:
-        await reports.sweep_up()
+        await reports.delete_stale()
     problems = [*map(str, sweep.problems), *(reports.problems if reports else ())]
-    return Done(
+    return AuditResult(
         exposition=expose(gauges.samples()),
         workloads=gauges.workloads,
         pods=gauges.pods,
@@ -135,7 +135,7 @@ async def audit(order: Order, server: Server) -> Done:
 def main() -> int:
     """Take an order and carry it out; returns the exit code."""
     os.nice(LOWEST)
-    server = Server(sys.stdin.buffer, sys.stdout.buffer)
+    server = PipeClient(sys.stdin.buffer, sys.stdout.buffer)
     try:
         order = decode_order(server.hear())
         resource.setrlimit(resource.RLIMIT_DATA, (order.memory, order.memory))
@@ -146,14 +146,14 @@ def main() -> int:
     return 0
 
 
-def _outcome(order: Order, server: Server) -> Done | Failed:
+def _outcome(order: AuditOrder, server: PipeClient) -> AuditResult | AuditFailure:
     try:
         return asyncio.run(audit(order, server))
     except EvenspreadError as error:
-        return Failed(str(error))
+        return AuditFailure(str(error))
     except MemoryError:
         says = f"a namespace of the cluster needs more than {order.memory >> 20} MiB"
-    return Failed(f"{says}: allow more by --audit-memory")
+    return AuditFailure(f"{says}: allow more by --audit-memory")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,13 @@
 import asyncio
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import parse_qs
 
 from aiohttp import StreamReader, web
 
+from webhook.config.durations import parse_duration
 from webhook.errors import OverloadError, ReviewError
 from webhook.server.http.limits import MIB, Limits
 
@@ -86,3 +90,36 @@ class Bodies:
         most = self._limits.body
         size = f"{most // MIB} MiB" if most >= MIB else f"{most} bytes"
         return ReviewError(f"the body is larger than {size}", 413)
+
+
+TARGETS = 64  # different request targets to remember; a cluster's API servers use two
+
+
+class CallTarget(NamedTuple):
+    """
+    What a request is for.
+
+    Attributes:
+        path: Without the query.
+        timeout: Seconds after which the caller gives up; None if it does not say.
+    """
+
+    path: str
+    timeout: float | None
+
+
+@lru_cache(maxsize=TARGETS)
+def read_target(target: str) -> CallTarget:
+    """
+    Take a request target apart; a timeout that is none, or zero, counts as none.
+
+    Args:
+        target: As it stands in the request line, such as ``/mutate?timeout=10s``.
+    """
+    path, _, query = target.partition("?")
+    try:
+        asked = parse_qs(query, max_num_fields=8).get("timeout", [""])[0]
+    except ValueError:  # more fields than any API server sends
+        asked = ""
+    timeout = parse_duration(asked)
+    return CallTarget(path, timeout.total_seconds() or None if timeout else None)

@@ -16,7 +16,7 @@ SIGNALED = 128
 """Added to the number of a signal for the exit code of what it ended, as shells do."""
 
 
-class Stop:
+class StopRequest:
     """
     The wish to stop; the first signal is a wish, the second one a command.
 

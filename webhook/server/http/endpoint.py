@@ -19,7 +19,7 @@ from aiohttp.abc import AbstractAccessLogger
 from webhook.errors import ConfigError, EvenspreadError
 from webhook.server.http.connections import Connections
 from webhook.server.http.limits import Limits
-from webhook.server.http.responses import sentence
+from webhook.server.http.responses import text_reply
 
 BACKLOG = 1024  # connections that the kernel keeps until we accept them; a restart brings many
 
@@ -60,12 +60,12 @@ class NoAccessLog(AbstractAccessLogger):
         """Write nothing."""
 
 
-class Exchange(web.RequestHandler):
+class HttpConnection(web.RequestHandler):
     """One connection, whose errors are told to the endpoint instead of to a log."""
 
     __slots__ = ("_endpoint",)
 
-    def __init__(self, endpoint: "Endpoint", limits: Limits) -> None:
+    def __init__(self, endpoint: "HttpEndpoint", limits: Limits) -> None:
         """Give aiohttp our bounds."""
         super().__init__(
             endpoint,
@@ -88,12 +88,12 @@ class Exchange(web.RequestHandler):
         """Answer a request that aiohttp could not parse, or whose handler failed."""
         del request, message  # it quotes the request
         self._endpoint.failed(status, exc)
-        response = sentence(status, SENTENCES.get(status, "a fault in the server"))
+        response = text_reply(status, SENTENCES.get(status, "a fault in the server"))
         response.force_close()
         return response
 
 
-class Endpoint(web.Server, ABC):
+class HttpEndpoint(web.Server, ABC):
     """
     A server of a bounded number of connections.
 
@@ -135,7 +135,7 @@ class Endpoint(web.Server, ABC):
 
     def take(self, accepted: socket.socket) -> None:
         """Serve a connection that was accepted, or close it, if it is one too many."""
-        exchange = Exchange(self, self.limits)
+        exchange = HttpConnection(self, self.limits)
         if not self.callers.admit(exchange, self.clock()):
             accepted.close()
             self.refused("connections")
@@ -167,7 +167,7 @@ class Endpoint(web.Server, ABC):
         self.pre_shutdown()
         await self.shutdown(self.limits.finish)
 
-    async def _shake_hands(self, exchange: Exchange, accepted: socket.socket) -> None:
+    async def _shake_hands(self, exchange: HttpConnection, accepted: socket.socket) -> None:
         secure = self._tls is not None
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
@@ -196,7 +196,9 @@ def _abort(exchange: web.RequestHandler) -> None:
 
 
 @asynccontextmanager
-async def listening(endpoint: Endpoint, sockets: Sequence[socket.socket]) -> AsyncGenerator[None]:
+async def listening(
+    endpoint: HttpEndpoint, sockets: Sequence[socket.socket]
+) -> AsyncGenerator[None]:
     """
     Accept connections as long as the context lasts; then close the sockets and finish.
 
@@ -216,7 +218,7 @@ async def listening(endpoint: Endpoint, sockets: Sequence[socket.socket]) -> Asy
             await endpoint.finish()
 
 
-async def _accept(listener: socket.socket, endpoint: Endpoint) -> None:
+async def _accept(listener: socket.socket, endpoint: HttpEndpoint) -> None:
     loop = asyncio.get_running_loop()
     while True:
         try:

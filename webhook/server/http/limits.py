@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple, TypeVar
 
-from webhook.policy.api.rules import MOST_CONSTRAINTS
+from webhook.policy.model import MAX_CONSTRAINTS
 
 _Number = TypeVar("_Number", int, float)
+
 
 KIB = 1024
 MIB = 1024 * KIB
 
 
-class Row(NamedTuple):
+class LimitRow(NamedTuple):
     """One bound as people read it."""
 
     name: str
@@ -117,12 +118,12 @@ class Limits:
     finish: float = _limit(10.0, "seconds", "for what is in flight once the listener is closed")
 
 
-def table(limits: Limits | None = None) -> Iterator[Row]:
+def table(limits: Limits | None = None) -> Iterator[LimitRow]:
     """List all bounds, also the one that the policy itself keeps."""
     limits = limits or Limits()
     for each in fields(limits):
-        yield Row(
+        yield LimitRow(
             each.name, getattr(limits, each.name), each.metadata["unit"], each.metadata["reason"]
         )
     reason = "a list of more is denied with its number; no scheduler could work with it"
-    yield Row("constraints", MOST_CONSTRAINTS, "constraints in one list", reason)
+    yield LimitRow("constraints", MAX_CONSTRAINTS, "constraints in one list", reason)

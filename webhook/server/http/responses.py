@@ -29,14 +29,14 @@ def reply(
     return web.Response(status=status, body=body, headers=named)
 
 
-def sentence(
+def text_reply(
     status: int, text: str, headers: Mapping[str, str] | None = None
 ) -> web.StreamResponse:
     """Make a reply of one sentence, or of a few lines."""
     return reply(status, f"{text}\n".encode(), headers=headers)
 
 
-class Answer(web.StreamResponse):
+class ReviewResponse(web.StreamResponse):
     """
     The answer to a review on a connection that stays, written in one piece.
 

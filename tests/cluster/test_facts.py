@@ -1,0 +1,98 @@
+import pytest
+
+from tests.cluster.objects import controller, namespace, node, service
+from webhook.cluster.facts import (
+    REPLICA_SET_V1,
+    REPLICATION_CONTROLLER_V1,
+    STATEFUL_SET_V1,
+    Cluster,
+)
+from webhook.cluster.wire import CustomControllerObject, NameMetadata
+from webhook.config.kinds import OwnerSelector
+from webhook.policy.facts import Facts, ServiceSelector
+from webhook.policy.model import GroupKind, LabelSelector, OwnerReference
+
+CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """Know one object of each kind; the selector of each owner tells its kind."""
+    cluster = Cluster([OwnerSelector(CLONE_SET, ("spec", "selector"))])
+    cluster.service_store.put(service("web", {"app": "web"}))
+    cluster.namespace_store.put(namespace("shop", {"tier": "prod"}))
+    cluster.node_store.put(node("a", {"zone": "1"}))
+    cluster.node_store.put(node("b", {}))
+    for key in (REPLICATION_CONTROLLER_V1, REPLICA_SET_V1, STATEFUL_SET_V1):
+        cluster.owner_stores[key].put(controller("web", {"kind": key[1]}))
+    cluster.custom_stores[CLONE_SET].put(
+        CustomControllerObject(NameMetadata("web", "shop"), LabelSelector({"kind": "CloneSet"}))
+    )
+    return cluster
+
+
+# API version, kind, name, kind of the owner found
+OWNERS: dict[str, tuple[str, str, str, str | None]] = {
+    "a ReplicationController": (
+        "v1",
+        "ReplicationController",
+        "web",
+        "ReplicationController",
+    ),
+    "a ReplicaSet": ("apps/v1", "ReplicaSet", "web", "ReplicaSet"),
+    "a StatefulSet": ("apps/v1", "StatefulSet", "web", "StatefulSet"),
+    "another name": ("apps/v1", "ReplicaSet", "other", None),
+    "another version of a built-in kind": ("apps/v1beta1", "ReplicaSet", "web", None),
+    "another group": ("extensions/v1beta1", "ReplicaSet", "web", None),
+    "another built-in kind": ("apps/v1", "DaemonSet", "web", None),
+    "a custom kind": ("apps.kruise.io/v1alpha1", "CloneSet", "web", "CloneSet"),
+    "another version of a custom kind": ("apps.kruise.io/v2", "CloneSet", "web", "CloneSet"),
+    "a custom kind that is not configured": ("example.com/v1", "CloneSet", "web", None),
+    "a custom object of another name": ("apps.kruise.io/v1alpha1", "CloneSet", "other", None),
+}
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "name", "found"), OWNERS.values(), ids=OWNERS.keys()
+)
+def test_the_selector_of_an_owner(
+    cluster: Cluster, api_version: str, kind: str, name: str, found: str | None
+) -> None:
+    owner = OwnerReference(api_version=api_version, kind=kind, name=name)
+
+    selector = cluster.owner_selector("shop", owner)
+
+    assert selector == (LabelSelector({"kind": found}) if found else None)
+
+
+def test_an_owner_of_another_namespace_is_not_found(cluster: Cluster) -> None:
+    owner = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="web")
+
+    assert cluster.owner_selector("other", owner) is None
+
+
+def test_a_cluster_answers_what_policy_asks(cluster: Cluster) -> None:
+    asked: Facts = cluster
+
+    assert asked.services("shop", {"app": "web"}) == [ServiceSelector("web", {"app": "web"})]
+    assert asked.namespace_labels("shop") == {"tier": "prod"}
+    assert asked.schedulable_nodes() == 2
+    assert asked.nodes_with("zone") == 1
+    assert asked.domains("zone") == 1
+
+
+def test_an_empty_cluster_knows_nothing() -> None:
+    asked: Facts = Cluster()
+
+    assert not asked.services("shop", {"app": "web"})
+    assert asked.namespace_labels("shop") is None
+    assert (asked.schedulable_nodes(), asked.nodes_with("zone"), asked.domains("zone")) == (0, 0, 0)
+
+
+def test_argo_rollouts_are_known_as_shipped() -> None:
+    assert GroupKind("argoproj.io", "Rollout") in Cluster().custom_stores
+
+
+def test_what_nodes_carry_is_known(cluster: Cluster) -> None:
+    assert set(cluster.label_keys()) == {"zone"}
+    assert cluster.tainted_domains("zone") == []

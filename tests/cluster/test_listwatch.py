@@ -1,0 +1,100 @@
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from webhook.cluster import listwatch
+from webhook.errors import ApiError
+from webhook.policy.nesting import finish
+
+MIB = 1024 * 1024
+
+
+def raw(value: Any) -> msgspec.Raw:
+    return msgspec.Raw(json.dumps(value).encode())
+
+
+LIMITS: dict[str, tuple[int, int, int]] = {
+    "small objects": (500, 100_000, 500),
+    "just as much as is aimed at": (500, 2 * MIB, 500),
+    "objects of 20 KiB": (500, 10 * MIB, 100),
+    "objects of 1 MiB": (100, 100 * MIB, 20),
+    "small objects after big ones": (20, 20_000, 500),
+    "an empty page": (500, 0, 500),
+}
+
+
+@pytest.mark.parametrize(("limit", "size", "following"), LIMITS.values(), ids=LIMITS.keys())
+def test_pages_have_about_the_same_size(limit: int, size: int, following: int) -> None:
+    assert listwatch.next_limit(limit, size) == following
+
+
+def test_a_page_says_where_the_next_one_begins() -> None:
+    page = listwatch.read_page(
+        "here", b'{"metadata": {"resourceVersion": "7", "continue": "x"}, "items": [{"a": 1}]}'
+    )
+
+    assert (page.metadata.resource_version, page.metadata.rest) == ("7", "x")
+    assert [bytes(item) for item in page.items or ()] == [b'{"a": 1}']
+    assert listwatch.page_query(500, "x") == {"limit": "500", "continue": "x"}
+    assert listwatch.page_query(20, "") == {"limit": "20"}
+
+
+NO_PAGES = {
+    "text": b"<html>",
+    "nothing": b"",
+    "a status": b'{"kind": "Status", "metadata": {}, "code": 200}',
+    "cut off": b'{"metadata": {"resourceVersion": "7"}, "items": [{',
+    "no version": b'{"metadata": {}, "items": []}',
+    "an empty version": b'{"metadata": {"resourceVersion": ""}, "items": []}',
+    "no UTF-8": b'{"metadata": {"resourceVersion": "\xff"}, "items": []}',
+    "too deep": b'{"metadata": {"resourceVersion": "7"}, "x": %s' % (b"[" * 100_000),
+    "no items": b'{"metadata": {"resourceVersion": "7"}}',
+}
+
+
+@pytest.mark.parametrize("body", NO_PAGES.values(), ids=NO_PAGES.keys())
+def test_what_is_no_list_is_refused(body: bytes) -> None:
+    with pytest.raises(ApiError, match="here: answered with") as caught:
+        listwatch.read_page("here", body)
+    assert caught.value.reason == "garbage"
+
+
+def test_a_list_of_nothing_may_be_null() -> None:
+    page = listwatch.read_page("here", b'{"metadata": {"resourceVersion": "7"}, "items": null}')
+
+    assert page.items is None
+
+
+@pytest.mark.parametrize(
+    "line", [b"too many requests", b'{"type": "ADDED"', b'{"type": 1}', b"[]", b'{"type": "\xff"}']
+)
+def test_what_is_no_event_is_refused(line: bytes) -> None:
+    with pytest.raises(ApiError, match="here: sent text that is no event"):
+        finish(listwatch.read_event_in_steps("here", line))
+
+
+VERSIONS: dict[str, tuple[Any, str, bool]] = {
+    "an object": ({"metadata": {"resourceVersion": "7"}}, "7", False),
+    "the end of a streamed list": (
+        {
+            "metadata": {
+                "resourceVersion": "8",
+                "annotations": {"k8s.io/initial-events-end": "true"},
+            }
+        },
+        "8",
+        True,
+    ),
+    "other annotations": ({"metadata": {"resourceVersion": "8", "annotations": {}}}, "8", False),
+    "no version": ({"metadata": {}}, "", False),
+    "no metadata": ({}, "", False),
+    "a version that is a number": ({"metadata": {"resourceVersion": 7}}, "", False),
+}
+
+
+@pytest.mark.parametrize(("value", "version", "ends"), VERSIONS.values(), ids=VERSIONS.keys())
+def test_versions(value: Any, version: str, ends: bool) -> None:
+    assert listwatch.resource_version_of(raw(value)) == version
+    assert listwatch.ends_initial_list(raw(value)) == ends

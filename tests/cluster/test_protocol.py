@@ -1,0 +1,106 @@
+import errno
+import json
+import socket
+import ssl
+from typing import Any
+
+import pytest
+
+from webhook.cluster.protocol import MAX_ERROR_CHARS, describe_error, status_error
+from webhook.errors import ApiError, ExpiredError, SourceError
+
+
+def status(code: int, message: str) -> bytes:
+    return json.dumps({"kind": "Status", "code": code, "message": message}).encode()
+
+
+CASES: dict[str, tuple[int, bytes, str, str]] = {
+    "the status speaks": (403, status(403, "no"), "forbidden", "here: answered 403: no"),
+    "credentials are old": (401, b"Unauthorized", "unauthorized", "here: answered 401"),
+    "there is nothing": (404, b"404 page not found", "absent", "here: answered 404"),
+    "too many ask": (429, b"later", "refused", "here: answered 429"),
+    "the server is ill": (503, b"", "server-error", "here: answered 503"),
+    "a status nobody knows": (799, b"<html>", "server-error", "here: answered 799"),
+    "a redirect": (302, b"", "refused", "here: answered 302"),
+    "an event": (0, status(500, "ill"), "server-error", "here: answered 500: ill"),
+    "an event that says nothing": (0, b"[]", "refused", "here: answered 0"),
+    "a version that is forgotten": (410, status(410, "old"), "expired", "here: answered 410: old"),
+    "an event about that": (0, status(410, "old"), "expired", "here: answered 410: old"),
+}
+
+
+@pytest.mark.parametrize(("code", "body", "reason", "said"), CASES.values(), ids=CASES.keys())
+def test_refusal(code: int, body: bytes, reason: str, said: str) -> None:
+    error = status_error("here", code, body)
+
+    assert isinstance(error, ExpiredError) == (reason == "expired")
+    assert (error.reason, str(error)) == (reason, said)
+    assert error.status == (code or (json.loads(body)["code"] if body != b"[]" else 0))
+
+
+def test_only_a_status_is_repeated_and_cut_short() -> None:
+    secret: Any = {"kind": "Secret", "message": "hush"}
+
+    assert "hush" not in str(status_error("here", 500, json.dumps(secret).encode()))
+    assert len(str(status_error("here", 500, status(500, "x" * 10_000)))) < 300
+
+
+def test_an_error_survives_a_copy() -> None:
+    for error in (status_error("here", 410, b""), ApiError("here", "odd", "garbage", 200)):
+        assert repr(type(error)(*error.args)) == repr(error)
+
+
+class WrappingError(Exception):
+    """As aiohttp has them, around an error of the system or of OpenSSL."""
+
+    def __init__(self, **inner: Exception) -> None:
+        super().__init__("ssl:default [None]")
+        for name, error in inner.items():
+            setattr(self, name, error)
+
+
+def untrusted() -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] verify failed")
+    error.verify_message = "self-signed certificate"
+    return error
+
+
+ERRORS: dict[str, tuple[Exception, str]] = {
+    "an error of the system is told in its words, not in those of a library": (
+        OSError(errno.ECONNREFUSED, "Connect call failed ('127.0.0.1', 1)"),
+        "Connection refused",
+    ),
+    "one within another error": (
+        WrappingError(os_error=OSError(errno.EHOSTUNREACH, "Connect call failed")),
+        "No route to host",
+    ),
+    "a name that nobody knows": (
+        WrappingError(os_error=socket.gaierror(socket.EAI_NONAME, "Name or service not known")),
+        "Name or service not known",
+    ),
+    "a certificate of another authority": (
+        WrappingError(certificate_error=untrusted()),
+        "its certificate is not trusted: self-signed certificate",
+    ),
+    "a peer that speaks no TLS": (
+        WrappingError(os_error=ssl.SSLError(1, "wrong version number")),
+        "the TLS handshake failed: ",
+    ),
+    "an error of our own says it itself": (SourceError("here", "is shut"), "here: is shut"),
+    "several lines become one": (
+        ValueError("while parsing\n  in line 2"),
+        "ValueError: while parsi",
+    ),
+    "no number, no words": (OSError("Multiple exceptions"), "OSError: Multiple exceptions"),
+    "nothing said": (RuntimeError(), "RuntimeError"),
+}
+
+
+@pytest.mark.parametrize(("error", "said"), ERRORS.values(), ids=ERRORS.keys())
+def test_why(error: Exception, said: str) -> None:
+    assert describe_error(error).startswith(said)
+    assert "\n" not in describe_error(error)
+
+
+def test_what_another_says_without_end_is_cut() -> None:
+    assert len(describe_error(ValueError("x" * 10_000))) == MAX_ERROR_CHARS

@@ -1,0 +1,78 @@
+import pytest
+
+from tests.build import requirement, selector
+from tests.cluster.objects import controller, service
+from webhook.cluster.facts import REPLICA_SET_V1, STATEFUL_SET_V1, Cluster
+from webhook.cluster.quota import (
+    OBJECT_BYTES,
+    NamespaceQuota,
+    NamespaceSizeError,
+    labels_size,
+    selector_size,
+)
+from webhook.policy.model import OwnerReference
+
+
+def test_a_selector_takes_its_characters_and_its_parts() -> None:
+    assert labels_size({}) == 0
+    assert labels_size({"app": "web"}) == 6 + 128
+    assert selector_size(selector(app="web")) == 6 + 128
+    assert selector_size(selector(requirement("app", "In", "a", "bc"))) == 5 + 128 + 3 + 128
+
+
+def test_a_namespace_takes_no_more_than_its_quota() -> None:
+    quota = NamespaceQuota(2 * OBJECT_BYTES + 10)
+    quota.take("shop", 10)
+    quota.take("shop", 0)
+
+    with pytest.raises(NamespaceSizeError, match="its namespace takes more than 0 MiB"):
+        quota.take("shop", 0)
+    quota.take("other", 0)
+    quota.free("shop", 10)
+    quota.take("shop", 10)
+
+
+def test_all_caches_of_a_cluster_share_the_quota_of_a_namespace() -> None:
+    cluster = Cluster(quota=NamespaceQuota(2 * (OBJECT_BYTES + labels_size({"app": "a"}))))
+    cluster.service_store.put(service("a", {"app": "a"}))
+    cluster.owner_stores[REPLICA_SET_V1].put(controller("a", {"app": "a"}))
+
+    with pytest.raises(NamespaceSizeError):
+        cluster.service_store.put(service("b", {"app": "a"}))
+    with pytest.raises(NamespaceSizeError):
+        cluster.owner_stores[STATEFUL_SET_V1].put(controller("b", {"app": "a"}))
+
+    assert len(cluster.service_store) == 1
+    assert len(cluster.owner_stores[STATEFUL_SET_V1]) == 0
+
+
+def test_what_is_put_again_or_removed_gives_its_bytes_back() -> None:
+    cluster = Cluster(quota=NamespaceQuota(2 * OBJECT_BYTES + labels_size({"app": "aa"}) * 2))
+    owners, services = cluster.owner_stores[REPLICA_SET_V1], cluster.service_store
+
+    for _ in range(10):
+        for app in ("a", "aa"):
+            owners.put(controller("a", {"app": app}))
+            services.put(service("a", {"app": app}))
+            services.put(service("a", {"app": app}))
+        owners.put(controller("a", None))
+        services.put(service("a", None))
+    services.put(service("a", {"app": "a"}))
+    for _ in range(10):
+        owners.put(controller("b", {"app": "a"}))
+        owners.remove("shop", "b")
+
+    assert owners.keys() == set()
+    assert [found.name for found in cluster.services("shop", {"app": "a"})] == ["a"]
+
+
+def test_an_object_that_grows_beyond_the_quota_is_absent() -> None:
+    cluster = Cluster(quota=NamespaceQuota(OBJECT_BYTES + labels_size({"app": "a"})))
+    owners = cluster.owner_stores[REPLICA_SET_V1]
+    owners.put(controller("a", {"app": "a"}))
+
+    with pytest.raises(NamespaceSizeError):
+        owners.put(controller("a", {"app": "a", "b": "c"}))
+
+    owner = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="a")
+    assert cluster.owner_selector("shop", owner) is None

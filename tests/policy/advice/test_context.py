@@ -1,0 +1,96 @@
+from msgspec.structs import replace
+
+from tests.build import NAMESPACE, constraint, gates, policy
+from tests.policy.advice.subjects import GPU, THREE, admission, node, zones
+from tests.policy.placement.clusters import WEB
+from webhook.policy.advice.context import ClusterState, resolve_valid, tolerates_cordons
+from webhook.policy.advice.feasibility import OuterDomain
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
+from webhook.policy.model import SCHEDULE_ANYWAY, Node
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.taints import Toleration
+from webhook.policy.placement.tallies import IncomingPod
+
+ANY = Demands(tolerations=(Toleration(operator="Exists"),))
+EVERYTHING = Demands(tolerations=None)
+
+
+def cluster(*nodes: Node) -> ClusterState:
+    return ClusterState(nodes, Census(), Census())
+
+
+def test_cordoned_nodes_are_for_those_that_tolerate_it() -> None:
+    cordoned = Node("c1", {}, unschedulable=True)
+    known = cluster(*THREE, cordoned)
+
+    assert cordoned not in known.schedulable(Demands()).nodes
+    assert cordoned in known.schedulable(ANY).nodes
+    assert tolerates_cordons(ANY)
+    assert not tolerates_cordons(Demands())
+
+
+def test_the_gates_are_those_of_the_policy() -> None:
+    obeyed = policy()
+
+    assert admission(obeyed=obeyed).gates is obeyed.gates
+
+
+def test_nodes_lie_within_zones() -> None:
+    known = cluster(*zones("a1", "b1", "b2"), node("c1", "zone-c", GPU))
+
+    nesting = known.nest_domains(ZONE, HOSTNAME, Demands(), EVERYTHING)
+
+    assert nesting == (3, 4, {OuterDomain(1, 0): 1, OuterDomain(2, 0): 1, OuterDomain(0, 1): 1})
+    assert known.nest_domains(ZONE, HOSTNAME, Demands(), EVERYTHING) is nesting
+
+
+def test_zones_do_not_lie_within_nodes() -> None:
+    assert cluster(*zones("a1", "a2")).nest_domains(HOSTNAME, ZONE, Demands(), EVERYTHING) is None
+
+
+def test_there_is_nothing_to_nest_where_the_pod_cannot_go() -> None:
+    known = cluster(node("a1", "zone-a", GPU))
+
+    assert known.nest_domains(ZONE, HOSTNAME, Demands(), EVERYTHING) is None
+
+
+def test_constraints_that_no_api_server_would_take_are_left_out() -> None:
+    wrong, right = constraint(max_skew=0), constraint()
+
+    found = resolve_valid((wrong, right, replace(right, min_domains=0)), WEB, gates())
+
+    assert [each.index for each in found.hard] == [1]
+    assert resolve_valid((right,), WEB, gates()).hard[0].selector == right.label_selector
+
+
+def test_what_is_measured_is_remembered_until_something_else_is_asked() -> None:
+    known, pod = cluster(*THREE), IncomingPod(NAMESPACE, WEB)
+
+    measured = known.tally(pod, (constraint(),), gates())
+
+    assert known.tally(IncomingPod(NAMESPACE, dict(WEB)), (constraint(),), gates()) is measured
+    assert known.tally(pod, (constraint(max_skew=2),), gates()).hard[0].spread.max_skew == 2
+
+
+def test_a_soft_constraint_has_the_domains_that_the_pod_can_go_to() -> None:
+    closed = [node("cp", "zone-cp", GPU), Node("d1", {ZONE: "zone-d"}, unschedulable=True)]
+    known, pod = cluster(*zones("a1", "b1"), *closed), IncomingPod(NAMESPACE, WEB)
+    soft, hard = constraint(when_unsatisfiable=SCHEDULE_ANYWAY), constraint(max_skew=2)
+
+    first, second = known.tallies(pod, (soft, hard), gates())
+
+    assert (first.spread.index, second.spread.index) == (0, 1)
+    assert first.domains.sizes.keys() == {"zone-a", "zone-b"}
+    assert second.domains.sizes.keys() == {"zone-a", "zone-b", "zone-cp", "zone-d"}
+
+
+def test_other_pods_on_the_same_nodes_are_measured_anew() -> None:
+    known, pod = cluster(*THREE), IncomingPod(NAMESPACE, WEB)
+    census = Census()
+    census.add(NAMESPACE, WEB, THREE[0].name, 2)
+
+    before = known.tally(pod, (constraint(),), gates())
+    after = known.with_pods(census, census).tally(pod, (constraint(),), gates())
+
+    assert [sum(each.hard[0].pods.values()) for each in (before, after)] == [0, 2]

@@ -1,0 +1,141 @@
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from tests.build import NAMESPACE, Json, kind_of, pod, spread
+from tests.policy.advice.subjects import ROLLOUT, deployed, subject, workload
+from tests.strategies import pods
+from webhook.policy.advice.decode import decode_subject
+from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, DEPLOYMENT, POD
+from webhook.policy.model import GroupKind
+
+JOB = GroupKind("batch", "Job")
+
+
+def cron_job(**spec: Any) -> Json:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "night"},
+        "spec": {"jobTemplate": {"spec": {"template": pod(spread()), **spec}}},
+    }
+
+
+REPLICAS: dict[str, tuple[Json, int | None]] = {
+    "a Deployment says it": (workload(replicas=3), 3),
+    "a Deployment is left to an autoscaler": (workload(replicas=None), None),
+    "a custom kind writes something else": (
+        {**workload(replicas=None), "spec": {"template": pod(), "replicas": "many"}},
+        None,
+    ),
+    "a truth is no number": (
+        {**workload(replicas=None), "spec": {"template": pod(), "replicas": True}},
+        None,
+    ),
+    "a Pod": (pod(), None),
+    "a Job of one pod": (workload(kind=JOB, replicas=None), 1),
+    "a Job of two pods at a time": (workload(kind=JOB, replicas=None, parallelism=2), 2),
+    "a Job of fewer pods than it may have": (
+        workload(kind=JOB, replicas=None, parallelism=5, completions=2),
+        2,
+    ),
+    "a CronJob": (cron_job(parallelism=4), 4),
+    "a CronJob of one pod": (cron_job(), 1),
+}
+
+
+@pytest.mark.parametrize(("obj", "expected"), REPLICAS.values(), ids=REPLICAS.keys())
+def test_replicas(obj: Json, expected: int | None) -> None:
+    assert subject(obj).replicas == expected
+
+
+def test_the_namespace_of_the_object_counts_where_there_is_no_other() -> None:
+    obj = pod()
+    obj["metadata"]["namespace"] = "own"
+
+    found = decode_subject(msgspec.json.encode(obj), POD, ())
+
+    assert found is not None
+    assert found.namespace == "own"
+
+
+ABSENT = {
+    "no specification": {"apiVersion": "apps/v1", "kind": "Deployment"},
+    "a specification that is null": {"apiVersion": "apps/v1", "kind": "Deployment", "spec": None},
+    "a template that is null": {
+        "apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": None}
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("obj", ABSENT.values(), ids=ABSENT.keys())
+def test_without_a_template_there_is_no_subject(obj: Json) -> None:
+    kind = kind_of(obj)
+
+    assert decode_subject(msgspec.json.encode(obj), kind, BUILT_IN_TEMPLATES[kind]) is None
+
+
+def test_an_object_without_metadata_has_no_name() -> None:
+    found = decode_subject(b'{"spec": {}}', POD, ())
+
+    assert found is not None
+    assert str(found) == "Pod/"
+
+
+BROKEN = ["{", '{"spec": []}', '{"spec": {"tolerations": {}}}', "[]"]
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_what_is_no_pod_cannot_be_read(text: str) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        decode_subject(text.encode(), POD, ())
+
+
+STRATEGIES: dict[str, tuple[Json, bool]] = {
+    "a rolling update": ({"type": "RollingUpdate"}, False),
+    "Recreate": ({"type": "Recreate"}, True),
+    "none": ({}, False),
+}
+
+
+@pytest.mark.parametrize(("strategy", "expected"), STRATEGIES.values(), ids=STRATEGIES.keys())
+def test_whether_old_pods_go_before_new_ones_come(strategy: Json, expected: bool) -> None:
+    assert deployed(strategy=strategy).recreates is expected
+
+
+def test_a_strategy_of_another_shape_is_none() -> None:
+    assert deployed(strategy="Recreate").recreates is False
+
+
+def test_volume_claims_are_seen() -> None:
+    assert deployed(volumeClaimTemplates=[{}]).claims
+    assert not deployed(volumeClaimTemplates=[]).claims
+
+
+def test_ports_of_the_node_are_read_of_a_template_and_not_of_a_pod() -> None:
+    taking: Json = {
+        "containers": [{"name": "web", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+    }
+
+    assert deployed(template_spec=taking).alone_on_node
+    assert not deployed().alone_on_node
+    assert not subject(pod(**taking)).alone_on_node
+
+
+def test_a_custom_kind_holds_its_template_elsewhere() -> None:
+    found = subject({**workload(spread()), "apiVersion": "argoproj.io/v1"}, ("spec", "template"))
+
+    assert found.kind == GroupKind("argoproj.io", "Deployment")
+    assert found.kind not in (DEPLOYMENT, ROLLOUT)
+    assert found.replicas == 6
+
+
+@given(pods)
+def test_any_pod_can_be_read(obj: Json) -> None:
+    found = decode_subject(msgspec.json.encode(obj), POD, (), NAMESPACE)
+
+    assert isinstance(found, Subject)
+    assert found.replicas is None

@@ -1,0 +1,32 @@
+import pytest
+
+from tests.policy.advice.subjects import admission, deployed
+from webhook.policy.advice.rules import POLICY_RULES, PolicyRule, RuleScope
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+
+
+def test_there_is_a_row_for_every_policy_rule_in_order() -> None:
+    assert [row.id for row in POLICY_RULES] == list(DEFAULT_ACTIONS)
+
+
+@pytest.mark.parametrize("row", POLICY_RULES, ids=lambda row: row.id)
+def test_the_function_of_a_row_names_its_rule(row: PolicyRule) -> None:
+    assert row.check.__doc__ is not None
+    assert row.check.__doc__.strip().startswith(f"{row.id}: ")
+
+
+def test_a_rule_that_warns_is_asked_at_admission_but_for_the_one_told_there_by_another() -> None:
+    warning = {row.id for row in POLICY_RULES if DEFAULT_ACTIONS[row.id] is Action.WARN}
+
+    assert warning == {"TSC101", "TSC102", "TSC103", "TSC104", "TSC105", "TSC111"}
+    assert {row.id for row in POLICY_RULES if row.where is RuleScope.DROPPING} == {"TSC111"}
+    assert not warning & {row.id for row in POLICY_RULES if row.where is RuleScope.AUDIT}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in POLICY_RULES if row.where is RuleScope.AUDIT],
+    ids=lambda row: row.id,
+)
+def test_a_rule_for_audits_has_nothing_to_say_without_one(row: PolicyRule) -> None:
+    assert list(row.check(deployed(), admission())) == []

@@ -1,0 +1,73 @@
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+
+import pytest
+
+from webhook.server.review_thread import ReviewThread
+
+PATIENCE = 10.0  # seconds; nothing here takes one
+
+
+@pytest.fixture
+async def thread() -> AsyncIterator[ReviewThread]:
+    made = ReviewThread()
+    yield made
+    made.close()
+
+
+async def test_work_is_done_beside_the_event_loop(thread: ReviewThread) -> None:
+    gate = threading.Event()
+    work = asyncio.create_task(thread.run(lambda: gate.wait(PATIENCE), nullcontext, PATIENCE))
+
+    await asyncio.sleep(0)
+    gate.set()  # only reached if the loop goes on
+
+    assert await work is True
+
+
+async def test_what_work_raises_comes_through(thread: ReviewThread) -> None:
+    with pytest.raises(ZeroDivisionError):
+        await thread.run(lambda: 1 // 0, nullcontext, PATIENCE)
+
+
+async def test_a_caller_that_gives_up_leaves_the_facts_still_until_the_work_is_done(
+    thread: ReviewThread,
+) -> None:
+    gate, begun, told = threading.Event(), threading.Event(), list[str]()
+
+    @asynccontextmanager
+    async def freeze() -> AsyncIterator[None]:
+        told.append("still")
+        try:
+            yield
+        finally:
+            told.append("moving")
+
+    def work() -> None:
+        begun.set()
+        gate.wait(PATIENCE)
+        told.append("done")
+
+    with pytest.raises(TimeoutError):
+        await thread.run(work, freeze, 0.01)
+    assert begun.is_set()
+    gate.set()
+    await thread.run(lambda: told.append("next"), nullcontext, PATIENCE)
+
+    assert told == ["still", "done", "moving", "next"]
+
+
+async def test_work_of_a_caller_that_has_gone_is_not_begun(thread: ReviewThread) -> None:
+    gate, done = threading.Event(), list[int]()
+    first = asyncio.create_task(thread.run(lambda: gate.wait(PATIENCE), nullcontext, PATIENCE))
+    await asyncio.sleep(0)
+
+    with pytest.raises(TimeoutError):
+        await thread.run(lambda: done.append(1), nullcontext, 0.01)
+    gate.set()
+    await first
+    await thread.run(lambda: done.append(2), nullcontext, PATIENCE)
+
+    assert done == [2]

@@ -1,0 +1,69 @@
+from pathlib import Path
+
+import pytest
+
+from tests.cli import files
+from tests.spreadtest.world import CASES, HEAD
+from webhook.errors import CombinedConfigError, ManifestError
+from webhook.spreadtest.discovery import SuiteText, find_suites
+
+SUITE = HEAD + CASES
+
+# text, whether it is meant as a suite
+TEXTS = {
+    "a suite": (SUITE, True),
+    "a suite with quotes": ('"kind": "SpreadTest"\n', True),
+    "a suite in JSON": ('{"apiVersion": "evenspread.io/v1alpha1", "kind": "SpreadTest"}', True),
+    "a suite that is no YAML": (f"{HEAD}cases: [\n", True),
+    "a suite after a comment": (f"# kind: Pod\n---\n{SUITE}", True),
+    "a pod": (files.POD, False),
+    "a ConfigMap that holds a suite": ("data:\n  suite: |\n    kind: SpreadTest\n", False),
+    "a kind that begins alike": ("kind: SpreadTestReport\n", False),
+    "a comment": ("# kind: SpreadTest\n", False),
+}
+
+
+@pytest.mark.parametrize(("text", "meant"), TEXTS.values(), ids=TEXTS.keys())
+def test_suites_are_told_by_their_text(text: str, meant: bool, tmp_path: Path) -> None:
+    (tmp_path / "some.yaml").write_text(text)
+    (tmp_path / "z.yaml").write_text(SUITE)
+
+    found = [each.source for each in find_suites([str(tmp_path)]) if isinstance(each, SuiteText)]
+
+    assert found == [str(tmp_path / name) for name in ("some.yaml", "z.yaml")[not meant :]]
+
+
+def test_folders_are_walked_in_order(tmp_path: Path) -> None:
+    for name in ("b.yaml", "a/z.yml", "a/b/suite.json", ".git/suite.yaml", "c.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"kind": "SpreadTest"}')
+
+    found = [each.source for each in find_suites([str(tmp_path)]) if isinstance(each, SuiteText)]
+
+    assert [str(Path(each).relative_to(tmp_path)) for each in found] == [
+        "a/b/suite.json", "a/z.yml", "b.yaml",
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9\n")
+
+    (problem,) = find_suites([str(tmp_path)])
+
+    assert isinstance(problem, ManifestError)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("pods", "no file below it is a SpreadTest: write one"), ("pods/a.yaml", "is no SpreadTest:")],
+)
+def test_a_place_without_a_suite_is_a_mistake(name: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "pods").mkdir()
+    (tmp_path / "pods/a.yaml").write_text(files.POD)
+
+    with pytest.raises(CombinedConfigError) as caught:
+        list(find_suites([str(tmp_path / name)]))
+
+    assert str(caught.value).startswith(f"{tmp_path / name}: {said}")
+    assert "`kind: SpreadTest`" in str(caught.value)

@@ -1,0 +1,251 @@
+from pathlib import Path
+
+import pytest
+
+from tests.cli import files
+from tests.spreadtest.world import CASE, CASES, load, mistakes
+from webhook.admission.offline import OfflineReview
+from webhook.policy.api.gates import Gate
+from webhook.policy.defaulting.profiles import Mode
+from webhook.policy.model import OwnerReference
+from webhook.policy.request import Hook
+
+MUTATE, VALIDATE = Hook.MUTATE, Hook.VALIDATE
+
+INLINE = """\
+config:
+  apiVersion: evenspread.io/v1alpha1
+  kind: SpreadConfiguration
+  mode: recommend
+"""
+
+CONFIGS = {
+    "none": ("", [], Mode.APPLY),
+    "a file": ("config: config.yaml\n", ["cluster"], Mode.APPLY),
+    "as it is": (INLINE, [], Mode.RECOMMEND),
+    "a file of kube-scheduler": (
+        "schedulerConfig: scheduler.yaml\n", ["default-scheduler"], Mode.APPLY
+    ),
+    "as it is, with a file of kube-scheduler beside the suite": (
+        f"{INLINE}  profiles: [{{name: a, schedulerConfiguration: scheduler.yaml}}]\n",
+        ["a"],
+        Mode.RECOMMEND,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "profiles", "mode"), CONFIGS.values(), ids=CONFIGS.keys())
+def test_configuration(text: str, profiles: list[str], mode: Mode, folder: Path) -> None:
+    (case,) = load(text + CASES, folder).cases
+
+    assert [each.name for each in case.policy.profiles] == profiles
+    assert case.policy.mode is mode
+
+
+# text, what is said of it
+CONFIG_MISTAKES = {
+    "a key of a configuration as it is": (
+        f"{INLINE}  modes: apply\n",
+        "7: modes: no such key: did you mean mode?",
+    ),
+    "a configuration as it is, of another kind": (
+        "config: {apiVersion: kubescheduler.config.k8s.io/v1, kind: PodTopologySpreadArgs}\n",
+        "3: kind: is PodTopologySpreadArgs: give the file with --scheduler-config",
+    ),
+    "a file that is not there": (
+        "config: none.yaml\n",
+        "'{folder}/none.yaml' cannot be read: No such file or directory",
+    ),
+    "a file with a mistake": (
+        "schedulerConfig: pod.yaml\n",
+        "{folder}/pod.yaml:2: kind: ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), CONFIG_MISTAKES.values(), ids=CONFIG_MISTAKES.keys())
+def test_mistake_in_a_configuration(text: str, said: str, folder: Path) -> None:
+    (told, *_) = mistakes(text + CASES, folder)
+
+    assert told.startswith(said.format(folder=folder))
+
+
+NODE = "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}}}"
+NODES = f"{{apiVersion: v1, kind: List, items: [{NODE}, {NODE.replace('n1', 'n2')}]}}"
+
+
+def test_cluster_of_folders_files_and_objects(folder: Path) -> None:
+    (folder / "nodes.yaml").write_text(NODES.replace("n2", "n3"))
+
+    suite = load(f"cluster: [cluster, nodes.yaml, {NODES}]\n{CASES}", folder)
+
+    assert suite.cluster.schedulable_nodes() == 3
+    assert [each.name for each in suite.cluster.services("shop", {"app": "web"})] == ["web"]
+    assert suite.problems == ()
+
+
+def test_custom_controllers_of_the_configuration_are_in_the_cluster(folder: Path) -> None:
+    config = f"{INLINE}  ownerSelectors: [{{group: x.io, kind: Fleet, selectorPath: spec.pods}}]\n"
+    fleet = "{apiVersion: x.io/v1, kind: Fleet, metadata: {name: a}, spec: {pods: {}}}"
+
+    suite = load(f"{config}cluster: [{fleet}]\n{CASES}", folder)
+
+    owner = OwnerReference("x.io/v1", "Fleet", "a", controller=True)
+    assert suite.cluster.owner_selector("default", owner) is not None
+
+
+def test_nothing_is_known_of_a_cluster_that_is_not_written(folder: Path) -> None:
+    assert load(CASES, folder).cluster.schedulable_nodes() == 0
+
+
+# what stands for the cluster, what is said of it
+BROKEN_CLUSTERS = {
+    "a file that does not parse": ("syntax.yaml", "{folder}/syntax.yaml:"),
+    "an object of wrong types": (
+        "{apiVersion: v1, kind: Node, metadata: {name: a, labels: 7}}",
+        "{folder}/suite.yaml:3: Node/a: metadata.labels: expected an object",
+    ),
+}
+
+
+@pytest.mark.parametrize(("part", "said"), BROKEN_CLUSTERS.values(), ids=BROKEN_CLUSTERS.keys())
+def test_what_cannot_be_read_of_a_cluster_is_a_problem(part: str, said: str, folder: Path) -> None:
+    (problem,) = load(f"cluster: [{part}]\n{CASES}", folder).problems
+
+    assert str(problem).startswith(said.format(folder=folder))
+
+
+def test_cluster_that_is_not_there_is_a_mistake(folder: Path) -> None:
+    (told,) = mistakes(f"cluster: [none]\n{CASES}", folder)
+
+    assert told == f"3: cluster[0]: '{folder}/none' is no file and no folder"
+
+
+HOOKS = {
+    "both, if none is written": ("pod.yaml", "", (MUTATE, VALIDATE)),
+    "the one that is written": ("pod.yaml", "hook: validate", (VALIDATE,)),
+    "both, as written": ("pod.yaml", "hook: both", (MUTATE, VALIDATE)),
+    "the one that a recorded review was sent to": ("recorded.json", "", (VALIDATE,)),
+    "the one that is written, for a recorded review": (
+        "recorded.json", "hook: mutate", (MUTATE,)
+    ),
+}  # fmt: skip
+
+RECORDED = """\
+{"http": {"path": "/validate"}, "review": {"apiVersion": "admission.k8s.io/v1",
+"kind": "AdmissionReview", "request": {"uid": "1"}}}
+"""
+
+
+@pytest.mark.parametrize(("file", "written", "hooks"), HOOKS.values(), ids=HOOKS.keys())
+def test_hooks(file: str, written: str, hooks: tuple[Hook, ...], folder: Path) -> None:
+    (folder / "recorded.json").write_text(RECORDED)
+    text = f"cases:\n- name: a\n  object: {file}\n  expect: {{verdict: allow}}\n  {written}\n"
+
+    (case,) = load(text, folder).cases
+
+    assert case.hooks == hooks
+
+
+GATED = """\
+kubeVersion: "1.24"
+featureGates: {MinDomainsInPodTopologySpread: true, EvenspreadAdvice: false}
+"""
+
+
+def test_gates_of_a_case_come_before_those_of_its_suite(folder: Path) -> None:
+    own = CASE.replace("a pod", "another").rstrip()
+    other = f'{own}\n  kubeVersion: "1.31"\n  featureGates: {{EvenspreadAdvice: true}}\n'
+
+    first, second = (case.policy.gates for case in load(GATED + CASES + other, folder).cases)
+
+    assert Gate.MIN_DOMAINS in first
+    assert Gate.ADVICE not in first
+    assert Gate.NODE_INCLUSION_POLICY not in first
+    assert Gate.ADVICE in second
+    assert Gate.NODE_INCLUSION_POLICY in second
+
+
+def test_gate_says_where_it_is_written(folder: Path) -> None:
+    (case,) = load(GATED + CASES, folder).cases
+
+    source = case.policy.gates.settings[Gate.MIN_DOMAINS].source
+    assert source == f"{folder}/suite.yaml:4: featureGates.MinDomainsInPodTopologySpread"
+
+
+LOCKED = '- kubeVersion: "1.37"\n  featureGates: {MinDomainsInPodTopologySpread: false}\n'
+
+
+def test_gate_that_cannot_be_switched_is_a_mistake_at_its_line(folder: Path) -> None:
+    case = f"cases:\n{LOCKED}  name: a\n  object: pod.yaml\n  expect: {{verdict: allow}}\n"
+
+    (told,) = mistakes(case, folder)
+
+    assert told.startswith("5: cases[0].featureGates.MinDomainsInPodTopologySpread: ")
+    assert load(f"allowLockedGates: true\n{case}", folder).cases
+    assert load(f"{case}  allowLockedGates: true\n", folder).cases
+    assert mistakes(f"allowLockedGates: true\n{case}  allowLockedGates: false\n", folder)
+
+
+def test_update_has_both_objects(folder: Path) -> None:
+    (folder / "old.yaml").write_text(files.POD.replace("  namespace: shop\n", ""))
+    text = f"{CASES}  oldObject: old.yaml\n"
+
+    (case,) = load(text, folder).cases
+
+    assert isinstance(case.request, OfflineReview)
+    request = case.request.body["request"]
+    assert request["operation"] == "UPDATE"
+    assert request["oldObject"]["metadata"]["namespace"] == "shop"
+    assert request["options"]["kind"] == "UpdateOptions"
+
+
+# what is updated, to what, what is said of it
+UPDATES = {
+    "another name": (
+        "{apiVersion: v1, kind: Pod, metadata: {name: web-2}}",
+        "pod.yaml",
+        "7: cases[0].oldObject: is Pod web-2, which no update can change to Pod web-1",
+    ),
+    "a recorded review": (
+        "pod.yaml",
+        "recorded.json",
+        "7: cases[0].oldObject: is already in the recorded review: leave it out",
+    ),
+    "an object that is not there": ("none.yaml", "pod.yaml", "7: cases[0].oldObject: '"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), UPDATES.values(), ids=UPDATES.keys())
+def test_mistake_in_an_update(old: str, new: str, said: str, folder: Path) -> None:
+    (folder / "recorded.json").write_text(RECORDED)
+    text = f"{CASES.replace('pod.yaml', new)}  oldObject: {old}\n"
+
+    (told,) = mistakes(text, folder)
+
+    assert told.startswith(said)
+
+
+def test_old_object_that_cannot_be_read_is_an_error(folder: Path) -> None:
+    (case,) = load(f"{CASES}  oldObject: syntax.yaml\n", folder).cases
+
+    assert str(case.request).startswith(f"{folder}/syntax.yaml:")
+
+
+def test_mistakes_of_all_cases_are_told_in_one_go(folder: Path) -> None:
+    case = CASE.replace("pod.yaml", "none.yaml")
+    text = f"cluster: [none]\ncases:\n{case}{case.replace('a pod', 'b')}"
+
+    assert [each.partition(":")[0] for each in mistakes(text, folder)] == [
+        "3",
+        *[f"{folder}/suite.yaml"] * 2,
+    ]
+
+
+def test_suite_without_a_name_is_called_as_its_file(folder: Path) -> None:
+    assert load(CASES, folder).name == f"{folder}/suite.yaml"
+    assert load(f"name: pods\n{CASES}", folder).name == "pods"
+
+
+def test_case_knows_its_line(folder: Path) -> None:
+    assert [case.line for case in load(CASES, folder).cases] == [4]

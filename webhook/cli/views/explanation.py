@@ -1,0 +1,162 @@
+"""
+Explanations as text in 80 columns: domains with bars, nodes with scores, suggested changes.
+
+Long tables are shortened; ``-o json`` has all rows.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from webhook.cli.terminal import Style, Terminal
+from webhook.policy.explain.explanation import (
+    ConstraintExplanation,
+    DomainRow,
+    Explanation,
+    NodeExplanation,
+    NodeGroup,
+)
+from webhook.policy.explain.rollout import Rollout
+from webhook.policy.explain.scenario import counted, listed, short_key
+from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
+
+BAR = 20  # cells; fits in 80 columns beside a zone's name and its numbers
+MOST_TABLE_ROWS = 20  # rows of a table; a screen has 24 lines
+WIDEST = 28  # cells of a name; longer host names are cut off
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"  # index: number of eighths of a cell
+_FULL = "█"
+
+
+def show(explanation: Explanation, what_if: Rollout | None, terminal: Terminal) -> None:
+    """Write an explanation, after the simulated rollout if there is one."""
+    with terminal.together():
+        if what_if is not None:
+            _show_rollout(what_if, terminal)
+        good = Style.GOOD if explanation.placeable else Style.BAD
+        terminal.line((explanation.subject, Style.PLACE), " ", (explanation.sentence, good))
+        for part in explanation.constraints:
+            terminal.line()
+            _show_constraint(part, explanation.defaulted, terminal)
+        if not explanation.constraints:
+            terminal.line("  no constraints: spreading allows every node and prefers none")
+        terminal.line()
+        _show_nodes(explanation, terminal)
+        _show_changes(explanation, terminal)
+        missing = ", ".join(explanation.not_modelled)
+        terminal.line((f"not considered: {missing}", Style.HINT))
+
+
+def _show_rollout(rollout: Rollout, terminal: Terminal) -> None:
+    terminal.line((rollout.sentence, Style.BAD if rollout.pending else Style.GOOD))
+    terminal.line(f"  running  {rollout.running} stay where they are")
+    placed = tuple(f"{node} ({pods})" for node, pods in rollout.placed.items())
+    terminal.line(f"  placed   {listed(placed, most=6) or 'none'}")
+    terminal.line(f"  pending  {rollout.pending}")
+    terminal.line()
+
+
+def _show_constraint(part: ConstraintExplanation, defaulted: bool, terminal: Terminal) -> None:
+    name = "default" if defaulted else "constraint"
+    terminal.line(
+        (f"{name} {part.index}: {short_key(part.topology_key)}", Style.PLACE),
+        f", maxSkew {part.max_skew}, {part.when_unsatisfiable}, pods {part.selector or '{}'}",
+    )
+    for note in _describe_part(part):
+        terminal.line(f"  {note}")
+    headings = ("domain", "nodes", "pods", "", "skew", "")
+    most = max((row.pods for row in part.domains), default=0)
+    shown = _fullest(part.domains)
+    rows = [_domain_cells(row, most, part.max_skew) for row in shown]
+    if rows:
+        terminal.table(headings, rows)
+    if len(shown) < len(part.domains):
+        terminal.line(f"  ... and {len(part.domains) - len(shown)} more domains")
+    for group in part.left_out:
+        terminal.line(f"  left out: {_format_group(group)}")
+
+
+def _describe_part(part: ConstraintExplanation) -> Iterable[str]:
+    if part.when_unsatisfiable == DO_NOT_SCHEDULE:
+        yield f"global minimum {part.global_minimum}: {part.minimum_because}"
+    if not part.selects_pod:
+        yield "the pod itself is not among the pods that count"
+    if part.node_affinity_policy != HONOR:
+        yield f"nodeAffinityPolicy {part.node_affinity_policy}"
+    if part.node_taints_policy == HONOR:
+        yield f"nodeTaintsPolicy {part.node_taints_policy}"
+
+
+def _fullest(rows: Sequence[DomainRow]) -> list[DomainRow]:
+    """At most MOST_TABLE_ROWS rows, those with the most pods, in order of their names."""
+    kept = sorted(rows, key=lambda row: -row.pods)[:MOST_TABLE_ROWS]
+    return sorted(kept, key=lambda row: row.value)
+
+
+def _domain_cells(row: DomainRow, most: int, max_skew: int) -> tuple[str, ...]:
+    left_out = f" (+{row.left_out})" if row.left_out else ""
+    skew = verdict = ""
+    if row.skew is not None:
+        skew = f"{row.skew}"
+        verdict = "fits" if row.fits else f"over {max_skew}"
+        verdict = verdict if row.nodes else "no domain"
+    return (
+        _cut(row.value),
+        f"{row.nodes}{left_out}",
+        f"{row.pods}",
+        bar(row.pods, most),
+        skew,
+        verdict,
+    )
+
+
+def bar(pods: int, most: int, cells: int = BAR) -> str:
+    """
+    Draw a number as a bar, in eighths of a cell.
+
+    Args:
+        pods: The number.
+        most: The number that fills all cells; at least ``pods``.
+        cells: Width of the bar, including its padding.
+    """
+    eighths = pods * cells * 8 // most if most else 0
+    whole, rest = divmod(eighths, 8)
+    drawn = _FULL * whole + (_EIGHTHS[rest] if rest else "")
+    return drawn.ljust(cells)
+
+
+def _show_nodes(explanation: Explanation, terminal: Terminal) -> None:
+    passing = [node for node in explanation.nodes if node.passes]
+    nodes = counted(len(explanation.nodes), "node")
+    terminal.line((f"{len(passing)} of {nodes} can take it", Style.PLACE))
+    passing.sort(key=lambda node: -(node.score or 0))
+    if passing:
+        headings = ("node", "score", "raw", "")
+        terminal.table(headings, map(_node_cells, passing[:MOST_TABLE_ROWS]))
+    if len(passing) > MOST_TABLE_ROWS:
+        terminal.line(f"  ... and {len(passing) - MOST_TABLE_ROWS} more nodes")
+    for group in explanation.rejected:
+        terminal.line("  ", ("cannot: ", Style.DOUBTFUL), _format_group(group))
+
+
+def _node_cells(node: NodeExplanation) -> tuple[str, ...]:
+    score = "-" if node.score is None else f"{node.score}"
+    raw = "-" if node.raw_score is None else f"{node.raw_score}"
+    return _cut(node.name), score, raw, "best" if node.best else ""
+
+
+def _format_group(group: NodeGroup) -> str:
+    more = ", ..." if group.nodes > len(group.named) else ""
+    return f"{group.nodes} {group.reason}: {', '.join(group.named)}{more}"
+
+
+def _show_changes(explanation: Explanation, terminal: Terminal) -> None:
+    if not explanation.changes:
+        return
+    terminal.line()
+    terminal.line(("it can be placed if you do one of these, each tried:", Style.PLACE))
+    for change in explanation.changes:
+        then = listed(change.nodes, most=2)
+        terminal.line("  - ", (change.sentence, Style.GOOD), f" (then {then})")
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…"

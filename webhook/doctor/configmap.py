@@ -1,0 +1,74 @@
+"""
+The configuration of an installation, read from its ConfigMap.
+
+``read_config_map`` uses the server's own reader, so that doctor and server agree.
+"""
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from webhook.config import Configuration, check, gates_in_force
+from webhook.doctor.objects import ConfigMap
+from webhook.errors import ConfigError
+from webhook.policy.api.gates import Gates
+from webhook.policy.api.versions import NEWEST_VERSION, Version
+from webhook.policy.model import GroupKind
+
+DEFAULT_ENTRY = "config.yaml"  # the entry that the shipped manifests use
+
+
+class InstalledConfiguration(NamedTuple):
+    """
+    The configuration of an installation.
+
+    Attributes:
+        gates: The feature gates in force.
+    """
+
+    configuration: Configuration
+    gates: Gates
+
+
+def read_config_map(
+    config_map: ConfigMap, settings: Mapping[str, str], version: Version = NEWEST_VERSION
+) -> InstalledConfiguration:
+    """
+    Read the configuration that the server reads.
+
+    Args:
+        config_map: The ConfigMap; its entries are the files of the configuration.
+        settings: Flags and variables of the server.
+        version: The version of the API server.
+
+    Raises:
+        ConfigError: The configuration has errors; lists all of them.
+    """
+    name = PurePosixPath(settings.get("config", DEFAULT_ENTRY)).name
+
+    def read_entry(file: str) -> str:
+        try:
+            return config_map.data[PurePosixPath(file).name]
+        except KeyError:
+            entries = ", ".join(sorted(config_map.data)) or "nothing"
+            raise ConfigError(f"{file!r} is not in the ConfigMap, which has {entries}") from None
+
+    configuration = check(read_entry(name), name, read_entry)
+    gates = gates_in_force(
+        configuration,
+        version,
+        settings.get("feature-gates", ""),
+        allow_locked=settings.get("allow-locked-gates") == "true",
+    )
+    return InstalledConfiguration(configuration, gates)
+
+
+def list_owner_kinds(config_map: ConfigMap | None) -> list[GroupKind]:
+    """List the custom controllers that a ConfigMap configures; empty if it cannot be read."""
+    if config_map is None:
+        return []
+    try:
+        configuration = read_config_map(config_map, {}).configuration
+    except ConfigError:
+        return []
+    return [owner.kind for owner in configuration.owner_selectors]

@@ -1,0 +1,201 @@
+"""
+The context of advice: the policy in force, and what is known of the cluster.
+
+``AdviceContext`` is what every rule gets. At admission it has ``Facts``, queries that cost the same
+in a cluster of any size. An audit adds a ``ClusterState``: every node, every pod that counts, and
+the workloads that the pods belong to.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from copy import copy
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from webhook.policy.advice.feasibility import OuterDomain
+from webhook.policy.api.gates import Gates
+from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.facts import Facts
+from webhook.policy.model import Constraint, Node
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.place import ConstraintTallies, tally_constraints
+from webhook.policy.placement.spreads import (
+    SpreadConstraint,
+    SpreadConstraints,
+    resolve_constraints,
+)
+from webhook.policy.placement.taints import UNSCHEDULABLE, find_untolerated
+from webhook.policy.placement.tallies import IncomingPod, PodTally
+from webhook.policy.placement.topology import CACHED_DOMAINS, Topology
+
+
+class NestedDomains(NamedTuple):
+    """
+    Inner domains within outer ones, such as nodes within zones.
+
+    Attributes:
+        outer: Number of outer domains; at least 1.
+        inner: Number of inner domains; at least 1.
+        shapes: Outer domain, by its numbers of inner domains -> how many are alike.
+    """
+
+    outer: int
+    inner: int
+    shapes: Mapping[OuterDomain, int]
+
+
+_Query: TypeAlias = tuple[Census, IncomingPod, tuple[Constraint, ...], Gates]
+
+
+class ClusterState:
+    """
+    The nodes and pods of a whole cluster at one moment, for an audit.
+
+    Attributes:
+        topology: Every node.
+        census: Every pod that counts, by its node.
+        members: The same pods, or those that manifests would create, by their workload instead of
+            their node; a workload is named like ``str(Subject)``, as ``Deployment/web``.
+    """
+
+    def __init__(self, nodes: Iterable[Node], census: Census, members: Census) -> None:
+        """Take the nodes, whose names are unique, and the two counts of the pods."""
+        self.topology = Topology(nodes)
+        self.census = census
+        self.members = members
+        self._schedulable = Topology(node for node in self.topology.nodes if not node.unschedulable)
+        self._nested = lru_cache(maxsize=CACHED_DOMAINS)(self._nest)
+        self._last: tuple[_Query, ConstraintTallies] | None = None
+
+    def with_pods(self, census: Census, members: Census) -> "ClusterState":
+        """Return the state with other pods on the same nodes; it shares the caches of the nodes."""
+        twin = copy(self)
+        twin.census, twin.members = census, members
+        return twin
+
+    def schedulable(self, demands: Demands) -> Topology:
+        """Return the nodes that are not cordoned; all nodes for a pod that tolerates cordons."""
+        return self.topology if tolerates_cordons(demands) else self._schedulable
+
+    def tally(
+        self, pod: IncomingPod, constraints: tuple[Constraint, ...], gates: Gates
+    ) -> ConstraintTallies:
+        """
+        Count the pods of a pod's constraints.
+
+        The last result is cached: most rules need the same tallies of a subject.
+
+        Args:
+            pod: The incoming pod.
+            constraints: Its own; those that no API server accepts are left out.
+            gates: The gates in force.
+        """
+        query = (self.census, pod, constraints, gates)
+        if self._last is None or self._last[0] != query:
+            spreads = resolve_valid(constraints, pod.labels, gates)
+            self._last = query, tally_constraints(pod, spreads, self.topology, self.census)
+        return self._last[1]
+
+    def tallies(
+        self, pod: IncomingPod, constraints: tuple[Constraint, ...], gates: Gates
+    ) -> list[PodTally]:
+        """
+        Count the pods of a pod's constraints in list order, soft ones by reachable domains only.
+
+        kube-scheduler scores only nodes that the pod can go to. A domain that it cannot enter
+        stays empty, but that is no skew of a soft constraint.
+
+        Args:
+            pod: The incoming pod.
+            constraints: Its own; those that no API server accepts are left out.
+            gates: The gates in force.
+
+        Source: kube-scheduler plugins/podtopologyspread/scoring.go ``PreScore``.
+        """
+        tallies = self.tally(pod, constraints, gates)
+        nodes = self.schedulable(pod.demands)
+        keys = tuple(tally.spread.topology_key for tally in tallies.soft)
+        soft = (
+            tally.within(nodes.domains(tally.spread.topology_key, keys, pod.demands))
+            for tally in tallies.soft
+        )
+        return replace(tallies, soft=tuple(soft)).by_index
+
+    def nest_domains(
+        self, outer: str, inner: str, demands: Demands, counting: Demands
+    ) -> NestedDomains | None:
+        """
+        Find how the domains of one topology key lie within those of another.
+
+        Takes O(nodes) at first, O(1) while the result is cached.
+
+        Args:
+            outer: The topology key of the outer domains.
+            inner: The topology key of the inner domains.
+            demands: What a node must meet for the pod to go there.
+            counting: What a node must meet to count.
+
+        Returns:
+            None if an inner domain lies in two outer ones, or the pod cannot go to any.
+        """
+        return self._nested(outer, inner, demands, counting)
+
+    def _nest(
+        self, outer: str, inner: str, demands: Demands, counting: Demands
+    ) -> NestedDomains | None:
+        topology, keys = self.schedulable(demands), (outer, inner)
+        outers = topology.domains(outer, keys, counting)
+        inners = topology.domains(inner, keys, counting)
+        within = {(value, outers.values[name]) for name, value in inners.values.items()}
+        reached = topology.domains(inner, keys, demands).sizes
+        if len(within) > len(inners.sizes) or not reached:
+            return None
+        opened = Counter(value for name, value in within if name in reached)
+        number = Counter(value for _, value in within)
+        shapes = Counter(
+            OuterDomain(opened[value], number[value] - opened[value]) for value in number
+        )
+        return NestedDomains(len(outers.sizes), len(inners.sizes), shapes)
+
+
+class AdviceContext(NamedTuple):
+    """
+    Policy and cluster facts for judging a subject.
+
+    Attributes:
+        policy: The policy in force, with its gates and profiles.
+        facts: Facts about the cluster, from indexes.
+        cluster: The whole cluster, for an audit; None at admission.
+    """
+
+    policy: Policy
+    facts: Facts
+    cluster: ClusterState | None = None
+
+    @property
+    def gates(self) -> Gates:
+        """The gates in force."""
+        return self.policy.gates
+
+
+def resolve_valid(
+    constraints: tuple[Constraint, ...], labels: Mapping[str, str], gates: Gates
+) -> SpreadConstraints:
+    """Resolve constraints like kube-scheduler, without those that no API server accepts."""
+    spreads = resolve_constraints(constraints, labels, gates)
+    if all(map(_is_possible, (*spreads.hard, *spreads.soft))):
+        return spreads
+    hard, soft = (tuple(filter(_is_possible, kind)) for kind in (spreads.hard, spreads.soft))
+    return replace(spreads, hard=hard, soft=soft)
+
+
+def _is_possible(spread: SpreadConstraint) -> bool:
+    return spread.max_skew > 0 and spread.min_domains > 0
+
+
+def tolerates_cordons(demands: Demands) -> bool:
+    """Whether a pod may go to cordoned nodes."""
+    return find_untolerated((UNSCHEDULABLE,), demands.tolerations or ()) is None

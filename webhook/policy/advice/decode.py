@@ -1,0 +1,98 @@
+"""
+Decode the object of advice from JSON.
+
+``decode_subject`` is the entry point. It reads fields that no other judgement needs (replicas,
+affinity, tolerations, volume claims), so it is called only for objects that get advice.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeGuard
+
+import msgspec
+
+from webhook.policy.advice.hostports import requests_host_ports
+from webhook.policy.advice.subject import JOBS, Subject, SubjectPod
+from webhook.policy.model import GroupKind, ObjectMeta
+from webhook.policy.paths import TemplatePath
+
+INT32 = range(2**31)  # values that the API allows for a number of pods
+
+
+class _Outer(msgspec.Struct, frozen=True, gc=False):
+    metadata: ObjectMeta | None = None
+
+
+class TemplateHolder(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The object around a pod template: the spec of a workload, or that of a CronJob's Job."""
+
+    replicas: Any = None  # Any: a custom kind may use the name for something else
+    parallelism: Any = None
+    completions: Any = None
+    strategy: Any = None
+    volume_claim_templates: Any = None
+
+
+def decode_subject(
+    obj: bytes | msgspec.Raw,
+    kind: GroupKind,
+    path: TemplatePath,
+    namespace: str = "",
+) -> Subject | None:
+    """
+    Decode a subject.
+
+    Args:
+        obj: The object as JSON.
+        kind: Its kind.
+        path: Path of the pod template in objects of this kind; empty for pods.
+        namespace: Its namespace; empty to take it from the object.
+
+    Returns:
+        None if the object has no pod template.
+
+    Raises:
+        msgspec.DecodeError: The object is no JSON, or a decoded member has a type that no API
+            server sends.
+    """
+    steps = [msgspec.Raw(obj)]
+    for name in path:
+        members = _decode_members(steps[-1]) or {}
+        steps.append(members.get(name, _NULL))
+    pod = msgspec.json.decode(steps[-1], type=SubjectPod | None)
+    if pod is None:
+        return None
+    metadata = msgspec.json.decode(obj, type=_Outer).metadata or ObjectMeta()
+    holder = msgspec.json.decode(steps[-2], type=TemplateHolder) if path else TemplateHolder()
+    return Subject(
+        kind=kind,
+        path=path,
+        metadata=metadata,
+        namespace=namespace or metadata.namespace,
+        pod=pod,
+        replicas=_pods_at_a_time(kind, holder),
+        claims=bool(holder.volume_claim_templates),
+        recreates=_recreates(holder.strategy),
+        alone_on_node=bool(path) and requests_host_ports(steps[-1]),
+    )
+
+
+_NULL = msgspec.Raw(b"null")
+
+_decode_members: Callable[[msgspec.Raw], dict[str, msgspec.Raw] | None]
+_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
+
+
+def _pods_at_a_time(kind: GroupKind, holder: TemplateHolder) -> int | None:
+    if kind in JOBS:
+        parallel = holder.parallelism if _is_number(holder.parallelism) else 1
+        wanted = holder.completions
+        return min(parallel, wanted) if _is_number(wanted) else parallel
+    return holder.replicas if _is_number(holder.replicas) else None
+
+
+def _is_number(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value in INT32
+
+
+def _recreates(strategy: Any) -> bool:
+    return isinstance(strategy, dict) and "Recreate" in strategy.values()

@@ -1,0 +1,64 @@
+"""
+The table of the policy rules: the function of each one, and who calls it.
+
+``POLICY_RULES`` is the entry point. The texts and default actions are in ``policy.catalogue``.
+"""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from webhook.policy.advice import defaulting, fields, replicas, selectors, skew, topology
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.findings import RuleViolation
+from webhook.policy.advice.subject import Subject
+
+Check: TypeAlias = Callable[[Subject, AdviceContext], Iterator[RuleViolation]]
+"""Judges a subject: yields what is wrong with it; nothing where too little is known."""
+
+
+class RuleScope(StrEnum):
+    """Who asks a rule."""
+
+    EVERYWHERE = "admission and audit"
+    DROPPING = "admission, by what drops the field, and audit"
+    AUDIT = "audit"
+
+
+class PolicyRule(NamedTuple):
+    """
+    One row of the table.
+
+    Attributes:
+        id: ``TSC101`` to ``TSC115``.
+        check: The rule itself.
+        where: Admissions ask only what costs the same in a cluster of any size, and not what they
+            have changed before.
+        as_written: Whether it sees constraints as they were written; all others see them without
+            what feature gates hold back.
+    """
+
+    id: str
+    check: Check
+    where: RuleScope = RuleScope.EVERYWHERE
+    as_written: bool = False
+
+
+POLICY_RULES: tuple[PolicyRule, ...] = (
+    PolicyRule("TSC101", selectors.selector_matches_itself),
+    PolicyRule("TSC102", selectors.selector_counts_pods),
+    PolicyRule("TSC103", topology.key_is_on_nodes),
+    PolicyRule("TSC104", topology.min_domains_can_be_met),
+    PolicyRule("TSC105", topology.domains_are_open),
+    PolicyRule("TSC106", skew.next_pod_has_a_node, RuleScope.AUDIT),
+    PolicyRule("TSC107", fields.revisions_count_apart),
+    PolicyRule("TSC108", fields.volumes_can_follow),
+    PolicyRule("TSC109", replicas.constraints_agree, RuleScope.AUDIT),
+    PolicyRule("TSC110", defaulting.something_spreads),
+    PolicyRule("TSC111", fields.fields_are_in_force, RuleScope.DROPPING, as_written=True),
+    PolicyRule("TSC112", replicas.skew_can_bind),
+    PolicyRule("TSC113", selectors.selector_counts_no_others, RuleScope.AUDIT),
+    PolicyRule("TSC114", skew.skew_is_kept, RuleScope.AUDIT),
+    PolicyRule("TSC115", defaulting.pods_have_defaults, RuleScope.AUDIT),
+)
+"""Every policy rule, by id; the first ones of a subject's findings are told first."""

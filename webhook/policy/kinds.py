@@ -1,0 +1,130 @@
+"""
+The table of kinds: all kinds that evenspread reads, and what it uses each one for.
+
+``KIND_ROWS`` is the entry point; every other list of kinds is derived from it. A kind that an
+operator configures joins the derived lists in ``webhook.config.kinds``, not this table.
+
+Source: k8s.io/api core/v1, apps/v1 and batch/v1 types.go; kubernetes
+pkg/scheduler/framework/plugins/helper/spread.go ``DefaultSelector`` for the selectors.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from webhook.policy.model import GroupKind
+from webhook.policy.paths import TemplatePath
+
+
+class KindRow(msgspec.Struct, frozen=True, gc=False):
+    """
+    One row of the table.
+
+    Attributes:
+        version: The API version without its group; empty for a custom kind, whose version and
+            plural only the API server knows.
+        plural: The resource name in request paths.
+        template: Path of the pod template; empty for a Pod; None for a kind without one.
+        selector: Path of the label selector that joins the selector of the pods' defaults: that of
+            a Service, and of the controllers that kube-scheduler knows. None for all others.
+        namespaced: Whether its objects are in namespaces.
+        watched: Whether ``evenspread serve`` keeps a cache of its objects.
+        audited: Whether an audit lists its objects.
+    """
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    template: TemplatePath | None = None
+    selector: TemplatePath | None = None
+    namespaced: bool = True
+    watched: bool = False
+    audited: bool = True
+
+    @property
+    def group_kind(self) -> GroupKind:
+        """The kind without its version."""
+        return GroupKind(self.group, self.kind)
+
+    @property
+    def api_version(self) -> str:
+        """The API version as objects write it, such as ``apps/v1`` and ``v1``."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def root(self) -> str:
+        """The request path of the API version, such as ``/apis/apps/v1``."""
+        return f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
+
+    def path(self, namespace: str) -> str:
+        """The request path of all objects, or of those in a namespace if one is given."""
+        inside = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
+        return f"{self.root}{inside}/{self.plural}"
+
+
+_TEMPLATE, _SELECTOR = ("spec", "template"), ("spec", "selector")
+_JOB_TEMPLATE = ("spec", "jobTemplate", "spec", "template")
+
+KIND_ROWS: tuple[KindRow, ...] = (
+    KindRow("", "v1", "Namespace", "namespaces", namespaced=False, watched=True),
+    KindRow("", "v1", "Node", "nodes", namespaced=False, watched=True),
+    KindRow("", "v1", "Service", "services", None, _SELECTOR, watched=True),
+    KindRow("", "v1", "Pod", "pods", ()),
+    KindRow(
+        "", "v1", "ReplicationController", "replicationcontrollers",
+        _TEMPLATE, _SELECTOR, watched=True,
+    ),
+    KindRow("", "v1", "PodTemplate", "podtemplates", ("template",), audited=False),
+    KindRow("apps", "v1", "Deployment", "deployments", _TEMPLATE),
+    KindRow("apps", "v1", "ReplicaSet", "replicasets", _TEMPLATE, _SELECTOR, watched=True),
+    KindRow("apps", "v1", "StatefulSet", "statefulsets", _TEMPLATE, _SELECTOR, watched=True),
+    KindRow("apps", "v1", "DaemonSet", "daemonsets", _TEMPLATE),
+    KindRow("batch", "v1", "Job", "jobs", _TEMPLATE),
+    KindRow("batch", "v1", "CronJob", "cronjobs", _JOB_TEMPLATE),
+    KindRow("argoproj.io", "", "Rollout", "rollouts", _TEMPLATE, _SELECTOR, watched=True),
+    KindRow("apps.kruise.io", "", "BroadcastJob", "broadcastjobs", _TEMPLATE),
+    KindRow("apps.kruise.io", "", "CloneSet", "clonesets", _TEMPLATE),
+    KindRow("apps.kruise.io", "", "DaemonSet", "daemonsets", _TEMPLATE),
+    KindRow("apps.kruise.io", "", "StatefulSet", "statefulsets", _TEMPLATE),
+)  # fmt: skip
+"""Kubernetes' own kinds, then the custom kinds that every installation knows."""
+
+BUILT_IN_KINDS: Mapping[GroupKind, KindRow] = MappingProxyType(
+    {row.group_kind: row for row in KIND_ROWS if row.version}
+)
+"""Kubernetes' own kinds."""
+
+CUSTOM_KINDS: Mapping[GroupKind, KindRow] = MappingProxyType(
+    {row.group_kind: row for row in KIND_ROWS if not row.version}
+)
+"""The custom kinds that every installation knows."""
+
+
+def _templates(rows: Mapping[GroupKind, KindRow]) -> Mapping[GroupKind, TemplatePath]:
+    return MappingProxyType(
+        {kind: row.template for kind, row in rows.items() if row.template is not None}
+    )
+
+
+BUILT_IN_TEMPLATES = _templates(BUILT_IN_KINDS)
+"""Kubernetes' own kinds with a pod template -> its path."""
+
+SHIPPED_TEMPLATES = _templates(CUSTOM_KINDS)
+"""Custom kinds with a pod template that every installation knows -> its path."""
+
+BUILT_IN_OWNERS: tuple[KindRow, ...] = tuple(
+    row for row in BUILT_IN_KINDS.values() if row.template and row.selector
+)
+"""The controllers whose label selector kube-scheduler joins to that of the Services."""
+
+POD = GroupKind("", "Pod")
+POD_TEMPLATE = GroupKind("", "PodTemplate")
+REPLICATION_CONTROLLER = GroupKind("", "ReplicationController")
+DEPLOYMENT = GroupKind("apps", "Deployment")
+REPLICA_SET = GroupKind("apps", "ReplicaSet")
+STATEFUL_SET = GroupKind("apps", "StatefulSet")
+DAEMON_SET = GroupKind("apps", "DaemonSet")
+JOB = GroupKind("batch", "Job")
+CRON_JOB = GroupKind("batch", "CronJob")

@@ -1,0 +1,77 @@
+"""
+Discovery of suites: files below a folder that contain a ``SpreadTest``, whatever their names.
+
+``find_suites`` recognises a suite by its text, so that it also finds suites with errors.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from webhook.errors import CombinedConfigError, ConfigError, SourceError
+from webhook.manifests import SkippedSource, find_files, read_text
+from webhook.spreadtest.schema import SUITE_API_VERSION, SUITE_KIND
+
+_holds_suite = re.compile(
+    rf"""^(?:kind|"kind")\s*:\s*["']?{SUITE_KIND}\b|"kind"\s*:\s*"{SUITE_KIND}\"""", re.MULTILINE
+).search
+"""Match a key of YAML's outermost mapping or of JSON, but no line of a nested text."""
+
+
+class SuiteText(NamedTuple):
+    """The text of a suite that is not decoded yet."""
+
+    source: str
+    text: str
+
+
+def find_suites(paths: Iterable[str]) -> Iterator[SuiteText | SourceError]:
+    """
+    Find suites.
+
+    Args:
+        paths: Folders, and files that contain suites.
+
+    Yields:
+        Suites in the order of their names, and files that cannot be read.
+
+    Raises:
+        ConfigError: One of the paths has no suite.
+    """
+    for path in paths:
+        found = list(_find_at(Path(path)))
+        if not found:
+            raise CombinedConfigError([_build_none_error(path)])
+        yield from found
+
+
+def _find_at(root: Path) -> Iterator[SuiteText | SourceError]:
+    for item in find_files(root):
+        match item:
+            case str():
+                yield from _read_suite(item)
+            case SourceError():
+                yield item
+            case SkippedSource():
+                pass
+
+
+def _read_suite(path: str) -> Iterator[SuiteText | SourceError]:
+    try:
+        text = read_text(path)
+    except SourceError as error:
+        yield error
+    else:
+        if _holds_suite(text):
+            yield SuiteText(path, text)
+
+
+def _build_none_error(path: str) -> ConfigError:
+    is_folder = Path(path).is_dir()
+    problem = f"no file below it is a {SUITE_KIND}" if is_folder else f"is no {SUITE_KIND}"
+    return ConfigError(
+        f"{problem}: write one that starts with `apiVersion: {SUITE_API_VERSION}` and "
+        f"`kind: {SUITE_KIND}`",
+        path,
+    )

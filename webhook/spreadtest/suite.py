@@ -1,0 +1,230 @@
+"""
+Loading of suites, with the files that they name.
+
+``load_suite`` returns a suite that is ready to run, or raises all errors at once.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.admission.offline import (
+    BOTH,
+    HOOK_CHOICES,
+    OfflineReview,
+    build_reviews,
+    update_review,
+)
+from webhook.cluster.facts import Cluster
+from webhook.cluster.manifests import fill
+from webhook.config import AskedGate, Configuration, gates_in_force, load, policy
+from webhook.config.configuration import check_document
+from webhook.config.files import read_text
+from webhook.config.reading import Reading, read_document
+from webhook.errors import CombinedConfigError, SourceError
+from webhook.manifests import Document, expand, is_object, read_documents
+from webhook.policy.api.versions import NEWEST_VERSION, parse_version
+from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.paths import FieldPath
+from webhook.policy.request import Hook
+from webhook.spreadtest import schema
+from webhook.spreadtest.discovery import SuiteText
+from webhook.spreadtest.objects import SuiteObjects, resolve_path
+from webhook.spreadtest.schema import SpreadTest
+
+
+class SuiteCase(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    A case that is ready to run.
+
+    Attributes:
+        line: Line of the case in its suite, from 1.
+        request: The request, or why its object cannot be read.
+        hooks: The webhooks to call.
+        expected: The members written in the expectation, of JSON's types.
+    """
+
+    name: str
+    line: int
+    request: OfflineReview | SourceError
+    hooks: tuple[Hook, ...]
+    policy: Policy
+    expected: dict[str, Any]
+
+
+class Suite(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    A suite that is ready to run.
+
+    Attributes:
+        problems: Files of its cluster that cannot be read; with any, no case can run.
+    """
+
+    source: str
+    name: str
+    cluster: Cluster
+    problems: tuple[SourceError, ...]
+    cases: tuple[SuiteCase, ...]
+
+
+def load_suite(suite: SuiteText) -> Suite:
+    """
+    Read a suite and the files that it names.
+
+    Raises:
+        MistakesError: All errors of the suite and of the configuration that it names.
+    """
+    reading = Reading(read_document(suite.text, suite.source))
+    written = reading.model(SpreadTest, reading.document.value)
+    reading.finish()
+    assert written is not None, "finish raises otherwise"
+    configuration = _read_configuration(written, reading)
+    cluster = Cluster(configuration.owner_selectors)
+    problems = _fill_cluster(cluster, written, reading)
+    builder = _CaseBuilder(written, reading, configuration)
+    cases = [case for i in range(len(written.cases)) for case in builder.build(i)]
+    reading.finish()
+    return Suite(
+        source=suite.source,
+        name=written.name or suite.source,
+        cluster=cluster,
+        problems=tuple(problems),
+        cases=tuple(cases),
+    )
+
+
+def _read_configuration(written: SpreadTest, reading: Reading) -> Configuration:
+    """
+    Read the configuration of a suite.
+
+    Raises:
+        MistakesError: All errors of the configuration.
+    """
+    if is_object(written.config):
+        suite = reading.document
+        inline = Document(suite.source, written.config, suite.text, ("config",))
+        return check_document(inline, read_text)
+    files = (written.config, written.scheduler_config)
+    return load(*(str(resolve_path(reading, file)) if file else "" for file in files))
+
+
+def _fill_cluster(cluster: Cluster, written: SpreadTest, reading: Reading) -> list[SourceError]:
+    """Put the objects of the suite's cluster into ``cluster``; return what cannot be read."""
+    problems: list[SourceError] = []
+    for i, part in enumerate(written.cluster):
+        documents: list[Document] = []
+        for item in _read_part(part, ("cluster", i), reading):
+            if isinstance(item, SourceError):
+                problems.append(item)
+            else:
+                documents.append(item)
+        problems += fill(cluster, documents)
+    return problems
+
+
+def _read_part(part: Any, path: FieldPath, reading: Reading) -> Iterator[Document | SourceError]:
+    if is_object(part):
+        suite = reading.document
+        yield from expand(Document(suite.source, part, suite.text, path))
+        return
+    beside = resolve_path(reading, part)
+    if not beside.exists():
+        reading.refuse(f"{str(beside)!r} is no file and no folder", path)
+        return
+    for item in read_documents([str(beside)]):
+        if isinstance(item, Document | SourceError):
+            yield item
+
+
+class _CaseBuilder:
+    """Builds the cases of one suite."""
+
+    def __init__(self, written: SpreadTest, reading: Reading, configuration: Configuration) -> None:
+        self._written = written
+        self._reading = reading
+        self._configuration = configuration
+        self._objects = SuiteObjects(reading, configuration.pod_templates)
+
+    def build(self, index: int) -> Iterator[SuiteCase]:
+        """Build a case, unless it has an error."""
+        case, path = self._written.cases[index], ("cases", index)
+        request, case_policy = self._read_request(case, path), self._build_policy(case, path)
+        if request is None or case_policy is None:
+            return
+        yield SuiteCase(
+            name=case.name,
+            line=self._reading.document.line(path),
+            request=request,
+            hooks=_choose_hooks(case, request),
+            policy=case_policy,
+            expected=dict(case.expect.written),
+        )
+
+    def _read_request(
+        self, case: schema.CaseSchema, path: FieldPath
+    ) -> OfflineReview | SourceError | None:
+        document = self._objects.find(case.object, (*path, "object"))
+        if not isinstance(document, Document):
+            return document
+        request = next(build_reviews([document], self._configuration.pod_templates))
+        if case.old_object is None:
+            return request
+        at = (*path, "oldObject")
+        old = self._objects.find(case.old_object, at)
+        if not isinstance(old, Document):
+            return old
+        if problem := _explain_no_update(request, old):
+            self._reading.refuse(problem, at)
+            return None
+        return update_review(request, old)
+
+    def _build_policy(self, case: schema.CaseSchema, path: FieldPath) -> Policy | None:
+        configuration = self._configuration
+        version = case.kube_version or self._written.kube_version
+        requested = {
+            **configuration.asked_gates,
+            **self._convert_gates(self._written.feature_gates, ()),
+            **self._convert_gates(case.feature_gates, path),
+        }
+        locked = case.allow_locked_gates
+        try:
+            gates = gates_in_force(
+                replace(configuration, asked_gates=requested),
+                parse_version(version) if version else NEWEST_VERSION,
+                allow_locked=self._written.allow_locked_gates if locked is None else locked,
+            )
+        except CombinedConfigError as error:
+            for each in error.errors:
+                self._reading.tell(each, path)
+            return None
+        return policy(configuration, gates)
+
+    def _convert_gates(self, gates: dict[str, bool], path: FieldPath) -> dict[str, AskedGate]:
+        return {
+            name: AskedGate(on, self._reading.where((*path, "featureGates", name)))
+            for name, on in gates.items()
+        }
+
+
+def _explain_no_update(request: OfflineReview, old: Document) -> str:
+    """Explain why a request cannot update an object; empty if it can."""
+    if request.recorded:
+        return "is already in the recorded review: remove it"
+    new = request.document
+    if (old.kind, old.name) != (new.kind, new.name):
+        return f"is {old.kind} {old.name}, which no update can change to {new.kind} {new.name}"
+    return ""
+
+
+def _choose_hooks(
+    case: schema.CaseSchema, request: OfflineReview | SourceError
+) -> tuple[Hook, ...]:
+    if case.hook:
+        return HOOK_CHOICES[case.hook]
+    return (
+        (request.hook,)
+        if isinstance(request, OfflineReview) and request.recorded
+        else HOOK_CHOICES[BOTH]
+    )
