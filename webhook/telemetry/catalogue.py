@@ -202,7 +202,7 @@ AUDIT_FINDINGS = Metric(
     "evenspread_findings",
     Type.GAUGE,
     ("rule", "action"),
-    "Findings of the last audit, one per workload and field; action is deny, warn, audit or exempt.",
+    "Findings of the last audit, per workload and field; action is deny, warn, audit or exempt.",
 )
 AUDIT_WORKLOADS = Metric(
     "evenspread_audit_workloads",
