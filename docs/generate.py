@@ -74,7 +74,7 @@ def settings() -> str:
 
 def bounds() -> str:
     """Every bound of the server, with its reason."""
-    rows = ((row.name, _amount(row.value, row.unit), row.reason) for row in limits.table())
+    rows = ((row.name, _amount(row.value, row.unit), row.reason) for row in limits.limit_rows())
     return table(("limit", "value", "why"), rows)
 
 
