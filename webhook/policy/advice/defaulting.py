@@ -126,7 +126,7 @@ def pods_have_defaults(subject: Subject, context: AdviceContext) -> Iterator[Rul
     for group in subject.running:
         # A pod that has the profile's entries would get the same again: compare their digests.
         given = _given(group, subject, context)
-        if [entry.digest for entry in given.entries] != list(given.ours.values()):
+        if [entry.digest for entry in given.entries] != list(given.previous.values()):
             lacking += group.number if given.entries else 0
             injection = given if given.entries else injection
     if injection is None:
