@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+from webhook.cluster.protocol import JSON, Response
 from tests.cluster.apiserver import Json, packed
 from webhook.cluster.caches import Start
 from webhook.cluster.protocol import NO_QUERY, Query, status_error
@@ -28,13 +29,20 @@ class Answers:
         self.bodies: dict[str, Json | Callable[[], Awaitable[Json]]] = dict(bodies)
         self.asked: list[str] = []
 
-    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
-        del query
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
+        del method, body, content_type
         self.asked.append(path)
         body = self.bodies.get(path)
         if body is None:
-            raise status_error(self.name, 404, b"")
-        return packed(await body() if callable(body) else body)
+            return Response(404)
+        return Response(200, packed(await body() if callable(body) else body))
 
     @asynccontextmanager
     async def stream(self, path: str, query: Query) -> AsyncGenerator[AsyncIterator[bytes]]:

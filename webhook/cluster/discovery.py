@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from webhook.cluster.protocol import read
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import FailureReason, Reader
@@ -240,10 +241,10 @@ async def locate_custom(source: Reader, custom: GroupKind) -> ResourcePath | Non
 
 
 async def _search(source: Reader, custom: GroupKind) -> ResourcePath | None:
-    for group in _decode_groups(await source.read("/apis")).groups:
+    for group in _decode_groups(await read(source, "/apis")).groups:
         if group.name == custom.group:
             root = f"/apis/{group.preferred_version.group_version}"
-            listed = _decode_resources(await source.read(root)).resources
+            listed = _decode_resources(await read(source, root)).resources
             names = (each.name for each in listed if each.kind == custom.kind)
             plural = next((name for name in names if "/" not in name), None)  # no subresource
             return None if plural is None else ResourcePath(root, plural)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from webhook.cluster.protocol import read
 from webhook.cluster import wire
 from webhook.cluster.caches import Caches
 from webhook.cluster.discovery import NAMESPACES_PATH, ObjectDecoder, ResourcePath
@@ -138,7 +139,7 @@ class OwnerFallback:
     async def _read(self, path: str, decode: ObjectDecoder) -> _Answer:
         try:
             async with asyncio.timeout(LOOKUP_TIMEOUT_S):
-                body = await self._source.read(path)
+                body = await read(self._source, path)
             return _Answer(LookupResult.FOUND, decode(body))
         except TimeoutError:
             return _Answer(LookupResult.LATE)

@@ -5,6 +5,7 @@ from http import HTTPStatus
 
 import msgspec
 
+from webhook.cluster.protocol import read
 from webhook.cluster.discovery import Resource, ResourcePath, list_resources, locate
 from webhook.cluster.facts import Cluster
 from webhook.cluster.listwatch import PAGE_OBJECTS, next_limit, page_query, read_page
@@ -31,7 +32,7 @@ async def list_pages(
     """
     limit, rest = first, ""
     while True:
-        body = await source.read(path, {**query, **page_query(limit, rest)})
+        body = await read(source, path, {**query, **page_query(limit, rest)})
         page = read_page(source.name, body)
         yield page.items or ()
         limit, rest = next_limit(limit, len(body)), page.metadata.rest or ""
@@ -67,7 +68,7 @@ async def read_object(
         ApiError: It cannot be told.
     """
     try:
-        return await source.read(place.item(namespace, name))
+        return await read(source, place.item(namespace, name))
     except ApiError as error:
         if error.status == HTTPStatus.NOT_FOUND:
             return None

@@ -37,6 +37,7 @@ from typing import NoReturn, TypeAlias
 
 import msgspec
 
+from webhook.cluster.protocol import read
 from webhook.cluster import listwatch, wire
 from webhook.cluster.backoff import MAX_BACKOFF_S, Backoff
 from webhook.cluster.discovery import Resource, ResourcePath, SkippedObject, locate
@@ -178,7 +179,7 @@ class Reflector:
         await pace.run(self._begin())
         rest = ""
         while True:
-            body = await source.read(place.collection, listwatch.page_query(self._limit, rest))
+            body = await read(source, place.collection, listwatch.page_query(self._limit, rest))
             page = await pace.run(self._fill(body))
             self._hear()
             self._limit = listwatch.next_limit(self._limit, len(body))
