@@ -28,13 +28,13 @@ from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
 from webhook.policy.advice.examples import AdviceExample
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.api import rules, warnings
-from webhook.policy.api.examples import EXAMPLES
+from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage
-from webhook.policy.api.rules import RULES, Form
-from webhook.policy.api.versions import FIRST, NEWEST, Version
+from webhook.policy.api.rules import API_RULES, ValidationOptions
+from webhook.policy.api.versions import NEWEST_VERSION, OLDEST_VERSION, Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
-from webhook.policy.model import Constraint, GroupKind
+from webhook.policy.model import MAX_CONSTRAINTS, Constraint, GroupKind
 from webhook.policy.paths import TemplatePath
 from webhook.server.http import limits
 from webhook.spreadtest.schema import CaseSchema, Expectation, SpreadTest
@@ -48,7 +48,7 @@ HEAD = 3  # lines of a diff that name files and places
 MOST_LINES = 60  # of an example that is shown whole
 FIRST_LINES = 14  # of one that is not
 
-_SINCE = {rule.id: rule.since for rule in RULES}
+_SINCE = {rule.id: rule.since for rule in API_RULES}
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -167,10 +167,10 @@ def _given(example: AdviceExample) -> str:
 def _described(rule: str) -> str:
     entry = CATALOGUE[rule]
     return (
-        f"### {rule}: {entry.title}{NEXT}{EXAMPLES[rule].why}{NEXT}"
+        f"### {rule}: {entry.title}{NEXT}{API_EXAMPLES[rule].why}{NEXT}"
         f"- otherwise: {entry.effect}\n- instead: {entry.fix}\n"
         f"- message:{NEXT}  ```text\n  {message_of(rule)}\n  ```{NEXT}"
-        f"{_shown(EXAMPLES[rule].violates, EXAMPLES[rule].passes)}"
+        f"{_shown(API_EXAMPLES[rule].violates, API_EXAMPLES[rule].passes)}"
     )
 
 
@@ -185,14 +185,16 @@ def _shown(violates: str, passes: str) -> str:
 
 def message_of(rule: str) -> str:
     """What somebody reads who writes the example that violates a rule."""
-    pod = yaml.safe_load(EXAMPLES[rule].violates)["spec"]
+    pod = yaml.safe_load(API_EXAMPLES[rule].violates)["spec"]
     constraints = msgspec.convert(pod["topologySpreadConstraints"], tuple[Constraint, ...])
     if rule in _SINCE:
-        found = rules.check(constraints, LIST, Form(merged=True))
+        found = rules.check(constraints, LIST, ValidationOptions(merged=True))
         return next(str(each.error) for each in found if each.rule == rule)
-    if len(constraints) > rules.MOST_CONSTRAINTS:
+    if len(constraints) > MAX_CONSTRAINTS:
         return str(rules.too_many(constraints, LIST).error)
-    return next(each.text for each in warnings.warn(constraints, LIST) if each.rule == rule)
+    return next(
+        each.text for each in warnings.list_warnings(constraints, LIST) if each.rule == rule
+    )
 
 
 def remedies() -> str:
@@ -242,7 +244,7 @@ def gate_history() -> str:
 
 def _told(gate: Gate, spec: GateSpec) -> str:
     lines = [f"### {gate}", "", f"Guards {spec.guards}."]
-    if spec.history[0].since == FIRST and len(spec.history) == 1:
+    if spec.history[0].since == OLDEST_VERSION and len(spec.history) == 1:
         return "\n".join(
             [*lines, "It is evenspread's own: on by default, whatever the Kubernetes version."]
         )
@@ -257,7 +259,7 @@ def _told(gate: Gate, spec: GateSpec) -> str:
 
 
 def _periods(spec: GateSpec) -> Iterator[tuple[str, str, str, str]]:
-    if spec.history[0].since > FIRST:
+    if spec.history[0].since > OLDEST_VERSION:
         yield f"before {spec.history[0].since}", "not there", "off", "no"
     ends = [*(each.since for each in spec.history[1:]), None]
     for period, end in zip(spec.history, ends, strict=True):
@@ -270,7 +272,10 @@ def _periods(spec: GateSpec) -> Iterator[tuple[str, str, str, str]]:
 
 def newest() -> str:
     """The range of versions that are known."""
-    return f"Versions {FIRST} to {NEWEST} are known; a newer one is judged as {NEWEST}."
+    return (
+        f"Versions {OLDEST_VERSION} to {NEWEST_VERSION} are known; "
+        f"a newer one is judged as {NEWEST_VERSION}."
+    )
 
 
 def suite() -> str:

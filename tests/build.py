@@ -13,9 +13,9 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.api.gates import Gates, resolve
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Policy, Profile
-from webhook.policy.facts import Service, TaintedDomains
+from webhook.policy.facts import ServiceSelector, TaintedDomains
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import (
     Constraint,
@@ -187,7 +187,7 @@ def review_body(
     return msgspec.json.encode(review)
 
 
-def gates(version: Version = NEWEST, **asked: bool) -> Gates:
+def gates(version: Version = NEWEST_VERSION, **asked: bool) -> Gates:
     """Make the gates of a version; those asked for by name, GA ones too."""
     return resolve(version, asked, allow_locked=True)
 
@@ -215,12 +215,12 @@ class FakeFacts:
         nodes: In any order.
     """
 
-    services_of: Mapping[str, Sequence[Service]] = field(default_factory=dict)
+    services_of: Mapping[str, Sequence[ServiceSelector]] = field(default_factory=dict)
     owners: Mapping[tuple[str, str, str, str], LabelSelector] = field(default_factory=dict)
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     nodes: Sequence[Node] = ()
 
-    def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[Service]:
+    def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
         found = (
             each for each in self.services_of.get(namespace, ()) if has_pairs(labels, each.selector)
         )
@@ -263,4 +263,4 @@ class FakeFacts:
 
 def facts(**pairs: str) -> FakeFacts:
     """Make a cluster with one Service in the namespace, which selects these pairs."""
-    return FakeFacts(services_of={NAMESPACE: [Service("web", pairs or {"app": "web"})]})
+    return FakeFacts(services_of={NAMESPACE: [ServiceSelector("web", pairs or {"app": "web"})]})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.build import CONTROLLERS, NAMESPACE, FakeFacts, Json, gates
 from webhook.policy import render
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.defaulting import provenance
 from webhook.policy.defaulting.profiles import (
     HOSTNAME,
@@ -23,8 +23,8 @@ from webhook.policy.defaulting.profiles import (
     Policy,
     Profile,
 )
-from webhook.policy.defaulting.provenance import ANNOTATION
-from webhook.policy.facts import Service
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
+from webhook.policy.facts import ServiceSelector
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement, Node
 from webhook.policy.workloads import Workload
 
@@ -126,7 +126,7 @@ profiles = system_profiles | st.builds(
 @st.composite
 def some_gates(draw: st.DrawFn) -> Gates:
     """Draw a version and the gates of a server that may hold any field back."""
-    version = Version(1, draw(st.integers(27, NEWEST.minor)))
+    version = Version(1, draw(st.integers(27, NEWEST_VERSION.minor)))
     names = [Gate.EVEN_PODS_SPREAD, Gate.MIN_DOMAINS, Gate.NODE_INCLUSION_POLICY, Gate.DEFAULTS]
     asked = {str(name): False for name in draw(st.sets(st.sampled_from(names)))}
     if draw(st.booleans()):
@@ -160,7 +160,7 @@ policies = st.builds(
 
 some_pairs = st.dictionaries(keys, values, max_size=2)
 services = st.lists(st.just({"app": "web"}) | some_pairs, max_size=3).map(
-    lambda found: [Service(f"s{i}", pairs) for i, pairs in enumerate(found)]
+    lambda found: [ServiceSelector(f"s{i}", pairs) for i, pairs in enumerate(found)]
 )
 nodes = st.lists(
     st.builds(
@@ -309,7 +309,7 @@ orderly_pods = st.builds(
 def orderly_clusters(draw: st.DrawFn) -> FakeFacts:
     """Draw a cluster with a Service that selects every orderly pod."""
     known = draw(clusters())
-    services = [*known.services_of[NAMESPACE], Service("web", {"app": "web"})]
+    services = [*known.services_of[NAMESPACE], ServiceSelector("web", {"app": "web"})]
     return replace(known, services_of={NAMESPACE: services})
 
 
@@ -327,7 +327,10 @@ def claiming(obj: Json, claims: list[bool]) -> Json:
     told = {"profile": "p", "selectorFrom": [], "keys": [], "hash": claimed}
     if obj["metadata"] is None:
         return obj
-    annotated = {**(obj["metadata"].get("annotations") or {}), ANNOTATION: json.dumps(told)}
+    annotated = {
+        **(obj["metadata"].get("annotations") or {}),
+        DEFAULTS_ANNOTATION: json.dumps(told),
+    }
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotated}}
 
 

@@ -12,7 +12,7 @@ from webhook.audit.snapshot import Snapshot
 from webhook.config import Configuration, gates_in_force
 from webhook.config import policy as make_policy
 from webhook.manifests import Document, expand, parse
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 
 CONFIGURATION = Configuration()
 
@@ -147,7 +147,7 @@ def inventory(snapshot: Snapshot) -> Inventory:
 
 def question(configuration: Configuration = CONFIGURATION, **asked: Any) -> AuditOptions:
     """Ask by a configuration."""
-    gates = gates_in_force(configuration, NEWEST, "", allow_locked=False)
+    gates = gates_in_force(configuration, NEWEST_VERSION, "", allow_locked=False)
     return AuditOptions(
         make_policy(configuration, gates),
         configuration.actions,

@@ -20,7 +20,7 @@ from webhook.audit.snapshot import SnapshotPod, load_snapshot
 from webhook.config import Configuration, gates_in_force
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.model import Node
 from webhook.policy.placement import place
 from webhook.policy.placement.census import Census
@@ -86,7 +86,7 @@ class LargeCluster:
         subjects = (each.subject for each in audited.audited)
         subject = next(each for each in subjects if each.metadata.name == ASKING_MOST)
         pods = [each for each in snapshot.pods if _namespace(each) == subject.namespace]
-        gates = gates_in_force(configuration, NEWEST, "", allow_locked=False)
+        gates = gates_in_force(configuration, NEWEST_VERSION, "", allow_locked=False)
         nodes = audited.survey.topology.nodes
         return [place_anew(subject, nodes, pods, gates) for _ in range(times)]
 

@@ -9,7 +9,7 @@ import yaml
 from tests.cli import files
 from tests.cli.conftest import Run
 from webhook.cli.views.diffs import REASONS
-from webhook.policy.defaulting.inject import Skip
+from webhook.policy.defaulting.inject import SkipReason
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -234,4 +234,4 @@ def test_both_configurations(run: Run) -> None:
 
 
 def test_every_reason_for_no_defaults_has_words() -> None:
-    assert set(REASONS) == set(Skip) - {Skip.NONE}
+    assert set(REASONS) == set(SkipReason) - {SkipReason.NONE}

@@ -6,7 +6,7 @@ import yaml
 from tests.cli import files
 from tests.cli.conftest import Run
 from webhook.cli.views.catalogue import CATALOGUE
-from webhook.policy.api.rules import RULES
+from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.warnings import WARNINGS
 
 LIST = "spec.topologySpreadConstraints"
@@ -296,7 +296,7 @@ def test_variables_stand_for_flags(folder: Path, run: Run, monkeypatch: pytest.M
     assert run("validate", "-f", "pod.yaml", "--fail-on", "deny").code == 0
 
 
-@pytest.mark.parametrize("rule", [*(row.id for row in RULES), *(row.id for row in WARNINGS)])
+@pytest.mark.parametrize("rule", [*(row.id for row in API_RULES), *(row.id for row in WARNINGS)])
 def test_every_rule_is_explained(rule: str, run: Run) -> None:
     ran = run("validate", "--explain", rule)
 

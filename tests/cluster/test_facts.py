@@ -9,7 +9,7 @@ from webhook.cluster.facts import (
 )
 from webhook.cluster.wire import CustomControllerObject, NameMetadata
 from webhook.config.kinds import OwnerSelector
-from webhook.policy.facts import Facts, Service
+from webhook.policy.facts import Facts, ServiceSelector
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference
 
 CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
@@ -74,7 +74,7 @@ def test_an_owner_of_another_namespace_is_not_found(cluster: Cluster) -> None:
 def test_a_cluster_answers_what_policy_asks(cluster: Cluster) -> None:
     asked: Facts = cluster
 
-    assert asked.services("shop", {"app": "web"}) == [Service("web", {"app": "web"})]
+    assert asked.services("shop", {"app": "web"}) == [ServiceSelector("web", {"app": "web"})]
     assert asked.namespace_labels("shop") == {"tier": "prod"}
     assert asked.schedulable_nodes() == 2
     assert asked.nodes_with("zone") == 1

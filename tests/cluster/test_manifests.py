@@ -10,8 +10,8 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import LoadedCluster, fill, load_cluster
 from webhook.config.kinds import OwnerSelector
 from webhook.manifests import Document, parse
-from webhook.policy.defaulting.selector import derive
-from webhook.policy.facts import Service
+from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.facts import ServiceSelector
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, PodTemplate
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -58,7 +58,7 @@ items:
         "kubernetes.io/metadata.name": "shop",
     }
     assert (cluster.schedulable_nodes(), cluster.domains("zone")) == (1, 1)
-    assert cluster.services("shop", {"a": "b"}) == [Service("web", {"a": "b"})]
+    assert cluster.services("shop", {"a": "b"}) == [ServiceSelector("web", {"a": "b"})]
     assert selector(cluster, "v1", "ReplicationController", "rc", "default") == "a=b"
     assert selector(cluster, "apps/v1", "ReplicaSet", "rs") == "a=b"
     assert selector(cluster, "apps/v1", "StatefulSet", "sts") == "Exists a"
@@ -192,7 +192,7 @@ def test_documents_at_hand_fill_a_cluster() -> None:
     cluster = Cluster()
 
     assert not fill(cluster, [item for item in read if isinstance(item, Document)])
-    assert cluster.services("default", {}) == [Service("a", {})]
+    assert cluster.services("default", {}) == [ServiceSelector("a", {})]
 
 
 def test_the_example_cluster_owns_the_example_review() -> None:
@@ -203,7 +203,7 @@ def test_the_example_cluster_owns_the_example_review() -> None:
     assert not loaded.skipped
     pod = {"app.kubernetes.io/name": "checkout", "app.kubernetes.io/part-of": "shop"}
     assert cluster.services("shop", pod) == [
-        Service("checkout", {"app.kubernetes.io/name": "checkout"})
+        ServiceSelector("checkout", {"app.kubernetes.io/name": "checkout"})
     ]
     owner = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="checkout-7d4b9c6f5d")
     assert cluster.owner_selector("shop", owner) == LabelSelector(
@@ -285,6 +285,6 @@ def test_clusters_that_kube_scheduler_saw_are_understood_alike() -> None:
         cluster = load(text).cluster
         pod = msgspec.convert(case["pod"], PodTemplate)
 
-        assert derive(pod, "default", cluster) == derive(
+        assert derive_selector(pod, "default", cluster) == derive_selector(
             pod, "default", RecordedFacts(case["cluster"])
         ), case["id"]

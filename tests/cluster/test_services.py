@@ -49,7 +49,7 @@ def test_services_of_other_namespaces_are_not_asked() -> None:
     store.put(service("x", {}, namespace="other"))
 
     assert store.select("shop", {}) == []
-    assert store.select("other", {}) == [facts.Service("x", {})]
+    assert store.select("other", {}) == [facts.ServiceSelector("x", {})]
 
 
 def test_a_selector_that_becomes_null_is_forgotten() -> None:
@@ -123,7 +123,7 @@ def test_a_store_knows_what_a_dictionary_would(
         for namespace in ("shop", "payments"):
             for labels in pods:
                 assert store.select(namespace, labels) == [
-                    facts.Service(name, dict(selector))
+                    facts.ServiceSelector(name, dict(selector))
                     for (space, name), selector in sorted(known.items(), key=lambda item: item[0])
                     if space == namespace and selectors.has_pairs(labels, selector)
                 ]

@@ -10,7 +10,7 @@ from webhook import config
 from webhook.config.spread import API_VERSION, KIND
 from webhook.errors import CombinedConfigError
 from webhook.policy.api import rules
-from webhook.policy.api.rules import Form
+from webhook.policy.api.rules import ValidationOptions
 from webhook.policy.model import LabelSelector
 
 # fmt: off
@@ -116,5 +116,5 @@ def test_what_is_accepted_is_valid_in_a_pod_that_has_a_selector(
     selector = LabelSelector({"app": "web"})
     (loaded,) = checked.profiles
     injected = tuple(replace(each, label_selector=selector) for each in loaded.constraints)
-    assert rules.check(injected, "", Form(merged=merged)) == []
+    assert rules.check(injected, "", ValidationOptions(merged=merged)) == []
     assert len(injected) == len(written)

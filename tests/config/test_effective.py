@@ -4,7 +4,7 @@ from tests.config.configs import HARD, SOFT, check, one_profile
 from webhook import config
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import parse_version
-from webhook.policy.defaulting.inject import Skip
+from webhook.policy.defaulting.inject import SkipReason
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import NoFacts
 from webhook.policy.model import ObjectMeta, PodSpec, PodTemplate
@@ -99,7 +99,7 @@ def test_a_pod_of_the_operator_s_is_asked_about_in_its_namespace() -> None:
 
     injection = config.example(policy(one_profile(f"defaultConstraints: [{SOFT}]")), NoFacts(), pod)
 
-    assert injection.skip is Skip.EXEMPT_NAMESPACE
+    assert injection.skip is SkipReason.EXEMPT_NAMESPACE
 
 
 def test_gates_are_shown_with_what_they_guard() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from webhook.policy.facts import NoFacts, Service
+from webhook.policy.facts import NoFacts, ServiceSelector
 from webhook.policy.model import LabelSelector, Node, OwnerReference, Taint
 from webhook.policy.placement.census import Census, ObservedPod
 from webhook.policy.selectors import has_pairs
@@ -24,9 +24,9 @@ class RecordedFacts(NoFacts):
     def __init__(self, cluster: Mapping[str, Any]) -> None:
         self.cluster = cluster
 
-    def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[Service]:
+    def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
         found = [
-            Service(service["metadata"]["name"], service["spec"]["selector"])
+            ServiceSelector(service["metadata"]["name"], service["spec"]["selector"])
             for service in self.cluster.get("services") or ()
             if service["metadata"].get("namespace", "") == namespace
             and service["spec"].get("selector") is not None

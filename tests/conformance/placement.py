@@ -10,7 +10,7 @@ from tests.conformance.case import Answer, Case
 from webhook.policy.api.gates import Gate, Gates, resolve
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
-from webhook.policy.defaulting.selector import derive
+from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.model import Constraint
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.placement.place import incoming_pod, place_pod, tally_constraints
@@ -58,7 +58,9 @@ def _gates(asked: frozenset[tuple[str, bool]]) -> Gates:
 
 def _defaults(case: Case, pod: SchedulingPod) -> DefaultConstraints:
     asked: dict[str, Any] = case.get("defaults") or {}
-    derived = derive(pod, incoming_pod(pod).namespace, cluster.RecordedFacts(case["cluster"]))
+    derived = derive_selector(
+        pod, incoming_pod(pod).namespace, cluster.RecordedFacts(case["cluster"])
+    )
     selector = derived.selector if derived else None
     if asked.get("defaultingType") == "System":
         return DefaultConstraints(SYSTEM_CONSTRAINTS, selector, system=True)

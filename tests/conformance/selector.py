@@ -9,7 +9,7 @@ from tests.conformance.case import Answer, Case
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
 from webhook.manifests import Document, expand, parse
-from webhook.policy.defaulting.selector import derive
+from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.selectors import render
 from webhook.policy.workloads import Workload
 
@@ -38,7 +38,7 @@ def answer(case: Case) -> Answer:
         raise AssertionError(str(problems[0]))
     pod = msgspec.convert(case["pod"], Workload).pod_template(())
     namespace = case["pod"]["metadata"].get("namespace", "")
-    derived = derive(pod, namespace, cluster) if pod else None
+    derived = derive_selector(pod, namespace, cluster) if pod else None
     return {"selector": render(derived.selector) if derived else "", "empty": derived is None}
 
 

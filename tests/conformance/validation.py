@@ -63,7 +63,7 @@ def answer(case: Case) -> Answer:
     """
     kind = GroupKind(group_of(case["object"]["apiVersion"]), case["object"]["kind"])
     in_force = _gates(case)
-    given = apiserver.answer(_request(case, kind, in_force), in_force)
+    given = apiserver.predict_response(_request(case, kind, in_force), in_force)
     if given.findings:
         return _refusal(kind, case, given)
     accepted: Answer = {"code": 200 if _is_update(case) else 201}
@@ -89,7 +89,9 @@ def _request(case: Case, kind: GroupKind, in_force: Gates) -> Request:
     if not _is_update(case):
         return Request(kind=kind, path=path, template=template)
     old = _template(case["old"], path)
-    kept = fieldgates.drop(template.constraints, old.constraints, in_force).constraints
+    kept = fieldgates.drop_disabled_fields(
+        template.constraints, old.constraints, in_force
+    ).constraints
     before = _specification(case["old"], path, [render.constraint(c) for c in old.constraints])
     after = _specification(case["object"], path, [render.constraint(c) for c in kept])
     return Request(
@@ -126,7 +128,7 @@ def _same(asked: Any, stored: Any) -> bool:
     return bool(asked == stored)
 
 
-def _refusal(kind: GroupKind, case: Case, given: apiserver.Answer) -> Answer:
+def _refusal(kind: GroupKind, case: Case, given: apiserver.PredictedResponse) -> Answer:
     errors = [finding.error for finding in given.findings]
     name = case["object"].get("metadata", {}).get("name", "")
     return {

@@ -13,7 +13,7 @@ from tests.deploy.manifests import CHART, KUBERNETES, Helm, HelmError, Json, by_
 from webhook.config import load, policy
 from webhook.config.settings import read_settings
 from webhook.policy.api.gates import resolve
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 
 HOOKS = ("MutatingWebhookConfiguration/evenspread", "ValidatingWebhookConfiguration/evenspread")
 
@@ -173,7 +173,7 @@ def _server_expects_pods(objects: dict[str, Json], folder: Path) -> bool:
     (flag,) = (each for each in container["args"] if each.startswith("--validate-pods="))
     settings = read_settings({"validate_pods": flag.partition("=")[2]})
     configuration = load(str(folder / "config.yaml"))
-    gates = resolve(NEWEST, {})
+    gates = resolve(NEWEST_VERSION, {})
     return policy(configuration, gates, validates_pods=settings.validates_pods).validates_pods
 
 

@@ -19,10 +19,10 @@ from webhook.policy import probe
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
 from webhook.policy.advice.rules import POLICY_RULES
-from webhook.policy.api.examples import EXAMPLES
+from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.api.gates import Gate
-from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, Skip
-from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, SkipReason
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.server.admission import HOOK_PATHS, REJECTION_REASONS
 from webhook.server.http.limits import table
 from webhook.telemetry.catalogue import METRICS, Type
@@ -80,7 +80,7 @@ def test_each_rule_is_shown_broken_and_kept() -> None:
     sides = {
         rule: ["\n".join(_side(diff, sign)) + "\n" for sign in "-+"] for rule, diff in shown.items()
     }
-    written = {rule: [each.violates, each.passes] for rule, each in EXAMPLES.items()}
+    written = {rule: [each.violates, each.passes] for rule, each in API_EXAMPLES.items()}
     written |= {rule: [each.violates, each.passes] for rule, each in ADVISED.items()}
 
     assert sides.keys() == written.keys()
@@ -209,7 +209,7 @@ def test_statuses_of_refusals() -> None:
 def test_reasons_of_skipped_defaults() -> None:
     named = names_in(generated(DOCS / "configuration.md", "skips"))
 
-    assert named == set(Skip) - {Skip.NONE}
+    assert named == set(SkipReason) - {SkipReason.NONE}
 
 
 def test_reasons_of_what_was_turned_away() -> None:
@@ -226,7 +226,7 @@ ENABLED = "evenspread.io/enabled"
 
 def test_annotations_and_labels() -> None:
     assert column("Annotations and labels") == {
-        ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL, ENABLED,
+        DEFAULTS_ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL, ENABLED,
     }  # fmt: skip
     assert ENABLED in (ROOT / "deploy" / "chart" / "templates" / "webhooks.yaml").read_text()
     assert MIRROR_ANNOTATION in REFERENCE
@@ -235,7 +235,7 @@ def test_annotations_and_labels() -> None:
 def test_names_of_our_domain_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bevenspread\.io/[\w-]+", EVERYTHING))
 
-    ours = {ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL}
+    ours = {DEFAULTS_ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL}
     assert named == {*ours, ENABLED, "evenspread.io/v1alpha1"}
 
 

@@ -7,12 +7,14 @@ from webhook.fix.engine import Outcome, mend
 from webhook.fix.evaluate import Law
 from webhook.fix.report import Left
 from webhook.manifests import Document, expand, parse
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 
 SOURCE = "web.yaml"
 
 
-def law(*rules: str, version: Version = NEWEST, configuration: Configuration | None = None) -> Law:
+def law(
+    *rules: str, version: Version = NEWEST_VERSION, configuration: Configuration | None = None
+) -> Law:
     """Judge by a version, and mend findings of some rules, or of all."""
     configuration = configuration or Configuration()
     gates = gates_in_force(configuration, version, "", allow_locked=False)

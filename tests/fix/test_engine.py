@@ -15,7 +15,7 @@ from webhook.fix.conflicts import SHARED, Settled
 from webhook.fix.file import MISREAD, NOT_READ, Draft
 from webhook.manifests import Document, parse
 from webhook.manifests.edits import Edit
-from webhook.policy.api.rules import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
+from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
 CONSTRAINTS = """\
       topologySpreadConstraints:

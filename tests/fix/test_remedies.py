@@ -9,8 +9,8 @@ from webhook.config import Configuration
 from webhook.fix.remedies import REMEDIES
 from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVICE
 from webhook.policy.advice.examples import NODES as ADVICE_NODES
-from webhook.policy.api.examples import EXAMPLES as API
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.examples import API_EXAMPLES as API
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.profiles import Profile
 
@@ -29,7 +29,7 @@ class Mend(NamedTuple):
     after: str
     labels: str = "{app: web}"
     cluster: str = ""
-    version: Version = NEWEST
+    version: Version = NEWEST_VERSION
 
 
 MENDED = {
@@ -551,7 +551,7 @@ class Leave(NamedTuple):
     reason: str
     labels: str = "{app: web}"
     cluster: str = ""
-    version: Version = NEWEST
+    version: Version = NEWEST_VERSION
     named: bool = True
     head: str = HEAD
 
@@ -722,7 +722,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("rule", sorted(EXAMPLES.keys() - CHOICE))
 def test_the_example_of_a_rule_is_mended(rule: str) -> None:
-    version = Version(1, 24) if rule == "TSC111" else NEWEST
+    version = Version(1, 24) if rule == "TSC111" else NEWEST_VERSION
 
     outcome = mended(EXAMPLES[rule], law(rule, version=version))
 

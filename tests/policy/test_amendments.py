@@ -23,7 +23,7 @@ from tests.build import (
     template,
     workload,
 )
-from webhook.policy.amendments import Amended, amend, with_constraints
+from webhook.policy.amendments import Amendment, amend_constraints, with_constraints
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.api.versions import Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
@@ -98,14 +98,14 @@ STEPS: dict[str, tuple[Json, Policy, Steps]] = {
 }
 
 
-def written(amended: Amended) -> list[dict[str, Any]]:
+def written(amended: Amendment) -> list[dict[str, Any]]:
     steps: list[dict[str, Any]] = json.loads(msgspec.json.encode(amended.operations))
     return steps
 
 
 @pytest.mark.parametrize(("obj", "obeyed", "steps"), STEPS.values(), ids=STEPS.keys())
 def test_an_object_is_changed_in(obj: Json, obeyed: Policy, steps: Steps) -> None:
-    amended = amend(request(obj), obeyed, SELECTING)
+    amended = amend_constraints(request(obj), obeyed, SELECTING)
 
     told = [(step["op"], step["path"], step.get("value")) for step in written(amended)]
     assert told == steps
@@ -114,7 +114,7 @@ def test_an_object_is_changed_in(obj: Json, obeyed: Policy, steps: Steps) -> Non
 def test_an_object_without_a_template_is_not_changed() -> None:
     nothing = msgspec.structs.replace(request(pod(spread())), template=None)
 
-    assert amend(nothing, ALL_FILLED, SELECTING) == Amended(())
+    assert amend_constraints(nothing, ALL_FILLED, SELECTING) == Amendment(())
 
 
 def test_what_a_controller_made_is_judged_without_what_a_gate_holds_back() -> None:
@@ -122,9 +122,9 @@ def test_what_a_controller_made_is_judged_without_what_a_gate_holds_back() -> No
         GroupKind("apps", "ReplicaSet"), spread(minDomains=-1), owner=owned_by("Deployment")
     )
 
-    amended = amend(request(made), MIN_DOMAINS_OFF, SELECTING)
+    amended = amend_constraints(request(made), MIN_DOMAINS_OFF, SELECTING)
 
-    assert amended == Amended(template(pod(spread())).constraints)
+    assert amended == Amendment(template(pod(spread())).constraints)
 
 
 HELD_BACK = "MinDomainsInPodTopologySpread is off"
@@ -227,7 +227,7 @@ HELD: dict[str, Gates] = {
 def test_lines_fit_kubectl(mode: Mode, count: int, held: Gates) -> None:
     every, last = [spread(**FIELDS)] * count, [spread()] * (count - 1) + [spread(**FIELDS)]
     for constraints in (every, last):
-        told = amend(
+        told = amend_constraints(
             request(pod(*constraints)), policy(gates=held, mode=mode), FakeFacts()
         ).warnings
 
@@ -237,7 +237,7 @@ def test_lines_fit_kubectl(mode: Mode, count: int, held: Gates) -> None:
 
 @pytest.mark.parametrize(("obj", "obeyed", "warnings"), TOLD.values(), ids=TOLD.keys())
 def test_a_warning_names(obj: Json, obeyed: Policy, warnings: list[str]) -> None:
-    assert list(amend(request(obj), obeyed, FakeFacts()).warnings) == warnings
+    assert list(amend_constraints(request(obj), obeyed, FakeFacts()).warnings) == warnings
 
 
 EXEMPT = {"evenspread.io/exempt": "TSC111=for the next version"}
@@ -267,7 +267,7 @@ def test_the_configuration_says_what_is_done_about_drops(
 ) -> None:
     obeyed = replace(MIN_DOMAINS_OFF, actions={**DEFAULT_ACTIONS, "TSC111": action})
 
-    amended = amend(request(obj), obeyed, FakeFacts())
+    amended = amend_constraints(request(obj), obeyed, FakeFacts())
 
     assert len(amended.warnings) == lines
     assert [each.error.field for each in amended.refused] == refused
@@ -277,14 +277,16 @@ def test_the_configuration_says_what_is_done_about_drops(
 def test_the_whole_list_is_refused_at_its_place() -> None:
     obeyed = replace(LIST_OFF, actions={**DEFAULT_ACTIONS, "TSC111": Action.DENY})
 
-    (finding,) = amend(request(deployment(spread())), obeyed, FakeFacts()).refused
+    (finding,) = amend_constraints(request(deployment(spread())), obeyed, FakeFacts()).refused
 
     assert finding.error.field == "spec.template.spec.topologySpreadConstraints"
     assert finding.error.message == "Forbidden: feature gate EvenPodsSpread is off"
 
 
 def test_drops_are_told_apart_by_gate() -> None:
-    (drop,) = amend(request(pod(spread(minDomains=1))), MIN_DOMAINS_OFF, FakeFacts()).drops
+    (drop,) = amend_constraints(
+        request(pod(spread(minDomains=1))), MIN_DOMAINS_OFF, FakeFacts()
+    ).drops
 
     assert drop.gate is Gate.MIN_DOMAINS
 
@@ -294,10 +296,10 @@ def test_a_list_that_was_changed_is_changed_no_further(
     situation: tuple[Json, Policy, FakeFacts],
 ) -> None:
     obj, obeyed, known = situation
-    amended = amend(request(obj), obeyed, known)
+    amended = amend_constraints(request(obj), obeyed, known)
     changed = request(obj, template=with_constraints(template(obj), amended.constraints))
 
-    assert amend(changed, obeyed, known) == Amended(amended.constraints)
+    assert amend_constraints(changed, obeyed, known) == Amendment(amended.constraints)
 
 
 @given(strategies.situations)
@@ -306,7 +308,7 @@ def test_the_operations_make_the_list_that_is_judged(
 ) -> None:
     obj, obeyed, known = situation
     listed = (obj["spec"] or {}).get("topologySpreadConstraints") or []
-    amended = amend(request(obj), obeyed, known)
+    amended = amend_constraints(request(obj), obeyed, known)
     if None in listed:
         return  # is denied, since nothing can be filled in there
 

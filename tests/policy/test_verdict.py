@@ -31,14 +31,14 @@ from tests.policy.advice import realistic
 from webhook.admission import decode
 from webhook.policy import render
 from webhook.policy.api import apiserver, rules
-from webhook.policy.api.rules import MOST_CONSTRAINTS, Form
+from webhook.policy.api.rules import ValidationOptions
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting import provenance
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, FieldDefaults, Merge, Mode, Policy
-from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.facts import NoFacts
 from webhook.policy.kinds import POD
-from webhook.policy.model import Constraint, Node, PodTemplate
+from webhook.policy.model import MAX_CONSTRAINTS, Constraint, Node, PodTemplate
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.selectors import merge_match_label_keys
 from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, Verdict, judge
@@ -65,7 +65,7 @@ def listed(obj: Json) -> list[Any]:
 
 
 def told(obj: Json) -> str | None:
-    found: str | None = obj["metadata"]["annotations"].get(ANNOTATION)
+    found: str | None = obj["metadata"]["annotations"].get(DEFAULTS_ANNOTATION)
     return found
 
 
@@ -205,7 +205,7 @@ def test_a_denial_is_worded_as_by_kube_apiserver_and_names_its_rules() -> None:
 
 
 def test_a_list_that_is_too_long_is_denied_before_it_is_judged() -> None:
-    long = [spread(topologyKey=f"k{n}") for n in range(MOST_CONSTRAINTS + 1)]
+    long = [spread(topologyKey=f"k{n}") for n in range(MAX_CONSTRAINTS + 1)]
 
     verdict = mutate(pod(*long))
 
@@ -365,7 +365,7 @@ def after(obj: Json, obeyed: Policy = DEFAULTS, known: Any = WEB) -> Json:
 def test_an_annotation_of_others_stays() -> None:
     apply_patch = after(pod(annotations={"a": "b"}))
 
-    assert apply_patch["metadata"]["annotations"].keys() == {"a", ANNOTATION}
+    assert apply_patch["metadata"]["annotations"].keys() == {"a", DEFAULTS_ANNOTATION}
 
 
 def test_defaults_that_no_longer_apply_are_taken_back() -> None:
@@ -416,14 +416,14 @@ def without_ours(obj: Json) -> Json:
     rest: Json = copy.deepcopy(obj)
     (rest.get("spec") or {}).pop("topologySpreadConstraints", None)
     metadata = rest.get("metadata") or {}
-    (metadata.get("annotations") or {}).pop(ANNOTATION, None)
+    (metadata.get("annotations") or {}).pop(DEFAULTS_ANNOTATION, None)
     if not metadata.get("annotations"):
         metadata.pop("annotations", None)
     return rest
 
 
 @given(strategies.situations)
-@example((pod(spread(), annotations={ANNOTATION: "x"}), DEFAULTS, WEB))
+@example((pod(spread(), annotations={DEFAULTS_ANNOTATION: "x"}), DEFAULTS, WEB))
 def test_the_patch_applies_and_touches_nothing_else(situation: Situation) -> None:
     obj, obeyed, known = situation
     apply_patch = applied(obj, mutate(obj, obeyed, known))
@@ -469,7 +469,7 @@ def test_what_the_first_hook_lets_through_the_api_server_and_the_second_do_too(
 
     apply_patch = applied(obj, verdict)
     created = apiserver.Request(kind=POD, path=(), template=template(apply_patch))
-    given = apiserver.answer(created, obeyed.gates)
+    given = apiserver.predict_response(created, obeyed.gates)
     stored = copy.deepcopy(apply_patch)
     if stored["spec"] is not None:
         stored["spec"]["topologySpreadConstraints"] = list(map(render.constraint, given.stored))
@@ -487,8 +487,8 @@ def test_what_is_injected_passes_the_rules_in_both_forms(situation: Situation) -
     assume(entries)
 
     injected = tuple(msgspec.json.decode(each.written, type=Constraint) for each in entries)
-    assert rules.check(injected, "", Form(merged=True)) == []
-    assert rules.check(injected, "", Form(merged=False)) == []
+    assert rules.check(injected, "", ValidationOptions(merged=True)) == []
+    assert rules.check(injected, "", ValidationOptions(merged=False)) == []
 
 
 @given(strategies.situations, strategies.labels)
@@ -501,7 +501,9 @@ def test_after_the_labels_changed_only_ours_change(
     apply_patch = applied(obj, verdict)
     apply_patch["metadata"]["labels"] = labels
     annotations = apply_patch["metadata"].get("annotations") or {}
-    ours = provenance.recognise(annotations.get(ANNOTATION), template(apply_patch).constraints)
+    ours = provenance.recognize_constraints(
+        annotations.get(DEFAULTS_ANNOTATION), template(apply_patch).constraints
+    )
     others = [each for i, each in enumerate(listed(apply_patch)) if i not in ours]
 
     again = mutate(apply_patch, obeyed, known)

@@ -15,7 +15,7 @@ import trustme
 
 from certs.serving import LiveContext
 from webhook.policy.api.gates import resolve
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Policy, Profile
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.probe import presence
@@ -38,7 +38,7 @@ PATIENCE = 10  # seconds; nothing here takes one, and a hanging test must end
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 JSON = {"Content-Type": "application/json"}
 POLICY = Policy(
-    gates=resolve(NEWEST, {}, source="test", allow_locked=False),
+    gates=resolve(NEWEST_VERSION, {}, source="test", allow_locked=False),
     profiles=(Profile(name="cluster", constraints=SYSTEM_CONSTRAINTS),),
 )
 

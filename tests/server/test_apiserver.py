@@ -15,7 +15,7 @@ from tests.cluster.apiserver import Answer, kubeconfig, running, says
 from tests.server.serving import PATIENCE, settled
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.server.apiserver import (
     connect_api_server,
     follow_version,
@@ -78,7 +78,7 @@ async def test_a_newer_version_than_any_known_is_told_once(tmp_path: Path) -> No
     found = await asked(tmp_path, told, version("v1.99.0"))
 
     assert found == Version(1, 99)
-    assert [f"it is judged as {NEWEST}" in each for each in told.says] == [True]
+    assert [f"it is judged as {NEWEST_VERSION}" in each for each in told.says] == [True]
 
 
 async def test_a_version_of_a_build_of_one_s_own_asks_for_the_flag(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ async def test_an_upgrade_is_noticed_and_a_fault_is_not_one(tmp_path: Path) -> N
     assert count_review == [Version(1, 35), Version(1, 36)]
 
 
-STREAMING: dict[Version, bool] = {Version(1, 31): False, Version(1, 32): True, NEWEST: True}
+STREAMING: dict[Version, bool] = {Version(1, 31): False, Version(1, 32): True, NEWEST_VERSION: True}
 
 
 @pytest.mark.parametrize(("at", "streams"), STREAMING.items(), ids=map(str, STREAMING))
@@ -130,7 +130,9 @@ async def test_restarts_are_counted_and_faults_are_told() -> None:
     told, metrics = Told(), Metrics()
     async with connect_api_server(Settings(kubeconfig="none")) as api:
         assert api is not None
-        tell: Callable[[str, str, str], Any] = reflector_means(api, NEWEST, metrics, told.log).tell
+        tell: Callable[[str, str, str], Any] = reflector_means(
+            api, NEWEST_VERSION, metrics, told.log
+        ).tell
 
     tell("Service", "ended", "")
     tell("Service", "expired", "it is gone")

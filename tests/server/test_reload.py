@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from webhook.config import Configuration
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.server.reload import ConfigurationWatcher, PolicySources, ReloadResult, read_policy
 
@@ -26,7 +26,7 @@ class Followed:
         self.enforced: list[Policy] = []
         self.outcomes: list[ReloadResult] = []
         asked = PolicySources(
-            str(self.file), "", "", NEWEST, allow_locked_gates=False, least_overlap=MINUTE
+            str(self.file), "", "", NEWEST_VERSION, allow_locked_gates=False, least_overlap=MINUTE
         )
         configuration, _ = read_policy(asked)
         self.follower = ConfigurationWatcher(
@@ -125,7 +125,7 @@ def test_a_rule_that_denies_has_pods_validated(tmp_path: Path) -> None:
 def test_another_version_of_the_api_server_is_judged_by(tmp_path: Path) -> None:
     followed = Followed(tmp_path)
 
-    followed.follower.judge_by(NEWEST)
+    followed.follower.judge_by(NEWEST_VERSION)
     followed.follower.judge_by(Version(1, 33))
 
     assert [policy.gates.version for policy in followed.enforced] == [Version(1, 33)]
@@ -136,7 +136,7 @@ def test_a_version_that_the_gates_do_not_fit_leaves_the_old_one(tmp_path: Path) 
     followed.write(f"{HEAD}featureGates: {{MinDomainsInPodTopologySpread: false}}\n")
     followed.follower.judge_by(Version(1, 26))
 
-    followed.follower.judge_by(NEWEST)
+    followed.follower.judge_by(NEWEST_VERSION)
 
     assert [outcome.valid for outcome in followed.outcomes] == [True, False]
     assert [policy.gates.version for policy in followed.enforced] == [Version(1, 26)]

@@ -24,7 +24,7 @@ from tests.certs.world import authority, client_pair
 from tests.server.serving import PATIENCE, Wire, broken_review, call, head, review, settled
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, SourceError
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.http.drain import StopRequest
 from webhook.server.http.limits import Limits
 from webhook.server.run import Console, Greet, ServerAddresses, format_greeting, serve
@@ -145,7 +145,7 @@ async def test_a_version_that_came_later_is_told(
         pass
 
     [told] = [line["says"] for line in logged(capsysbinary) if line["event"] == "version"]
-    assert told == f"Kubernetes 1.99 is newer than what is known: it is judged as {NEWEST}"
+    assert told == f"Kubernetes 1.99 is newer than what is known: it is judged as {NEWEST_VERSION}"
 
 
 async def test_it_serves_although_nobody_can_read_its_greeting(tmp_path: Path) -> None:

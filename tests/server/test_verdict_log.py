@@ -9,7 +9,7 @@ from typing import Any
 from tests import build
 from webhook import admission
 from webhook.policy.api.gates import Gate, resolve
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.request import AdmissionRequest, Hook
@@ -62,7 +62,7 @@ def verdict_lines(pod: dict[str, Any], mode: Mode = Mode.APPLY) -> list[dict[str
             "object": pod,
         },
     }
-    gates = resolve(NEWEST, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
+    gates = resolve(NEWEST_VERSION, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
     policy = Policy(gates=gates, mode=mode)
     asked = admission.decode(json.dumps(body).encode())
     return [json.loads(line) for line in told(asked, policy).splitlines()]

@@ -12,9 +12,9 @@ from tests import build
 from tests.server.serving import POLICY, broken_review, review
 from webhook.admission import decode
 from webhook.policy.api.gates import Gate, resolve
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Mode, Policy, Profile
-from webhook.policy.facts import NoFacts, Service
+from webhook.policy.facts import NoFacts, ServiceSelector
 from webhook.policy.model import GroupKind
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, judge
@@ -68,7 +68,7 @@ def test_strange_kinds_and_operations_are_one_label_value() -> None:
 def test_kinds_of_the_policy_in_force_are_told_apart() -> None:
     metrics = Metrics()
     kind = GroupKind("argoproj.io", "Rollout")
-    gates = resolve(NEWEST, {}, source="test", allow_locked=False)
+    gates = resolve(NEWEST_VERSION, {}, source="test", allow_locked=False)
     metrics.show_policy("1", Policy(gates=gates, pod_templates={kind: ("spec", "template")}))
 
     metrics.count_review(
@@ -103,8 +103,8 @@ def test_findings_are_counted_by_rule_and_action(mode: Mode, action: str) -> Non
 class Zoneless(NoFacts):
     """One Service, and one node without a zone."""
 
-    def services(self, _namespace: str, labels: Mapping[str, str]) -> Sequence[Service]:
-        return [Service("web", {"app": "web"})] if labels else []
+    def services(self, _namespace: str, labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
+        return [ServiceSelector("web", {"app": "web"})] if labels else []
 
     def schedulable_nodes(self) -> int:
         return 1
@@ -138,7 +138,7 @@ def test_dropped_fields_are_counted_by_gate() -> None:
     }
     spec = {"topologySpreadConstraints": [constraint, {**constraint, "topologyKey": "b"}]}
     asked = decode(review(object={"kind": "Pod", "metadata": {"name": "a"}, "spec": spec}))
-    gates = resolve(NEWEST, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
+    gates = resolve(NEWEST_VERSION, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
 
     verdict = judge(asked, Hook.MUTATE, Policy(gates=gates), NoFacts())
     metrics.count_review(asked, Hook.MUTATE, verdict, 0.001)
@@ -149,7 +149,7 @@ def test_dropped_fields_are_counted_by_gate() -> None:
 
 def test_gates_are_shown_as_the_components_of_kubernetes_show_them() -> None:
     metrics = Metrics()
-    for version in (NEWEST, Version(1, 26)):
+    for version in (NEWEST_VERSION, Version(1, 26)):
         gates = resolve(version, {}, source="test", allow_locked=False)
         metrics.show_policy("9.9", Policy(gates=gates))
 

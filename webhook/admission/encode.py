@@ -10,7 +10,7 @@ from functools import lru_cache
 import msgspec
 
 from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES
-from webhook.policy.defaulting.inject import INJECTIONS
+from webhook.policy.defaulting.inject import CACHED_INJECTIONS
 from webhook.policy.patch import Operation
 from webhook.policy.request import AdmissionRequest
 from webhook.policy.verdict import BAD_REQUEST, Verdict
@@ -65,7 +65,7 @@ def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:
     return b'%b{"uid":"%b",%b}' % (_HEAD, request.uid.encode(), rest)
 
 
-@lru_cache(INJECTIONS)
+@lru_cache(CACHED_INJECTIONS)
 def _rest_of_consent(verdict: Verdict) -> bytes:
     """Write all but the uid; remembered, since a ReplicaSet's pods get one and the same verdict."""
     response = _Response(

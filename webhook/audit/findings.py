@@ -10,7 +10,7 @@ from webhook.audit.rulebook import RULEBOOK, TYPE_INVALID, read_on
 from webhook.audit.snapshot import UnreadableObject
 from webhook.policy.advice import findings
 from webhook.policy.advice.advise import Advice
-from webhook.policy.api.warnings import Caution
+from webhook.policy.api.warnings import ApiWarning
 
 FINGERPRINT_DIGITS = (
     16  # hexadecimal digits, 64 bits: among a million findings hardly two are alike
@@ -76,7 +76,7 @@ class FindingBuilder:
             yield self._of(each, AuditSeverity.AUDIT, reason)
 
     def warned(
-        self, cautions: Iterable[Caution], told: Sequence[AuditFinding]
+        self, cautions: Iterable[ApiWarning], told: Sequence[AuditFinding]
     ) -> list[AuditFinding]:
         """Give what the API server would warn about, unless the advice says it already."""
         said = {(each.rule, each.field) for each in told}

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.rules import POLICY_RULES
-from webhook.policy.api.rules import MOST_CONSTRAINTS, RULES
+from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.warnings import WARNINGS
+from webhook.policy.model import MAX_CONSTRAINTS
 from webhook.policy.verdict import EXPLAIN
 
 TYPE_INVALID = "FieldValueTypeInvalid"  # apimachinery meta/v1 CauseTypeTypeInvalid
@@ -52,9 +53,9 @@ RULEBOOK: Mapping[str, RulebookEntry] = MappingProxyType(
             f'write `{exemptions.EXEMPT_ANNOTATION}: "TSC101=REASON"`',
             "advice",
         ),
-        **{rule.id: RulebookEntry(rule.title, _REFUSED, rule.fix, "api") for rule in RULES},
+        **{rule.id: RulebookEntry(rule.title, _REFUSED, rule.fix, "api") for rule in API_RULES},
         "TSC010": RulebookEntry(
-            f"a list has at most {MOST_CONSTRAINTS} constraints",
+            f"a list has at most {MAX_CONSTRAINTS} constraints",
             "evenspread denies the object, so that no request takes long; kube-apiserver takes it.",
             "write one constraint for each topology key and action; real pods have one to three",
             "advice",

@@ -29,10 +29,11 @@ from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import apiserver, rules
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
-from webhook.policy.defaulting.forecast import first_pod, foresee
+from webhook.policy.defaulting.forecast import first_pod, forecast_injection
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import POD
+from webhook.policy.model import MAX_CONSTRAINTS
 from webhook.policy.paths import constraints_field
 
 T = TypeVar("T")
@@ -144,7 +145,7 @@ class Scanner:
     def judge(self, audited: AuditSubject) -> SubjectFindings:
         """Ask every rule about one subject."""
         subject, words = audited.subject, FindingBuilder(audited)
-        answer = apiserver.answer(
+        answer = apiserver.predict_response(
             apiserver.Request(kind=subject.kind, path=subject.path, template=subject.pod),
             self._grounds.gates,
         )
@@ -203,16 +204,16 @@ class Scanner:
             injection = inject(subject.pod, namespace, policy, facts)
         else:
             pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
-            injection = foresee(pod, namespace, policy, facts)
+            injection = forecast_injection(pod, namespace, policy, facts)
         if not injection.entries:
             return None
         written = tuple(msgspec.json.decode(entry.written) for entry in injection.entries)
         return DefaultsReport(profile=injection.profile, constraints=written)
 
 
-def _too_many(subject: Subject) -> list[rules.Finding]:
+def _too_many(subject: Subject) -> list[rules.RuleViolation]:
     """What the hooks deny and the API server takes."""
     constraints = subject.pod.constraints
-    if len(constraints) <= rules.MOST_CONSTRAINTS:
+    if len(constraints) <= MAX_CONSTRAINTS:
         return []
     return [rules.too_many(constraints, constraints_field(subject.path))]

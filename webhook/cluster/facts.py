@@ -7,7 +7,7 @@ from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.services import ServiceStore
 from webhook.cluster.store import UNLIMITED, NamespaceStore, OwnerStore
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
-from webhook.policy.facts import Service, TaintedDomains
+from webhook.policy.facts import ServiceSelector, TaintedDomains
 from webhook.policy.kinds import BUILT_IN_OWNERS
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, group_of
 
@@ -51,7 +51,7 @@ class Cluster:
         self.custom_paths = {owner.kind: owner.path for owner in owners}
         self.custom_stores = {kind: OwnerStore(quota) for kind in self.custom_paths}
 
-    def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[Service]:
+    def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
         """Give the Services that select a pod with these labels, sorted by name."""
         return self.service_store.select(namespace, labels)
 

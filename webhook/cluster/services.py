@@ -14,7 +14,7 @@ from sys import intern
 from webhook.cluster import wire
 from webhook.cluster.quota import NamespaceQuota, labels_size
 from webhook.cluster.store import UNLIMITED, Key, Store, interned
-from webhook.policy.facts import Service
+from webhook.policy.facts import ServiceSelector
 
 Pair = tuple[str, str]
 
@@ -49,7 +49,7 @@ class ServiceStore(Store[wire.ServiceObject]):
         shelf = self._namespaces.get(thing.namespace)
         if shelf is None:
             shelf = self._namespaces[intern(thing.namespace)] = _Shelf()
-        shelf.put(Service(thing.name, interned(selector)))
+        shelf.put(ServiceSelector(thing.name, interned(selector)))
 
     def remove(self, namespace: str, name: str) -> None:
         """Forget a Service; do nothing if it is not known."""
@@ -60,7 +60,7 @@ class ServiceStore(Store[wire.ServiceObject]):
         if shelf is not None and not len(shelf):
             del self._namespaces[namespace]
 
-    def _known(self, namespace: str, name: str) -> Service | None:
+    def _known(self, namespace: str, name: str) -> ServiceSelector | None:
         shelf = self._namespaces.get(namespace)
         return shelf.known(name) if shelf is not None else None
 
@@ -68,7 +68,7 @@ class ServiceStore(Store[wire.ServiceObject]):
         """Name one Service that has a selector after the other."""
         return ((space, name) for space, shelf in self._namespaces.items() for name in shelf.names)
 
-    def select(self, namespace: str, labels: Mapping[str, str]) -> list[Service]:
+    def select(self, namespace: str, labels: Mapping[str, str]) -> list[ServiceSelector]:
         """Give the Services that select a pod with these labels, sorted by name."""
         shelf = self._namespaces.get(namespace)
         return shelf.select(labels) if shelf is not None else []
@@ -80,9 +80,11 @@ class _Shelf:
     __slots__ = ("_commonness", "_filed", "_for_all", "_services")
 
     def __init__(self) -> None:
-        self._services: dict[str, tuple[Service, Pair | None]] = {}  # with where it is filed
-        self._filed: dict[Pair, dict[str, Service]] = {}
-        self._for_all: dict[str, Service] = {}  # by an empty selector
+        self._services: dict[
+            str, tuple[ServiceSelector, Pair | None]
+        ] = {}  # with where it is filed
+        self._filed: dict[Pair, dict[str, ServiceSelector]] = {}
+        self._for_all: dict[str, ServiceSelector] = {}  # by an empty selector
         self._commonness: Counter[Pair] = Counter()  # in how many selectors a pair stands
 
     def __len__(self) -> int:
@@ -93,11 +95,11 @@ class _Shelf:
         """The names of all."""
         return self._services
 
-    def known(self, name: str) -> Service | None:
+    def known(self, name: str) -> ServiceSelector | None:
         service, _ = self._services.get(name, (None, None))
         return service
 
-    def put(self, service: Service) -> None:
+    def put(self, service: ServiceSelector) -> None:
         """Add a Service of a new name."""
         pairs = service.selector.items()
         self._commonness.update(pairs)
@@ -109,7 +111,7 @@ class _Shelf:
     def _rarity(self, pair: Pair) -> tuple[int, Pair]:
         return self._commonness[pair], pair
 
-    def remove(self, name: str) -> Service | None:
+    def remove(self, name: str) -> ServiceSelector | None:
         """Forget a Service; gives it, or None if there is none."""
         service, pair = self._services.pop(name, (None, None))
         if service is None:
@@ -123,13 +125,13 @@ class _Shelf:
             del self._filed[pair]
         return service
 
-    def _forget_pairs(self, service: Service) -> None:
+    def _forget_pairs(self, service: ServiceSelector) -> None:
         for pair in service.selector.items():
             self._commonness[pair] -= 1
             if not self._commonness[pair]:
                 del self._commonness[pair]
 
-    def select(self, labels: Mapping[str, str]) -> list[Service]:
+    def select(self, labels: Mapping[str, str]) -> list[ServiceSelector]:
         found = list(self._for_all.values())
         carried = labels.items()
         for pair in carried:

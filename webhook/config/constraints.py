@@ -14,8 +14,8 @@ from webhook.config.sentences import refuse
 from webhook.config.written import Int32, Written
 from webhook.policy.api import rules, schedulerargs
 from webhook.policy.api.fielderrors import FieldError
-from webhook.policy.api.rules import DO_NOT_SCHEDULE, Form
-from webhook.policy.model import Constraint, LabelSelector
+from webhook.policy.api.rules import ValidationOptions
+from webhook.policy.model import DO_NOT_SCHEDULE, UNSATISFIABLE_ACTIONS, Constraint, LabelSelector
 from webhook.policy.paths import FieldPath, parse_path
 
 DEDUCED = "leave it out: each pod gets that of its Services and of the controller that owns it"
@@ -24,7 +24,7 @@ PINNED = (
     "to one node: write Honor, or whenUnsatisfiable: ScheduleAnyway"
 )
 
-_FIXES = {rule.id: rule.fix for rule in rules.RULES} | {
+_FIXES = {rule.id: rule.fix for rule in rules.API_RULES} | {
     "TSC008": "write the key of a label of the pod, as `pod-template-hash`",
 }
 _OF_API_SERVER = frozenset({"TSC005", "TSC006", "TSC007", "TSC008"})
@@ -110,8 +110,8 @@ def _problems(constraint: Constraint) -> Iterator[tuple[FieldPath, str]]:
 def _api_errors(constraint: Constraint) -> Iterator[tuple[str, FieldError]]:
     """What kube-apiserver would find in a pod, with what to write instead."""
     selecting = replace(constraint, label_selector=LabelSelector())  # stands for the deduced one
-    if constraint.when_unsatisfiable not in rules.ACTIONS:
+    if constraint.when_unsatisfiable not in UNSATISFIABLE_ACTIONS:
         selecting = replace(selecting, when_unsatisfiable=DO_NOT_SCHEDULE)  # told already
-    for finding in rules.check((selecting,), "", Form(merged=False)):
+    for finding in rules.check((selecting,), "", ValidationOptions(merged=False)):
         if finding.rule in _OF_API_SERVER:
             yield _FIXES[finding.rule], finding.error

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from webhook.policy import render, selectors
 from webhook.policy.api.gates import GATES, Gates
-from webhook.policy.api.rules import DO_NOT_SCHEDULE
 from webhook.policy.defaulting import inject
 from webhook.policy.defaulting.inject import Injection
 from webhook.policy.defaulting.profiles import Policy, Profile
-from webhook.policy.facts import Facts, NoFacts, Service
-from webhook.policy.model import Constraint, ObjectMeta, PodSpec, PodTemplate
+from webhook.policy.facts import Facts, NoFacts, ServiceSelector
+from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, ObjectMeta, PodSpec, PodTemplate
 
 DEFAULT_MIN_DOMAINS = 1  # what kube-scheduler takes where minDomains is not set
 
@@ -27,9 +26,9 @@ EXAMPLE = PodTemplate(ObjectMeta(name="example", namespace="default", labels=_LA
 class ExampleFacts(NoFacts):
     """A cluster with one Service, which selects ``EXAMPLE``, and no labels on Namespaces."""
 
-    def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[Service]:
+    def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
         """Know one Service."""
-        return (Service("example", _LABELS),)
+        return (ServiceSelector("example", _LABELS),)
 
     def namespace_labels(self, _namespace: str) -> Mapping[str, str] | None:
         """Know that there are none."""

@@ -42,7 +42,7 @@ class Selector(Written):
     def check(self) -> Self:
         """Refuse what kube-apiserver would refuse in any label selector."""
         errors = rules.selector_errors(self.selector, "")
-        fix = next(rule.fix for rule in rules.RULES if rule.id == "TSC009")
+        fix = next(rule.fix for rule in rules.API_RULES if rule.id == "TSC009")
         refuse((parse_path(error.field), f"{error.message}; {fix}") for error in errors)
         return self
 

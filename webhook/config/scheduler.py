@@ -17,7 +17,7 @@ from webhook.config.reading import Reading
 from webhook.config.sentences import choose, refuse, shown
 from webhook.config.written import Written, WrittenForOthers
 from webhook.policy.api import schedulerargs
-from webhook.policy.api.schedulerargs import LIST, SYSTEM
+from webhook.policy.api.schedulerargs import LIST_DEFAULTING, SYSTEM_DEFAULTING
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS
 from webhook.policy.model import Constraint
 from webhook.policy.paths import FieldPath
@@ -173,7 +173,7 @@ def _meant(reading: Reading, args: Args, path: FieldPath, api_version: str) -> D
     constraints = tuple(each.constraint for each in args.default_constraints)
     kind = _defaulting_type(args, api_version)
     for error in schedulerargs.defaulting_type_errors(kind, constraints):
-        fix = f"write `defaultingType: {LIST}`, or leave out defaultConstraints"
+        fix = f"write `defaultingType: {LIST_DEFAULTING}`, or leave out defaultConstraints"
         reading.refuse(f"{error.message}; {fix}", (*path, "defaultingType"))
     if args.defaulting_type and api_version == V1ALPHA2:
         problem = f"is not known to v1alpha2: leave it out, or write apiVersion: {NEWEST}"
@@ -183,7 +183,7 @@ def _meant(reading: Reading, args: Args, path: FieldPath, api_version: str) -> D
         for i, each in enumerate(args.default_constraints)
         if each.match_label_keys
     )
-    if kind == SYSTEM:
+    if kind == SYSTEM_DEFAULTING:
         return Defaults("", SYSTEM_CONSTRAINTS, system=True)
     return Defaults("", constraints, ignored_keys=ignored)
 
@@ -197,5 +197,5 @@ def _defaulting_type(args: Args, api_version: str) -> str:
     if args.defaulting_type:
         return args.defaulting_type
     if api_version == V1ALPHA2 or (api_version == V1BETA1 and args.default_constraints):
-        return LIST
-    return SYSTEM
+        return LIST_DEFAULTING
+    return SYSTEM_DEFAULTING

@@ -27,7 +27,7 @@ from webhook.config.sentences import refusal, refuse, shown, suggestion
 from webhook.config.written import Written
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.labels import value_problems
-from webhook.policy.api.rules import RULES
+from webhook.policy.api.rules import API_RULES
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.profiles import FieldDefaults, Merge, Mode
 from webhook.policy.paths import FieldPath, is_object
@@ -151,7 +151,7 @@ def _in_full(value: Any) -> Any:
 def _check_rule(rule: str) -> str:
     if rule in DEFAULT_ACTIONS:
         return rule
-    if rule in {each.id for each in RULES}:
+    if rule in {each.id for each in API_RULES}:
         raise refusal("is a rule of the API, which kube-apiserver denies by as well: leave it out")
     raise refusal(f"is no policy rule: {suggestion(rule, list(DEFAULT_ACTIONS))}")
 

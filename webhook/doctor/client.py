@@ -18,7 +18,7 @@ from webhook.cluster.protocol import (
     ApiStatus,
     FailureReason,
     Query,
-    Source,
+    WatchClient,
     describe_error,
 )
 from webhook.doctor.installation import Lookup
@@ -34,7 +34,7 @@ T = TypeVar("T")
 _decode_status = msgspec.json.Decoder(ApiStatus).decode
 
 
-class DoctorApi(Source, Client, Protocol):
+class DoctorApi(WatchClient, Client, Protocol):
     """An API server, as ``webhook.cluster.client`` reaches it."""
 
 

@@ -8,7 +8,7 @@ from webhook.config import Configuration, check, gates_in_force
 from webhook.doctor import objects
 from webhook.errors import ConfigError
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.model import GroupKind
 
 FILE = "config.yaml"  # what the manifests name it
@@ -27,7 +27,7 @@ class InstalledConfiguration(NamedTuple):
 
 
 def read_config_map(
-    held: objects.ConfigMap, settings: Mapping[str, str], version: Version = NEWEST
+    held: objects.ConfigMap, settings: Mapping[str, str], version: Version = NEWEST_VERSION
 ) -> InstalledConfiguration:
     """
     Read what the server reads.

@@ -15,7 +15,7 @@ from webhook.doctor import objects, probes
 from webhook.doctor.client import DoctorClient, DoctorResponse, describe_right
 from webhook.doctor.installation import DryRunPod, Lookup, value_or_none
 from webhook.doctor.probes import OWN_CONSTRAINT, TRIES, ProbeResult, ReplicaIdentity
-from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import PodSpec
 from webhook.policy.request import Hook
 
@@ -107,7 +107,7 @@ async def dry_run_pods(asker: DoctorClient, namespace: str) -> Lookup[tuple[DryR
         before = msgspec.convert({"topologySpreadConstraints": own}, PodSpec)
         found.append(
             DryRunPod(
-                made.metadata.annotations.get(ANNOTATION),
+                made.metadata.annotations.get(DEFAULTS_ANNOTATION),
                 made.spec.topology_spread_constraints,
                 before.topology_spread_constraints,
             )

@@ -16,10 +16,10 @@ from webhook.errors import SourceError
 from webhook.fix.changes import Change, Obstacle, apply
 from webhook.manifests import Document
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.api.rules import RULES
+from webhook.policy.api.rules import API_RULES
 from webhook.policy.defaulting.profiles import Policy
 
-API_RULES = frozenset(rule.id for rule in RULES)
+_API_RULE_IDS = frozenset(rule.id for rule in API_RULES)
 
 GRAVE = frozenset({"TSC103", "TSC104", "TSC106", "TSC109"})
 """Advice that tells of pods which stay Pending: no change may lead to it."""
@@ -130,7 +130,7 @@ def _objection(
     has = Counter(each.rule for each in after)
     if has[finding.rule] >= had[finding.rule]:
         return Obstacle("what could be written would not mend it")
-    dreaded = API_RULES if API_RULES & had.keys() else API_RULES | GRAVE
+    dreaded = _API_RULE_IDS if _API_RULE_IDS & had.keys() else _API_RULE_IDS | GRAVE
     worse = (each for each in after if each.rule in dreaded and has[each.rule] > had[each.rule])
     found = next(worse, None)
     if found is None:

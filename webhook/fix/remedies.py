@@ -23,8 +23,8 @@ from webhook.fix.selecting import (
     write_own_selector,
 )
 from webhook.policy.advice.suggestions import nearest_key
-from webhook.policy.api.rules import ACTIONS, NODE_POLICIES, SCHEDULE_ANYWAY
 from webhook.policy.api.warnings import DEPRECATED_KEYS
+from webhook.policy.model import NODE_POLICIES, SCHEDULE_ANYWAY, UNSATISFIABLE_ACTIONS
 
 Find: TypeAlias = Callable[[Case], Solution]
 """Says what mends a finding."""
@@ -140,7 +140,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         "TSC003": Remedy(
             "`DoNotSchedule` or `ScheduleAnyway`, whichever was misspelt",
             "another word, or none, may mean either",
-            _spell(ACTIONS),
+            _spell(UNSATISFIABLE_ACTIONS),
         ),
         "TSC004": Remedy(
             "removes one of two entries that are equal, or the one with the larger maxSkew if "

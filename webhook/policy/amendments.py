@@ -14,14 +14,14 @@ from webhook.policy import render
 from webhook.policy.advice import findings
 from webhook.policy.advice.admission import effective_action
 from webhook.policy.api import fielderrors, fieldgates
-from webhook.policy.api.fieldgates import Drop
+from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate
-from webhook.policy.api.rules import DO_NOT_SCHEDULE, Finding
+from webhook.policy.api.rules import RuleViolation
 from webhook.policy.catalogue import Action
 from webhook.policy.defaulting.inject import complete_selectors, profile_of, reason_to_leave_alone
 from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.facts import Facts
-from webhook.policy.model import Constraint, PodTemplate
+from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, PodTemplate
 from webhook.policy.patch import Operation, add, remove
 from webhook.policy.paths import CONSTRAINTS_IN_POD, constraints_field, format_pointer
 from webhook.policy.request import AdmissionRequest
@@ -34,7 +34,7 @@ NAMED_ENTRIES = 5  # members that are filled in, by one warning: more would not 
 NAMED_CHARACTERS = 9  # of the indexes in a line about a field; with more it would be too long
 
 
-class Amended(msgspec.Struct, frozen=True):
+class Amendment(msgspec.Struct, frozen=True):
     """
     A constraint list after the changes.
 
@@ -49,12 +49,12 @@ class Amended(msgspec.Struct, frozen=True):
 
     constraints: Constraints
     operations: tuple[Operation, ...] = ()
-    drops: tuple[Drop, ...] = ()
+    drops: tuple[DroppedField, ...] = ()
     warnings: tuple[str, ...] = ()
-    refused: tuple[Finding, ...] = ()
+    refused: tuple[RuleViolation, ...] = ()
 
 
-def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
+def amend_constraints(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amendment:
     """
     Change what an object brings along.
 
@@ -65,16 +65,16 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
     """
     asked = request.template.constraints if request.template else ()
     if not asked:
-        return Amended(())
-    kept = fieldgates.drop(asked, request.old_constraints, policy.gates)
+        return Amendment(())
+    kept = fieldgates.drop_disabled_fields(asked, request.old_constraints, policy.gates)
     if kept.constraints is asked and all(map(_is_whole, asked)):
-        return Amended(asked)
+        return Amendment(asked)
     if request.controlled:
-        return Amended(kept.constraints)
+        return Amendment(kept.constraints)
     filled = _fill(kept.constraints, policy.field_defaults)
     completed = _complete(filled, request, policy, facts)
     if completed is asked:
-        return Amended(asked)
+        return Amendment(asked)
     path = request.path or ()
     base = format_pointer((*path, *CONSTRAINTS_IN_POD))
     additions = tuple(_additions(kept.constraints, completed, base))
@@ -86,7 +86,7 @@ def amend(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amended:
         named = ", ".join(addition.path for addition in additions[:NAMED_ENTRIES])
         warnings += (f"evenspread would fill in {named}",)
     refused = tuple(_refused(kept.drops, at, policy)) if action is Action.DENY else ()
-    return Amended(completed, operations, kept.drops, warnings, refused)
+    return Amendment(completed, operations, kept.drops, warnings, refused)
 
 
 def _is_whole(constraint: Constraint) -> bool:
@@ -138,7 +138,7 @@ def _all_select(constraints: Constraints) -> bool:
     return all(constraint.label_selector is not None for constraint in constraints)
 
 
-def _removals(drops: Sequence[Drop], base: str) -> Iterator[Operation]:
+def _removals(drops: Sequence[DroppedField], base: str) -> Iterator[Operation]:
     for drop in drops:
         yield remove(base if drop.entry is None else f"{base}/{drop.entry}/{drop.field}")
 
@@ -156,7 +156,7 @@ def _additions(before: Constraints, after: Constraints, base: str) -> Iterator[O
             yield add(f"{base}/{i}/labelSelector", render.selector(new.label_selector))
 
 
-def _told(drops: Sequence[Drop], policy: Policy) -> list[str]:
+def _told(drops: Sequence[DroppedField], policy: Policy) -> list[str]:
     """Lines of 120 characters at most, as those of advice: one a field, the last for the rest."""
     entries: dict[tuple[Gate, str], list[int]] = {}
     for drop in drops:
@@ -184,11 +184,11 @@ def _named(numbers: Sequence[int], field: str) -> str:
     return f"[{named}].{field}"
 
 
-def _refused(drops: Sequence[Drop], at: str, policy: Policy) -> Iterator[Finding]:
+def _refused(drops: Sequence[DroppedField], at: str, policy: Policy) -> Iterator[RuleViolation]:
     for drop in drops:
         field = at if drop.entry is None else f"{at}[{drop.entry}].{drop.field}"
         why = fieldgates.why_held_back(drop.gate, policy.gates)
-        yield Finding(GATED, fielderrors.forbidden(field, why))
+        yield RuleViolation(GATED, fielderrors.forbidden(field, why))
 
 
 def with_constraints(pod: PodTemplate, constraints: Constraints) -> PodTemplate:

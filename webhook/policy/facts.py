@@ -12,7 +12,7 @@ import msgspec
 from webhook.policy.model import LabelSelector, OwnerReference, Taint
 
 
-class Service(msgspec.Struct, frozen=True, gc=False):
+class ServiceSelector(msgspec.Struct, frozen=True, gc=False):
     """
     What a Service says about the pods behind it.
 
@@ -42,7 +42,7 @@ class TaintedDomains(msgspec.Struct, frozen=True):
 class Facts(Protocol):
     """Questions about a cluster, as it is known at this moment."""
 
-    def services(self, namespace: str, labels: Mapping[str, str], /) -> Sequence[Service]:
+    def services(self, namespace: str, labels: Mapping[str, str], /) -> Sequence[ServiceSelector]:
         """
         The Services of the namespace that select a pod with these labels, sorted by name.
 
@@ -94,7 +94,7 @@ class Facts(Protocol):
 class NoFacts:
     """A cluster of which nothing is known: for manifests that are judged alone."""
 
-    def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[Service]:
+    def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
         """Know no Service."""
         return ()
 

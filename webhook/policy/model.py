@@ -34,6 +34,18 @@ else:
     Items = tuple[T | None, ...] | None
 
 
+DO_NOT_SCHEDULE = "DoNotSchedule"
+SCHEDULE_ANYWAY = "ScheduleAnyway"
+UNSATISFIABLE_ACTIONS = (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)
+"""The values of ``whenUnsatisfiable``, core/v1 ``UnsatisfiableConstraintAction``."""
+
+HONOR = "Honor"
+IGNORE = "Ignore"
+NODE_POLICIES = (HONOR, IGNORE)
+"""The values of both node inclusion policies, core/v1 ``NodeInclusionPolicy``."""
+
+MAX_CONSTRAINTS = 1000  # in one list: bounds the time of a verdict; real pods have one to three
+
 _NULL: object = None  # what the types that a checker sees do not have
 
 

@@ -25,20 +25,20 @@ from msgspec.structs import replace
 
 from webhook.policy.advice.admission import advise_request, is_advised_on
 from webhook.policy.advice.advise import NO_ADVICE, Advice
-from webhook.policy.amendments import Amended, amend, with_constraints
+from webhook.policy.amendments import Amendment, amend_constraints, with_constraints
 from webhook.policy.api import apiserver, fielderrors, rules
 from webhook.policy.api.fastpath import are_plain
 from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES, summarize
-from webhook.policy.api.fieldgates import Drop
+from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate
-from webhook.policy.api.rules import Finding
-from webhook.policy.defaulting.forecast import forecast
-from webhook.policy.defaulting.inject import INJECTIONS, Injection, inject, is_mirror
+from webhook.policy.api.rules import RuleViolation
+from webhook.policy.defaulting.forecast import forecast_defaults
+from webhook.policy.defaulting.inject import CACHED_INJECTIONS, Injection, inject, is_mirror
 from webhook.policy.defaulting.profiles import Mode, Policy
-from webhook.policy.defaulting.provenance import ANNOTATION
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import POD
-from webhook.policy.model import Constraint, PodTemplate
+from webhook.policy.model import MAX_CONSTRAINTS, Constraint, PodTemplate
 from webhook.policy.patch import Operation, add, remove
 from webhook.policy.paths import CONSTRAINTS_IN_POD, constraints_field, format_pointer
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
@@ -51,10 +51,10 @@ WARNING_CHARACTERS = 256  # kube-apiserver may cut longer ones, pkg/endpoints/fi
 
 EXPLAIN = "evenspread validate --explain"  # where a denied user reads on, without a network
 
-LIST = format_pointer(CONSTRAINTS_IN_POD)
-ANNOTATIONS = format_pointer(("metadata", "annotations"))
-NO_CONSTRAINTS = Amended(())
-OURS = format_pointer(("metadata", "annotations", ANNOTATION))
+CONSTRAINTS_POINTER = format_pointer(CONSTRAINTS_IN_POD)
+ANNOTATIONS_POINTER = format_pointer(("metadata", "annotations"))
+NO_CONSTRAINTS = Amendment(())
+DEFAULTS_POINTER = format_pointer(("metadata", "annotations", DEFAULTS_ANNOTATION))
 
 
 class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -80,8 +80,8 @@ class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     code: int = UNPROCESSABLE
     message: str = ""
     warnings: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    drops: tuple[Drop, ...] = ()
+    findings: tuple[RuleViolation, ...] = ()
+    drops: tuple[DroppedField, ...] = ()
     injection: Injection | None = None
     advice: Advice | None = None
     held: str = ""
@@ -136,10 +136,10 @@ def _judge(
     amended = NO_CONSTRAINTS
     if pod.constraints:
         unchanged = pod.constraints == request.old_constraints
-        if len(pod.constraints) > rules.MOST_CONSTRAINTS and not unchanged:
+        if len(pod.constraints) > MAX_CONSTRAINTS and not unchanged:
             at = constraints_field(request.path or ())
             return _denied(request, [rules.too_many(pod.constraints, at)], ())
-        amended = amend(request, policy, facts)
+        amended = amend_constraints(request, policy, facts)
         found = _findings(request, hook, policy, amended.constraints) or list(amended.refused)
         if found:
             return _told(found) if unchanged else _denied(request, found, amended.drops)
@@ -149,7 +149,7 @@ def _judge(
 
 
 def _mutated(
-    request: AdmissionRequest, pod: PodTemplate, amended: Amended, policy: Policy, facts: Facts
+    request: AdmissionRequest, pod: PodTemplate, amended: Amendment, policy: Policy, facts: Facts
 ) -> Verdict:
     """
     Change what the API rules let pass, and advise on it where no other hook does.
@@ -219,7 +219,7 @@ def _as_created(
     return merge_match_label_keys(constraints, pod.labels)
 
 
-def _told(findings: list[Finding]) -> Verdict:
+def _told(findings: list[RuleViolation]) -> Verdict:
     """Warn of what an update leaves as it was."""
     told = [_warning(finding) for finding in findings[:MOST_CAUSES]]
     left_out = len(findings) - len(told)
@@ -227,12 +227,12 @@ def _told(findings: list[Finding]) -> Verdict:
     return Verdict(warnings=(*told, *rest), findings=tuple(findings))
 
 
-def _warning(finding: Finding) -> str:
+def _warning(finding: RuleViolation) -> str:
     error = finding.error
     return brief(f"{error.field}: {error.words(LONGEST_VALUE)} [{finding.rule}]")
 
 
-def _amended(verdict: Verdict, amended: Amended) -> Verdict:
+def _amended(verdict: Verdict, amended: Amendment) -> Verdict:
     return replace(
         verdict,
         patch=amended.operations + verdict.patch,
@@ -248,13 +248,13 @@ def _newcomer(request: AdmissionRequest, pod: PodTemplate, policy: Policy, facts
         return UNTOUCHED
     injection = inject(pod, request.namespace, policy, facts)
     annotations = pod.metadata.annotations if pod.metadata else {}
-    if injection.ours or ANNOTATION in annotations:
+    if injection.ours or DEFAULTS_ANNOTATION in annotations:
         return Verdict(patch=tuple(_recomputing(pod, annotations, injection)), injection=injection)
     add_all = _adding if injection.is_small else _adding.__wrapped__
     return add_all(injection, bool(pod.constraints), bool(annotations))
 
 
-@lru_cache(INJECTIONS)
+@lru_cache(CACHED_INJECTIONS)
 def _adding(injection: Injection, listed: bool, annotated: bool) -> Verdict:  # noqa: FBT001
     """
     The verdict on a pod that no earlier call changed.
@@ -270,8 +270,14 @@ def _adding(injection: Injection, listed: bool, annotated: bool) -> Verdict:  # 
     written = [entry.written for entry in injection.entries]
     told = injection.annotation
     patch = (
-        *([add(f"{LIST}/-", each) for each in written] if listed else [add(LIST, written)]),
-        add(OURS, told) if annotated else add(ANNOTATIONS, {ANNOTATION: told}),
+        *(
+            [add(f"{CONSTRAINTS_POINTER}/-", each) for each in written]
+            if listed
+            else [add(CONSTRAINTS_POINTER, written)]
+        ),
+        add(DEFAULTS_POINTER, told)
+        if annotated
+        else add(ANNOTATIONS_POINTER, {DEFAULTS_ANNOTATION: told}),
     )
     return Verdict(patch=patch, injection=injection, recurs=recurs)
 
@@ -286,7 +292,7 @@ def _unreadable(request: AdmissionRequest) -> Verdict:
 
 def _findings(
     request: AdmissionRequest, hook: Hook, policy: Policy, constraints: tuple[Constraint, ...]
-) -> list[Finding]:
+) -> list[RuleViolation]:
     """Ask the API rules; what an update leaves as it was, only where nobody else judges it."""
     old = request.old_constraints
     unchanged = constraints == old
@@ -295,13 +301,15 @@ def _findings(
     judged = constraints
     if request.creates_pod and hook is Hook.MUTATE and request.template is not None:
         judged = _as_created(constraints, request.template, policy)
-    form = apiserver.form(None if unchanged else old, policy.gates)
+    form = apiserver.validation_options(None if unchanged else old, policy.gates)
     if are_plain(judged, form):
         return []
-    return rules.check(judged, constraints_field(request.path or ()), form, rules.MOST_FINDINGS)
+    return rules.check(judged, constraints_field(request.path or ()), form, rules.MAX_VIOLATIONS)
 
 
-def _denied(request: AdmissionRequest, findings: list[Finding], drops: tuple[Drop, ...]) -> Verdict:
+def _denied(
+    request: AdmissionRequest, findings: list[RuleViolation], drops: tuple[DroppedField, ...]
+) -> Verdict:
     """Word a denial as kube-apiserver does, then name the rules and where to read more."""
     ids = ",".join(dict.fromkeys(finding.rule for finding in findings))
     said = summarize([finding.error for finding in findings])
@@ -316,21 +324,21 @@ def _recomputing(
     """The steps from what an earlier call injected to what should stand there."""
     if not injection.is_in_place:
         yield from _replacing(len(pod.constraints), injection)
-    if injection.annotation and annotations.get(ANNOTATION) != injection.annotation:
-        yield add(OURS, injection.annotation)
+    if injection.annotation and annotations.get(DEFAULTS_ANNOTATION) != injection.annotation:
+        yield add(DEFAULTS_POINTER, injection.annotation)
     elif injection.ours and not injection.annotation:
-        yield remove(OURS)
+        yield remove(DEFAULTS_POINTER)
 
 
 def _replacing(present: int, injection: Injection) -> Iterator[Operation]:
     wanted = [entry.written for entry in injection.entries]
     if present == len(injection.ours):
-        yield add(LIST, wanted) if wanted else remove(LIST)
+        yield add(CONSTRAINTS_POINTER, wanted) if wanted else remove(CONSTRAINTS_POINTER)
         return
     for i in reversed(injection.ours):  # from the end, so that indexes stay true
-        yield remove(f"{LIST}/{i}")
+        yield remove(f"{CONSTRAINTS_POINTER}/{i}")
     for each in wanted:
-        yield add(f"{LIST}/-", each)
+        yield add(f"{CONSTRAINTS_POINTER}/-", each)
 
 
 def _recommended(
@@ -340,7 +348,7 @@ def _recommended(
     if not verdict.allowed:
         said = brief(f"evenspread would deny this: {verdict.message}")
         return replace(verdict, allowed=True, message="", warnings=(said,), held="deny")
-    told = [*_would_inject(verdict), *forecast(request, policy, facts)]
+    told = [*_would_inject(verdict), *forecast_defaults(request, policy, facts)]
     warnings = verdict.warnings + tuple(map(brief, told))
     held = "patch" if verdict.patch else ""
     return replace(verdict, patch=(), warnings=warnings, held=held, recurs=False)

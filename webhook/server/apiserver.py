@@ -14,7 +14,7 @@ from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, VersionError
-from webhook.policy.api.versions import NEWEST, Version, parse_version
+from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
 from webhook.telemetry.logs import Log
 from webhook.telemetry.metrics import Metrics
 
@@ -77,8 +77,8 @@ async def wait_for_version(api: "Api", log: Log) -> Version:
 
 def warn_if_newer(version: Version, log: Log) -> None:
     """Say so if a version came after this program."""
-    if version > NEWEST:
-        said = f"Kubernetes {version} is newer than what is known: it is judged as {NEWEST}"
+    if version > NEWEST_VERSION:
+        said = f"Kubernetes {version} is newer than what is known: it is judged as {NEWEST_VERSION}"
         log.warning("version", says=said)
 
 

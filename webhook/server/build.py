@@ -21,7 +21,7 @@ from webhook import __version__
 from webhook.cluster.caches import Start
 from webhook.config import Configuration, advise, load
 from webhook.config.settings import Settings
-from webhook.policy.api.versions import NEWEST, Version, parse_version
+from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import presence
 from webhook.server import certificate
@@ -219,7 +219,7 @@ class Server:
             warn_if_newer(version := parse_version(text), self._world.log)
             return version
         if self._world.api is None:
-            return NEWEST
+            return NEWEST_VERSION
         return await wait_for_version(self._world.api, self._world.log)
 
     def _certificate(self, live: LiveContext) -> CertificateSource:

@@ -21,18 +21,18 @@ from webhook.config.sentences import refusal, refuse, shown, suggestion
 from webhook.config.spread import GateName
 from webhook.config.written import Written
 from webhook.errors import VersionError
-from webhook.policy.api.examples import EXAMPLES
-from webhook.policy.api.versions import NEWEST, parse_version
+from webhook.policy.api.examples import API_EXAMPLES
+from webhook.policy.api.versions import NEWEST_VERSION, parse_version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
-from webhook.policy.defaulting.inject import Skip
+from webhook.policy.defaulting.inject import SkipReason
 from webhook.policy.paths import FieldPath, is_object
 from webhook.spreadtest.response import CaseVerdict
 
 SUITE_KIND = "SpreadTest"
 SUITE_API_VERSION = "evenspread.io/v1alpha1"
 
-RULE_IDS = tuple(sorted({*EXAMPLES, *DEFAULT_ACTIONS}))
-SKIP_REASONS = tuple(str(skip) for skip in Skip if skip)
+RULE_IDS = tuple(sorted({*API_EXAMPLES, *DEFAULT_ACTIONS}))
+SKIP_REASONS = tuple(str(skip) for skip in SkipReason if skip)
 
 Object: TypeAlias = dict[str, Any]
 
@@ -60,13 +60,17 @@ def _path_or(what: str) -> Callable[[Any], Any]:
 def _check_version(value: Any) -> Any:
     """Refuse a version that is not known; YAML takes one without quotes for a number."""
     if not isinstance(value, str):
-        raise refusal(f'must be a text, not {shown(value)}: write it in quotes, as "{NEWEST}"')
+        raise refusal(
+            f'must be a text, not {shown(value)}: write it in quotes, as "{NEWEST_VERSION}"'
+        )
     try:
         version = parse_version(value)
     except VersionError as error:
         raise refusal(error.problem) from error
-    if version > NEWEST:
-        raise refusal(f'{value} is newer than what is known: write "{NEWEST}", or leave it out')
+    if version > NEWEST_VERSION:
+        raise refusal(
+            f'{value} is newer than what is known: write "{NEWEST_VERSION}", or leave it out'
+        )
     return value
 
 

@@ -21,7 +21,7 @@ from webhook.config.files import read_text
 from webhook.config.reading import Reading, read_document
 from webhook.errors import CombinedConfigError, SourceError
 from webhook.manifests import Document, expand, is_object, read_documents
-from webhook.policy.api.versions import NEWEST, parse_version
+from webhook.policy.api.versions import NEWEST_VERSION, parse_version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.paths import FieldPath
 from webhook.policy.request import Hook
@@ -188,7 +188,7 @@ class _CaseMaker:
         try:
             gates = gates_in_force(
                 replace(configuration, asked_gates=asked),
-                parse_version(version) if version else NEWEST,
+                parse_version(version) if version else NEWEST_VERSION,
                 allow_locked=self._written.allow_locked_gates if locked is None else locked,
             )
         except CombinedConfigError as error:

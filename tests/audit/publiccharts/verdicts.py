@@ -21,7 +21,7 @@ import yaml
 
 from tests.controlplane.api import Api, ApiError, Json, Reply
 from webhook.manifests import Document, is_object, read_documents
-from webhook.policy.api.examples import EXAMPLES
+from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import TemplatePath
@@ -36,7 +36,7 @@ PriorityClass), and so does its decoder (400)."""
 
 PLANTED: tuple[list[Json], ...] = tuple(
     yaml.safe_load(manifest)["spec"][LIST]
-    for example in EXAMPLES.values()
+    for example in API_EXAMPLES.values()
     for manifest in (example.violates, example.passes)
 )
 

@@ -14,7 +14,7 @@ from webhook.policy.advice.findings import RuleViolation
 from webhook.policy.advice.rules import POLICY_RULES, Check
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Policy
-from webhook.policy.facts import Service
+from webhook.policy.facts import ServiceSelector
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, Node, Taint
 from webhook.policy.paths import TemplatePath
@@ -90,7 +90,7 @@ def admission(
     nodes: Sequence[Node] = THREE, *, obeyed: Policy | None = None, services: Json | None = None
 ) -> AdviceContext:
     """Make what an admission knows of a cluster of these nodes."""
-    selected = [Service("web", pairs) for pairs in ([services] if services else [])]
+    selected = [ServiceSelector("web", pairs) for pairs in ([services] if services else [])]
     facts = FakeFacts(nodes=nodes, services_of={NAMESPACE: selected})
     return AdviceContext(obeyed or policy(), facts)
 
@@ -139,7 +139,9 @@ def from_manifests(text: str, *, obeyed: Policy | None = None) -> tuple[Subject,
         for each in (subject(other) for other in others if other["kind"] == "Deployment")
     }
     context = audit(nodes, pods, {str(judged): judged.pod.labels, **members}, obeyed=obeyed)
-    facts = FakeFacts(nodes=nodes, services_of={NAMESPACE: [Service("web", {"app": "web"})]})
+    facts = FakeFacts(
+        nodes=nodes, services_of={NAMESPACE: [ServiceSelector("web", {"app": "web"})]}
+    )
     return replace(judged, running=own), context._replace(facts=facts)
 
 

@@ -34,7 +34,7 @@ from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod, SubjectSpec
 from webhook.policy.api.fielderrors import FORBIDDEN
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
-from webhook.policy.facts import Service
+from webhook.policy.facts import ServiceSelector
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, Node, ObjectMeta, PodSpec, PodTemplate
 from webhook.policy.placement.census import Census
@@ -346,7 +346,9 @@ def asked_of(nodes: int, services: int) -> Counter[str]:
     made = [node(f"n{i}", f"zone-{i % 3}") for i in range(nodes)]
     facts = FakeFacts(
         nodes=made,
-        services_of={NAMESPACE: [Service(f"s{i}", {"app": f"x{i}"}) for i in range(services)]},
+        services_of={
+            NAMESPACE: [ServiceSelector(f"s{i}", {"app": f"x{i}"}) for i in range(services)]
+        },
     )
     counting = CountingFacts(facts)
     judged = deployed(

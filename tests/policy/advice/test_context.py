@@ -5,9 +5,8 @@ from tests.policy.advice.subjects import GPU, THREE, admission, node, zones
 from tests.policy.placement.clusters import WEB
 from webhook.policy.advice.context import ClusterState, resolve_valid, tolerates_cordons
 from webhook.policy.advice.feasibility import OuterDomain
-from webhook.policy.api.rules import SCHEDULE_ANYWAY
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.model import Node
+from webhook.policy.model import SCHEDULE_ANYWAY, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.taints import Toleration

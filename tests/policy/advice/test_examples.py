@@ -6,8 +6,8 @@ from tests.policy.advice.subjects import documents, from_manifests, subject
 from webhook.policy.advice.examples import ADVICE_EXAMPLES, NODES
 from webhook.policy.advice.rules import POLICY_RULES, PolicyRule
 from webhook.policy.api.gates import resolve
-from webhook.policy.api.rules import Form, check
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.rules import ValidationOptions, check
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.paths import constraints_field
@@ -18,7 +18,7 @@ BY_ID = {row.id: row for row in POLICY_RULES}
 def obeyed(rule: str) -> Policy:
     example = ADVICE_EXAMPLES[rule]
     profiles = (profile(constraints=(default(),)),) if example.profile else ()
-    return policy(*profiles, gates=resolve(NEWEST, example.gates))
+    return policy(*profiles, gates=resolve(NEWEST_VERSION, example.gates))
 
 
 def test_every_rule_has_examples() -> None:
@@ -55,4 +55,7 @@ def test_the_api_server_takes_every_example(rule: str, which: str) -> None:
     first = documents(getattr(ADVICE_EXAMPLES[rule], which))[0]
     path = BUILT_IN_TEMPLATES[subject(first).kind]
 
-    assert check(subject(first).constraints, constraints_field(path), Form(merged=False)) == []
+    assert (
+        check(subject(first).constraints, constraints_field(path), ValidationOptions(merged=False))
+        == []
+    )

@@ -4,9 +4,14 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tests.build import gates, pod, spread, template, workload
-from webhook.policy.api.apiserver import Answer, Request, answer, form
+from webhook.policy.api.apiserver import (
+    PredictedResponse,
+    Request,
+    predict_response,
+    validation_options,
+)
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.rules import Form
+from webhook.policy.api.rules import ValidationOptions
 from webhook.policy.api.versions import Version
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import Constraint, GroupKind, PodSpec, PodTemplate
@@ -57,7 +62,7 @@ def asked(
     )
 
 
-def told(given: Answer) -> tuple[list[str], list[str], list[str]]:
+def told(given: PredictedResponse) -> tuple[list[str], list[str], list[str]]:
     """Rules that refuse, rules that warn, fields that are dropped."""
     return (
         [each.rule for each in given.findings],
@@ -125,17 +130,17 @@ ANSWERS: dict[str, tuple[Request, Gates, tuple[list[str], list[str], list[str]]]
 def test_kube_apiserver_would_answer(
     request_: Request, in_force: Gates, expected: tuple[list[str], list[str], list[str]]
 ) -> None:
-    assert told(answer(request_, in_force)) == expected
+    assert told(predict_response(request_, in_force)) == expected
 
 
 def test_an_object_without_a_template_has_nothing_to_judge() -> None:
     nothing = Request(kind=DEPLOYMENT, path=BUILT_IN_TEMPLATES[DEPLOYMENT], template=None)
 
-    assert answer(nothing, NEWEST) == Answer([], (), [], ())
+    assert predict_response(nothing, NEWEST) == PredictedResponse([], (), [], ())
 
 
 def test_a_new_pod_is_stored_with_its_merged_keys() -> None:
-    (stored,) = answer(asked(POD, KEYED), NEWEST).stored
+    (stored,) = predict_response(asked(POD, KEYED), NEWEST).stored
 
     assert stored.label_selector is not None
     (merged,) = stored.label_selector.match_expressions
@@ -152,7 +157,7 @@ def test_a_new_pod_is_stored_with_its_merged_keys() -> None:
     ids=["before 1.34", "an updated pod", "a template"],
 )
 def test_keys_are_not_merged_into(request_: Request, in_force: Gates) -> None:
-    (stored,) = answer(request_, in_force).stored
+    (stored,) = predict_response(request_, in_force).stored
 
     assert stored.label_selector is not None
     assert stored.label_selector.match_expressions == ()
@@ -174,27 +179,31 @@ def listed(*constraints: dict[str, object]) -> tuple[Constraint, ...]:
     return template(pod(*constraints)).constraints
 
 
-FORMS: dict[str, tuple[tuple[Constraint, ...] | None, Gates, Form]] = {
-    "of a create, by the gate": (None, NEWEST, Form(merged=True)),
-    "of a create, before the gate": (None, LEGACY, Form(merged=False)),
-    "of an update from nothing": ((), NEWEST, Form(merged=True)),
-    "of an update from a good list": (listed(GOOD), NEWEST, Form(merged=True)),
-    "of an update from bad keys, the other": (listed(TWICE), NEWEST, Form(merged=False)),
+FORMS: dict[str, tuple[tuple[Constraint, ...] | None, Gates, ValidationOptions]] = {
+    "of a create, by the gate": (None, NEWEST, ValidationOptions(merged=True)),
+    "of a create, before the gate": (None, LEGACY, ValidationOptions(merged=False)),
+    "of an update from nothing": ((), NEWEST, ValidationOptions(merged=True)),
+    "of an update from a good list": (listed(GOOD), NEWEST, ValidationOptions(merged=True)),
+    "of an update from bad keys, the other": (
+        listed(TWICE), NEWEST, ValidationOptions(merged=False)
+    ),
     "of an update from keys that stood apart, the other": (
-        listed(APART), LEGACY, Form(merged=True)
+        listed(APART), LEGACY, ValidationOptions(merged=True)
     ),
     "of an update from bad keys behind a gate, the legacy": (
-        listed(APART), KEYS_OFF, Form(merged=False)
+        listed(APART), KEYS_OFF, ValidationOptions(merged=False)
     ),
     "of an update from a bad selector, without selectors": (
-        listed(GOOD, MISSELECTING), NEWEST, Form(merged=True, selectors=False)
+        listed(GOOD, MISSELECTING), NEWEST, ValidationOptions(merged=True, selectors=False)
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "in_force", "expected"), FORMS.values(), ids=FORMS.keys())
-def test_the_form(old: tuple[Constraint, ...] | None, in_force: Gates, expected: Form) -> None:
-    assert form(old, in_force) == expected
+def test_the_form(
+    old: tuple[Constraint, ...] | None, in_force: Gates, expected: ValidationOptions
+) -> None:
+    assert validation_options(old, in_force) == expected
 
 
 @given(strategies.any_lists, st.none() | strategies.any_lists, strategies.some_gates())
@@ -204,7 +213,7 @@ def test_any_list_is_answered(
     def holding(listed: tuple[Constraint, ...]) -> PodTemplate:
         return PodTemplate(spec=PodSpec(topology_spread_constraints=listed))
 
-    given = answer(
+    given = predict_response(
         Request(
             kind=DEPLOYMENT,
             path=BUILT_IN_TEMPLATES[DEPLOYMENT],

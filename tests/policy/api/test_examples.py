@@ -2,20 +2,20 @@ import pytest
 import yaml
 
 from tests.build import request
-from webhook.policy.api.examples import EXAMPLES
+from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.api.gates import resolve
-from webhook.policy.api.rules import RULES
-from webhook.policy.api.versions import NEWEST
-from webhook.policy.api.warnings import WARNINGS, warn
+from webhook.policy.api.rules import API_RULES
+from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.policy.api.warnings import WARNINGS, list_warnings
 from webhook.policy.defaulting.profiles import FieldDefaults, Policy
 from webhook.policy.facts import NoFacts
 from webhook.policy.model import Constraint
 from webhook.policy.request import Hook
 from webhook.policy.verdict import judge
 
-POLICY = Policy(gates=resolve(NEWEST, {}), field_defaults=FieldDefaults.NONE)
+POLICY = Policy(gates=resolve(NEWEST_VERSION, {}), field_defaults=FieldDefaults.NONE)
 
-DENYING = [rule for rule in EXAMPLES if rule < "TSC020"]
+DENYING = [rule for rule in API_EXAMPLES if rule < "TSC020"]
 
 
 def constraints(manifest: str) -> tuple[Constraint, ...]:
@@ -25,14 +25,14 @@ def constraints(manifest: str) -> tuple[Constraint, ...]:
 
 
 def test_every_rule_has_an_example() -> None:
-    assert list(EXAMPLES) == [
-        *(rule.id for rule in RULES), "TSC010", *(row.id for row in WARNINGS)
+    assert list(API_EXAMPLES) == [
+        *(rule.id for rule in API_RULES), "TSC010", *(row.id for row in WARNINGS)
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", DENYING)
 def test_what_violates_a_rule_is_denied_by_it_alone(rule: str) -> None:
-    asked = request(yaml.safe_load(EXAMPLES[rule].violates))
+    asked = request(yaml.safe_load(API_EXAMPLES[rule].violates))
 
     verdict = judge(asked, Hook.VALIDATE, POLICY, NoFacts())
 
@@ -40,19 +40,19 @@ def test_what_violates_a_rule_is_denied_by_it_alone(rule: str) -> None:
     assert not verdict.allowed
 
 
-@pytest.mark.parametrize("rule", [rule for rule in EXAMPLES if rule not in DENYING])
+@pytest.mark.parametrize("rule", [rule for rule in API_EXAMPLES if rule not in DENYING])
 def test_what_violates_a_warning_is_allowed_and_warned_of(rule: str) -> None:
-    found = constraints(EXAMPLES[rule].violates)
+    found = constraints(API_EXAMPLES[rule].violates)
 
     assert judge(
-        request(yaml.safe_load(EXAMPLES[rule].violates)), Hook.VALIDATE, POLICY, NoFacts()
+        request(yaml.safe_load(API_EXAMPLES[rule].violates)), Hook.VALIDATE, POLICY, NoFacts()
     ).allowed
-    assert {caution.rule for caution in warn(found, "spec")} == {rule}
+    assert {caution.rule for caution in list_warnings(found, "spec")} == {rule}
 
 
-@pytest.mark.parametrize("rule", EXAMPLES)
+@pytest.mark.parametrize("rule", API_EXAMPLES)
 def test_what_passes_is_allowed_without_a_warning(rule: str) -> None:
-    asked = request(yaml.safe_load(EXAMPLES[rule].passes))
+    asked = request(yaml.safe_load(API_EXAMPLES[rule].passes))
 
     assert judge(asked, Hook.VALIDATE, POLICY, NoFacts()).allowed
-    assert warn(constraints(EXAMPLES[rule].passes), "spec") == []
+    assert list_warnings(constraints(API_EXAMPLES[rule].passes), "spec") == []

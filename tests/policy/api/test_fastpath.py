@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from tests import strategies
 from tests.build import constraint, requirement, selector
 from webhook.policy.api.fastpath import are_plain
-from webhook.policy.api.rules import Form, check
+from webhook.policy.api.rules import ValidationOptions, check
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.model import Constraint, LabelSelector
 
 PATH = "spec.topologySpreadConstraints"
-LEGACY, MERGED = Form(merged=False), Form(merged=True)
-FORMS = st.builds(Form, st.booleans(), st.booleans())
+LEGACY, MERGED = ValidationOptions(merged=False), ValidationOptions(merged=True)
+FORMS = st.builds(ValidationOptions, st.booleans(), st.booleans())
 
 
 def selecting(*expressions: Any, **pairs: str) -> Constraint:
@@ -22,7 +22,9 @@ def selecting(*expressions: Any, **pairs: str) -> Constraint:
 
 
 @given(st.lists(strategies.any_constraints | st.just(constraint()), max_size=2).map(tuple), FORMS)
-def test_a_plain_list_passes_every_rule(constraints: tuple[Constraint, ...], form: Form) -> None:
+def test_a_plain_list_passes_every_rule(
+    constraints: tuple[Constraint, ...], form: ValidationOptions
+) -> None:
     if are_plain(constraints, form):
         assert check(constraints, PATH, form) == []
 
@@ -75,7 +77,7 @@ USUAL: dict[str, tuple[Constraint, ...]] = {
 
 @pytest.mark.parametrize("form", [LEGACY, MERGED], ids=["legacy", "merged"])
 @pytest.mark.parametrize("constraints", USUAL.values(), ids=USUAL.keys())
-def test_a_list_is_plain_with(constraints: tuple[Constraint, ...], form: Form) -> None:
+def test_a_list_is_plain_with(constraints: tuple[Constraint, ...], form: ValidationOptions) -> None:
     assert are_plain(constraints, form)
 
 

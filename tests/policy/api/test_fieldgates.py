@@ -7,7 +7,13 @@ from msgspec.structs import replace
 
 from tests import strategies
 from tests.build import constraint, gates
-from webhook.policy.api.fieldgates import Drop, drop, held_back_briefly, is_set, why_held_back
+from webhook.policy.api.fieldgates import (
+    DroppedField,
+    drop_disabled_fields,
+    held_back_briefly,
+    is_set,
+    why_held_back,
+)
 from webhook.policy.api.gates import GATES, Gate, Gates
 from webhook.policy.api.versions import Version
 from webhook.policy.model import Constraint
@@ -27,7 +33,7 @@ FULL = constraint(
     match_label_keys=("app",),
 )
 
-Case = tuple[Gates, list[Constraint], list[Constraint] | None, list[Constraint], list[Drop]]
+Case = tuple[Gates, list[Constraint], list[Constraint] | None, list[Constraint], list[DroppedField]]
 
 CASES: dict[str, Case] = {
     "a gate that is on takes nothing": (gates(), [FULL], None, [FULL], []),
@@ -36,14 +42,14 @@ CASES: dict[str, Case] = {
         [FULL, PLAIN, FULL],
         None,
         [replace(FULL, min_domains=None), PLAIN, replace(FULL, min_domains=None)],
-        [Drop(Gate.MIN_DOMAINS, 0, "minDomains"), Drop(Gate.MIN_DOMAINS, 2, "minDomains")],
+        [DroppedField(Gate.MIN_DOMAINS, i, "minDomains") for i in (0, 2)],
     ),
     "an invalid value goes as well": (
         MIN_DOMAINS_OFF,
         [constraint(min_domains=-1)],
         None,
         [PLAIN],
-        [Drop(Gate.MIN_DOMAINS, 0, "minDomains")],
+        [DroppedField(Gate.MIN_DOMAINS, 0, "minDomains")],
     ),
     "both policies go": (
         POLICIES_OFF,
@@ -51,8 +57,8 @@ CASES: dict[str, Case] = {
         None,
         [replace(FULL, node_affinity_policy=None, node_taints_policy=None)],
         [
-            Drop(Gate.NODE_INCLUSION_POLICY, 0, "nodeAffinityPolicy"),
-            Drop(Gate.NODE_INCLUSION_POLICY, 0, "nodeTaintsPolicy"),
+            DroppedField(Gate.NODE_INCLUSION_POLICY, 0, "nodeAffinityPolicy"),
+            DroppedField(Gate.NODE_INCLUSION_POLICY, 0, "nodeTaintsPolicy"),
         ],
     ),
     "an update keeps the one policy that was in use, anywhere": (
@@ -60,7 +66,7 @@ CASES: dict[str, Case] = {
         [FULL],
         [PLAIN, constraint(node_taints_policy="")],
         [replace(FULL, node_affinity_policy=None)],
-        [Drop(Gate.NODE_INCLUSION_POLICY, 0, "nodeAffinityPolicy")],
+        [DroppedField(Gate.NODE_INCLUSION_POLICY, 0, "nodeAffinityPolicy")],
     ),
     "an update keeps what was in use in every entry": (
         KEYS_OFF,
@@ -74,20 +80,22 @@ CASES: dict[str, Case] = {
         [FULL],
         [PLAIN],
         [replace(FULL, match_label_keys=())],
-        [Drop(Gate.MATCH_LABEL_KEYS, 0, "matchLabelKeys")],
+        [DroppedField(Gate.MATCH_LABEL_KEYS, 0, "matchLabelKeys")],
     ),
     "an update of an empty list drops": (
         MIN_DOMAINS_OFF,
         [constraint(min_domains=1)],
         [],
         [PLAIN],
-        [Drop(Gate.MIN_DOMAINS, 0, "minDomains")],
+        [DroppedField(Gate.MIN_DOMAINS, 0, "minDomains")],
     ),
-    "the whole list goes": (ALL_OFF, [FULL, PLAIN], None, [], [Drop(Gate.EVEN_PODS_SPREAD)]),
+    "the whole list goes": (
+        ALL_OFF, [FULL, PLAIN], None, [], [DroppedField(Gate.EVEN_PODS_SPREAD)]
+    ),
     "there is nothing to take from an empty list": (ALL_OFF, [], None, [], []),
     "an update keeps a list that was in use": (ALL_OFF, [FULL], [PLAIN], [FULL], []),
     "an update drops a list that was not": (
-        ALL_OFF, [FULL], [], [], [Drop(Gate.EVEN_PODS_SPREAD)]
+        ALL_OFF, [FULL], [], [], [DroppedField(Gate.EVEN_PODS_SPREAD)]
     ),
 }  # fmt: skip
 
@@ -100,9 +108,9 @@ def test_a_gate_that_is_off_takes_its_field_away(
     asked: list[Constraint],
     old: list[Constraint] | None,
     left: list[Constraint],
-    drops: list[Drop],
+    drops: list[DroppedField],
 ) -> None:
-    kept = drop(tuple(asked), old, in_force)
+    kept = drop_disabled_fields(tuple(asked), old, in_force)
 
     assert list(kept.constraints) == left
     assert list(kept.drops) == drops
@@ -165,9 +173,9 @@ old_lists = st.none() | strategies.any_lists
 def test_gates_change_nothing_but_the_fields_they_guard(
     asked: tuple[Constraint, ...], old: tuple[Constraint, ...] | None, in_force: Gates
 ) -> None:
-    kept = drop(asked, old, in_force)
+    kept = drop_disabled_fields(asked, old, in_force)
 
-    if kept.drops == (Drop(Gate.EVEN_PODS_SPREAD),):
+    if kept.drops == (DroppedField(Gate.EVEN_PODS_SPREAD),):
         assert (kept.constraints, bool(old)) == ((), False)
         return
     guarded = {field for gate in Gate if gate not in in_force for field in GATES[gate].fields}
@@ -183,13 +191,13 @@ def test_gates_change_nothing_but_the_fields_they_guard(
 def test_what_is_left_loses_nothing_more(
     asked: tuple[Constraint, ...], old: tuple[Constraint, ...] | None, in_force: Gates
 ) -> None:
-    left = drop(asked, old, in_force).constraints
+    left = drop_disabled_fields(asked, old, in_force).constraints
 
-    assert drop(left, old, in_force) == (left, ())
+    assert drop_disabled_fields(left, old, in_force) == (left, ())
 
 
 @given(strategies.any_lists, some_gates)
 def test_an_update_that_changes_nothing_loses_nothing(
     stored: tuple[Constraint, ...], in_force: Gates
 ) -> None:
-    assert drop(stored, stored, in_force) == (stored, ())
+    assert drop_disabled_fields(stored, stored, in_force) == (stored, ())

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from webhook.errors import GateError
 from webhook.policy.api.gates import GATES, Gate, Stage, parse_gates, resolve, stage_at
-from webhook.policy.api.versions import NEWEST, Version
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 
 ALPHA, BETA, GA, ABSENT = Stage.ALPHA, Stage.BETA, Stage.GA, Stage.ABSENT
 
@@ -80,7 +80,7 @@ def test_a_history_goes_forward(gate: Gate) -> None:
 
 
 def test_a_version_yet_to_come_is_judged_as_the_newest() -> None:
-    assert resolve(Version(2, 5), {}).on == resolve(NEWEST, {}).on
+    assert resolve(Version(2, 5), {}).on == resolve(NEWEST_VERSION, {}).on
 
 
 TEXTS: dict[str, tuple[str, dict[str, bool]]] = {

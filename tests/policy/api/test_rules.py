@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.build import constraint, requirement, selector
 from webhook.policy.api import rules
-from webhook.policy.api.rules import RULES, Finding, Form, check
+from webhook.policy.api.rules import API_RULES, RuleViolation, ValidationOptions, check
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.model import Constraint, LabelSelector
 
 PATH = "spec.topologySpreadConstraints"
-LEGACY, MERGED = Form(merged=False), Form(merged=True)
-FORMS = st.builds(Form, st.booleans(), st.booleans())
+LEGACY, MERGED = ValidationOptions(merged=False), ValidationOptions(merged=True)
+FORMS = st.builds(ValidationOptions, st.booleans(), st.booleans())
 
 SOFT = "ScheduleAnyway"
 TWO_ACTIONS = 'supported values: "DoNotSchedule", "ScheduleAnyway"'
@@ -143,7 +143,7 @@ CASES: dict[str, Case] = {
 }
 
 
-def told(findings: list[Finding]) -> list[str]:
+def told(findings: list[RuleViolation]) -> list[str]:
     return [f"{each.rule} {str(each.error).removeprefix(PATH)}" for each in findings]
 
 
@@ -185,7 +185,12 @@ def test_the_syntax_of_a_selector_is_told_at(judged: Constraint, places: list[st
 
 def test_selectors_are_not_judged_where_the_form_says_so() -> None:
     assert (
-        check((selecting(requirement("a", "x")),), PATH, Form(merged=True, selectors=False)) == []
+        check(
+            (selecting(requirement("a", "x")),),
+            PATH,
+            ValidationOptions(merged=True, selectors=False),
+        )
+        == []
     )
 
 
@@ -257,26 +262,26 @@ def test_a_list_has_a_bound_of_ours() -> None:
 
 
 def test_the_rules_stand_in_the_order_of_their_ids() -> None:
-    assert [rule.id for rule in RULES] == [f"TSC00{n}" for n in range(1, 10)]
-    assert all(rule.title and rule.fix for rule in RULES)
+    assert [rule.id for rule in API_RULES] == [f"TSC00{n}" for n in range(1, 10)]
+    assert all(rule.title and rule.fix for rule in API_RULES)
 
 
 @given(strategies.any_lists, FORMS)
-def test_any_list_is_judged(constraints: tuple[Constraint, ...], form: Form) -> None:
+def test_any_list_is_judged(constraints: tuple[Constraint, ...], form: ValidationOptions) -> None:
     found = check(constraints, PATH, form)
 
     assert all(each.error.field.startswith(f"{PATH}[") for each in found)
     assert found == sorted(found, key=entry)
 
 
-def entry(finding: Finding) -> int:
+def entry(finding: RuleViolation) -> int:
     """The index of the constraint that a finding is about."""
     return int(finding.error.field.removeprefix(f"{PATH}[").partition("]")[0])
 
 
 @given(strategies.any_lists, FORMS)
 def test_a_list_written_twice_repeats_every_pair(
-    constraints: tuple[Constraint, ...], form: Form
+    constraints: tuple[Constraint, ...], form: ValidationOptions
 ) -> None:
     pairs = {(each.topology_key, each.when_unsatisfiable) for each in constraints}
 
@@ -288,7 +293,7 @@ def test_a_list_written_twice_repeats_every_pair(
 
 @given(strategies.any_lists, strategies.any_lists, FORMS)
 def test_but_for_repeats_constraints_are_judged_one_by_one(
-    one: tuple[Constraint, ...], other: tuple[Constraint, ...], form: Form
+    one: tuple[Constraint, ...], other: tuple[Constraint, ...], form: ValidationOptions
 ) -> None:
     def apart(constraints: tuple[Constraint, ...]) -> list[tuple[str, str]]:
         found = check(constraints, PATH, form)
@@ -320,12 +325,12 @@ def assert_linear(work: Callable[[int], object]) -> None:
     """Show that equal growth costs an equal number of further calls, but for a few."""
     one, two, three = (calls(partial(work, size)) for size in (6, 12, 18))
 
-    assert three - two <= two - one + len(RULES)
+    assert three - two <= two - one + len(API_RULES)
 
 
 @given(strategies.any_lists, FORMS)
 def test_the_work_grows_with_the_length_of_a_list(
-    constraints: tuple[Constraint, ...], form: Form
+    constraints: tuple[Constraint, ...], form: ValidationOptions
 ) -> None:
     assert_linear(lambda size: check(constraints * size, PATH, form))
 
@@ -345,6 +350,6 @@ LONGER: dict[str, Callable[[int], Constraint]] = {
 @pytest.mark.parametrize("make", LONGER.values(), ids=LONGER.keys())
 @pytest.mark.parametrize("form", [LEGACY, MERGED], ids=["legacy", "merged"])
 def test_the_work_grows_with_the_size_of_a_constraint(
-    make: Callable[[int], Constraint], form: Form
+    make: Callable[[int], Constraint], form: ValidationOptions
 ) -> None:
     assert_linear(lambda size: check((make(size),), PATH, form))

@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from webhook.errors import VersionError
 from webhook.policy.api.versions import (
-    FIRST,
-    NEWEST,
+    NEWEST_VERSION,
+    OLDEST_VERSION,
     Span,
     Version,
     known,
@@ -21,7 +21,7 @@ VERSIONS = {
     "a minor version with a plus": ("1.24+", Version(1, 24)),
     "a pre-release": ("1.37-alpha.1", Version(1, 37)),
     "space around it": (" 1.33\n", Version(1, 33)),
-    "the first release with constraints": ("1.16", FIRST),
+    "the first release with constraints": ("1.16", OLDEST_VERSION),
     "a version yet to come": ("2.0", Version(2, 0)),
 }
 
@@ -108,9 +108,9 @@ def test_a_span_is_judged_version_by_version(one: int, other: int) -> None:
     versions = span.versions
     assert (versions[0], versions[-1]) == (known(span.first), known(span.last))
     assert list(versions) == sorted(set(versions))
-    assert all(FIRST <= version <= NEWEST for version in versions)
+    assert all(OLDEST_VERSION <= version <= NEWEST_VERSION for version in versions)
 
 
 def test_what_is_newer_than_known_is_judged_as_the_newest() -> None:
-    assert known(Version(2, 0)) == NEWEST
+    assert known(Version(2, 0)) == NEWEST_VERSION
     assert known(V24) == V24

@@ -3,7 +3,7 @@ from hypothesis import given
 
 from tests import strategies
 from tests.build import constraint
-from webhook.policy.api.warnings import DEPRECATED_KEYS, WARNINGS, warn
+from webhook.policy.api.warnings import DEPRECATED_KEYS, WARNINGS, list_warnings
 from webhook.policy.model import Constraint
 
 PATH = "spec.topologySpreadConstraints"
@@ -25,7 +25,7 @@ DEPRECATED = {
 
 @pytest.mark.parametrize(("key", "text"), DEPRECATED.items())
 def test_a_deprecated_label_is_warned_of(key: str, text: str) -> None:
-    (caution,) = warn((constraint(), constraint(topology_key=key)), PATH)
+    (caution,) = list_warnings((constraint(), constraint(topology_key=key)), PATH)
 
     assert (caution.rule, caution.entry) == ("TSC020", 1)
     assert caution.text == f"{PATH}[1].topologyKey: {key} {text}"
@@ -38,19 +38,19 @@ def test_every_deprecated_label_is_in_the_table() -> None:
 def test_a_null_selector_is_warned_of_after_the_label() -> None:
     old = constraint(topology_key="beta.kubernetes.io/os", label_selector=None)
 
-    first, second, third = warn((old, constraint(label_selector=None)), PATH)
+    first, second, third = list_warnings((old, constraint(label_selector=None)), PATH)
 
     assert [first.rule, second.rule, third.rule] == ["TSC020", "TSC021", "TSC021"]
     assert third.text == f"{PATH}[1].labelSelector: a null labelSelector results in matching no pod"
 
 
 def test_an_ordinary_constraint_is_not_warned_of() -> None:
-    assert warn((constraint(),), PATH) == []
+    assert list_warnings((constraint(),), PATH) == []
 
 
 @given(strategies.any_lists)
 def test_any_list_is_warned_of_entry_by_entry(constraints: tuple[Constraint, ...]) -> None:
-    cautions = warn(constraints, PATH)
+    cautions = list_warnings(constraints, PATH)
 
     assert cautions == sorted(cautions, key=lambda each: (each.entry, each.rule))
     assert {each.rule for each in cautions} <= {row.id for row in WARNINGS}

@@ -16,7 +16,7 @@ from tests.build import (
     spread,
     workload,
 )
-from webhook.policy.defaulting.forecast import POD_CONTROLLERS, forecast
+from webhook.policy.defaulting.forecast import POD_CONTROLLERS, forecast_defaults
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind
@@ -36,14 +36,14 @@ SELECTING = {"Deployment", "ReplicaSet", "StatefulSet", "ReplicationController"}
 
 @pytest.mark.parametrize("kind", [kind for kind in BUILT_IN_TEMPLATES if kind != POD], ids=str)
 def test_the_pods_of_a_kind_are_selected_by_their_controller(kind: GroupKind) -> None:
-    told = forecast(request(workload(kind)), DEFAULTS, NOTHING)
+    told = forecast_defaults(request(workload(kind)), DEFAULTS, NOTHING)
 
     assert told == ((TOLD,) if kind.kind in SELECTING else ())
 
 
 @pytest.mark.parametrize("kind", [kind for kind in BUILT_IN_TEMPLATES if kind != POD], ids=str)
 def test_the_pods_of_every_kind_are_selected_by_a_service(kind: GroupKind) -> None:
-    assert forecast(request(workload(kind)), DEFAULTS, WEB) == (TOLD,)
+    assert forecast_defaults(request(workload(kind)), DEFAULTS, WEB) == (TOLD,)
 
 
 def test_every_kind_with_a_controller_is_known() -> None:
@@ -79,7 +79,7 @@ FORETOLD: dict[str, tuple[AdmissionRequest, Policy, bool]] = {
 
 @pytest.mark.parametrize(("asked", "obeyed", "told"), FORETOLD.values(), ids=FORETOLD.keys())
 def test_it_is_told_if(asked: AdmissionRequest, obeyed: Policy, told: bool) -> None:
-    assert bool(forecast(asked, obeyed, WEB)) is told
+    assert bool(forecast_defaults(asked, obeyed, WEB)) is told
 
 
 def test_a_template_without_metadata_has_pods_without_labels() -> None:
@@ -87,12 +87,12 @@ def test_a_template_without_metadata_has_pods_without_labels() -> None:
     del bare["spec"]["template"]["metadata"]
     every = FakeFacts(services_of={NAMESPACE: []})
 
-    assert forecast(request(bare), DEFAULTS, every) == ()
+    assert forecast_defaults(request(bare), DEFAULTS, every) == ()
 
 
 def test_a_namespace_is_looked_at_as_for_pods() -> None:
     asking = policy(profile(constraints=(default(),), namespace_selector=selector(tier="prod")))
     known = FakeFacts(services_of=WEB.services_of, namespaces={NAMESPACE: {"tier": "prod"}})
 
-    assert forecast(request(deployment()), asking, known) == (TOLD,)
-    assert forecast(request(deployment()), asking, WEB) == ()
+    assert forecast_defaults(request(deployment()), asking, known) == (TOLD,)
+    assert forecast_defaults(request(deployment()), asking, WEB) == ()

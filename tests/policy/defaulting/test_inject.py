@@ -24,11 +24,10 @@ from tests.build import (
     spread,
     template,
 )
-from webhook.policy.api.rules import MOST_CONSTRAINTS
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.inject import (
     Injection,
-    Skip,
+    SkipReason,
     complete_selectors,
     inject,
     is_mirror,
@@ -43,104 +42,109 @@ from webhook.policy.defaulting.profiles import (
     Policy,
     Profile,
 )
-from webhook.policy.defaulting.selector import derive
-from webhook.policy.facts import Service
-from webhook.policy.model import Constraint, LabelSelector, Node, PodTemplate
+from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.facts import ServiceSelector
+from webhook.policy.model import MAX_CONSTRAINTS, Constraint, LabelSelector, Node, PodTemplate
 
 WEB = facts(app="web")
 DEFAULTS = policy(profile())
 ADDING = policy(profile(merge=Merge.PER_TOPOLOGY_KEY))
 SYSTEM = Profile(name="system", constraints=SYSTEM_CONSTRAINTS, system=True)
 
-SKIPPED: dict[str, tuple[PodTemplate, Policy, FakeFacts, Skip]] = {
-    "nothing stands in the way": (template(pod()), DEFAULTS, WEB, Skip.NONE),
+SKIPPED: dict[str, tuple[PodTemplate, Policy, FakeFacts, SkipReason]] = {
+    "nothing stands in the way": (template(pod()), DEFAULTS, WEB, SkipReason.NONE),
     "our gate is off": (
         template(pod()),
         policy(profile(), gates=gates(EvenspreadDefaults=False)),
         WEB,
-        Skip.GATE_OFF,
+        SkipReason.GATE_OFF,
     ),
     "there are no constraints at all": (
         template(pod()),
         policy(profile(), gates=gates(EvenPodsSpread=False)),
         WEB,
-        Skip.GATE_OFF,
+        SkipReason.GATE_OFF,
     ),
     "the System defaults do not exist yet": (
         template(pod()),
         policy(SYSTEM, gates=gates(Version(1, 19))),
         WEB,
-        Skip.GATE_OFF,
+        SkipReason.GATE_OFF,
     ),
     "the System defaults exist": (
         template(pod()),
         policy(SYSTEM, gates=gates(Version(1, 20))),
         WEB,
-        Skip.NONE,
+        SkipReason.NONE,
     ),
     "the Namespace is exempt": (
         template(pod()),
         policy(profile(), exempt_namespaces=frozenset({NAMESPACE})),
         WEB,
-        Skip.EXEMPT_NAMESPACE,
+        SkipReason.EXEMPT_NAMESPACE,
     ),
     "there is no specification": (
         replace(template(pod()), spec=None),
         DEFAULTS,
         WEB,
-        Skip.NO_SPEC,
+        SkipReason.NO_SPEC,
     ),
-    "there is no metadata": (replace(template(pod()), metadata=None), DEFAULTS, WEB, Skip.NO_SPEC),
+    "there is no metadata": (
+        replace(template(pod()), metadata=None),
+        DEFAULTS,
+        WEB,
+        SkipReason.NO_SPEC,
+    ),
     "the kubelet made the pod": (
         template(pod(annotations={"kubernetes.io/config.mirror": ""})),
         DEFAULTS,
         WEB,
-        Skip.MIRROR_POD,
+        SkipReason.MIRROR_POD,
     ),
-    "the pod is bound": (template(pod(nodeName="n")), DEFAULTS, WEB, Skip.BOUND),
+    "the pod is bound": (template(pod(nodeName="n")), DEFAULTS, WEB, SkipReason.BOUND),
     "the pod asks for it": (
         template(pod(labels={"app": "web", "evenspread.io/skip": "true"})),
         DEFAULTS,
         WEB,
-        Skip.SKIP_LABEL,
+        SkipReason.SKIP_LABEL,
     ),
     "the pod asks for the contrary": (
         template(pod(labels={"app": "web", "evenspread.io/skip": "false"})),
         DEFAULTS,
         WEB,
-        Skip.NONE,
+        SkipReason.NONE,
     ),
-    "no profile fits": (template(pod(schedulerName="other")), DEFAULTS, WEB, Skip.NO_PROFILE),
-    "the pod has its own": (template(pod(spread())), DEFAULTS, WEB, Skip.OWN_CONSTRAINTS),
+    "no profile fits": (template(pod(schedulerName="other")), DEFAULTS, WEB, SkipReason.NO_PROFILE),
+    "the pod has its own": (template(pod(spread())), DEFAULTS, WEB, SkipReason.OWN_CONSTRAINTS),
     "the pod mentions every key": (
         template(pod(spread(), spread(topologyKey=HOSTNAME))),
         ADDING,
         WEB,
-        Skip.OWN_CONSTRAINTS,
+        SkipReason.OWN_CONSTRAINTS,
     ),
     "the profile is empty": (
         template(pod()),
         policy(profile(constraints=())),
         WEB,
-        Skip.NOTHING_TO_ADD,
+        SkipReason.NOTHING_TO_ADD,
     ),
-    "nothing selects the pod": (template(pod()), DEFAULTS, FakeFacts(), Skip.NO_SELECTOR),
+    "nothing selects the pod": (template(pod()), DEFAULTS, FakeFacts(), SkipReason.NO_SELECTOR),
 }
 
 
 @pytest.mark.parametrize(("asked", "obeyed", "known", "skip"), SKIPPED.values(), ids=SKIPPED.keys())
 def test_a_pod_gets_no_defaults_if(
-    asked: PodTemplate, obeyed: Policy, known: FakeFacts, skip: Skip
+    asked: PodTemplate, obeyed: Policy, known: FakeFacts, skip: SkipReason
 ) -> None:
     injection = inject(asked, NAMESPACE, obeyed, known)
 
     assert injection.skip is skip
-    assert bool(injection.entries) == bool(injection.annotation) == (skip is Skip.NONE)
+    assert bool(injection.entries) == bool(injection.annotation) == (skip is SkipReason.NONE)
     assert injection.ours == {}
 
 
 def test_the_reason_is_known_without_a_profile() -> None:
-    assert reason_to_leave_alone(template(pod()), NAMESPACE, policy()) is Skip.NONE
+    assert reason_to_leave_alone(template(pod()), NAMESPACE, policy()) is SkipReason.NONE
 
 
 def injected(injection: Injection) -> tuple[Constraint, ...]:
@@ -260,13 +264,13 @@ def test_nothing_is_left_of_system_without_zones() -> None:
 
     injection = inject(own, NAMESPACE, policy(system), replace_nodes([node(zone=False)]))
 
-    assert injection.skip is Skip.NOTHING_TO_ADD
+    assert injection.skip is SkipReason.NOTHING_TO_ADD
     assert injection.zone_left_out
 
 
 @pytest.mark.parametrize(("room", "added"), [(2, (ZONE, HOSTNAME)), (1, ())])
 def test_a_list_does_not_become_longer_than_may_be(room: int, added: tuple[str, ...]) -> None:
-    own = [spread(topologyKey=f"rack-{i}") for i in range(MOST_CONSTRAINTS - room)]
+    own = [spread(topologyKey=f"rack-{i}") for i in range(MAX_CONSTRAINTS - room)]
 
     assert inject(template(pod(*own)), NAMESPACE, ADDING, WEB).keys == added
 
@@ -370,7 +374,9 @@ def test_nothing_is_completed_if_nothing_selects_the_pod() -> None:
 
 def test_a_pod_s_owner_is_told_as_a_source() -> None:
     known = FakeFacts(
-        services_of={NAMESPACE: [Service("b", {"app": "web"}), Service("a", {"app": "web"})]},
+        services_of={
+            NAMESPACE: [ServiceSelector("b", {"app": "web"}), ServiceSelector("a", {"app": "web"})]
+        },
         owners={(NAMESPACE, "apps/v1", "ReplicaSet", "web-54f7"): selector(app="web")},
     )
 
@@ -389,7 +395,7 @@ def test_every_injected_constraint_selects_what_was_derived(
 
     injection = inject(asked, NAMESPACE, obeyed, known)
 
-    derived = derive(asked, NAMESPACE, known)
+    derived = derive_selector(asked, NAMESPACE, known)
     for each in injected(injection):
         assert derived is not None
         assert each.label_selector == derived.selector
@@ -407,7 +413,7 @@ def test_defaults_never_repeat_a_key_of_the_pod_s_own(
 
     own = {each.topology_key for i, each in enumerate(asked.constraints) if i not in injection.ours}
     assert own.isdisjoint(injection.keys)
-    assert bool(injection.entries) == (injection.skip is Skip.NONE)
+    assert bool(injection.entries) == (injection.skip is SkipReason.NONE)
 
 
 def test_a_contradicting_owner_makes_a_selector_that_matches_nothing() -> None:

@@ -7,7 +7,7 @@ from tests import strategies
 from tests.build import constraint, default
 from webhook.policy import render
 from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.defaulting.provenance import Provenance, digest, recognise
+from webhook.policy.defaulting.provenance import Provenance, digest, recognize_constraints
 from webhook.policy.model import Constraint
 
 OURS, THEIRS = constraint(), constraint(topology_key=HOSTNAME)
@@ -41,7 +41,7 @@ RECOGNISED: dict[str, tuple[str | None, tuple[Constraint, ...], list[int]]] = {
 def test_it_is_recognised(
     told: str | None, constraints: tuple[Constraint, ...], indexes: list[int]
 ) -> None:
-    recognised = recognise(told, constraints)
+    recognised = recognize_constraints(told, constraints)
 
     assert list(recognised) == indexes
     assert all(recognised[i] == digest_of(constraints[i]) for i in indexes)
@@ -59,19 +59,19 @@ FORGED = {
 
 @pytest.mark.parametrize("told", FORGED.values(), ids=FORGED.keys())
 def test_nothing_is_recognised_by(told: str) -> None:
-    assert recognise(told, (OURS,)) == {}
+    assert recognize_constraints(told, (OURS,)) == {}
 
 
 @given(st.text(), strategies.any_lists)
 def test_any_text_may_stand_there(told: str, constraints: tuple[Constraint, ...]) -> None:
-    assert recognise(told, constraints) == {}
+    assert recognize_constraints(told, constraints) == {}
 
 
 @given(strategies.any_lists, st.sets(st.integers(0, 3)))
 def test_what_was_told_is_recognised(constraints: tuple[Constraint, ...], told: set[int]) -> None:
     ours = [each for i, each in enumerate(constraints) if i in told]
 
-    recognised = recognise(annotation(*ours), constraints)
+    recognised = recognize_constraints(annotation(*ours), constraints)
 
     assert all(constraints[i] in ours for i in recognised)
     assert all(i in recognised for i, each in enumerate(constraints) if each in ours)

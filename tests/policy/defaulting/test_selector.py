@@ -16,9 +16,9 @@ from tests.build import (
     selector,
     template,
 )
-from webhook.policy.api.rules import Form, check
-from webhook.policy.defaulting.selector import derive
-from webhook.policy.facts import Service
+from webhook.policy.api.rules import ValidationOptions, check
+from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.facts import ServiceSelector
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement, PodTemplate
 from webhook.policy.selectors import matches
 
@@ -30,8 +30,8 @@ def cluster(*services: Mapping[str, str], **owners: LabelSelector) -> FakeFacts:
     versions = {"ReplicationController": "v1", "Rollout": "example.io/v1"}
     return FakeFacts(
         services_of={
-            NAMESPACE: [Service(f"s{i}", dict(pairs)) for i, pairs in enumerate(services)],
-            "elsewhere": [Service("other", {"app": "web"})],
+            NAMESPACE: [ServiceSelector(f"s{i}", dict(pairs)) for i, pairs in enumerate(services)],
+            "elsewhere": [ServiceSelector("other", {"app": "web"})],
         },
         owners={
             (NAMESPACE, versions.get(kind, "apps/v1"), kind, "web-54f7"): found
@@ -121,7 +121,7 @@ def owned(kind: str) -> PodTemplate:
 def test_a_selector_is_gathered(
     facts: FakeFacts, kind: str, expected: LabelSelector | None, sources: tuple[str, ...]
 ) -> None:
-    derived = derive(owned(kind), NAMESPACE, facts)
+    derived = derive_selector(owned(kind), NAMESPACE, facts)
 
     assert (derived.selector if derived else None) == expected
     assert (derived.sources if derived else ()) == sources
@@ -131,7 +131,7 @@ def test_a_custom_kind_may_be_called_replication_controller() -> None:
     """Only that of the core API has a map, whose pairs replace those of Services."""
     owner = owned_by("ReplicationController", apiVersion="example.io/v1")
     facts = FakeFacts(
-        services_of={NAMESPACE: [Service("s0", {"app": "web"})]},
+        services_of={NAMESPACE: [ServiceSelector("s0", {"app": "web"})]},
         owners={
             (NAMESPACE, "example.io/v1", "ReplicationController", "web-54f7"): selector(
                 requirement("x", "Exists"), app="db"
@@ -139,7 +139,7 @@ def test_a_custom_kind_may_be_called_replication_controller() -> None:
         },
     )
 
-    derived = derive(template(pod(labels=LABELS, owner=owner)), NAMESPACE, facts)
+    derived = derive_selector(template(pod(labels=LABELS, owner=owner)), NAMESPACE, facts)
 
     assert derived is not None
     assert derived.selector == selector(contradicting("web"), requirement("x", "Exists"), app="db")
@@ -149,17 +149,17 @@ def test_an_owner_that_is_no_controller_is_not_asked_for() -> None:
     owner = owned_by("ReplicaSet", controller=False)
     facts = cluster(ReplicaSet=selector(app="web"))
 
-    assert derive(template(pod(owner=owner)), NAMESPACE, facts) is None
+    assert derive_selector(template(pod(owner=owner)), NAMESPACE, facts) is None
 
 
 def test_a_pod_without_metadata_has_no_owner() -> None:
-    assert derive(PodTemplate(), NAMESPACE, cluster({"app": "web"})) is None
+    assert derive_selector(PodTemplate(), NAMESPACE, cluster({"app": "web"})) is None
 
 
 def test_the_keys_of_a_selector_are_those_it_says_anything_about() -> None:
     facts = cluster({"app": "web"}, ReplicaSet=selector(requirement("x", "Exists"), app="web"))
 
-    derived = derive(owned("ReplicaSet"), NAMESPACE, facts)
+    derived = derive_selector(owned("ReplicaSet"), NAMESPACE, facts)
 
     assert derived is not None
     assert derived.keys == {"app", "x"}
@@ -224,7 +224,7 @@ def test_the_selector_selects_exactly_what_the_scheduler_s_would(
 ) -> None:
     expected = default_selector(obj, facts)
 
-    derived = derive(template(obj), NAMESPACE, facts)
+    derived = derive_selector(template(obj), NAMESPACE, facts)
 
     assert (derived is None) == (expected is None)
     if derived and expected:
@@ -234,10 +234,10 @@ def test_the_selector_selects_exactly_what_the_scheduler_s_would(
 
 @given(owned_pods, strategies.clusters())
 def test_the_selector_is_valid_in_a_pod(obj: Json, facts: FakeFacts) -> None:
-    derived = derive(template(obj), NAMESPACE, facts)
+    derived = derive_selector(template(obj), NAMESPACE, facts)
 
     if derived:
         constraints = (default(label_selector=derived.selector),)
-        assert check(constraints, "", Form(merged=False)) == []
-        assert check(constraints, "", Form(merged=True)) == []
-        assert hash(derived) == hash(derive(template(obj), NAMESPACE, facts))
+        assert check(constraints, "", ValidationOptions(merged=False)) == []
+        assert check(constraints, "", ValidationOptions(merged=True)) == []
+        assert hash(derived) == hash(derive_selector(template(obj), NAMESPACE, facts))

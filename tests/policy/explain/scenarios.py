@@ -7,9 +7,8 @@ from msgspec.structs import replace
 
 from tests.policy.placement import clusters
 from tests.policy.placement.clusters import WEB_POD, gates, running
-from webhook.policy.api.rules import DO_NOT_SCHEDULE
 from webhook.policy.explain.scenario import Scenario
-from webhook.policy.model import Constraint, Node
+from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import resolve_constraints

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import blocked, situation, situations
 from tests.policy.placement.clusters import GPU, gates, node, spread_over
-from webhook.policy.api.rules import SCHEDULE_ANYWAY
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.changes import smallest_changes
 from webhook.policy.explain.edits import (
@@ -17,6 +16,7 @@ from webhook.policy.explain.edits import (
     apply_all,
 )
 from webhook.policy.explain.scenario import Scenario
+from webhook.policy.model import SCHEDULE_ANYWAY
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import find_rejections, place_pod, tally_constraints
 from webhook.policy.placement.spreads import resolve_constraints

@@ -5,7 +5,6 @@ import pytest
 
 from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
-from webhook.policy.api.rules import SCHEDULE_ANYWAY
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.edits import (
     DropAffinity,
@@ -18,7 +17,7 @@ from webhook.policy.explain.edits import (
     apply_all,
 )
 from webhook.policy.explain.scenario import Scenario
-from webhook.policy.model import Taint
+from webhook.policy.model import SCHEDULE_ANYWAY, Taint
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.taints import Toleration
 

@@ -5,7 +5,6 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import situation, situations
 from tests.policy.placement.clusters import GPU, SELECTS_WEB, gates, node, spread_over
-from webhook.policy.api.rules import SCHEDULE_ANYWAY
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.explanation import (
     NAMED_NODES,
@@ -16,6 +15,7 @@ from webhook.policy.explain.explanation import (
     explain,
 )
 from webhook.policy.explain.scenario import NOT_MODELLED, Scenario
+from webhook.policy.model import SCHEDULE_ANYWAY
 from webhook.policy.placement.spreads import DefaultConstraints, resolve_constraints
 
 NODES = (node("n1", "a"), node("n2", "b"), node("n3", "c", taints=[GPU]), node("n4"))

@@ -5,7 +5,6 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
-from webhook.policy.api.rules import SCHEDULE_ANYWAY
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.remedies import (
     Edits,
@@ -18,7 +17,7 @@ from webhook.policy.explain.remedies import (
     untolerated_taints,
 )
 from webhook.policy.explain.scenario import Scenario
-from webhook.policy.model import Taint
+from webhook.policy.model import SCHEDULE_ANYWAY, Taint
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import Placement
 from webhook.policy.placement.taints import UNSCHEDULABLE, Toleration

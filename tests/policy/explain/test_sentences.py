@@ -3,10 +3,10 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import situation
 from tests.policy.placement.clusters import GPU, node, spread_over
-from webhook.policy.api.rules import SCHEDULE_ANYWAY
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.explain.sentences import explain_minimum, rejection_reason, summarize
+from webhook.policy.model import SCHEDULE_ANYWAY
 from webhook.policy.placement.nodes import Demands
 
 TWO = (node("n1", "us-1a"), node("n2", "us-1b"))

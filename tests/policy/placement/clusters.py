@@ -7,10 +7,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from webhook.policy.api.gates import Gate, Gates, resolve
-from webhook.policy.api.rules import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement, Node, Taint
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    SCHEDULE_ANYWAY,
+    Constraint,
+    LabelSelector,
+    LabelSelectorRequirement,
+    Node,
+    Taint,
+)
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.taints import Toleration

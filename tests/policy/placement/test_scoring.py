@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.policy.placement.clusters import GPU, WEB, WEB_POD, gates, node, running, spread_over
-from webhook.policy.api.rules import SCHEDULE_ANYWAY
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.model import Constraint, Node
+from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, Node
 from webhook.policy.placement.scoring import Scores, normalize_scores, round_half_up, score_nodes
 from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.placement.tallies import tally_pods

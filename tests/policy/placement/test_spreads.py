@@ -11,9 +11,13 @@ from tests.policy.placement.clusters import (
     spread_over,
 )
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.rules import SCHEDULE_ANYWAY
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
-from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
+from webhook.policy.model import (
+    SCHEDULE_ANYWAY,
+    Constraint,
+    LabelSelector,
+    LabelSelectorRequirement,
+)
 from webhook.policy.placement.spreads import (
     DefaultConstraints,
     SpreadConstraint,

@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.bench.fleet import Fleet, Size
 from webhook.cluster.protocol import NO_QUERY, Query
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import AuditOrder, AuditResult
 from webhook.server.audits.subprocess import AuditProcess
 
@@ -88,7 +88,7 @@ async def measure(pods: int) -> None:
         config="",
         scheduler_config="",
         feature_gates="",
-        version=str(NEWEST),
+        version=str(NEWEST_VERSION),
         allow_locked_gates=False,
         policy_reports="",
         memory=MEMORY,

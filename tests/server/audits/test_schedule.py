@@ -14,7 +14,7 @@ from tests.server.serving import settled
 from webhook.cluster.protocol import NO_QUERY, Query
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.election import Clocks
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
 from webhook.server.audits.schedule import (
@@ -187,7 +187,7 @@ class Api:
 def around(api: Api | None = None, namespace: str = "evenspread") -> AuditContext:
     log = make_log(LogFormat.JSON, LineWriter(io.BytesIO(), lambda write: write()), lambda: BEGIN)
     return AuditContext(
-        api, namespace, "replica", 60, 600, lambda: NEWEST, lambda: BEGIN, Metrics(), log
+        api, namespace, "replica", 60, 600, lambda: NEWEST_VERSION, lambda: BEGIN, Metrics(), log
     )
 
 
@@ -239,13 +239,13 @@ def test_an_order_says_what_the_settings_say() -> None:
         audit_memory="64Mi",
     )
 
-    assert build_order(settings, NEWEST) == AuditOrder(
+    assert build_order(settings, NEWEST_VERSION) == AuditOrder(
         config="a.yaml",
         scheduler_config="b.yaml",
         feature_gates="X=true",
-        version=str(NEWEST),
+        version=str(NEWEST_VERSION),
         allow_locked_gates=True,
         policy_reports="openreports.io",
         memory=64 * 2**20,
     )
-    assert build_order(Settings(), NEWEST).policy_reports == ""
+    assert build_order(Settings(), NEWEST_VERSION).policy_reports == ""

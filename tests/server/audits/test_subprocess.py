@@ -19,7 +19,7 @@ from tests.audit.world import EVERYTHING, NODES
 from tests.server.serving import settled
 from webhook.cluster.protocol import NO_QUERY, FailureReason, Query
 from webhook.errors import ApiError
-from webhook.policy.api.versions import NEWEST
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
 from webhook.server.audits.subprocess import COMMAND, AuditProcess
 from webhook.server.audits.worker import LOWEST
@@ -31,7 +31,7 @@ ORDER = AuditOrder(
     config="",
     scheduler_config="",
     feature_gates="",
-    version=str(NEWEST),
+    version=str(NEWEST_VERSION),
     allow_locked_gates=False,
     policy_reports="",
     memory=256 * MIB,

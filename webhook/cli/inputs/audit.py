@@ -11,7 +11,7 @@ from webhook.audit.listing import ClusterListing
 from webhook.audit.snapshot import Snapshot, load_snapshot
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cluster.protocol import Reader
+from webhook.cluster.protocol import ApiClient
 from webhook.config import Configuration
 from webhook.errors import ConfigError
 
@@ -65,7 +65,7 @@ def gather(
 def _list(inputs: Inputs, configuration: Configuration, reach: Reach) -> Snapshot:
     """Ask an API server."""
 
-    async def read(api: Reader) -> ClusterListing:
+    async def read(api: ApiClient) -> ClusterListing:
         listing = ClusterListing(api, configuration.pod_templates, configuration.owner_selectors)
         with progress() as bar:
             tasks: dict[str, TaskID] = {}

@@ -14,7 +14,7 @@ from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
 from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
-from webhook.cluster.protocol import Source
+from webhook.cluster.protocol import WatchClient
 from webhook.config import OwnerSelector
 from webhook.manifests import Document, mistype
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
@@ -134,7 +134,7 @@ class Files:
 class Live:
     """A cluster that an API server tells of; what was read once is not read again."""
 
-    def __init__(self, source: Source, owners: Iterable[OwnerSelector], run: Run) -> None:
+    def __init__(self, source: WatchClient, owners: Iterable[OwnerSelector], run: Run) -> None:
         """
         Read nothing yet.
 

@@ -5,7 +5,14 @@ from typing import NamedTuple
 from webhook.cli.output import say
 from webhook.config import Configuration, gates_in_force, load, policy
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.versions import NEWEST, Span, Version, known, parse_span, parse_version
+from webhook.policy.api.versions import (
+    NEWEST_VERSION,
+    Span,
+    Version,
+    known,
+    parse_span,
+    parse_version,
+)
 from webhook.policy.defaulting.profiles import Policy
 
 
@@ -54,7 +61,7 @@ def asked_policy(
     Raises:
         ConfigError: Whatever is wrong with it.
     """
-    version = _told_if_newer(parse_version(kube_version) if kube_version else NEWEST)
+    version = _told_if_newer(parse_version(kube_version) if kube_version else NEWEST_VERSION)
     configuration = load(config, scheduler_config)
     gates = gates_in_force(configuration, version, feature_gates, allow_locked=allow_locked_gates)
     return AskedPolicy(configuration, gates)
@@ -69,7 +76,7 @@ def asked_versions(
     Raises:
         ConfigError: Whatever is wrong with it, at any version.
     """
-    span = parse_span(kube_version) if kube_version else Span(NEWEST, NEWEST)
+    span = parse_span(kube_version) if kube_version else Span(NEWEST_VERSION, NEWEST_VERSION)
     _told_if_newer(span.last)
     configuration = load(config)
     gates = (
@@ -81,6 +88,6 @@ def asked_versions(
 
 def _told_if_newer(version: Version) -> Version:
     """The version to judge by; says so if it is another."""
-    if version > NEWEST:
-        say(f"Kubernetes {version} is newer than what is known: judged as {NEWEST}")
+    if version > NEWEST_VERSION:
+        say(f"Kubernetes {version} is newer than what is known: judged as {NEWEST_VERSION}")
     return known(version)

@@ -16,10 +16,10 @@ from webhook.cli.inputs.found import (
 )
 from webhook.cli.inputs.policy import AskedPolicy
 from webhook.policy.api.gates import Gate
-from webhook.policy.defaulting.forecast import Foreseen, first_pod
+from webhook.policy.defaulting.forecast import ForecastFacts, first_pod
 from webhook.policy.defaulting.inject import inject, profile_of
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
-from webhook.policy.defaulting.selector import derive
+from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import DEPLOYMENT, POD, REPLICA_SET
@@ -101,7 +101,7 @@ class Judge:
         pod = self._revision(found, decoded(found))
         if pod is None:
             pod = _first_pod(found, subject.pod)
-            facts = Foreseen(facts, pod.labels)
+            facts = ForecastFacts(facts, pod.labels)
         census = Census(self._surroundings.pods(found.namespace))
         selector = selector_of(found) or LabelSelector(subject.pod.labels)
         return Target(
@@ -132,7 +132,7 @@ class Judge:
     def _resolved(
         self, constraints: tuple[Constraint, ...], pod: SchedulingPod, namespace: str, facts: Facts
     ) -> SpreadConstraints:
-        derived = derive(pod, namespace, facts)
+        derived = derive_selector(pod, namespace, facts)
         selector = derived.selector if derived else None
         gates = self._policy.gates
         if self._replaces:

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 from webhook.errors import ConfigError
 from webhook.policy.advice.rules import POLICY_RULES
-from webhook.policy.api.rules import MOST_CONSTRAINTS, RULES
+from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.warnings import WARNINGS
+from webhook.policy.model import MAX_CONSTRAINTS
 
 
 class Entry(NamedTuple):
@@ -25,7 +26,7 @@ class Entry(NamedTuple):
 
 OURS = {
     "TSC010": Entry(
-        f"a list has at most {MOST_CONSTRAINTS} constraints",
+        f"a list has at most {MAX_CONSTRAINTS} constraints",
         "denied by our webhooks alone, so that no request takes long",
         "write one constraint for each topology key and action; real pods have one to three",
     ),
@@ -38,7 +39,7 @@ OURS = {
 
 _OF_RULES = {
     rule.id: Entry(rule.title, f"denied, by kube-apiserver since {rule.since} too", rule.fix)
-    for rule in RULES
+    for rule in API_RULES
 }
 _OF_WARNINGS = {
     row.id: Entry(row.title, "a warning of kube-apiserver", row.fix) for row in WARNINGS

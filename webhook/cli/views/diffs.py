@@ -8,21 +8,21 @@ from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.findings import name_of, show_causes
 from webhook.cli.views.reports import causes
 from webhook.manifests import as_yaml
-from webhook.policy.defaulting.inject import Skip
+from webhook.policy.defaulting.inject import SkipReason
 from webhook.policy.request import Hook
 from webhook.policy.verdict import Verdict
 
 REASONS = {
-    Skip.GATE_OFF: "feature gate EvenspreadDefaults or EvenPodsSpread is off",
-    Skip.NO_SPEC: "it has no metadata or no spec",
-    Skip.MIRROR_POD: "it is a mirror pod, which its kubelet keeps as it is",
-    Skip.BOUND: "it names its node already",
-    Skip.EXEMPT_NAMESPACE: "its namespace is exempt",
-    Skip.SKIP_LABEL: 'it is labelled evenspread.io/skip: "true"',
-    Skip.NO_PROFILE: "no profile is for it",
-    Skip.OWN_CONSTRAINTS: "its own constraints stand",
-    Skip.NOTHING_TO_ADD: "its profile has nothing to add",
-    Skip.NO_SELECTOR: "no Service selects it and no owner of it is known",
+    SkipReason.GATE_OFF: "feature gate EvenspreadDefaults or EvenPodsSpread is off",
+    SkipReason.NO_SPEC: "it has no metadata or no spec",
+    SkipReason.MIRROR_POD: "it is a mirror pod, which its kubelet keeps as it is",
+    SkipReason.BOUND: "it names its node already",
+    SkipReason.EXEMPT_NAMESPACE: "its namespace is exempt",
+    SkipReason.SKIP_LABEL: 'it is labelled evenspread.io/skip: "true"',
+    SkipReason.NO_PROFILE: "no profile is for it",
+    SkipReason.OWN_CONSTRAINTS: "its own constraints stand",
+    SkipReason.NOTHING_TO_ADD: "its profile has nothing to add",
+    SkipReason.NO_SELECTOR: "no Service selects it and no owner of it is known",
 }
 """Why a pod got no defaults, for people."""
 

@@ -7,7 +7,6 @@ What is long is cut off in the middle of a table, never in a sentence; ``-o json
 from collections.abc import Iterable, Sequence
 
 from webhook.cli.terminal import Style, Terminal
-from webhook.policy.api.rules import DO_NOT_SCHEDULE
 from webhook.policy.explain.explanation import (
     ConstraintExplanation,
     DomainRow,
@@ -17,7 +16,7 @@ from webhook.policy.explain.explanation import (
 )
 from webhook.policy.explain.rollout import Rollout
 from webhook.policy.explain.scenario import counted, listed, short_key
-from webhook.policy.placement.spreads import HONOR
+from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
 
 BAR = 20  # cells; a line then fits in 80 columns beside a zone's name and its numbers
 MOST_ROWS = 20  # of a table; a screen has 24 lines

@@ -10,10 +10,10 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from webhook.policy.api.rules import DO_NOT_SCHEDULE
 from webhook.policy.explain.explanation import ConstraintExplanation, Explanation
 from webhook.policy.explain.rollout import Rollout
 from webhook.policy.explain.scenario import short_key
+from webhook.policy.model import DO_NOT_SCHEDULE
 
 HEIGHT = 120  # pixels of the tallest column of a drawing
 WIDTH = 56  # pixels of a column and the gap behind it

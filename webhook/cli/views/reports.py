@@ -17,10 +17,10 @@ from webhook.policy import render
 from webhook.policy.api import apiserver, fieldgates
 from webhook.policy.api.apiserver import Request
 from webhook.policy.api.fielderrors import aggregate
-from webhook.policy.api.fieldgates import Drop
+from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gates, Stage
-from webhook.policy.api.rules import Finding
-from webhook.policy.api.warnings import Caution
+from webhook.policy.api.rules import RuleViolation
+from webhook.policy.api.warnings import ApiWarning
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import (
     CONSTRAINTS_IN_POD,
@@ -155,7 +155,7 @@ def reports_on(
 
 
 def _answered(document: Document, request: Request, gates: Gates) -> Report:
-    answer = apiserver.answer(request, gates)
+    answer = apiserver.predict_response(request, gates)
     place = _Places(document, request.path)
     refused = bool(answer.findings)
     return _report(
@@ -170,7 +170,9 @@ def _answered(document: Document, request: Request, gates: Gates) -> Report:
     )
 
 
-def causes(document: Document, path: TemplatePath, findings: list[Finding]) -> Iterator[Cause]:
+def causes(
+    document: Document, path: TemplatePath, findings: list[RuleViolation]
+) -> Iterator[Cause]:
     """
     Find the places of findings.
 
@@ -227,12 +229,12 @@ class _Places:
         return self._document.line((*self._list, *parse_path(field.removeprefix(self.at))))
 
 
-def _warned(caution: Caution, place: _Places) -> Remark:
+def _warned(caution: ApiWarning, place: _Places) -> Remark:
     field = caution.text.partition(": ")[0]
     return Remark(caution.text, field, caution.rule, place.line(field), fix_of(caution.rule))
 
 
-def _dropped(drop: Drop, place: _Places, gates: Gates) -> Remark:
+def _dropped(drop: DroppedField, place: _Places, gates: Gates) -> Remark:
     field = place.at if drop.entry is None else f"{place.at}[{drop.entry}].{drop.field}"
     why, setting = fieldgates.why_held_back(drop.gate, gates), gates.settings[drop.gate]
     source = f" ({setting.source})" if setting.stage is not Stage.ABSENT else ""
@@ -240,7 +242,7 @@ def _dropped(drop: Drop, place: _Places, gates: Gates) -> Remark:
     return Remark(message, field, "TSC111", place.line(field), fix_of("TSC111"))
 
 
-def _invalid(kind: GroupKind, name: str, findings: list[Finding]) -> str:
+def _invalid(kind: GroupKind, name: str, findings: list[RuleViolation]) -> str:
     if not findings:
         return ""
     return f'{kind} "{name}" is invalid: {aggregate([each.error for each in findings])}'

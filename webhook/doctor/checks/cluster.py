@@ -9,8 +9,8 @@ from webhook.doctor.installation import DryRunPod, Installation
 from webhook.doctor.objects import WebhookConfiguration
 from webhook.errors import ConfigError, VersionError
 from webhook.policy.api.gates import Gate
-from webhook.policy.api.versions import NEWEST, Version, parse_version
-from webhook.policy.defaulting.provenance import recognise
+from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
+from webhook.policy.defaulting.provenance import recognize_constraints
 
 OLDEST = Version(1, 28)
 """The oldest Kubernetes that the chart installs on, and that the manifests are checked for."""
@@ -56,9 +56,9 @@ def kubernetes(all_: Installation) -> Iterator[DoctorFinding]:
             "are checked for",
             f"upgrade to {OLDEST} or later",
         )
-    elif version > NEWEST:
+    elif version > NEWEST_VERSION:
         yield DoctorFinding(
-            f"Kubernetes {all_.kubernetes} is newer than {NEWEST}, as which it is judged",
+            f"Kubernetes {all_.kubernetes} is newer than {NEWEST_VERSION}, as which it is judged",
             "upgrade evenspread when there is a version that knows it",
             DoctorSeverity.NOTE,
         )
@@ -102,7 +102,7 @@ def other_writers(all_: Installation) -> Iterator[DoctorFinding]:
 
 def _meddled(tried: DryRunPod) -> bool:
     """Whether a list holds anything but what was asked for and what we added."""
-    ours = recognise(tried.annotation, tried.constraints)
+    ours = recognize_constraints(tried.annotation, tried.constraints)
     others = tuple(each for i, each in enumerate(tried.constraints) if i not in ours)
     return others != tried.own
 
@@ -127,7 +127,7 @@ def _configured(all_: Installation) -> InstalledConfiguration:
     try:
         version = parse_version(all_.settings.get("kube-version") or all_.kubernetes)
     except VersionError:
-        version = NEWEST
+        version = NEWEST_VERSION
     return read_config_map(held, all_.settings, version)
 
 

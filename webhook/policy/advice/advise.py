@@ -55,9 +55,9 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[AdviceFinding, ...] = ()
 
     @property
-    def violations(self) -> tuple[rules.Finding, ...]:
+    def violations(self) -> tuple[rules.RuleViolation, ...]:
         """What is denied, in the form in which API rules deny."""
-        return tuple(rules.Finding(each.rule, each.error) for each in self.denied)
+        return tuple(rules.RuleViolation(each.rule, each.error) for each in self.denied)
 
     def without_denial(self) -> "Advice":
         """The same advice, with warnings instead of denials."""
@@ -136,7 +136,7 @@ def _findings(
 def _without_gated(subject: Subject, gates: Gates) -> Subject:
     """The subject without the fields that feature gates hold back."""
     written = subject.pod.constraints
-    kept = fieldgates.drop(written, None, gates).constraints
+    kept = fieldgates.drop_disabled_fields(written, None, gates).constraints
     return subject if kept is written else subject.with_constraints(kept)
 
 

@@ -16,12 +16,11 @@ from webhook.policy.advice.flow import entries
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.advice.suggestions import own_selector, suggest_restart
 from webhook.policy.api.gates import Gate
-from webhook.policy.api.rules import SCHEDULE_ANYWAY
-from webhook.policy.defaulting.forecast import Foreseen, first_pod, foresee
+from webhook.policy.defaulting.forecast import ForecastFacts, first_pod, forecast_injection
 from webhook.policy.defaulting.inject import Injection, inject, profile_of, reason_to_leave_alone
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Mode
-from webhook.policy.defaulting.selector import derive
-from webhook.policy.model import Constraint, LabelSelector, PodTemplate
+from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, LabelSelector, PodTemplate
 from webhook.policy.selectors import matches, merge_match_label_keys
 
 SUGGESTED = (ZONE, HOSTNAME)  # over what to spread a workload that nothing spreads
@@ -101,7 +100,7 @@ def _follows_others(subject: Subject) -> bool:
 
 def _foreseen(subject: Subject, context: AdviceContext) -> Injection:
     pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
-    return foresee(pod, subject.namespace, context.policy, context.facts)
+    return forecast_injection(pod, subject.namespace, context.policy, context.facts)
 
 
 def completes_selectors(subject: Subject, context: AdviceContext) -> bool:
@@ -113,7 +112,10 @@ def completes_selectors(subject: Subject, context: AdviceContext) -> bool:
     profile = profile_of(pod, namespace, policy, context.facts)
     if profile is None or not profile.complete_selectors:
         return False
-    return derive(pod, namespace, Foreseen(context.facts, subject.pod.labels)) is not None
+    return (
+        derive_selector(pod, namespace, ForecastFacts(context.facts, subject.pod.labels))
+        is not None
+    )
 
 
 def pods_have_defaults(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:

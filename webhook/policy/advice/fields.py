@@ -9,9 +9,9 @@ from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import GATES, Gate, Gates, Stage, stage_at
-from webhook.policy.api.rules import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
+from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
 ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels that pin volumes
 
@@ -53,7 +53,7 @@ def volumes_can_follow(subject: Subject, _context: AdviceContext) -> Iterator[Ru
 
 def fields_are_in_force(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC111: what a gate holds back is dropped from what is created, silently by Kubernetes."""
-    for drop in fieldgates.drop(subject.constraints, None, context.gates).drops:
+    for drop in fieldgates.drop_disabled_fields(subject.constraints, None, context.gates).drops:
         at = subject.list_path if drop.entry is None else subject.field(drop.entry, drop.field)
         yield RuleViolation(
             at,

@@ -16,12 +16,11 @@ from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import KEY_CHARACTERS, nearest_key
 from webhook.policy.api.gates import Gate
-from webhook.policy.api.rules import DO_NOT_SCHEDULE
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.facts import Facts
-from webhook.policy.model import Constraint
+from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, Constraint
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import HONOR, SpreadConstraint
+from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.taints import find_untolerated, render_taint
 from webhook.policy.selectors import IN
 

@@ -13,11 +13,11 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from webhook.policy.api import fieldgates, rules
-from webhook.policy.api.fieldgates import Drop
+from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.api.rules import Finding, Form
+from webhook.policy.api.rules import RuleViolation, ValidationOptions
 from webhook.policy.api.versions import Version
-from webhook.policy.api.warnings import Caution, warn
+from webhook.policy.api.warnings import ApiWarning, list_warnings
 from webhook.policy.kinds import POD, REPLICATION_CONTROLLER, STATEFUL_SET
 from webhook.policy.model import Constraint, GroupKind, PodTemplate
 from webhook.policy.paths import TemplatePath, constraints_field
@@ -25,7 +25,7 @@ from webhook.policy.selectors import merge_match_label_keys
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
-MERGED, APART = Form(merged=True), Form(merged=False)
+MERGED, APART = ValidationOptions(merged=True), ValidationOptions(merged=False)
 
 JUDGES_STATEFUL_SETS = Version(1, 30)  # 1.29 was seen not to, 1.33 to do so
 
@@ -49,7 +49,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     changed: bool = True
 
 
-class Answer(NamedTuple):
+class PredictedResponse(NamedTuple):
     """
     What the API server would do.
 
@@ -60,13 +60,13 @@ class Answer(NamedTuple):
         drops: What gates would take away, silently.
     """
 
-    findings: list[Finding]
+    findings: list[RuleViolation]
     stored: Constraints
-    warned: list[Caution]
-    drops: tuple[Drop, ...]
+    warned: list[ApiWarning]
+    drops: tuple[DroppedField, ...]
 
 
-def answer(request: Request, gates: Gates) -> Answer:
+def predict_response(request: Request, gates: Gates) -> PredictedResponse:
     """
     What the API server would do with a request.
 
@@ -76,19 +76,19 @@ def answer(request: Request, gates: Gates) -> Answer:
     """
     asked = request.template.constraints if request.template else ()
     old = request.old.constraints if request.old else None
-    kept = fieldgates.drop(asked, old, gates)
+    kept = fieldgates.drop_disabled_fields(asked, old, gates)
     stored = kept.constraints
     if request.kind == POD and request.template and old is None and Gate.SELECTOR_MERGE in gates:
         stored = merge_match_label_keys(stored, request.template.labels)
     at = constraints_field(request.path)
-    judged = form(old, gates)
+    judged = validation_options(old, gates)
     passed_over = _passes_over(request.kind, old, judged, gates.version)
     findings = [] if passed_over else rules.check(stored, at, judged)
     warned = [] if findings else _warnings(request, stored, at)
-    return Answer(findings, stored, warned, kept.drops)
+    return PredictedResponse(findings, stored, warned, kept.drops)
 
 
-def form(old: Constraints | None, gates: Gates) -> Form:
+def validation_options(old: Constraints | None, gates: Gates) -> ValidationOptions:
     """
     How a list is judged.
 
@@ -104,21 +104,25 @@ def form(old: Constraints | None, gates: Gates) -> Form:
     merged = Gate.SELECTOR_MERGE in gates
     if not old:
         return MERGED if merged else APART
-    selectors = not _violates("TSC009", old, Form(merged=merged))
-    if Gate.MATCH_LABEL_KEYS in gates and _violates("TSC008", old, Form(merged=merged)):
+    selectors = not _violates("TSC009", old, ValidationOptions(merged=merged))
+    if Gate.MATCH_LABEL_KEYS in gates and _violates(
+        "TSC008", old, ValidationOptions(merged=merged)
+    ):
         merged = not merged
-    return Form(merged, selectors)
+    return ValidationOptions(merged, selectors)
 
 
-def _violates(rule: str, constraints: Constraints, judged: Form) -> bool:
+def _violates(rule: str, constraints: Constraints, judged: ValidationOptions) -> bool:
     check = _CHECKS[rule]
     return any(True for _ in check(constraints, "", judged))
 
 
-_CHECKS = {row.id: row.check for row in rules.RULES}
+_CHECKS = {row.id: row.check for row in rules.API_RULES}
 
 
-def _passes_over(kind: GroupKind, old: Constraints | None, judged: Form, version: Version) -> bool:
+def _passes_over(
+    kind: GroupKind, old: Constraints | None, judged: ValidationOptions, version: Version
+) -> bool:
     """
     Whether the list is not judged at all.
 
@@ -132,11 +136,11 @@ def _passes_over(kind: GroupKind, old: Constraints | None, judged: Form, version
     return version < JUDGES_STATEFUL_SETS or bool(old and rules.check(old, "", judged))
 
 
-def _warnings(request: Request, stored: Constraints, at: str) -> list[Caution]:
+def _warnings(request: Request, stored: Constraints, at: str) -> list[ApiWarning]:
     if request.old is None:
-        return warn(stored, at)
+        return list_warnings(stored, at)
     if request.kind == POD or not request.changed:
         return []
     if request.kind == REPLICATION_CONTROLLER:  # upstream warns about the old object here
-        return warn(request.old.constraints, at)
-    return warn(stored, at)
+        return list_warnings(request.old.constraints, at)
+    return list_warnings(stored, at)

@@ -9,15 +9,22 @@ from operator import attrgetter
 
 from webhook.policy import selectors
 from webhook.policy.api import labels
-from webhook.policy.api.rules import ACTIONS, DO_NOT_SCHEDULE, NODE_POLICIES, Form
-from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
+from webhook.policy.api.rules import ValidationOptions
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    NODE_POLICIES,
+    UNSATISFIABLE_ACTIONS,
+    Constraint,
+    LabelSelector,
+    LabelSelectorRequirement,
+)
 
 _POLICIES = frozenset((None, *NODE_POLICIES))
 
 _selection = attrgetter("label_selector", "match_label_keys")
 
 
-def are_plain(constraints: tuple[Constraint, ...], form: Form) -> bool:
+def are_plain(constraints: tuple[Constraint, ...], form: ValidationOptions) -> bool:
     """
     Whether a list is of the usual kind, and valid without asking every rule.
 
@@ -38,7 +45,7 @@ def _is_plain(constraint: Constraint) -> bool:
     return (
         constraint.max_skew > 0
         and constraint.topology_key != ""
-        and action in ACTIONS
+        and action in UNSATISFIABLE_ACTIONS
         and (least is None or (least > 0 and action == DO_NOT_SCHEDULE))
         and constraint.node_affinity_policy in _POLICIES
         and constraint.node_taints_policy in _POLICIES
@@ -46,7 +53,7 @@ def _is_plain(constraint: Constraint) -> bool:
 
 
 def _selects_plainly(
-    selector: LabelSelector | None, match_label_keys: tuple[str, ...], form: Form
+    selector: LabelSelector | None, match_label_keys: tuple[str, ...], form: ValidationOptions
 ) -> bool:
     """Whether every key stands once: in a pair, in an expression, or in matchLabelKeys."""
     if selector is None:

@@ -22,7 +22,7 @@ _ATTRIBUTES = {
 _UNSET = Constraint()
 
 
-class Drop(NamedTuple):
+class DroppedField(NamedTuple):
     """
     One field that is held back.
 
@@ -37,7 +37,7 @@ class Drop(NamedTuple):
     field: str = ""
 
 
-class Kept(NamedTuple):
+class FilteredConstraints(NamedTuple):
     """
     A list after dropping.
 
@@ -47,12 +47,12 @@ class Kept(NamedTuple):
     """
 
     constraints: tuple[Constraint, ...]
-    drops: tuple[Drop, ...]
+    drops: tuple[DroppedField, ...]
 
 
-def drop(
+def drop_disabled_fields(
     constraints: tuple[Constraint, ...], old: Sequence[Constraint] | None, gates: Gates
-) -> Kept:
+) -> FilteredConstraints:
     """
     Take away what gates hold back.
 
@@ -63,22 +63,24 @@ def drop(
         gates: The gates in force.
     """
     if not gates.fields_off and Gate.EVEN_PODS_SPREAD in gates:
-        return Kept(constraints, ())
+        return FilteredConstraints(constraints, ())
     if Gate.EVEN_PODS_SPREAD not in gates and constraints and not old:
-        return Kept((), (Drop(Gate.EVEN_PODS_SPREAD),))
+        return FilteredConstraints((), (DroppedField(Gate.EVEN_PODS_SPREAD),))
     off = [
         (field, gate) for field, gate in gates.fields_off.items() if not _in_use(field, old or ())
     ]
     drops = tuple(
-        Drop(gate, index, field)
+        DroppedField(gate, index, field)
         for index, constraint in enumerate(constraints)
         for field, gate in off
         if is_set(constraint, field)
     )
     if not drops:
-        return Kept(constraints, ())
+        return FilteredConstraints(constraints, ())
     unset = {_ATTRIBUTES[field]: getattr(_UNSET, _ATTRIBUTES[field]) for field, _ in off}
-    return Kept(tuple(replace(constraint, **unset) for constraint in constraints), drops)
+    return FilteredConstraints(
+        tuple(replace(constraint, **unset) for constraint in constraints), drops
+    )
 
 
 def is_set(constraint: Constraint, field: str) -> bool:

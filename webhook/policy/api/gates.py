@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from webhook.errors import GateError
-from webhook.policy.api.versions import FIRST, Version
+from webhook.policy.api.versions import OLDEST_VERSION, Version
 
 
 class Gate(StrEnum):
@@ -71,7 +71,9 @@ def _period(minor: int, stage: Stage, *, default: bool) -> Period:
     return Period(Version(1, minor), stage, default)
 
 
-_OURS = (Period(FIRST, Stage.BETA, default=True),)  # our own features do not follow Kubernetes
+_OURS = (
+    Period(OLDEST_VERSION, Stage.BETA, default=True),
+)  # our own features do not follow Kubernetes
 
 GATES: dict[Gate, GateSpec] = {
     Gate.EVEN_PODS_SPREAD: GateSpec(
@@ -222,7 +224,7 @@ def resolve(
 
 def stage_at(gate: Gate, version: Version) -> Period:
     """What a gate is at a version; absent and off before its first one."""
-    current = Period(FIRST, Stage.ABSENT, default=False)
+    current = Period(OLDEST_VERSION, Stage.ABSENT, default=False)
     for period in GATES[gate].history:
         if period.since <= version:
             current = period

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 PREFIX_BYTES = 253  # longest DNS subdomain, RFC 1123
 NAME_BYTES = 63  # longest DNS label, RFC 1123
-REMEMBERED = 4096  # short keys, and pairs of at most 126 characters: those that a cluster uses
+CACHED_LABELS = 4096  # short keys, and pairs of at most 126 characters: those that a cluster uses
 VALUE_BYTES = 63  # the same, so that a value can be a DNS label
 
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
@@ -82,12 +82,12 @@ def is_value(value: str) -> bool:
     return len(value) <= VALUE_BYTES and _name_matches(value) is not None
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(CACHED_LABELS)
 def _is_pair(key: str, value: str) -> bool:
     return not key_problems(key) and _name_matches(value) is not None
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(CACHED_LABELS)
 def _is_key(key: str) -> bool:
     return not key_problems(key)
 

@@ -18,21 +18,22 @@ from webhook.policy import selectors
 from webhook.policy.api import fielderrors, labels
 from webhook.policy.api.fielderrors import FieldError
 from webhook.policy.api.versions import Version
-from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
-
-DO_NOT_SCHEDULE = "DoNotSchedule"
-SCHEDULE_ANYWAY = "ScheduleAnyway"
-ACTIONS = (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)
-NODE_POLICIES = ("Honor", "Ignore")
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    MAX_CONSTRAINTS,
+    NODE_POLICIES,
+    UNSATISFIABLE_ACTIONS,
+    Constraint,
+    LabelSelector,
+    LabelSelectorRequirement,
+)
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
-MOST_FINDINGS = 1000  # of one review in a hook; an answer shows the first 100 of them
-
-MOST_CONSTRAINTS = 1000  # in one list: bounds the time of a verdict; real pods have one to three
+MAX_VIOLATIONS = 1000  # of one review in a hook; an answer shows the first 100 of them
 
 
-class Form(NamedTuple):
+class ValidationOptions(NamedTuple):
     """
     How a list is judged where kube-apiserver has more than one way.
 
@@ -47,13 +48,15 @@ class Form(NamedTuple):
     selectors: bool = True
 
 
-Check: TypeAlias = Callable[[Constraints, str, Form], Iterator[tuple[int, FieldError]]]
+ApiCheck: TypeAlias = Callable[
+    [Constraints, str, ValidationOptions], Iterator[tuple[int, FieldError]]
+]
 """
 Judges a list that stands at a path: yields the index of a constraint and what is wrong with it.
 """
 
 
-class Rule(NamedTuple):
+class ApiRule(NamedTuple):
     """
     One row of the table.
 
@@ -69,10 +72,10 @@ class Rule(NamedTuple):
     title: str
     fix: str
     since: Version
-    check: Check
+    check: ApiCheck
 
 
-class Finding(msgspec.Struct, frozen=True, gc=False):
+class RuleViolation(msgspec.Struct, frozen=True, gc=False):
     """One violation of one rule."""
 
     rule: str
@@ -80,8 +83,8 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
 
 
 def check(
-    constraints: Constraints, path: str, form: Form, most: int | None = None
-) -> list[Finding]:
+    constraints: Constraints, path: str, form: ValidationOptions, most: int | None = None
+) -> list[RuleViolation]:
     """
     Judge a list by every rule.
 
@@ -95,21 +98,21 @@ def check(
         What is wrong, by constraint and then by rule; nothing if the API server would take it.
     """
     found = [
-        (index, Finding(rule.id, error))
-        for rule in RULES
+        (index, RuleViolation(rule.id, error))
+        for rule in API_RULES
         for index, error in islice(rule.check(constraints, path, form), most)
     ]
     found.sort(key=lambda item: item[0])
     return [finding for _, finding in found[:most]]
 
 
-def too_many(constraints: Constraints, path: str) -> Finding:
+def too_many(constraints: Constraints, path: str) -> RuleViolation:
     """TSC010: our own bound, for the hooks alone; kube-apiserver has none."""
-    return Finding("TSC010", fielderrors.too_many(path, len(constraints), MOST_CONSTRAINTS))
+    return RuleViolation("TSC010", fielderrors.too_many(path, len(constraints), MAX_CONSTRAINTS))
 
 
 def max_skew_is_positive(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC001: a skew of 0 could never be kept."""
     for i, constraint in enumerate(constraints):
@@ -120,7 +123,7 @@ def max_skew_is_positive(
 
 
 def topology_key_is_set(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC002: without a key there are no domains; its syntax is not judged in a pod."""
     for i, constraint in enumerate(constraints):
@@ -129,17 +132,22 @@ def topology_key_is_set(
 
 
 def action_is_known(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC003: whenUnsatisfiable is one of two."""
     for i, constraint in enumerate(constraints):
         value = constraint.when_unsatisfiable
-        if value not in ACTIONS:
-            yield i, fielderrors.not_supported(f"{path}[{i}].whenUnsatisfiable", value, ACTIONS)
+        if value not in UNSATISFIABLE_ACTIONS:
+            yield (
+                i,
+                fielderrors.not_supported(
+                    f"{path}[{i}].whenUnsatisfiable", value, UNSATISFIABLE_ACTIONS
+                ),
+            )
 
 
 def pairs_are_unique(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC004: every pair of key and action once; all but the last of equal entries are named."""
     last = {(c.topology_key, c.when_unsatisfiable): i for i, c in enumerate(constraints)}
@@ -153,7 +161,7 @@ def pairs_are_unique(
 
 
 def min_domains_is_positive(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC005: fewer than one domain is no demand."""
     for i, constraint in enumerate(constraints):
@@ -166,7 +174,7 @@ def min_domains_is_positive(
 
 
 def min_domains_is_hard(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC006: minDomains only means something with DoNotSchedule."""
     for i, constraint in enumerate(constraints):
@@ -179,7 +187,7 @@ def min_domains_is_hard(
 
 
 def node_policies_are_known(
-    constraints: Constraints, path: str, _form: Form
+    constraints: Constraints, path: str, _form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC007: the two node inclusion policies are Honor or Ignore."""
     for i, constraint in enumerate(constraints):
@@ -193,7 +201,7 @@ def node_policies_are_known(
 
 
 def match_label_keys_fit_selector(
-    constraints: Constraints, path: str, form: Form
+    constraints: Constraints, path: str, form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC008: matchLabelKeys are label keys, beside a selector that does not name them too."""
     for i, constraint in enumerate(constraints):
@@ -255,7 +263,7 @@ def _key_syntax(key: str, field: str) -> Iterator[FieldError]:
 
 
 def selector_is_valid(
-    constraints: Constraints, path: str, form: Form
+    constraints: Constraints, path: str, form: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC009: operators, values and the syntax of keys and values."""
     if not form.selectors:
@@ -296,64 +304,64 @@ def _expression_errors(expression: LabelSelectorRequirement, at: str) -> Iterato
 
 _1_16, _1_24, _1_25 = Version(1, 16), Version(1, 24), Version(1, 25)
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+API_RULES: tuple[ApiRule, ...] = (
+    ApiRule(
         "TSC001",
         "maxSkew is at least 1",
         "write the number of pods that a domain may hold above the emptiest one, as `maxSkew: 1`",
         _1_16,
         max_skew_is_positive,
     ),
-    Rule(
+    ApiRule(
         "TSC002",
         "topologyKey is set",
         "name the node label that makes the domains, as `topologyKey: topology.kubernetes.io/zone`",
         _1_16,
         topology_key_is_set,
     ),
-    Rule(
+    ApiRule(
         "TSC003",
         "whenUnsatisfiable is DoNotSchedule or ScheduleAnyway",
         "write `DoNotSchedule` to hold the pod back, `ScheduleAnyway` to prefer emptier domains",
         _1_16,
         action_is_known,
     ),
-    Rule(
+    ApiRule(
         "TSC004",
         "each pair of topologyKey and whenUnsatisfiable stands once",
         "remove one of the two entries, or join them into one with the smaller maxSkew",
         _1_16,
         pairs_are_unique,
     ),
-    Rule(
+    ApiRule(
         "TSC005",
         "minDomains is at least 1",
         "write the number of domains there must be, or leave minDomains out",
         _1_24,
         min_domains_is_positive,
     ),
-    Rule(
+    ApiRule(
         "TSC006",
         "minDomains stands with DoNotSchedule only",
         "write `whenUnsatisfiable: DoNotSchedule`, or leave minDomains out",
         _1_24,
         min_domains_is_hard,
     ),
-    Rule(
+    ApiRule(
         "TSC007",
         "node inclusion policies are Honor or Ignore",
         "write `Honor` to count only nodes the pod may go to, `Ignore` to count all",
         _1_25,
         node_policies_are_known,
     ),
-    Rule(
+    ApiRule(
         "TSC008",
         "matchLabelKeys are label keys that the selector does not name too",
         "add a labelSelector, and leave out of it the keys that stand in matchLabelKeys",
         _1_25,
         match_label_keys_fit_selector,
     ),
-    Rule(
+    ApiRule(
         "TSC009",
         "labelSelector is a valid label selector",
         "write label keys and values as labels are written; values with In and NotIn only",

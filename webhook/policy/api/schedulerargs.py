@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 
 from webhook.policy.api import fielderrors, labels
 from webhook.policy.api.fielderrors import FieldError
-from webhook.policy.api.rules import ACTIONS
-from webhook.policy.model import Constraint
+from webhook.policy.model import UNSATISFIABLE_ACTIONS, Constraint
 
-SYSTEM = "System"
-LIST = "List"
-DEFAULTING_TYPES = (SYSTEM, LIST)
+SYSTEM_DEFAULTING = "System"
+LIST_DEFAULTING = "List"
+DEFAULTING_TYPES = (SYSTEM_DEFAULTING, LIST_DEFAULTING)
 
 CONSTRAINTS = "defaultConstraints"
 
@@ -50,7 +49,7 @@ def defaulting_type_errors(
     """The type is one of two, and only a List has a list."""
     if defaulting_type not in DEFAULTING_TYPES:
         yield fielderrors.not_supported("defaultingType", defaulting_type, DEFAULTING_TYPES)
-    elif defaulting_type == SYSTEM and constraints:
+    elif defaulting_type == SYSTEM_DEFAULTING and constraints:
         problem = f"when .{CONSTRAINTS} are not empty"
         yield fielderrors.invalid("defaultingType", defaulting_type, problem)
 
@@ -71,8 +70,8 @@ def constraint_errors(constraint: Constraint, at: str) -> Iterator[FieldError]:
     action = constraint.when_unsatisfiable
     if not action:
         yield fielderrors.required(f"{at}.whenUnsatisfiable", "can not be empty")
-    elif action not in ACTIONS:
-        yield fielderrors.not_supported(f"{at}.whenUnsatisfiable", action, ACTIONS)
+    elif action not in UNSATISFIABLE_ACTIONS:
+        yield fielderrors.not_supported(f"{at}.whenUnsatisfiable", action, UNSATISFIABLE_ACTIONS)
     if constraint.label_selector is not None:
         problem = "constraint must not define a selector, as they deduced for each pod"
         yield fielderrors.forbidden(f"{at}.labelSelector", problem)

@@ -21,8 +21,8 @@ class Version(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
-FIRST = Version(1, 16)  # the first release with topologySpreadConstraints
-NEWEST = Version(1, 37)  # the newest release whose behaviour was compared with ours
+OLDEST_VERSION = Version(1, 16)  # the first release with topologySpreadConstraints
+NEWEST_VERSION = Version(1, 37)  # the newest release whose behaviour was compared with ours
 
 BETWEEN = ".."  # between the first and the last version of a range, both of which belong to it
 
@@ -45,7 +45,7 @@ def parse_version(text: str) -> Version:
     if match is None:
         raise VersionError(text)
     version = Version(int(match[1]), int(match[2]))
-    if version < FIRST:
+    if version < OLDEST_VERSION:
         raise VersionError(text)
     return version
 
@@ -95,4 +95,4 @@ def parse_span(text: str) -> Span:
 
 def known(version: Version) -> Version:
     """The version to judge by: the newest that is known, for one that is newer."""
-    return min(version, NEWEST)
+    return min(version, NEWEST_VERSION)

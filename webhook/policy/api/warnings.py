@@ -9,7 +9,7 @@ from typing import NamedTuple
 from webhook.policy.model import Constraint
 
 
-class Caution(NamedTuple):
+class ApiWarning(NamedTuple):
     """
     One warning.
 
@@ -55,7 +55,7 @@ DEPRECATED_KEYS = {
 """Deprecated node label -> since when, and its successor."""
 
 
-def warn(constraints: tuple[Constraint, ...], path: str) -> list[Caution]:
+def list_warnings(constraints: tuple[Constraint, ...], path: str) -> list[ApiWarning]:
     """
     What the API server would warn about, constraint by constraint.
 
@@ -63,14 +63,14 @@ def warn(constraints: tuple[Constraint, ...], path: str) -> list[Caution]:
         constraints: The list as it is stored.
         path: Where it stands, as ``spec.topologySpreadConstraints``.
     """
-    cautions: list[Caution] = []
+    cautions: list[ApiWarning] = []
     for i, constraint in enumerate(constraints):
         key = constraint.topology_key
         if key in DEPRECATED_KEYS:
             since, successor = DEPRECATED_KEYS[key]
             said = f'{key} is deprecated since {since}; use "{successor}" instead'
-            cautions.append(Caution("TSC020", i, f"{path}[{i}].topologyKey: {said}"))
+            cautions.append(ApiWarning("TSC020", i, f"{path}[{i}].topologyKey: {said}"))
         if constraint.label_selector is None:
             said = "a null labelSelector results in matching no pod"
-            cautions.append(Caution("TSC021", i, f"{path}[{i}].labelSelector: {said}"))
+            cautions.append(ApiWarning("TSC021", i, f"{path}[{i}].labelSelector: {said}"))
     return cautions

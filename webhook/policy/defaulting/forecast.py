@@ -37,7 +37,7 @@ POD_CONTROLLERS: Mapping[GroupKind, KindRow] = {
 _SELECTING = frozenset(row.kind for row in BUILT_IN_OWNERS)
 
 
-class Foreseen:
+class ForecastFacts:
     """The facts of a cluster in which a workload's own controller exists already."""
 
     def __init__(self, facts: Facts, labels: dict[str, str]) -> None:
@@ -57,7 +57,7 @@ class Foreseen:
         return LabelSelector(self._labels) if owner.kind in _SELECTING else None
 
 
-def forecast(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[str, ...]:
+def forecast_defaults(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[str, ...]:
     """
     Tell what the pods of a new workload would get.
 
@@ -69,7 +69,7 @@ def forecast(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[s
     if request.operation != CREATE or request.kind == POD or request.controlled or not template:
         return ()
     pod = first_pod(request.kind, request.name, template)
-    injection = foresee(pod, request.namespace, policy, facts)
+    injection = forecast_injection(pod, request.namespace, policy, facts)
     if not injection.entries:
         return ()
     told = ", ".join(
@@ -79,7 +79,7 @@ def forecast(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[s
     return (f"evenspread would give its pods the defaults of profile {injection.profile}: {told}",)
 
 
-def foresee(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Injection:
+def forecast_injection(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Injection:
     """
     What a pod will be given that a workload is going to create.
 
@@ -89,7 +89,7 @@ def foresee(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> I
         policy: The profiles and gates in force.
         facts: The cluster as it is known; the workload need not be.
     """
-    return inject(pod, namespace, policy, Foreseen(facts, pod.labels))
+    return inject(pod, namespace, policy, ForecastFacts(facts, pod.labels))
 
 
 def first_pod(kind: GroupKind, name: str, template: PodTemplate) -> PodTemplate:

@@ -14,18 +14,17 @@ from msgspec.structs import replace
 from webhook.policy import render
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
-from webhook.policy.api.rules import MOST_CONSTRAINTS
 from webhook.policy.defaulting import provenance
 from webhook.policy.defaulting.profiles import ZONE, Merge, Policy, Profile
 from webhook.policy.defaulting.provenance import Provenance
-from webhook.policy.defaulting.selector import Derived, derive
+from webhook.policy.defaulting.selector import DerivedSelector, derive_selector
 from webhook.policy.facts import Facts
-from webhook.policy.model import Constraint, ObjectMeta, PodSpec, PodTemplate
+from webhook.policy.model import MAX_CONSTRAINTS, Constraint, ObjectMeta, PodSpec, PodTemplate
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # core/v1 annotation_key_constants.go
 SKIP_LABEL = "evenspread.io/skip"
 
-INJECTIONS = 512  # remembered, about 8 KiB each: the ReplicaSets that create pods at a time
+CACHED_INJECTIONS = 512  # remembered, about 8 KiB each: the ReplicaSets that create pods at a time
 
 _GATES = frozenset((Gate.DEFAULTS, Gate.EVEN_PODS_SPREAD))  # without both there are no defaults
 
@@ -34,7 +33,7 @@ Constraints: TypeAlias = tuple[Constraint, ...]
 _decode_constraint = msgspec.json.Decoder(Constraint).decode
 
 
-class Skip(StrEnum):
+class SkipReason(StrEnum):
     """Why a pod gets no defaults; a label of ``evenspread_defaults_skipped_total``."""
 
     NONE = ""
@@ -50,7 +49,7 @@ class Skip(StrEnum):
     NO_SELECTOR = "no-selector"
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class InjectedConstraint(msgspec.Struct, frozen=True, gc=False):
     """
     One constraint to inject.
 
@@ -82,10 +81,10 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         is_small: Whether what is made from it may be remembered.
     """
 
-    skip: Skip
+    skip: SkipReason
     profile: str = ""
     ours: dict[int, str] = msgspec.field(default_factory=dict[int, str])
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[InjectedConstraint, ...] = ()
     annotation: str = ""
     zone_left_out: bool = False
     is_small: bool = True
@@ -113,23 +112,23 @@ def is_mirror(pod: PodTemplate) -> bool:
     return pod.metadata is not None and MIRROR_ANNOTATION in pod.metadata.annotations
 
 
-def reason_to_leave_alone(pod: PodTemplate, namespace: str, policy: Policy) -> Skip:
+def reason_to_leave_alone(pod: PodTemplate, namespace: str, policy: Policy) -> SkipReason:
     """Why a pod's constraints are not ours to change, whatever the profiles say."""
     if not policy.gates.on.issuperset(_GATES):
-        return Skip.GATE_OFF
+        return SkipReason.GATE_OFF
     if namespace in policy.exempt_namespaces:
-        return Skip.EXEMPT_NAMESPACE
+        return SkipReason.EXEMPT_NAMESPACE
     if pod.spec is None or pod.metadata is None:
-        return Skip.NO_SPEC
+        return SkipReason.NO_SPEC
     return _mark(pod.metadata, pod.spec)
 
 
-def _mark(metadata: ObjectMeta, spec: PodSpec) -> Skip:
+def _mark(metadata: ObjectMeta, spec: PodSpec) -> SkipReason:
     if MIRROR_ANNOTATION in metadata.annotations:
-        return Skip.MIRROR_POD
+        return SkipReason.MIRROR_POD
     if spec.node_name:
-        return Skip.BOUND
-    return Skip.SKIP_LABEL if metadata.labels.get(SKIP_LABEL) == "true" else Skip.NONE
+        return SkipReason.BOUND
+    return SkipReason.SKIP_LABEL if metadata.labels.get(SKIP_LABEL) == "true" else SkipReason.NONE
 
 
 def profile_of(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Profile | None:
@@ -152,7 +151,7 @@ def complete_selectors(
     One whose matchLabelKeys would then name a selected key is left as it is: the API server of
     some versions refuses such a pair, and the keys are not ours to change.
     """
-    derived = derive(pod, namespace, facts)
+    derived = derive_selector(pod, namespace, facts)
     if derived is None:
         return constraints
     pinned = derived.keys
@@ -177,8 +176,8 @@ def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> In
     skip = reason_to_leave_alone(pod, namespace, policy)
     if skip or pod.metadata is None:
         return _none(skip)
-    annotation = pod.metadata.annotations.get(provenance.ANNOTATION)
-    ours = provenance.recognise(annotation, pod.constraints)
+    annotation = pod.metadata.annotations.get(provenance.DEFAULTS_ANNOTATION)
+    ours = provenance.recognize_constraints(annotation, pod.constraints)
     if not ours:
         return _beside(pod.constraints, pod, namespace, policy, facts)
     others = tuple(each for i, each in enumerate(pod.constraints) if i not in ours)
@@ -191,25 +190,27 @@ def _beside(
     """Decide the defaults of a pod that has these constraints of its own."""
     profile = profile_of(pod, namespace, policy, facts)
     if profile is None:
-        return _none(Skip.NO_PROFILE)
+        return _none(SkipReason.NO_PROFILE)
     if profile.system and Gate.DEFAULT_POD_TOPOLOGY_SPREAD not in policy.gates:
-        return _none(Skip.GATE_OFF, profile.name)
+        return _none(SkipReason.GATE_OFF, profile.name)
     wanted = _wanted(profile, others)
     if not wanted:
-        return _none(Skip.OWN_CONSTRAINTS if others else Skip.NOTHING_TO_ADD, profile.name)
-    derived = derive(pod, namespace, facts)
+        return _none(
+            SkipReason.OWN_CONSTRAINTS if others else SkipReason.NOTHING_TO_ADD, profile.name
+        )
+    derived = derive_selector(pod, namespace, facts)
     if derived is None:
-        return _none(Skip.NO_SELECTOR, profile.name)
+        return _none(SkipReason.NO_SELECTOR, profile.name)
     spared = profile.system and _lacks_zones(wanted, facts)
     if spared:
         wanted = tuple(each for each in wanted if each.topology_key != ZONE)
-    kept = fieldgates.drop(wanted, None, policy.gates).constraints
+    kept = fieldgates.drop_disabled_fields(wanted, None, policy.gates).constraints
     make = _some if derived.is_small else _some.__wrapped__
     return make(profile.name, kept, derived, spared)
 
 
-@lru_cache(INJECTIONS)
-def _none(skip: Skip, profile: str = "") -> Injection:
+@lru_cache(CACHED_INJECTIONS)
+def _none(skip: SkipReason, profile: str = "") -> Injection:
     return Injection(skip=skip, profile=profile)
 
 
@@ -233,11 +234,11 @@ def _wanted(profile: Profile, others: Constraints) -> Constraints:
     mentioned = {constraint.topology_key for constraint in others}
     wanted = tuple(each for each in profile.constraints if each.topology_key not in mentioned)
     # A longer list would be denied by our own validating hook, though its author did no wrong.
-    return wanted if len(others) + len(wanted) <= MOST_CONSTRAINTS else ()
+    return wanted if len(others) + len(wanted) <= MAX_CONSTRAINTS else ()
 
 
-@lru_cache(INJECTIONS)
-def _some(profile: str, wanted: Constraints, derived: Derived, spared: bool) -> Injection:  # noqa: FBT001
+@lru_cache(CACHED_INJECTIONS)
+def _some(profile: str, wanted: Constraints, derived: DerivedSelector, spared: bool) -> Injection:  # noqa: FBT001
     """
     The defaults for one derived selector.
 
@@ -249,7 +250,7 @@ def _some(profile: str, wanted: Constraints, derived: Derived, spared: bool) -> 
     digests = ",".join(entry.digest for entry in entries)
     told = Provenance(profile, derived.sources, keys, digests)
     return Injection(
-        skip=Skip.NONE if entries else Skip.NOTHING_TO_ADD,
+        skip=SkipReason.NONE if entries else SkipReason.NOTHING_TO_ADD,
         profile=profile,
         entries=entries,
         annotation=render.encode(told).decode() if entries else "",
@@ -258,7 +259,7 @@ def _some(profile: str, wanted: Constraints, derived: Derived, spared: bool) -> 
     )
 
 
-def _unpinned(constraint: Constraint, derived: Derived) -> Constraint:
+def _unpinned(constraint: Constraint, derived: DerivedSelector) -> Constraint:
     """Without the matchLabelKeys that the selector says something about already."""
     if not constraint.match_label_keys:
         return constraint
@@ -266,6 +267,6 @@ def _unpinned(constraint: Constraint, derived: Derived) -> Constraint:
     return replace(constraint, match_label_keys=keys)
 
 
-def _entry(constraint: Constraint, selector: bytes) -> Entry:
+def _entry(constraint: Constraint, selector: bytes) -> InjectedConstraint:
     written = render.opening(constraint) + selector
-    return Entry(constraint, msgspec.Raw(written), provenance.digest(written))
+    return InjectedConstraint(constraint, msgspec.Raw(written), provenance.digest(written))

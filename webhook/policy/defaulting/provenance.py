@@ -13,7 +13,7 @@ import msgspec
 from webhook.policy import render
 from webhook.policy.model import Constraint
 
-ANNOTATION = "evenspread.io/defaults"
+DEFAULTS_ANNOTATION = "evenspread.io/defaults"
 
 
 class Provenance(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -36,7 +36,9 @@ class Provenance(msgspec.Struct, frozen=True, rename="camel", gc=False):
 _decoder = msgspec.json.Decoder(Provenance)
 
 
-def recognise(annotation: str | None, constraints: tuple[Constraint, ...]) -> dict[int, str]:
+def recognize_constraints(
+    annotation: str | None, constraints: tuple[Constraint, ...]
+) -> dict[int, str]:
     """
     Which constraints of a pod are ours.
 

@@ -29,7 +29,7 @@ MOST_SOURCES = 32
 """Objects that are named as sources; an annotation with thousands would make the pod invalid."""
 
 
-class Derived(msgspec.Struct, frozen=True, gc=False):
+class DerivedSelector(msgspec.Struct, frozen=True, gc=False):
     """
     A derived selector, never an empty one; hashable, so that it can be remembered by.
 
@@ -61,7 +61,7 @@ class Derived(msgspec.Struct, frozen=True, gc=False):
         return frozenset(keys.union(key for key, _ in self.pairs))
 
 
-def derive(pod: PodTemplate, namespace: str, facts: Facts) -> Derived | None:
+def derive_selector(pod: PodTemplate, namespace: str, facts: Facts) -> DerivedSelector | None:
     """
     Gather the selector of whatever owns a pod.
 
@@ -89,7 +89,7 @@ def derive(pod: PodTemplate, namespace: str, facts: Facts) -> Derived | None:
         pairs.update(owned.match_labels)  # of a ReplicationController: instead of the Services'
     if not pairs and not expressions:
         return None
-    return Derived(tuple(sorted(pairs.items())), expressions, _shortened(sources))
+    return DerivedSelector(tuple(sorted(pairs.items())), expressions, _shortened(sources))
 
 
 def _shortened(sources: list[str]) -> tuple[str, ...]:

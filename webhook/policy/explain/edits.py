@@ -11,9 +11,8 @@ from functools import reduce
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.api.rules import SCHEDULE_ANYWAY
 from webhook.policy.explain.scenario import Scenario, short_key
-from webhook.policy.model import Taint
+from webhook.policy.model import SCHEDULE_ANYWAY, Taint
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.taints import Toleration, render_taint

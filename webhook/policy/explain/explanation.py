@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import msgspec
 
-from webhook.policy.api.rules import DO_NOT_SCHEDULE
 from webhook.policy.explain.changes import SuggestedChange, smallest_changes
 from webhook.policy.explain.rollout import unevenness
 from webhook.policy.explain.scenario import NOT_MODELLED, Scenario
@@ -14,9 +13,9 @@ from webhook.policy.explain.sentences import (
     render_rejection,
     summarize,
 )
-from webhook.policy.model import LabelSelector
+from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, IGNORE, LabelSelector
 from webhook.policy.placement.place import Placement
-from webhook.policy.placement.spreads import HONOR, IGNORE, SpreadConstraint
+from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import Domain, PodTally
 from webhook.policy.selectors import render
 

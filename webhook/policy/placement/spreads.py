@@ -11,12 +11,15 @@ from collections.abc import Mapping
 import msgspec
 
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.api.rules import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
-from webhook.policy.model import Constraint, LabelSelector
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    HONOR,
+    IGNORE,
+    SCHEDULE_ANYWAY,
+    Constraint,
+    LabelSelector,
+)
 from webhook.policy.selectors import merge_match_label_keys
-
-HONOR = "Honor"
-IGNORE = "Ignore"
 
 
 class SpreadConstraint(msgspec.Struct, frozen=True, kw_only=True, gc=False):

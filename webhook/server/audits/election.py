@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple, NoReturn, TypeAlias
 
 import msgspec
 
-from webhook.cluster.protocol import DECODE_ERRORS, NO_QUERY, FailureReason, Sender, status_error
+from webhook.cluster.protocol import DECODE_ERRORS, NO_QUERY, FailureReason, ApiClient, status_error
 from webhook.errors import ApiError
 from webhook.telemetry.logs import Log
 
@@ -163,7 +163,7 @@ class Election:
         leads: Whether it does.
     """
 
-    def __init__(self, sender: Sender, candidate: Candidate, clocks: Clocks, log: Log) -> None:
+    def __init__(self, sender: ApiClient, candidate: Candidate, clocks: Clocks, log: Log) -> None:
         """Ask nothing yet."""
         self.leads = False
         self._sender = sender

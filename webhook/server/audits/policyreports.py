@@ -26,7 +26,7 @@ from webhook.audit.renderers.policyreport import (
 )
 from webhook.audit.report import AuditReport
 from webhook.cluster.lists import list_pages
-from webhook.cluster.protocol import Reader, status_error
+from webhook.cluster.protocol import ApiClient, status_error
 from webhook.errors import ApiError
 from webhook.server.audits.messages import ApiRequest, ApiResponse
 
@@ -44,7 +44,7 @@ _WRITTEN = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
 _TOLD = ("source", "scope", "summary", "results")  # the members that an audit writes
 
 
-class ApiCaller(Reader, Protocol):
+class ApiCaller(ApiClient, Protocol):
     """An API server that is also written to."""
 
     async def call(self, ask: ApiRequest) -> ApiResponse:

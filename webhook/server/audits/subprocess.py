@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
-from webhook.cluster.protocol import DECODE_ERRORS, Sender, describe_error
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, describe_error
 from webhook.errors import ApiError
 from webhook.server.audits.messages import (
     LENGTH,
@@ -40,7 +40,7 @@ GRACE_S = 2.0  # seconds for a process to end that has closed its pipes; it take
 class AuditProcess:
     """One audit in a process of its own."""
 
-    def __init__(self, api: Sender, silence_s: float, command: Sequence[str] = COMMAND) -> None:
+    def __init__(self, api: ApiClient, silence_s: float, command: Sequence[str] = COMMAND) -> None:
         """
         Start nothing yet.
 

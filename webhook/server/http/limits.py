@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple, TypeVar
 
-from webhook.policy.api.rules import MOST_CONSTRAINTS
+from webhook.policy.model import MAX_CONSTRAINTS
 
 _Number = TypeVar("_Number", int, float)
+
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -125,4 +126,4 @@ def table(limits: Limits | None = None) -> Iterator[LimitRow]:
             each.name, getattr(limits, each.name), each.metadata["unit"], each.metadata["reason"]
         )
     reason = "a list of more is denied with its number; no scheduler could work with it"
-    yield LimitRow("constraints", MOST_CONSTRAINTS, "constraints in one list", reason)
+    yield LimitRow("constraints", MAX_CONSTRAINTS, "constraints in one list", reason)
