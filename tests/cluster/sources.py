@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from webhook.cluster.protocol import JSON, Response
 from tests.cluster.apiserver import Json, packed
 from webhook.cluster.caches import Start
-from webhook.cluster.protocol import NO_QUERY, Query, status_error
+from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
 from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
 
@@ -37,12 +36,12 @@ class Answers:
         body: bytes = b"",
         content_type: str = JSON,
     ) -> Response:
-        del method, body, content_type
+        del method, query, body, content_type
         self.asked.append(path)
-        body = self.bodies.get(path)
-        if body is None:
+        found = self.bodies.get(path)
+        if found is None:
             return Response(404)
-        return Response(200, packed(await body() if callable(body) else body))
+        return Response(200, packed(await found() if callable(found) else found))
 
     @asynccontextmanager
     async def stream(self, path: str, query: Query) -> AsyncGenerator[AsyncIterator[bytes]]:

@@ -14,11 +14,10 @@ from enum import StrEnum
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.cluster.protocol import JSON, Response
 from tests.cluster.apiserver import Json, bookmark, event, failure, packed, service
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
-from webhook.cluster.protocol import NO_QUERY, FailureReason, Query, status_error
+from webhook.cluster.protocol import JSON, NO_QUERY, FailureReason, Query, Response, status_error
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
 from webhook.errors import ApiError

@@ -27,7 +27,7 @@ from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster import wire
 from webhook.cluster.lists import LIST_TRIES, list_pages
-from webhook.cluster.protocol import FailureReason, ApiClient
+from webhook.cluster.protocol import ApiClient, FailureReason
 from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import KindRow

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import click
 
-from certs.api import Client
+from certs.api import ObjectClient
 from certs.errors import AbsentError, PairError, StoreError
 from certs.inject import Hooks
 from certs.pem import read_certificates, read_der
@@ -75,7 +75,7 @@ def rotate(*, kubeconfig: str, context: str, namespace: str, name: str, ca: bool
         raise ConfigError("is needed: name that of the Secret", "--namespace")
     subject = Subject.CA if ca else Subject.LEAF
 
-    async def ask(client: Client) -> str:
+    async def ask(client: ObjectClient) -> str:
         secret = SecretStore(client, namespace, f"{name}-ca")
         stored = await secret.load()
         # Replicas compare it with the lives of certificates; the clock of this machine may be off.
@@ -132,7 +132,7 @@ def _meet(host: str, port: int, context: ssl.SSLContext) -> bytes:
         return wrapped.getpeercert(binary_form=True) or b""
 
 
-async def _look_up(client: Client, namespace: str, name: str, survey: Survey) -> None:
+async def _look_up(client: ObjectClient, namespace: str, name: str, survey: Survey) -> None:
     published = await Hooks(client, name).read()
     survey.bundles += [
         Bundle(f"{one.title} webhook {number}", bundle)
@@ -155,7 +155,9 @@ async def _look_up(client: Client, namespace: str, name: str, survey: Survey) ->
     survey.notes += filter(None, [stored.problem])
 
 
-def _ask(kubeconfig: str, context: str, question: Callable[[Client], Awaitable[Found]]) -> Found:
+def _ask(
+    kubeconfig: str, context: str, question: Callable[[ObjectClient], Awaitable[Found]]
+) -> Found:
     """Ask an API server; what the error of a store comes from says what to do."""
     try:
         return apiserver.ask(kubeconfig, context, question)

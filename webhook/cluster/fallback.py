@@ -16,11 +16,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from webhook.cluster.protocol import read
 from webhook.cluster import wire
 from webhook.cluster.caches import Caches
 from webhook.cluster.discovery import NAMESPACES_PATH, ObjectDecoder, ResourcePath
-from webhook.cluster.protocol import Source
+from webhook.cluster.protocol import ApiClient, read
 from webhook.errors import ApiError
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
@@ -63,7 +62,7 @@ _Asking: TypeAlias = asyncio.Task[_Answer]
 class OwnerFallback:
     """Fetches what single requests need; one look-up for all requests that need the same."""
 
-    def __init__(self, caches: Caches, source: Source, tell: Callable[[str], None]) -> None:
+    def __init__(self, caches: Caches, source: ApiClient, tell: Callable[[str], None]) -> None:
         """
         Start with nothing to fetch.
 

@@ -5,11 +5,10 @@ from http import HTTPStatus
 
 import msgspec
 
-from webhook.cluster.protocol import read
 from webhook.cluster.discovery import Resource, ResourcePath, list_resources, locate
 from webhook.cluster.facts import Cluster
 from webhook.cluster.listwatch import PAGE_OBJECTS, next_limit, page_query, read_page
-from webhook.cluster.protocol import NO_QUERY, Query, Reader, Source
+from webhook.cluster.protocol import NO_QUERY, ApiClient, Query, read
 from webhook.errors import ApiError
 
 _WIDE = frozenset({"Namespace", "Node"})  # of the kinds that are followed, those in no namespace
@@ -17,7 +16,7 @@ LIST_TRIES = 3  # lists that are begun anew, since their resource version was fo
 
 
 async def list_pages(
-    source: Reader, path: str, query: Query = NO_QUERY, first: int = PAGE_OBJECTS
+    source: ApiClient, path: str, query: Query = NO_QUERY, first: int = PAGE_OBJECTS
 ) -> AsyncIterator[Sequence[msgspec.Raw]]:
     """
     Give the objects of a list, in the order of their namespaces and names.
@@ -41,7 +40,7 @@ async def list_pages(
 
 
 async def list_objects(
-    source: Source, place: ResourcePath, namespace: str = ""
+    source: ApiClient, place: ResourcePath, namespace: str = ""
 ) -> AsyncIterator[bytes]:
     """
     Give the objects of a kind, page by page, each as JSON.
@@ -59,7 +58,7 @@ async def list_objects(
 
 
 async def read_object(
-    source: Source, place: ResourcePath, namespace: str, name: str
+    source: ApiClient, place: ResourcePath, namespace: str, name: str
 ) -> bytes | None:
     """
     Give an object as JSON; None if there is none of that name.
@@ -75,7 +74,7 @@ async def read_object(
         raise
 
 
-async def fill_once(source: Source, cluster: Cluster, namespace: str) -> None:
+async def fill_once(source: ApiClient, cluster: Cluster, namespace: str) -> None:
     """
     Put what counts for the pods of a namespace into the stores of a cluster.
 
@@ -91,7 +90,7 @@ async def fill_once(source: Source, cluster: Cluster, namespace: str) -> None:
             await _fill(source, resource, place, namespace)
 
 
-async def _fill(source: Source, resource: Resource, place: ResourcePath, namespace: str) -> None:
+async def _fill(source: ApiClient, resource: Resource, place: ResourcePath, namespace: str) -> None:
     if resource.kind == "Namespace":
         found = await read_object(source, place, "", namespace)
         if found is not None:

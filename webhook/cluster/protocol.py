@@ -9,7 +9,6 @@ import os
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Protocol, TypeAlias
@@ -26,7 +25,6 @@ Headers: TypeAlias = Mapping[str, tuple[str, ...]]
 """Headers of a response: lower-case name to values, in order."""
 
 NO_QUERY: Query = {}
-NO_HEADERS: Headers = {}
 JSON = "application/json"
 
 MAX_STATUS_CHARS = 256  # of a server's message; enough for kube-apiserver's sentences
@@ -60,13 +58,12 @@ _REASONS: Mapping[int, FailureReason] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """A complete response of the API server, of any HTTP status."""
 
     status: int
     body: bytes = b""
-    headers: Headers = NO_HEADERS
+    headers: Headers = {}
 
 
 class ApiClient(Protocol):

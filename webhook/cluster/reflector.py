@@ -37,12 +37,18 @@ from typing import NoReturn, TypeAlias
 
 import msgspec
 
-from webhook.cluster.protocol import read
 from webhook.cluster import listwatch, wire
 from webhook.cluster.backoff import MAX_BACKOFF_S, Backoff
 from webhook.cluster.discovery import Resource, ResourcePath, SkippedObject, locate
 from webhook.cluster.lines import LineSplitter
-from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query, Source, status_error
+from webhook.cluster.protocol import (
+    DECODE_ERRORS,
+    FailureReason,
+    Query,
+    WatchClient,
+    read,
+    status_error,
+)
 from webhook.cluster.quota import NamespaceSizeError
 from webhook.cluster.store import Key, StoredObject, WatchEventType
 from webhook.cluster.timeslices import TimeSlicer
@@ -87,7 +93,7 @@ class ReflectorEnvironment:
             ignore the option, and it takes a minute to notice.
     """
 
-    source: Source
+    source: WatchClient
     pace: TimeSlicer
     clock: Callable[[], float]
     jitter: Callable[[], float]

@@ -7,35 +7,26 @@ A refusal is an answer here: what may not be read becomes part of what was found
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from certs.api import Client
 from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.protocol import (
     NO_QUERY,
+    ApiClient,
     ApiStatus,
     FailureReason,
     Query,
-    WatchClient,
-    describe_error,
 )
 from webhook.doctor.installation import Lookup
-from webhook.errors import ApiError, EvenspreadError
-
-DRY_RUN_TIMEOUT_S = 35.0
-"""For one call: a webhook may take 30 s, and the API server adds its own work."""
+from webhook.errors import ApiError
 
 JSON_PATCH = "application/json-patch+json"
 
 T = TypeVar("T")
 
 _decode_status = msgspec.json.Decoder(ApiStatus).decode
-
-
-class DoctorApi(WatchClient, Client, Protocol):
-    """An API server, as ``webhook.cluster.client`` reaches it."""
 
 
 class DoctorResponse(NamedTuple):
@@ -70,7 +61,7 @@ class _List(msgspec.Struct):
 class DoctorClient:
     """Asks one API server."""
 
-    def __init__(self, reach: DoctorApi) -> None:
+    def __init__(self, reach: ApiClient) -> None:
         """Ask through this."""
         self.reach = reach
 
@@ -88,30 +79,10 @@ class DoctorClient:
         Raises:
             ApiError: There was none, or the credentials are not accepted.
         """
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        options: dict[str, Any] = {"query_params": list(query.items())}
-        try:
-            response = await self.reach.call_api(
-                path,
-                method,
-                header_params=headers
-                if body is None
-                else {**headers, "Content-Type": content_type},
-                body=body,
-                auth_settings=["BearerToken"],
-                _preload_content=False,
-                _request_timeout=DRY_RUN_TIMEOUT_S,
-                **options,
-            )
-            content: bytes = await response.read()
-        except EvenspreadError:
-            raise
-        except Exception as error:  # of the network; its kinds are the client's own business
-            problem = f"cannot be reached: {describe_error(error)}"
-            raise ApiError(self.reach.name, problem, FailureReason.UNREACHABLE) from error
-        answer = DoctorResponse(
-            response.status, content, _warnings(response.headers.getall("Warning", []))
-        )
+        content = b"" if body is None else msgspec.json.encode(body)
+        response = await self.reach.send(method, path, query, content, content_type)
+        warnings = _warnings(response.headers.get("warning", ()))
+        answer = DoctorResponse(response.status, response.body, warnings)
         if answer.status == HTTPStatus.UNAUTHORIZED:
             problem = "does not accept these credentials: log in anew"
             raise ApiError(self.reach.name, problem, FailureReason.UNAUTHORIZED, answer.status)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cryptography.x509 import Certificate
 
-from certs.api import Client
+from certs.api import ObjectClient
 from certs.clients import Clients
 from certs.files import file_source
 from certs.inject import Hooks
@@ -48,7 +48,7 @@ class CertificateContext(NamedTuple):
         poll: Seconds between two looks at a folder.
     """
 
-    client: Client | None
+    client: ObjectClient | None
     namespace: str
     overlap: timedelta
     listener: tuple[str, int]

@@ -12,13 +12,14 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any, NamedTuple, NoReturn
 
-from certs.api import Client
-from webhook.cluster.protocol import describe_error
+import msgspec
+
+from webhook.cluster.protocol import NO_QUERY, ApiClient
+from webhook.errors import ApiError
 from webhook.telemetry.logs import Log
 
 EVENT_MESSAGE_CHARS = 1024  # characters; pkg/apis/core/validation/events.go refuses longer ones
 KEPT = 8  # Events that wait to be written; of a burst the last ones add nothing
-EVENT_TIMEOUT_S = 10.0  # for one call; nobody waits for it
 
 COMPONENT = "evenspread"
 
@@ -42,7 +43,7 @@ class EventRecorder:
     """Writes Events, one after the other."""
 
     def __init__(
-        self, client: Client, place: EventContext, clock: Callable[[], datetime], log: Log
+        self, client: ApiClient, place: EventContext, clock: Callable[[], datetime], log: Log
     ) -> None:
         """
         Have nothing to write.
@@ -105,19 +106,11 @@ class EventRecorder:
 
     async def _write(self, event: dict[str, Any]) -> str:
         """Write one; returns why that failed."""
+        path = f"/api/v1/namespaces/{self._place.namespace}/events"
         try:
-            response = await self._client.call_api(
-                f"/api/v1/namespaces/{self._place.namespace}/events",
-                "POST",
-                header_params={"Accept": "application/json", "Content-Type": "application/json"},
-                body=event,
-                auth_settings=["BearerToken"],
-                _preload_content=False,
-                _request_timeout=EVENT_TIMEOUT_S,
-            )
-            await response.read()
-        except Exception as error:  # noqa: BLE001  # aiohttp's, asyncio's, and those of plugins
-            return f"no answer: {describe_error(error)}"
+            response = await self._client.send("POST", path, NO_QUERY, msgspec.json.encode(event))
+        except ApiError as error:
+            return f"no answer: {error}"
         if response.status == HTTPStatus.CREATED:
             return ""
         return f"the API server answered {response.status}"

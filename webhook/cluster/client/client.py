@@ -27,7 +27,13 @@ from typing import Self
 import aiohttp
 import msgspec
 
-from webhook.cluster.client.credentials import ApiAccess, Connection, LoadConfiguration, make_loader
+from webhook.cluster.client.credentials import (
+    ApiAccess,
+    Connection,
+    LoadConfiguration,
+    OutgoingRequest,
+    make_loader,
+)
 from webhook.cluster.protocol import (
     DECODE_ERRORS,
     JSON,
@@ -118,13 +124,12 @@ class Api:
         Raises:
             ApiError: No response, or one larger than ``MAX_BODY_BYTES``.
         """
+        request = OutgoingRequest(method, path, query, body, content_type)
         with self._translated_errors():
-            response = await self._open(method, path, query, self._bounded, body, content_type)
+            response = await self._open(request, self._bounded)
             async with response:
                 content = await self._read_body(response)
-        headers = {
-            name.lower(): tuple(response.headers.getall(name)) for name in response.headers
-        }
+        headers = {name.lower(): tuple(response.headers.getall(name)) for name in response.headers}
         return Response(response.status, content, headers)
 
     @asynccontextmanager
@@ -137,7 +142,7 @@ class Api:
                 server is silent or the connection breaks. ExpiredError if the status is 410.
         """
         with self._translated_errors():
-            response = await self._open("GET", path, query, self._endless)
+            response = await self._open(OutgoingRequest("GET", path, query), self._endless)
         try:
             if response.status != HTTPStatus.OK:
                 with self._translated_errors():
@@ -163,22 +168,16 @@ class Api:
             raise ApiError(self.name, problem, FailureReason.GARBAGE) from None
 
     async def _open(
-        self,
-        method: str,
-        path: str,
-        query: Query,
-        limits: aiohttp.ClientTimeout,
-        body: bytes = b"",
-        content_type: str = JSON,
+        self, request: OutgoingRequest, limits: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
         """Send a request, and repeat it once with new credentials after a 401."""
         connection = await self._current_connection()
-        response = await connection.request(method, path, query, limits, body, content_type)
+        response = await connection.request(request, limits)
         if response.status == HTTPStatus.UNAUTHORIZED:  # the server has done nothing yet
             response.release()
             self._invalidate_credentials()
             connection = await self._current_connection()
-            response = await connection.request(method, path, query, limits, body, content_type)
+            response = await connection.request(request, limits)
             if response.status == HTTPStatus.UNAUTHORIZED:
                 self._invalidate_credentials()
         return response
@@ -215,9 +214,12 @@ class Api:
 
     async def _renew_connection(self) -> Connection:
         self._load = self._load or make_loader(self._access)
-        renewed, known = Connection(await self._load(), strict=self._access.strict), self._connection
+        renewed, known = (
+            Connection(await self._load(), strict=self._access.strict),
+            self._connection,
+        )
         if known is not None and known.identity == renewed.identity:
-            known.take_token(renewed)
+            known.take_token(renewed.configuration)
         else:
             renewed.connect()
             self._connection = renewed

@@ -12,7 +12,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlencode
 
 import aiohttp
@@ -26,7 +26,7 @@ from kubernetes_asyncio.config.incluster_config import (
 )
 
 from webhook.cluster.client.kubeconfig import find_kubeconfig, kubeconfig_error
-from webhook.cluster.protocol import Query
+from webhook.cluster.protocol import JSON, Query
 
 READ_AHEAD = 128 * 1024  # bytes; a watch whose events wait for processing holds twice as much
 
@@ -118,12 +118,23 @@ async def _read_kubeconfig(access: ApiAccess, configuration: Configuration) -> A
         raise kubeconfig_error(files, access.context) or error from error
 
 
+class OutgoingRequest(NamedTuple):
+    """Request for an API server; the content type is that of the body, if there is one."""
+
+    method: str
+    path: str
+    query: Query
+    body: bytes = b""
+    content_type: str = JSON
+
+
 class Connection:
     """
     HTTP connections to one API server, with the TLS settings, proxy and token of a configuration.
 
     Attributes:
         host: URL of the API server.
+        configuration: Of kubernetes_asyncio.
         identity: Digest of the settings that require new connections when they change.
     """
 
@@ -142,7 +153,7 @@ class Connection:
         configuration.disable_strict_ssl_verification = not strict
         self.host = str(configuration.host)
         self.identity = _digest(configuration)
-        self._configuration: Any = configuration
+        self.configuration: Any = configuration
         self._session: aiohttp.ClientSession | None = None
 
     def connect(self) -> None:
@@ -152,24 +163,18 @@ class Connection:
         Raises:
             OSError: The certificates cannot be used.
         """
-        library_session = RESTClientObject(self._configuration).pool_manager
+        library_session = RESTClientObject(self.configuration).pool_manager
         self._session = aiohttp.ClientSession(
             connector=library_session.connector, read_bufsize=READ_AHEAD
         )
         library_session.detach()
 
-    def take_token(self, renewed: "Connection") -> None:
+    def take_token(self, configuration: Configuration) -> None:
         """Use the token of a newer configuration of the same identity."""
-        self._configuration.api_key = renewed._configuration.api_key
+        self.configuration.api_key = configuration.api_key
 
     async def request(
-        self,
-        method: str,
-        path: str,
-        query: Query,
-        limits: aiohttp.ClientTimeout,
-        body: bytes,
-        content_type: str,
+        self, request: OutgoingRequest, limits: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
         """
         Send a request and return the response, whose body is not read yet.
@@ -178,16 +183,16 @@ class Connection:
             aiohttp.ClientError: The network failed; also TimeoutError, OSError and ValueError.
         """
         assert self._session is not None, "connected"
-        configuration, headers = self._configuration, dict(_HEADERS)
+        configuration, headers = self.configuration, dict(_HEADERS)
         if token := await configuration.get_api_key_with_prefix(_TOKEN):
             headers["Authorization"] = token
-        if body:
-            headers["Content-Type"] = content_type
+        if request.body:
+            headers["Content-Type"] = request.content_type
         return await self._session.request(
-            method,
-            f"{self.host}{path}{'?' if query else ''}{urlencode(query)}",
+            request.method,
+            f"{self.host}{request.path}{'?' if request.query else ''}{urlencode(request.query)}",
             headers=headers,
-            data=body or None,
+            data=request.body or None,
             timeout=limits,
             proxy=configuration.proxy or None,
             proxy_headers=configuration.proxy_headers,

@@ -86,10 +86,10 @@ class AuditProcess:
 
     async def _answer(self, ask: ApiRequest) -> ApiResponse:
         try:
-            status, body = await self._api.send(ask.method, ask.path, ask.query, ask.body)
+            response = await self._api.send(ask.method, ask.path, ask.query, ask.body)
         except ApiError as error:
             return ApiResponse(0, reason=error.problem)
-        return ApiResponse(status, body)
+        return ApiResponse(response.status, response.body)
 
 
 class _LastWords:
