@@ -17,7 +17,6 @@ import msgspec
 import yaml
 from pydantic import BaseModel
 
-from webhook.cli.views.catalogue import CATALOGUE
 from webhook.cli.views.diffs import REASONS
 from webhook.config.kinds import SHIPPED_OWNERS
 from webhook.config.settings import setting_table
@@ -32,7 +31,7 @@ from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage
 from webhook.policy.api.rules import API_RULES, ValidationOptions
 from webhook.policy.api.versions import NEWEST_VERSION, OLDEST_VERSION, Version
-from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.catalogue import API_WARNINGS, CATALOGUE, TOO_MANY_CONSTRAINTS
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.model import MAX_CONSTRAINTS, Constraint, GroupKind
 from webhook.policy.paths import TemplatePath
@@ -47,8 +46,6 @@ LIST = "spec.topologySpreadConstraints"
 HEAD = 3  # lines of a diff that name files and places
 MOST_LINES = 60  # of an example that is shown whole
 FIRST_LINES = 14  # of one that is not
-
-_SINCE = {rule.id: rule.since for rule in API_RULES}
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -122,12 +119,12 @@ def _placed(kinds: Mapping[GroupKind, TemplatePath], known: str) -> Iterator[tup
 
 def api_rules() -> str:
     """Each rule of the API, with the message that breaking it leads to."""
-    return NEXT.join(_described(each) for each in CATALOGUE if each in _SINCE)
+    return NEXT.join(_described(each) for each in API_RULES)
 
 
 def api_warnings() -> str:
     """Each warning of the API server."""
-    return NEXT.join(_described(row.id) for row in warnings.WARNINGS)
+    return NEXT.join(map(_described, API_WARNINGS))
 
 
 def deprecated() -> str:
@@ -141,16 +138,16 @@ def deprecated() -> str:
 
 def our_bounds() -> str:
     """Each rule that bounds what a review costs."""
-    theirs = {*_SINCE, *(row.id for row in warnings.WARNINGS), *DEFAULT_ACTIONS}
-    return NEXT.join(_described(each) for each in CATALOGUE if each not in theirs)
+    return _described(TOO_MANY_CONSTRAINTS)
 
 
 def advice() -> str:
     """Each policy rule."""
     return NEXT.join(
-        f"### {row.id}: {row.title}{NEXT}{row.why}{NEXT}"
-        f"- instead: {row.fix}\n- asked at: {row.where}, since Kubernetes {row.since}\n"
-        f"- action, unless configured: {code(row.action)}{NEXT}"
+        f"### {row.id}: {CATALOGUE[row.id].title}{NEXT}{CATALOGUE[row.id].why}{NEXT}"
+        f"- instead: {CATALOGUE[row.id].fix}\n"
+        f"- asked at: {row.where}, since Kubernetes {CATALOGUE[row.id].since}\n"
+        f"- action, unless configured: {code(CATALOGUE[row.id].action)}{NEXT}"
         f"{_given(ADVISED[row.id])}{_shown(ADVISED[row.id].violates, ADVISED[row.id].passes)}"
         for row in POLICY_RULES
     )
@@ -167,7 +164,7 @@ def _given(example: AdviceExample) -> str:
 def _described(rule: str) -> str:
     entry = CATALOGUE[rule]
     return (
-        f"### {rule}: {entry.title}{NEXT}{API_EXAMPLES[rule].why}{NEXT}"
+        f"### {rule}: {entry.title}{NEXT}{entry.why}{NEXT}"
         f"- otherwise: {entry.effect}\n- instead: {entry.fix}\n"
         f"- message:{NEXT}  ```text\n  {message_of(rule)}\n  ```{NEXT}"
         f"{_shown(API_EXAMPLES[rule].violates, API_EXAMPLES[rule].passes)}"
@@ -187,7 +184,7 @@ def message_of(rule: str) -> str:
     """What somebody reads who writes the example that violates a rule."""
     pod = yaml.safe_load(API_EXAMPLES[rule].violates)["spec"]
     constraints = msgspec.convert(pod["topologySpreadConstraints"], tuple[Constraint, ...])
-    if rule in _SINCE:
+    if rule in API_RULES:
         found = rules.check(constraints, LIST, ValidationOptions(merged=True))
         return next(str(each.error) for each in found if each.rule == rule)
     if len(constraints) > MAX_CONSTRAINTS:
@@ -209,14 +206,14 @@ def remedies() -> str:
 
 def checks() -> str:
     """Every check of a doctor."""
-    rows = ((code(row.id), row.title, row.looks_at) for row in CHECKS)
+    rows = ((code(row.id), row.title, row.reads) for row in CHECKS)
     return table(("check", "all is well if", "it looks at"), rows)
 
 
 def failures() -> str:
     """What the sentences of an API server about a failed call mean."""
     rows = (
-        (each.means, each.advice.format(place="-n evenspread", name="evenspread"))
+        (each.meaning, each.advice.format(flag="-n evenspread", name="evenspread"))
         for each in FAILURES
     )
     return table(("it means", "what to do"), rows)

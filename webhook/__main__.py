@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from webhook.cli.exits import ExitCode, UnreadError, report
+from webhook.cli.exits import ClosedOutputError, ExitCode, report
 from webhook.cli.program import program
 
 READABLE = "evenspread.readable"
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = end.code
     except BaseException as error:  # noqa: BLE001 - the last place where anything can be told
         code = report(error)
-        if isinstance(error, OSError | UnreadError):
+        if isinstance(error, OSError | ClosedOutputError):
             _let_go_of_stdout()
     return int(code or ExitCode.FINE)
 

@@ -1,3 +1,4 @@
+import gc
 from pathlib import Path
 
 import msgspec
@@ -6,6 +7,7 @@ import pytest
 from tests.audit import world
 from tests.cli.conftest import Run
 from webhook.audit.renderers import AUDIT_FORMATS
+from webhook.cli.audit import pause_garbage_collection
 
 
 @pytest.fixture
@@ -108,11 +110,17 @@ def test_manifests_from_the_standard_input(run: Run) -> None:
 WRONG = {
     "two outputs to stdout": (["-f", ".", "-o", "json", "-o", "html"], "only one format fits"),
     "no name of a file": (["-f", ".", "-o", "html="], "'html=' names no file: write html=FILE"),
-    "no such format": (["-f", ".", "-o", "pdf"], "'pdf' is no format: write one of table, json"),
-    "no such rule": (["-f", ".", "--rules", "TSC999"], "'TSC999' is no rule: write some of"),
-    "snapshot and files": (["-f", ".", "--snapshot", "x"], "--snapshot: holds files and cluster"),
-    "one namespace and all": (["-f", ".", "-n", "a", "-A"], "say -n or -A, not both"),
-    "a cluster of files, and nothing to audit": (["--cluster", "."], "--cluster: is for -f"),
+    "no such format": (
+        ["-f", ".", "-o", "pdf"],
+        "'pdf' is not an output format: use one of table, json",
+    ),
+    "no such rule": (["-f", ".", "--rules", "TSC999"], "'TSC999' is not a rule: use some of"),
+    "snapshot and files": (
+        ["-f", ".", "--snapshot", "x"],
+        "--snapshot: already contains manifests and cluster",
+    ),
+    "one namespace and all": (["-f", ".", "-n", "a", "-A"], "use -n or -A, not both"),
+    "a cluster of files, and nothing to audit": (["--cluster", "."], "--cluster: requires -f"),
 }
 
 
@@ -140,3 +148,24 @@ def test_what_is_missing_leaves_the_work_unfinished(
 
     assert ran.code == 3
     assert ran.err.startswith("error: ")
+
+
+def test_garbage_collection_is_off_during_an_audit_and_on_afterwards() -> None:
+    with pause_garbage_collection():
+        assert not gc.isenabled()
+
+    assert gc.isenabled()
+
+
+def test_garbage_collection_is_on_again_after_an_error() -> None:
+    with pytest.raises(ValueError, match="wrong"), pause_garbage_collection():
+        raise ValueError("wrong")
+
+    assert gc.isenabled()
+
+
+def test_garbage_collection_stays_off_if_it_was_off() -> None:
+    with pause_garbage_collection():
+        with pause_garbage_collection():
+            pass
+        assert not gc.isenabled()

@@ -80,7 +80,7 @@ def test_a_folder_without_an_authority_says_so(run: Run, kept: Path) -> None:
 
     ran = run("certs", "--tls-dir", ".")
 
-    assert (ran.code, ran.out.splitlines()[-1]) == (0, "ca.crt: is not there")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "ca.crt: does not exist")
 
 
 @pytest.mark.parametrize(("trusted", "code"), [(CA, 0), (STRANGER, 1)], ids=["known", "unknown"])
@@ -97,9 +97,9 @@ def test_a_listener_is_asked(trusted: Any, code: int, run: Run, kept: Path) -> N
 MISTAKES = {
     "no folder": (("--state", "none"), 2, "cannot be read"),
     "no port": (("--address", "localhost"), 2, "write HOST:PORT"),
-    "nobody there": (("--address", "127.0.0.1:1"), 3, "shows no certificate"),
+    "nobody there": (("--address", "127.0.0.1:1"), 3, "serves no certificate"),
     "no cluster": (("--kubeconfig", "none"), 3, "credentials cannot be used"),
-    "a rotation nowhere": (("rotate",), 2, "--namespace: is needed"),
+    "a rotation nowhere": (("rotate",), 2, "--namespace: is required"),
 }
 
 
@@ -157,7 +157,7 @@ def test_a_rotation_is_asked_for(
         ran = run("certs", "rotate", *where(kubeconfig), *flags)
 
     assert ran.code == 0, ran.err
-    assert ran.out == f"Secret ns/web-ca: a new {subject} is asked for\n"
+    assert ran.out == f"Secret ns/web-ca: a new {subject} is requested\n"
     ((annotation, wish),) = cluster.objects[path]["metadata"]["annotations"].items()
     assert annotation == f"evenspread.io/rotate-{subject}"
     by_the_server = datetime.fromisoformat(wish) - cluster.ahead

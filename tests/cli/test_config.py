@@ -124,7 +124,7 @@ EXAMPLES = {
     "no pod": (
         files.SERVICE,
         2,
-        "error: --filename: no Pod stands there: name the",
+        "error: --filename: contains no Pod: name the",
     ),
     "a pod that cannot be read": (files.POD + files.MISTYPED, 2, "error: pod.yaml:1: the object"),
     "no YAML": ("kind: [", 3, "error: pod.yaml:1: no valid YAML"),

@@ -2,7 +2,7 @@ import click
 import pytest
 
 from certs.errors import PairError, StateError, StoreError
-from webhook.cli.exits import DEBUG_VARIABLE, ExitCode, UnreadError, outcome, report
+from webhook.cli.exits import DEBUG_VARIABLE, ClosedOutputError, ExitCode, outcome, report
 from webhook.errors import CombinedConfigError, ConfigError, ManifestError, SourceError
 
 # error, exit code, what is said on stderr
@@ -41,7 +41,7 @@ ERRORS: dict[str, tuple[BaseException, ExitCode, str]] = {
     ),
     "Ctrl-C": (KeyboardInterrupt(), ExitCode.INTERRUPTED, ""),
     "Ctrl-C, as click tells it": (click.Abort(), ExitCode.INTERRUPTED, ""),
-    "a reader that is gone": (UnreadError(), ExitCode.UNREAD, ""),
+    "a reader that is gone": (ClosedOutputError(), ExitCode.OUTPUT_CLOSED, ""),
 }
 
 

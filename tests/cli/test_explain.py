@@ -92,7 +92,7 @@ it can be placed if you do one of these, each tried:
   - uncordon node n3 (then n3)
   - add 1 node with zone=us-1c (then new-1)
   - make constraint 0 (zone) ScheduleAnyway (then n1, n2)
-not looked at: resources, ports, volumes, pod affinity
+not considered: resources, ports, volumes, pod affinity
 """
 
 
@@ -168,7 +168,7 @@ def test_a_pod_without_constraints(shop: Path, run: Run) -> None:
         "  n1    -      -    best",
         "  n2    -      -    best",
         "  cannot: 1 node(s) were unschedulable: n3",
-        "not looked at: resources, ports, volumes, pod affinity",
+        "not considered: resources, ports, volumes, pod affinity",
     ]
 
 
@@ -309,18 +309,18 @@ def test_constraints_that_our_server_would_inject(shop: Path, run: Run) -> None:
 # arguments, what stderr says, exit code
 MISTAKES = {
     "nothing to explain": (["-n", "shop"], "nothing to explain", 2),
-    "an unknown kind": (["node/n1", "--cluster", "shop.yaml"], "is no kind with a pod template", 2),
-    "no name": (["pod/", "--cluster", "shop.yaml"], "no name", 2),
-    "no such pod": (["pod/x", "--cluster", "shop.yaml"], "Pod default/x: there is none", 3),
+    "an unknown kind": (["node/n1", "--cluster", "shop.yaml"], "is not a kind with", 2),
+    "no name": (["pod/", "--cluster", "shop.yaml"], "the name is missing", 2),
+    "no such pod": (["pod/x", "--cluster", "shop.yaml"], "Pod default/x: not found", 3),
     "a pod of another namespace": (
-        ["web-1", "--cluster", "shop.yaml"], "none here, but in namespace shop: add -n shop", 3
+        ["web-1", "--cluster", "shop.yaml"], "not found here, but in namespace shop: add -n shop", 3
     ),
     "a file that is not there": (["-f", "none.yaml"], "none.yaml: cannot be read: No such file", 3),
     "a file that is not there, of a pod that a cluster may have": (
         ["pod/web-1", "-f", "none.yaml"], "none.yaml: cannot be read: No such file", 3
     ),
     "a file without objects": (["-f", "empty.yaml"], "skipped empty.yaml: nothing in it is an", 3),
-    "no pod template in the files": (["job/x", "-f", "shop.yaml"], "there is no job/x with", 3),
+    "no pod template in the files": (["job/x", "-f", "shop.yaml"], "contains no job/x with", 3),
     "a label without a value": (
         ["web-1", "--cluster", "shop.yaml", "--without", "zone"], "--without", 2
     ),
@@ -328,7 +328,9 @@ MISTAKES = {
         ["web-1", "--cluster", "shop.yaml", "--add-nodes", "zone=a:x"], "zone=us-1d:3", 2
     ),
     "a node that is not there": (
-        ["web-1", "-n", "shop", "--cluster", "shop.yaml", "--cordon", "n9"], "no node 'n9'", 2
+        ["web-1", "-n", "shop", "--cluster", "shop.yaml", "--cordon", "n9"],
+        "node 'n9' does not exist",
+        2,
     ),
     "no kubeconfig": (["web-1", "--kubeconfig", "none"], "credentials cannot be used", 3),
 }  # fmt: skip
@@ -354,7 +356,7 @@ def test_without_any_node_it_is_told_where_they_come_from(shop: Path, run: Run) 
         "the next pod of Deployment shop/web cannot be placed: there is no node"
     )
     assert ran.err == (
-        "no Node is in these files: give manifests of the cluster's with --cluster, or name a "
+        "these files contain no Node: name manifests of the cluster with --cluster, or a live "
         "cluster with --context\n"
     )
 

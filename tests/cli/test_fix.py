@@ -250,7 +250,7 @@ def test_files_without_manifests_are_skipped_or_strictly_errors(web: Path, run: 
 
 WRONG = {
     "no file": ([], "Missing option '-f'"),
-    "no such rule": (["-f", ".", "--rules", "TSC999"], "'TSC999' is no rule: write some of"),
+    "no such rule": (["-f", ".", "--rules", "TSC999"], "'TSC999' is not a rule: use some of"),
     "no such format": (["-f", ".", "-o", "yaml"], "'yaml' is not one of 'table', 'json'"),
 }
 

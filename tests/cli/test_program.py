@@ -72,7 +72,7 @@ UNNAMED = {
     "nothing at all": (("fix",), "Name what to read, as in `-f manifests/`"),
     "what a shell makes of *.yaml": (
         ("audit", "-f", "a.yaml", "b.yaml"),
-        "unexpected extra argument (b.yaml). Write -f before each file, or name their folder.",
+        "unexpected extra argument (b.yaml). Write -f before every file, or name their folder.",
     ),
 }
 

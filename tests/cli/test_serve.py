@@ -71,7 +71,7 @@ def test_demo(folder: Path) -> None:
 
     assert lines[0].startswith("serving at https://127.0.0.1:")
     assert lines[1:5] == [
-        f"POST /mutate of {REVIEW} is answered:",
+        f"answer to POST /mutate with {REVIEW}:",
         "Pod shop/checkout-7d4b9c6f5d-: allowed",
         "--- Pod shop/checkout-7d4b9c6f5d- as sent",
         "+++ Pod shop/checkout-7d4b9c6f5d- as patched",
@@ -121,15 +121,15 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "outside of a pod": ((), "error: --namespace: is needed outside of a pod; or try it without"),
     "a cluster in files beside a real one": (
         ("--namespace", "a", "--cluster", "pod.yaml"),
-        "error: --cluster: stands for a cluster that is not there: add --standalone",
+        "error: --cluster: replaces a live cluster: add --standalone",
     ),
     "a demo whose certificate nobody trusts": (
         ("--namespace", "a", "--demo", str(REVIEW)),
-        "error: --demo: trusts the standalone CA",
+        "error: --demo: requires the standalone CA",
     ),
     "a demo that would not be let in": (
         ("--standalone", "--client-ca", "ca.crt", "--demo", str(REVIEW)),
-        "error: --demo: has no certificate to show: leave out --client-ca",
+        "error: --demo: presents no client certificate: leave out --client-ca",
     ),
     "a port that is none": (("--standalone", "--port", "high"), "error: --port: must be a port"),
     "an unknown format of the log": (
@@ -168,11 +168,11 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a review that is no JSON": (
         ("--standalone", "--demo", "pod.yaml"),
-        "error: --demo: 'pod.yaml' cannot be sent: it is no JSON",
+        "error: --demo: 'pod.yaml' cannot be sent: it is not JSON",
     ),
     "a review that is none": (
         ("--standalone", "--demo", "empty.json"),
-        "error: --demo: 'empty.json' is no AdmissionReview: it has no request",
+        "error: --demo: 'empty.json' is not an AdmissionReview: it has no request",
     ),
 }
 

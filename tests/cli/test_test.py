@@ -123,7 +123,7 @@ def test_no_case_is_called_so(suites: Path, run: Run) -> None:
     ran = run("test", "tests", "-k", "nodes", "-k", "zones")
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "error: --cases: no case is called 'nodes' or 'zones'\n"
+    assert ran.err == "error: --cases: no case has a name that contains 'nodes' or 'zones'\n"
 
 
 def test_several_outputs_in_one_run(suites: Path, run: Run) -> None:
@@ -143,7 +143,10 @@ def test_json_on_the_standard_output(suites: Path, run: Run) -> None:
 
 WRONG = {
     "no folder": ([], "Missing argument 'DIR...'"),
-    "no such format": (["tests", "-o", "sarif"], "'sarif' is no format: write one of table, json"),
+    "no such format": (
+        ["tests", "-o", "sarif"],
+        "'sarif' is not an output format: use one of table, json",
+    ),
     "two outputs to stdout": (["tests", "-o", "json", "-o", "junit"], "only one format fits"),
 }
 

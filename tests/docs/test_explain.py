@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tests.docs.markdown import ROOT
-from webhook.cli.explain import Answer
+from webhook.cli.explain import ExplainResult
 from webhook.policy.explain import edits, nodeedits
 from webhook.policy.explain.edits import ScenarioEdit
 
@@ -31,7 +31,7 @@ def members(schema: Any) -> set[str]:
 
 
 def test_every_member_is_explained() -> None:
-    _, components = msgspec.json.schema_components([Answer, *EDITS])
+    _, components = msgspec.json.schema_components([ExplainResult, *EDITS])
 
     assert members(components) - NAMED == set()
 

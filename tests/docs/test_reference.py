@@ -13,14 +13,13 @@ import click
 from tests.docs.markdown import PAGES, ROOT, rows
 from webhook.cli.exits import DEBUG_VARIABLE, ExitCode
 from webhook.cli.program import COMMANDS
-from webhook.cli.views.catalogue import CATALOGUE
 from webhook.config.settings import setting_table
 from webhook.policy import probe
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
-from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.api.gates import Gate
+from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, SkipReason
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.server.admission import HOOK_PATHS, REJECTION_REASONS
@@ -174,13 +173,13 @@ def series(name: str, kind: Type) -> Iterator[str]:
 def test_rules() -> None:
     headings = re.findall(r"^### (TSC\d+): ", (DOCS / "rules.md").read_text(), re.MULTILINE)
 
-    assert sorted(headings) == sorted({*CATALOGUE, *(row.id for row in POLICY_RULES)})
+    assert sorted(headings) == sorted(rule for rule in CATALOGUE if rule.startswith("TSC"))
 
 
 def test_rules_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bTSC\d+\b", EVERYTHING))
 
-    assert named <= {*CATALOGUE, *(row.id for row in POLICY_RULES)}
+    assert named <= CATALOGUE.keys()
 
 
 def test_gates() -> None:
@@ -192,7 +191,7 @@ def test_gates() -> None:
 
 
 def test_endpoints() -> None:
-    source = (ROOT / "webhook" / "health.py").read_text()
+    source = (ROOT / "webhook" / "server" / "health.py").read_text()
     pages = re.findall(r'"(/\w+)": self\.', source)
 
     assert column("Endpoints", 2) == {*HOOK_PATHS, *pages}
@@ -240,7 +239,7 @@ def test_names_of_our_domain_that_pages_name_exist() -> None:
 
 
 def test_audit_annotations() -> None:
-    tree = ast.parse((ROOT / "webhook" / "review" / "writing.py").read_text())
+    tree = ast.parse((ROOT / "webhook" / "admission" / "encode.py").read_text())
     keys = {
         node.slice.value
         for node in ast.walk(tree)

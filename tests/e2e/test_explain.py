@@ -353,5 +353,5 @@ def test_a_pod_that_is_not_there(
 
     assert (code, capsys.readouterr().err) == (
         3,
-        "error: Pod default/nobody: there is none: look at its name and its namespace\n",
+        "error: Pod default/nobody: not found: check its name and its namespace\n",
     )

@@ -4,14 +4,13 @@ from typing import NamedTuple
 import pytest
 
 from tests.fix.mended import NODES, TAINTED, deployment, law, mended, reasons
-from webhook.audit.rulebook import RULEBOOK
 from webhook.config import Configuration
 from webhook.fix.remedies import REMEDIES
 from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVICE
 from webhook.policy.advice.examples import NODES as ADVICE_NODES
 from webhook.policy.api.examples import API_EXAMPLES as API
 from webhook.policy.api.versions import NEWEST_VERSION, Version
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.catalogue import CATALOGUE, DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.profiles import Profile
 
 
@@ -699,7 +698,7 @@ def test_what_a_machine_cannot_decide_is_left_and_said(case: Leave) -> None:
 
 
 def test_there_is_a_remedy_for_every_rule_in_order() -> None:
-    assert set(REMEDIES) == {*RULEBOOK, "TSC010"}
+    assert set(REMEDIES) == {*CATALOGUE, "TSC010"}
     numbered = [rule for rule in REMEDIES if rule.startswith("TSC")]
     assert numbered == sorted(numbered)
 

@@ -226,10 +226,10 @@ async def serving(
     lines = LineWriter(log, lambda write: write())
     told = make_log(LogFormat.JSON, lines, lambda: NEW_YEAR)
     observers = Observers(metrics, told, VerdictLog(LogFormat.JSON, lines, wall))
-    grounds = ReviewContext(policy, facts or NoFacts(), fetch, presence("0.1.0", "replica-1"))
+    context = ReviewContext(policy, facts or NoFacts(), fetch, presence("0.1.0", "replica-1"))
     before = len(open_sockets())
     tls, clients = (live.context, live.clients) if live else (server_tls(), None)
-    admission = Admission(grounds, limits or Limits(), observers, tls, clients)
+    admission = Admission(context, limits or Limits(), observers, tls, clients)
     sockets = bind("127.0.0.1", 0)
     running = Running(admission, sockets[0].getsockname()[1], log, metrics)
     async with listening(admission, sockets):

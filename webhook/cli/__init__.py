@@ -1,6 +1,6 @@
 """
-The command line: one module a command, imported only when that command is called.
+The command line: one module per command, imported only when that command is called.
 
-A command reads what it is about by ``inputs``, has it decided elsewhere, and shows the answer by
-``views``.
+A command reads its objects with ``inputs``, calls the packages that decide, and writes the result
+with ``views``. It decides nothing itself.
 """

@@ -1,4 +1,4 @@
-"""``evenspread certs``: what is served, and trusted; ``certs rotate`` asks for it anew."""
+"""``evenspread certs``: show served and trusted certificates, and request new ones."""
 
 import ssl
 from collections.abc import Awaitable, Callable
@@ -19,16 +19,16 @@ from certs.secret import SecretStore
 from certs.serving import client_context
 from certs.source import Subject
 from webhook.cli import options
-from webhook.cli.command import Command, Group
+from webhook.cli.command import Command, CommandGroup
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs import apiserver
-from webhook.cli.output import Format, write
+from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.chains import (
-    Bundle,
+from webhook.cli.views.certificates import (
+    CertificateReport,
     Certificates,
-    Served,
-    Survey,
+    ServedChain,
+    TrustBundle,
     as_document,
     leads_to,
     show,
@@ -37,7 +37,7 @@ from webhook.cluster.protocol import describe_error
 from webhook.config.files import read_text
 from webhook.errors import ApiError, ConfigError, SourceError
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 
 def certs(
@@ -49,82 +49,92 @@ def certs(
     context: str,
     namespace: str,
     name: str,
-    output: Format,
+    output: OutputFormat,
 ) -> ExitCode:
-    """Look where it is asked for; in the cluster if nothing else is."""
+    """Collect certificates from the given places, or from the cluster if none is given."""
     if click.get_current_context().invoked_subcommand:
         return ExitCode.FINE
-    survey = Survey()
+    report = CertificateReport()
     for folder in filter(None, (state, tls_dir)):
-        _look_into(Path(folder), survey)
+        _read_folder(Path(folder), report)
     if address:
-        survey.served.append(met(address))
+        report.served.append(fetch_served(address))
     if kubeconfig or context or namespace or not (state or tls_dir or address):
-        _ask(kubeconfig, context, lambda client: _look_up(client, namespace, name, survey))
-    chains, now = survey.chains, _now()
-    if output is Format.TABLE:
-        show(survey, chains, now, Terminal())
+        _call(kubeconfig, context, lambda client: _read_cluster(client, namespace, name, report))
+    chains, now = report.chains, _now()
+    if output is OutputFormat.TABLE:
+        show(report, chains, now, Terminal())
     else:
-        write(as_document(survey, chains, now), output)
-    return outcome(findings=not all(each.trusted for each in chains), unfinished=False)
+        write_document(as_document(report, chains, now), output)
+    return outcome(findings=not all(chain.trusted for chain in chains), unfinished=False)
 
 
 def rotate(*, kubeconfig: str, context: str, namespace: str, name: str, ca: bool) -> ExitCode:
-    """Ask all replicas for new certificates, by an annotation of the Secret."""
+    """Request new certificates from all replicas, with an annotation of the Secret."""
     if not namespace:
-        raise ConfigError("is needed: name that of the Secret", "--namespace")
+        raise ConfigError("is required: name the namespace of the Secret", "--namespace")
     subject = Subject.CA if ca else Subject.LEAF
 
-    async def ask(client: ObjectClient) -> str:
+    async def request(client: ObjectClient) -> str:
         secret = SecretStore(client, namespace, f"{name}-ca")
         stored = await secret.load()
-        # Replicas compare it with the lives of certificates; the clock of this machine may be off.
+        # Replicas compare the time with certificate lifetimes; this machine's clock may be off.
         await secret.ask(subject, stored.server_now or _now())
         return secret.title
 
-    title = _ask(kubeconfig, context, ask)
-    Terminal().line(f"{title}: a new {subject} is asked for")
+    title = _call(kubeconfig, context, request)
+    Terminal().line(f"{title}: a new {subject} is requested")
     return ExitCode.FINE
 
 
-def _look_into(folder: Path, survey: Survey) -> None:
-    """Look at a folder of ``--tls standalone`` or ``--tls files``."""
+def _read_folder(folder: Path, report: CertificateReport) -> None:
+    """Read the certificates in a folder of ``--tls standalone`` or ``--tls files``."""
     leaf, authority = folder / "tls.crt", folder / "ca.crt"
     chain = read_certificates(read_text(str(leaf)).encode(), where=str(leaf))
-    survey.served.append(Served(str(leaf), chain, partial(leads_to, chain)))
+    report.served.append(ServedChain(str(leaf), chain, partial(leads_to, chain)))
     if authority.exists():
         trusted = read_certificates(read_text(str(authority)).encode(), where=str(authority))
-        survey.bundles.append(Bundle(str(authority), trusted))
+        report.bundles.append(TrustBundle(str(authority), trusted))
     else:
-        survey.notes.append(f"{authority}: is not there")
+        report.notes.append(f"{authority}: does not exist")
 
 
-def met(address: str) -> Served:
-    """Shake hands with a listener: once to see its leaf, once more for whatever may be trusted."""
+def fetch_served(address: str) -> ServedChain:
+    """
+    Connect to a listener and read its leaf certificate.
+
+    The result connects again for every bundle that it is checked against.
+
+    Raises:
+        ConfigError: The address is not HOST:PORT.
+        SourceError: The listener cannot be reached, or serves no certificate.
+    """
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
-        raise ConfigError(f"cannot be {address!r}: write HOST:PORT", "--address")
-    meet = partial(_meet, host.strip("[]"), int(port))
-    anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    anybody.check_hostname = False
-    anybody.verify_mode = ssl.CERT_NONE
+        raise ConfigError(f"{address!r} is not an address: write HOST:PORT", "--address")
+    connect = partial(_read_leaf, host.strip("[]"), int(port))
+    unverified = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    unverified.check_hostname = False
+    unverified.verify_mode = ssl.CERT_NONE
     try:
-        leaf = read_der(meet(anybody), where="what it shows")
+        leaf = read_der(connect(unverified), where="the served certificate")
     except (OSError, ValueError, PairError) as error:
-        raise SourceError(address, f"shows no certificate: {describe_error(error)}") from error
+        raise SourceError(address, f"serves no certificate: {describe_error(error)}") from error
 
     def trusted_by(trusted: Certificates) -> bool:
         try:
-            return bool(trusted) and bool(meet(client_context(trusted)))
+            return bool(trusted) and bool(connect(client_context(trusted)))
         except ssl.SSLCertVerificationError:
             return False
         except OSError as error:
-            raise SourceError(address, f"is gone: {describe_error(error)}") from error
+            raise SourceError(
+                address, f"does not answer any more: {describe_error(error)}"
+            ) from error
 
-    return Served(address, (leaf,), trusted_by)
+    return ServedChain(address, (leaf,), trusted_by)
 
 
-def _meet(host: str, port: int, context: ssl.SSLContext) -> bytes:
+def _read_leaf(host: str, port: int, context: ssl.SSLContext) -> bytes:
     with (
         create_connection((host, port), TIMEOUT_S) as plain,
         context.wrap_socket(plain) as wrapped,
@@ -132,35 +142,35 @@ def _meet(host: str, port: int, context: ssl.SSLContext) -> bytes:
         return wrapped.getpeercert(binary_form=True) or b""
 
 
-async def _look_up(client: ObjectClient, namespace: str, name: str, survey: Survey) -> None:
+async def _read_cluster(
+    client: ObjectClient, namespace: str, name: str, report: CertificateReport
+) -> None:
     published = await Hooks(client, name).read()
-    survey.bundles += [
-        Bundle(f"{one.title} webhook {number}", bundle)
-        for one in published.configurations
-        for number, bundle in enumerate(one.bundles)
+    report.bundles += [
+        TrustBundle(f"{configuration.title} webhook {number}", bundle)
+        for configuration in published.configurations
+        for number, bundle in enumerate(configuration.bundles)
     ]
-    survey.notes += [f"{title}: does not exist" for title in published.absent]
-    if not survey.served:
-        survey.notes.append("no replica was asked what it serves: name one by --address")
+    report.notes += [f"{title}: does not exist" for title in published.absent]
+    if not report.served:
+        report.notes.append("no served certificate was checked: name a replica with --address")
     if not namespace:
-        survey.notes.append("the Secret was not read: say where it is by --namespace")
+        report.notes.append("the Secret was not read: name its namespace with --namespace")
         return
     secret = SecretStore(client, namespace, f"{name}-ca")
     try:
         stored = await secret.load()
     except AbsentError as error:
-        survey.notes.append(str(error))
+        report.notes.append(str(error))
         return
-    survey.authorities.append(Bundle(secret.title, tuple(stored.trust.certificates.values())))
-    survey.notes += filter(None, [stored.problem])
+    report.authorities.append(TrustBundle(secret.title, tuple(stored.trust.certificates.values())))
+    report.notes += filter(None, [stored.problem])
 
 
-def _ask(
-    kubeconfig: str, context: str, question: Callable[[ObjectClient], Awaitable[Found]]
-) -> Found:
-    """Ask an API server; what the error of a store comes from says what to do."""
+def _call(kubeconfig: str, context: str, action: Callable[[ObjectClient], Awaitable[T]]) -> T:
+    """Call an API server; prefer its error, which says what to do, to that of the store."""
     try:
-        return apiserver.ask(kubeconfig, context, question)
+        return apiserver.call(kubeconfig, context, action)
     except StoreError as error:
         if isinstance(error.__cause__, ApiError):
             raise error.__cause__ from None
@@ -171,48 +181,56 @@ def _now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251  # a command is where the clock is read
 
 
-def _text(flags: list[str], metavar: str, words: str, default: str = "") -> click.Option:
-    return click.Option(flags, metavar=metavar, default=default, help=words)
-
-
-def _cluster() -> list[click.Option]:
+def _cluster_options() -> list[click.Option]:
     return [
-        *options.reach(),
-        _text(
+        *options.api_server(),
+        options.text(
             ["-n", "--namespace"],
             "NAME",
-            "Namespace of the Secret; without it only the caBundles of a cluster are shown.",
+            "Namespace of the Secret. Without it, only the caBundles of the cluster are shown.",
         ),
-        _text(["--name"], "NAME", "As for serve; the Secret is NAME-ca.", "evenspread"),
+        options.text(
+            ["--name"],
+            "NAME",
+            "Name of the installation, as for serve; the Secret is NAME-ca.",
+            "evenspread",
+        ),
     ]
 
 
-command = Group(
+command = CommandGroup(
     "certs",
     callback=certs,
     invoke_without_command=True,
     params=[
-        _text(["--state"], "FOLDER", "A folder of --tls standalone."),
-        _text(["--tls-dir"], "FOLDER", "A folder of --tls files."),
-        _text(["--address"], "HOST:PORT", "A listener to ask what it serves."),
-        *_cluster(),
+        options.path(["--state"], "FOLDER", "State folder of --tls standalone."),
+        options.path(["--tls-dir"], "FOLDER", "Certificate folder of --tls files."),
+        options.text(["--address"], "HOST:PORT", "Listener whose served certificate to show."),
+        *_cluster_options(),
         options.output(),
     ],
     help=(
         "Show the certificates of the Secret, of a listener, of folders, and of the webhook "
-        "configurations' caBundles. The exit code is 1 if a served one leads to no certificate "
-        "of a bundle."
+        "configurations' caBundles. The exit code is 1 if a served certificate does not lead to "
+        "a certificate of every bundle."
     ),
     commands=[
         Command(
             "rotate",
             callback=rotate,
             params=[
-                *_cluster(),
-                click.Option(["--ca"], is_flag=True, help="A new authority too, with overlap."),
+                *_cluster_options(),
+                click.Option(
+                    ["--ca"],
+                    is_flag=True,
+                    help="Rotate the certificate authority, with overlap, and then the leaves.",
+                ),
             ],
-            short_help="Ask for an early rotation.",
-            help="Ask all replicas for new leaves, or a new authority, before they are due.",
+            short_help="Request an early rotation.",
+            help=(
+                "Request new leaf certificates, or a new certificate authority, before they are "
+                "due. The replicas rotate them without downtime."
+            ),
             examples=("evenspread certs rotate -n evenspread --ca",),
         )
     ],

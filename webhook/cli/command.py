@@ -1,4 +1,4 @@
-"""What all commands have in common: variables of the environment, and examples in the help."""
+"""Base classes of all commands: environment variables for options, and examples in the help."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,17 +8,17 @@ import click
 CONTEXT: dict[str, Any] = {
     "auto_envvar_prefix": "EVENSPREAD",
     "help_option_names": ["-h", "--help"],
-    "max_content_width": 100,  # as wide as the code; click would stop at 80
+    "max_content_width": 100,  # columns, the line length of the code; the default of click is 80
 }
 """
-Settings of every command. Given to each one, the prefix stands before the flag's own name alone:
+Settings of every command. Set on the command itself, the prefix applies to the flag's name alone:
 ``EVENSPREAD_KUBE_VERSION``, not ``EVENSPREAD_VALIDATE_KUBE_VERSION``.
 """
 
 FILES = "filename"
-"""The parameter that ``-f`` fills."""
+"""Name of the parameter of ``-f``."""
 
-_STRAY = "Got unexpected extra argument"  # as click says it
+_STRAY = "Got unexpected extra argument"  # a message of click
 
 
 class Command(click.Command):
@@ -26,18 +26,18 @@ class Command(click.Command):
 
     def __init__(self, name: str, *, examples: Iterable[str], **settings: Any) -> None:
         """
-        Make a command.
+        Create a command.
 
         Args:
-            name: As it is called.
-            examples: Lines of a shell; shown as they are.
-            settings: As for click.
+            name: Its name on the command line.
+            examples: Shell command lines, shown unwrapped.
+            settings: As for ``click.Command``.
         """
         super().__init__(name, context_settings=dict(CONTEXT), **settings)
         self.examples = tuple(examples)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; tells how files are named to whoever names them otherwise."""
+        """Parse the arguments; an error about a missing or stray file name mentions ``-f``."""
         try:
             return super().parse_args(ctx, args)
         except click.MissingParameter as error:
@@ -46,24 +46,24 @@ class Command(click.Command):
             advice = "Name what to read, as in `-f manifests/`; `-f -` is the standard input."
             raise click.MissingParameter(advice, ctx=error.ctx, param=error.param) from None
         except click.UsageError as error:
-            named = any(option.name == FILES for option in self.params)
-            if not (named and error.message.startswith(_STRAY)):
+            reads_files = any(option.name == FILES for option in self.params)
+            if not (reads_files and error.message.startswith(_STRAY)):
                 raise
-            advice = "Write -f before each file, or name their folder."
+            advice = "Write -f before every file, or name their folder."
             raise click.UsageError(f"{error.message}. {advice}", ctx=error.ctx) from None
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Show the examples."""
+        """Write the examples."""
         del ctx
         write_examples(formatter, self.examples)
 
 
-class Group(Command, click.Group):
-    """A group of commands; so is its help."""
+class CommandGroup(Command, click.Group):
+    """A group of commands whose help ends with examples."""
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Iterable[str]) -> None:
-    """Write a section of examples, which are never wrapped."""
+    """Write a section of examples, unwrapped."""
     with formatter.section("Examples"):
         for example in examples:
             formatter.write(f"{'':{formatter.current_indent}}{example}\n")

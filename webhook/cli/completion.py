@@ -1,4 +1,4 @@
-"""``evenspread completion``: the script that makes a shell complete our commands."""
+"""``evenspread completion``: print the completion script of a shell."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -7,14 +7,14 @@ from webhook.cli.command import Command
 
 SHELLS = ("bash", "zsh", "fish")
 PROGRAM = "evenspread"
-VARIABLE = "_EVENSPREAD_COMPLETE"  # the name that click derives from the program's
+COMPLETION_VARIABLE = "_EVENSPREAD_COMPLETE"  # derived by click from the program's name
 
 
 def complete(shell: str) -> None:
     """Print the completion script of a shell."""
     maker = get_completion_class(shell)
     assert maker is not None, "click knows these three"
-    click.echo(maker(click.Command(PROGRAM), {}, PROGRAM, VARIABLE).source())
+    click.echo(maker(click.Command(PROGRAM), {}, PROGRAM, COMPLETION_VARIABLE).source())
 
 
 command = Command(

@@ -1,17 +1,16 @@
-"""``evenspread config check``: validates every configuration file, and shows what is in force."""
+"""``evenspread config check``: validate configuration files, and show their effect."""
 
 from typing import Any
 
 from webhook.admission.offline import build_reviews, decode_review, unpack_recording
 from webhook.cli import options
-from webhook.cli.command import Command, Group
+from webhook.cli.command import Command, CommandGroup
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs.clusters import facts_from
-from webhook.cli.inputs.manifests import Inputs
-from webhook.cli.inputs.policy import AskedPolicy, asked_policy
-from webhook.cli.output import Format, write
+from webhook.cli.inputs.manifests import Inputs, facts_from
+from webhook.cli.inputs.policy import RequestedPolicy, read_policy
+from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.effects import Effects, Example
+from webhook.cli.views.configuration import ConfigurationView, ExamplePod
 from webhook.config import example
 from webhook.errors import ConfigError, ReviewError
 from webhook.manifests import Document
@@ -19,40 +18,44 @@ from webhook.policy.facts import Facts
 from webhook.policy.kinds import POD
 
 
-def check(*, filename: tuple[str, ...], cluster: str, output: Format, **asked: Any) -> ExitCode:
-    """Check the configuration, and show what comes of it."""
-    found = asked_policy(**asked)
+def check(
+    *, filename: tuple[str, ...], cluster: str, output: OutputFormat, **policy_options: Any
+) -> ExitCode:
+    """Check the configuration and show its effect."""
+    requested = read_policy(**policy_options)
     inputs = Inputs(filename, unpack=unpack_recording)
     documents = list(inputs.objects())
-    facts = facts_from(cluster, documents, found.configuration.owner_selectors, inputs)
-    effects = Effects(found, facts, _example(found, facts, documents))
-    inputs.tell()
-    if output is Format.TABLE:
-        effects.show(Terminal())
+    facts = facts_from(cluster, documents, requested.configuration.owner_selectors, inputs)
+    view = ConfigurationView(requested, facts, _make_example(requested, facts, documents))
+    inputs.report()
+    if output is OutputFormat.TABLE:
+        view.show(Terminal())
     else:
-        write(effects.as_document(), output)
+        write_document(view.as_document(), output)
     return outcome(findings=False, unfinished=bool(inputs.problems))
 
 
-def _example(found: AskedPolicy, facts: Facts, documents: list[Document]) -> Example:
-    """Take the first Pod there is; without any file, a pod of ours behind a Service of its own."""
-    policy = found.policy
+def _make_example(
+    requested: RequestedPolicy, facts: Facts, documents: list[Document]
+) -> ExamplePod:
+    """Use the first Pod of the files; without files, a built-in pod with a Service."""
+    policy = requested.policy
     if not documents:
-        return Example("a pod labelled app=example, behind a Service", example(policy))
-    for asked in build_reviews(documents, {POD: ()}):
+        return ExamplePod("a pod labelled app=example, behind a Service", example(policy))
+    for review in build_reviews(documents, {POD: ()}):
         try:
-            request = decode_review(asked, policy)
+            request = decode_review(review, policy)
         except ReviewError as error:
-            raise ConfigError(str(error), asked.document.place()) from error
+            raise ConfigError(str(error), review.document.place()) from error
         if request.template is not None:
             name = f"Pod {request.namespace}/{request.shown_name}"
-            return Example(name, example(policy, facts, request.template))
-    raise ConfigError("no Pod stands there: name the manifest of one", "--filename")
+            return ExamplePod(name, example(policy, facts, request.template))
+    raise ConfigError("contains no Pod: name the manifest of one", "--filename")
 
 
-command = Group(
+command = CommandGroup(
     "config",
-    help="Check configuration, and show what is in force.",
+    help="Check configuration files, and show their effect.",
     commands=[
         Command(
             "check",
@@ -61,14 +64,14 @@ command = Group(
                 options.config(),
                 options.scheduler_config(),
                 *options.gates(),
-                options.filename("A Pod to show the defaults of", required=False),
+                options.filename("Pod whose defaults to show", required=False),
                 options.cluster(),
                 options.output(),
             ],
             short_help="Validate configuration, and show profiles, gates and an example.",
             help=(
-                "Validate every configuration file, and show the profiles and feature gates in "
-                "force, where each value comes from, and what a pod would get."
+                "Validate every configuration file, and show the profiles and feature gates that "
+                "apply, the source of each value, and the default constraints of a pod."
             ),
             examples=(
                 "evenspread config check --config config.yaml",

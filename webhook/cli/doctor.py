@@ -1,24 +1,22 @@
-"""``evenspread doctor``: looks at an installation as an on-call would, and says what to do."""
+"""``evenspread doctor``: check an installation, and advise how to repair it."""
 
 import asyncio
 import http.client
 import time
-from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TypeVar
 
 import click
 from cryptography import x509
 
 from webhook import __version__
 from webhook.cli import options
-from webhook.cli.certs import met
+from webhook.cli.certs import fetch_served
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs import apiserver
-from webhook.cli.output import Format, write
+from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
-from webhook.cli.views import diagnosis
+from webhook.cli.views import doctor as doctor_view
 from webhook.config.durations import parse_duration
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.collect import DoctorTarget, collect_installation
@@ -30,12 +28,10 @@ from webhook.doctor.wait import POLICIES, set_failure_policies, wait_answered
 from webhook.errors import ConfigError, SourceError
 from webhook.policy.request import Hook
 
-Found = TypeVar("Found")
-
 WAIT = "2m"  # a replica is ready in seconds, but its image may have to be pulled
-TIMEOUT_S = 5.0  # of a page of a replica
+PAGE_TIMEOUT_S = 5.0  # to read one page of a replica, which takes milliseconds
 
-HOOKS = {"mutating": Hook.MUTATE, "validating": Hook.VALIDATE}
+_HOOK_NAMES = {"mutating": Hook.MUTATE, "validating": Hook.VALIDATE}
 
 
 def doctor(
@@ -49,78 +45,82 @@ def doctor(
     health: tuple[str, ...],
     wait: str,
     set_failure_policy: tuple[str, ...],
-    output: Format,
+    output: OutputFormat,
 ) -> ExitCode:
-    """Look at an installation; or only wait for one."""
-    policies = dict(map(_policy, set_failure_policy))
+    """Check an installation, or only wait until one answers."""
+    policies = dict(map(_parse_policy, set_failure_policy))
     if policies and not wait:
-        raise ConfigError("needs --wait, so that nothing fails before a replica serves", _SET)
+        raise ConfigError("requires --wait, so that nothing fails before a replica serves", _SET)
     if wait:
-        return apiserver.ask(
+        return apiserver.call(
             kubeconfig,
             context,
             lambda api: _wait(
                 DoctorClient(api), name, probe_namespace or DEFAULT_PROBE_NAMESPACE, wait, policies
             ),
         )
-    asked = DoctorTarget(
-        name, namespace, probe_namespace, _leaf(address), tuple(map(_replica, health))
+    target = DoctorTarget(
+        name, namespace, probe_namespace, _fetch_leaf(address), tuple(map(_fetch_replica, health))
     )
-    installation = apiserver.ask(
+    installation = apiserver.call(
         kubeconfig,
         context,
-        lambda api: collect_installation(DoctorClient(api), asked, _now(), __version__),
+        lambda api: collect_installation(DoctorClient(api), target, _now(), __version__),
     )
     results = run_checks(installation)
-    if output is Format.TABLE:
-        diagnosis.show(installation, results, Terminal())
+    if output is OutputFormat.TABLE:
+        doctor_view.show(installation, results, Terminal())
     else:
-        write(diagnosis.as_document(installation, results), output)
-    problems = any(each.state is CheckState.PROBLEM for each in results)
+        write_document(doctor_view.as_document(installation, results), output)
+    problems = any(result.state is CheckState.PROBLEM for result in results)
     return outcome(findings=problems, unfinished=False)
 
 
 async def _wait(
-    asker: DoctorClient, name: str, namespace: str, wait: str, policies: dict[Hook, str]
+    client: DoctorClient, name: str, namespace: str, wait: str, policies: dict[Hook, str]
 ) -> ExitCode:
     patience = parse_duration(wait)
     if patience is None:
-        raise ConfigError(f"cannot be {wait!r}: write a duration such as 90s or 2m", "--wait")
+        raise ConfigError(f"{wait!r} is not a duration: write one such as 90s or 2m", "--wait")
     terminal = Terminal()
     answered = await wait_answered(
-        asker, namespace, time.monotonic, asyncio.sleep, patience.total_seconds()
+        client, namespace, time.monotonic, asyncio.sleep, patience.total_seconds()
     )
-    for each in dict.fromkeys(answered):
-        terminal.line(f"evenspread {each.version} {each.replica} answered")
-    for line in await set_failure_policies(asker, name, policies):
+    for answer in dict.fromkeys(answered):
+        terminal.line(f"evenspread {answer.version} {answer.replica} answered")
+    for line in await set_failure_policies(client, name, policies):
         terminal.line(line)
     return ExitCode.FINE
 
 
-def _policy(text: str) -> tuple[Hook, str]:
-    """Read one of ``--set-failure-policy``."""
+def _parse_policy(text: str) -> tuple[Hook, str]:
+    """Parse one value of ``--set-failure-policy``."""
     hook, _, policy = text.partition("=")
-    if hook not in HOOKS or policy not in POLICIES:
-        raise ConfigError(f"cannot be {text!r}: write validating=Fail or mutating=Ignore", _SET)
-    return HOOKS[hook], policy
+    if hook not in _HOOK_NAMES or policy not in POLICIES:
+        raise ConfigError(
+            f"{text!r} is not a policy: write one such as validating=Fail or mutating=Ignore", _SET
+        )
+    return _HOOK_NAMES[hook], policy
 
 
 _SET = "--set-failure-policy"
 
 
-def _leaf(address: str) -> x509.Certificate | None:
-    return met(address).chain[0] if address else None
+def _fetch_leaf(address: str) -> x509.Certificate | None:
+    return fetch_served(address).chain[0] if address else None
 
 
-def _replica(address: str) -> Replica:
-    """Ask a replica itself."""
+def _fetch_replica(address: str) -> Replica:
+    """Read the health and metrics pages of a replica."""
     return Replica(
-        address, Lookup(_page(address, "/readyz?verbose")), Lookup(_page(address, "/metrics"))
+        address,
+        Lookup(_fetch_page(address, "/readyz?verbose")),
+        Lookup(_fetch_page(address, "/metrics")),
     )
 
 
-def _page(address: str, path: str) -> str:
-    connection = http.client.HTTPConnection(address, timeout=TIMEOUT_S)
+def _fetch_page(address: str, path: str) -> str:
+    connection = http.client.HTTPConnection(address, timeout=PAGE_TIMEOUT_S)
     try:
         connection.request("GET", path)
         return connection.getresponse().read().decode(errors="replace")
@@ -134,32 +134,30 @@ def _now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251  # a command is where the clock is read
 
 
-def _text(flags: Iterable[str], metavar: str, words: str, default: str = "") -> click.Option:
-    return click.Option(list(flags), metavar=metavar, default=default, help=words)
-
-
 command = Command(
     "doctor",
     callback=doctor,
     params=[
-        _text(
+        options.text(
             ["-n", "--namespace"],
             "NAME",
-            "Namespace of the Deployment; that of the Service that is called if not given.",
+            "Namespace of the Deployment. Default: that of the Service that the webhooks call.",
         ),
-        _text(["--name"], "NAME", "As for serve.", "evenspread"),
-        *options.reach(),
-        _text(
+        options.text(["--name"], "NAME", "Name of the installation, as for serve.", "evenspread"),
+        *options.api_server(),
+        options.text(
             ["--probe-namespace"],
             "NAME",
-            "Where pods are tried (dry runs); one that the webhooks are called for if not given.",
+            "Namespace for dry-run Pods. Default: one that the webhooks match.",
         ),
-        _text(["--address"], "HOST:PORT", "A replica's admission port, to see what it serves."),
+        options.text(
+            ["--address"], "HOST:PORT", "Admission port of a replica, to check its certificate."
+        ),
         click.Option(
             ["--health"],
             multiple=True,
             metavar="HOST:PORT",
-            help="A replica's health port, instead of the API server's proxy. May be repeated.",
+            help="Health port of a replica, instead of the API server's proxy. May be repeated.",
         ),
         click.Option(
             ["--wait"],
@@ -167,20 +165,23 @@ command = Command(
             flag_value=WAIT,
             default="",
             metavar="[DURATION]",
-            help=f"Only wait, {WAIT} if not given, until a replica answers for both webhooks.",
+            help="Skip the checks and wait until a replica answers for both webhooks. "
+            f"Default: {WAIT}.",
         ),
         click.Option(
             [_SET],
             multiple=True,
             metavar="HOOK=POLICY",
-            help="With --wait: then set it, as validating=Fail. May be repeated.",
+            help="After --wait, set the failurePolicy, for example validating=Fail. "
+            "May be repeated.",
         ),
         options.output(),
     ],
     help=(
-        "Look at an installation as an on-call would: is everything registered, trusted, reached, "
-        "allowed and well? What may not be looked at is said, and is no problem. The exit code is "
-        "1 if there is a problem. Nothing is changed: pods are only tried, by dry runs."
+        "Check an installation: registration, certificates, reachability, permissions and health "
+        "of the replicas. Each problem comes with advice. What your permissions hide is listed "
+        "and does not count as a problem. The exit code is 1 if there is a problem. The checks "
+        "change nothing: Pods are only created as dry runs."
     ),
     examples=(
         "evenspread doctor",

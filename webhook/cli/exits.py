@@ -1,7 +1,8 @@
 """
-Exit codes, and which one each error leads to.
+Exit codes, and the exit code of each error.
 
-A script must be able to tell findings from failures, so a code never means two things.
+Entry points: ``outcome`` for a command that ran to its end, ``report`` for an error that ended it.
+Scripts distinguish findings from failures, so no code has two meanings.
 """
 
 import errno
@@ -17,48 +18,48 @@ from certs.errors import CertError, StoreError
 from webhook.errors import ConfigError, EvenspreadError, SourceError
 
 DEBUG_VARIABLE = "EVENSPREAD_DEBUG"
-"""Set to anything, it makes a bug show its traceback."""
+"""If set and not empty, an unexpected error shows its traceback."""
 
 
 class ExitCode(IntEnum):
-    """What the process says when it ends."""
+    """Exit code of the process."""
 
     FINE = 0
     FINDINGS = 1
-    """At or above ``--fail-on``."""
+    """Findings at or above ``--fail-on``."""
     USAGE = 2
-    """Wrong usage or configuration."""
+    """Invalid usage or configuration."""
     UNFINISHED = 3
-    """The cluster could not be reached, or the work could not be finished; wins over findings."""
+    """The cluster is unreachable, or the work is incomplete; takes precedence over findings."""
     INTERRUPTED = 130
-    """Ctrl-C; 128 + SIGINT, as shells say it."""
-    UNREAD = 141
-    """The reader of our output is gone, as with ``| head``; 128 + SIGPIPE."""
+    """Ctrl-C; 128 + SIGINT, the convention of shells."""
+    OUTPUT_CLOSED = 141
+    """The reader closed our output, as ``| head`` does; 128 + SIGPIPE."""
 
 
-class UnreadError(BrokenPipeError):
-    """The reader of our output is gone."""
+class ClosedOutputError(BrokenPipeError):
+    """The reader closed our output."""
 
 
 def outcome(*, findings: bool, unfinished: bool) -> ExitCode:
-    """The code of a command that came to its end."""
+    """The exit code of a command that ran to its end."""
     if unfinished:
         return ExitCode.UNFINISHED
     return ExitCode.FINDINGS if findings else ExitCode.FINE
 
 
 def report(error: BaseException) -> ExitCode:
-    """Tell an error that ended a command in a sentence on stderr, and choose the code."""
+    """Write the error that ended a command to stderr, and return the exit code."""
     code = next((code for fault, code in _CODES if isinstance(error, fault)), None)
     if code is None and isinstance(error, OSError) and error.errno in _FULL:
-        _tell(f"the output cannot be written: {os.strerror(error.errno)}")
+        _write_error(f"the output cannot be written: {os.strerror(error.errno)}")
         return ExitCode.UNFINISHED
     if code is None:
-        return _bug(error)
+        return _report_bug(error)
     if isinstance(error, click.ClickException):
         error.show()
     elif code in (ExitCode.USAGE, ExitCode.UNFINISHED):
-        _tell(str(error))
+        _write_error(str(error))
     return code
 
 
@@ -67,31 +68,31 @@ _CODES: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (ConfigError, ExitCode.USAGE),
     (SourceError, ExitCode.UNFINISHED),
     (StoreError, ExitCode.UNFINISHED),
-    (CertError, ExitCode.USAGE),  # all others than the one above are the operator's
-    (EvenspreadError, ExitCode.UNFINISHED),  # the machine's
+    (CertError, ExitCode.USAGE),  # the operator can fix all but the one above
+    (EvenspreadError, ExitCode.UNFINISHED),  # of the machine
     (click.Abort, ExitCode.INTERRUPTED),
     (KeyboardInterrupt, ExitCode.INTERRUPTED),
-    (BrokenPipeError, ExitCode.UNREAD),
+    (BrokenPipeError, ExitCode.OUTPUT_CLOSED),
 )
-"""The first that fits counts; what none fits is a bug."""
+"""The first matching class applies; an error without a match is a bug."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""Why stdout takes nothing more; files that are named have sentences of their own."""
+"""Errors of a full or failing device behind stdout; named files have messages of their own."""
 
 
-def _tell(said: str) -> None:
-    for line in said.splitlines():
+def _write_error(message: str) -> None:
+    for line in message.splitlines():
         click.echo(f"error: {line}", err=True)
 
 
-def _bug(error: BaseException) -> ExitCode:
-    """Ask for a report without a text of the error, which may hold a piece of what was read."""
+def _report_bug(error: BaseException) -> ExitCode:
+    """Request a bug report; omit the text of the error, which may contain input."""
     if os.environ.get(DEBUG_VARIABLE):
         traceback.print_exception(error, file=sys.stderr)
         return ExitCode.UNFINISHED
     frames = traceback.extract_tb(error.__traceback__)
     at = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    _tell(
+    _write_error(
         f"this is a bug of evenspread ({type(error).__name__}{at}): set {DEBUG_VARIABLE}=1, run it "
         "again, and report what it prints"
     )

@@ -1,4 +1,4 @@
-"""``evenspread explain``: why a pod can or cannot be placed, and what would let it."""
+"""``evenspread explain``: why a pod can or cannot be placed, and what change would place it."""
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -11,48 +11,46 @@ import msgspec
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs import whatif
-from webhook.cli.inputs.cluster import Files, Surroundings, live
-from webhook.cli.inputs.found import Found
+from webhook.cli.inputs.cluster import ClusterReader, ManifestCluster, open_cluster
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cli.inputs.policy import AskedPolicy, asked_policy
-from webhook.cli.inputs.subjects import find, in_manifests
-from webhook.cli.inputs.targets import Judge, Target
-from webhook.cli.inputs.whatif import supposed
-from webhook.cli.output import say
+from webhook.cli.inputs.policy import RequestedPolicy, read_policy
+from webhook.cli.inputs.subjects import ExplainSubject, find, find_in_manifests
+from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
+from webhook.cli.inputs.whatif import parse_edits, whatif_options
+from webhook.cli.output import write_stderr
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.explained import show
-from webhook.cli.views.pictures import page
+from webhook.cli.views.explanation import show
+from webhook.cli.views.explanation_page import render_page
 from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document
 from webhook.policy.explain.edits import ScenarioEdit
 from webhook.policy.explain.explanation import Explanation
-from webhook.policy.explain.explanation import explain as explained
+from webhook.policy.explain.explanation import explain as explain_placement
 from webhook.policy.explain.rollout import Rollout, roll_out
 from webhook.policy.model import Node
 
 _NO_NODES = (
-    "no Node is in these files: give manifests of the cluster's with --cluster, or name a cluster "
+    "these files contain no Node: name manifests of the cluster with --cluster, or a live cluster "
     "with --context"
 )
 
 
-class Shape(StrEnum):
-    """What ``-o`` takes here."""
+class ExplainFormat(StrEnum):
+    """Formats of ``-o``."""
 
     TABLE = "table"
     JSON = "json"
     HTML = "html"
 
 
-class Answer(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class ExplainResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """
-    What is told about one subject.
+    Result for one subject.
 
     Attributes:
-        explanation: Of the pod; with ``--what-if`` of the next one like it, in the end.
-        what_if: What would be.
+        explanation: Of the pod; after a simulated rollout, of the next pod like it.
+        what_if: The simulated rollout, if one was requested.
     """
 
     explanation: Explanation
@@ -81,45 +79,45 @@ def explain(
     scale: int | None,
     add_nodes: tuple[str, ...],
     scheduler_config: str,
-    **asked: Any,
+    **policy_options: Any,
 ) -> ExitCode:
-    """Explain the placement of a pod, of the next pod of a workload, or of those of manifests."""
+    """Explain the placement of a pod, of the next pod of a workload, or of pods in manifests."""
     if not (subject or filename):
         raise ConfigError("nothing to explain: name a subject as pod/web-1, or a file with -f")
-    edits = supposed(without, cordon, add_nodes)
-    supposes = what_if or bool(edits) or scale is not None
-    found = asked_policy(scheduler_config=scheduler_config, **asked)
+    edits = parse_edits(without, cordon, add_nodes)
+    simulate = what_if or bool(edits) or scale is not None
+    requested = read_policy(scheduler_config=scheduler_config, **policy_options)
     inputs = Inputs(filename)
     documents = list(inputs.objects())
-    source = Where(filename, cluster, kubeconfig, context, namespace)
+    source = ExplainSource(filename, cluster, kubeconfig, context, namespace)
     try:
-        with source.surroundings(documents, found, inputs) as surroundings:
-            judge = Judge(found, surroundings, replaces=bool(scheduler_config))
-            objects = source.objects(subject, documents, found, surroundings)
-            targets = [judge.target(each) for each in objects]
+        with source.open(documents, requested, inputs) as reader:
+            builder = TargetBuilder(requested, reader, replaces=bool(scheduler_config))
+            subjects = source.find_subjects(subject, documents, requested, reader)
+            targets = [builder.build(found) for found in subjects]
             nodes = targets[0].situation.topology.nodes
             _check_cordons(cordon, nodes)
-        answers = [_answer(target, edits, scale, supposes=supposes) for target in targets]
-        _show(answers, Shape(output))
+        results = [_explain_target(target, edits, scale, simulate=simulate) for target in targets]
+        _write(results, ExplainFormat(output))
     finally:
-        inputs.tell()
+        inputs.report()
     if not (nodes or source.is_live):
-        say(_NO_NODES)
+        write_stderr(_NO_NODES)
     return outcome(
-        findings=any(answer.is_bad for answer in answers), unfinished=bool(inputs.problems)
+        findings=any(result.is_bad for result in results), unfinished=bool(inputs.problems)
     )
 
 
-class Where(NamedTuple):
+class ExplainSource(NamedTuple):
     """
-    Which cluster is asked about; texts that were not given are empty.
+    Options that name the cluster and the subjects; empty texts were not given.
 
     Attributes:
         files: Manifests to explain.
-        path: Of manifests that stand for it.
-        kubeconfig: File that says how to reach it.
+        path: Path of manifests that describe the cluster.
+        kubeconfig: File that says how to reach the API server.
         context: Of the kubeconfig.
-        namespace: Of objects that name none.
+        namespace: Namespace of objects that name none.
     """
 
     files: tuple[str, ...]
@@ -130,77 +128,77 @@ class Where(NamedTuple):
 
     @property
     def is_live(self) -> bool:
-        """Whether an API server is asked."""
+        """Whether the cluster is read from an API server."""
         return not self.path and bool(self.kubeconfig or self.context or not self.files)
 
     @contextmanager
-    def surroundings(
-        self, documents: list[Document], asked: AskedPolicy, inputs: Inputs
-    ) -> Generator[Surroundings]:
-        """Read files or reach a cluster, as long as the context lasts."""
-        owners = asked.configuration.owner_selectors
+    def open(
+        self, documents: list[Document], requested: RequestedPolicy, inputs: Inputs
+    ) -> Generator[ClusterReader]:
+        """Read the manifests of the cluster, or connect to it for the duration of the context."""
+        owners = requested.configuration.owner_selectors
         if self.is_live:
-            with live(self.kubeconfig, self.context, owners) as reached:
-                yield reached
+            with open_cluster(self.kubeconfig, self.context, owners) as cluster:
+                yield cluster
             return
         if self.path:
-            there = Inputs([self.path])
-            documents = list(there.objects())
-            inputs.problems += there.problems
-            inputs.skipped += there.skipped
-        yield Files(documents, owners, inputs, self.namespace)
+            others = Inputs([self.path])
+            documents = list(others.objects())
+            inputs.problems += others.problems
+            inputs.skipped += others.skipped
+        yield ManifestCluster(documents, owners, inputs, self.namespace)
 
-    def objects(
+    def find_subjects(
         self,
         subject: str,
         documents: list[Document],
-        asked: AskedPolicy,
-        surroundings: Surroundings,
-    ) -> list[Found]:
+        requested: RequestedPolicy,
+        cluster: ClusterReader,
+    ) -> list[ExplainSubject]:
         """
-        Find what is asked about: in the files, or in the cluster.
+        Find the objects to explain: in the files of ``-f`` if given, else in the cluster.
 
         Raises:
-            SourceError: There is nothing of that name.
+            SourceError: No object matches.
         """
-        templates = asked.configuration.pod_templates
+        templates = requested.configuration.pod_templates
         if not self.files:
-            return [find(subject, self.namespace, templates, surroundings)]
-        found = list(in_manifests(documents, subject, self.namespace, templates))
+            return [find(subject, self.namespace, templates, cluster)]
+        found = list(find_in_manifests(documents, subject, self.namespace, templates))
         if not found:
-            such = f"no {subject}" if subject else "nothing"
-            raise SourceError(", ".join(self.files), f"there is {such} with a pod template in it")
+            what = f"{subject} with a pod template" if subject else "object with a pod template"
+            raise SourceError(", ".join(self.files), f"contains no {what}")
         return found
 
 
-def _answer(
-    target: Target, edits: tuple[ScenarioEdit, ...], scale: int | None, *, supposes: bool
-) -> Answer:
+def _explain_target(
+    target: PlacementTarget, edits: tuple[ScenarioEdit, ...], scale: int | None, *, simulate: bool
+) -> ExplainResult:
     situation = target.situation
-    if not supposes:
-        return Answer(explained(situation, target.subject, target.runs_on))
+    if not simulate:
+        return ExplainResult(explain_placement(situation, target.subject, target.runs_on))
     replicas = target.replicas if scale is None else scale
     rollout, end = roll_out(situation, edits, replicas, target.running)
-    return Answer(explained(end, f"after that, {target.subject}"), rollout)
+    return ExplainResult(explain_placement(end, f"after that, {target.subject}"), rollout)
 
 
-def _show(answers: Sequence[Answer], shape: Shape) -> None:
-    match shape:
-        case Shape.JSON:
-            for answer in answers:
-                click.echo(msgspec.json.encode(answer).decode())
-        case Shape.HTML:
-            click.echo(page([(answer.explanation, answer.what_if) for answer in answers]))
-        case Shape.TABLE:
+def _write(results: Sequence[ExplainResult], output: ExplainFormat) -> None:
+    match output:
+        case ExplainFormat.JSON:
+            for result in results:
+                click.echo(msgspec.json.encode(result).decode())
+        case ExplainFormat.HTML:
+            click.echo(render_page([(result.explanation, result.what_if) for result in results]))
+        case ExplainFormat.TABLE:
             terminal = Terminal()
-            for answer in answers:
-                show(answer.explanation, answer.what_if, terminal)
+            for result in results:
+                show(result.explanation, result.what_if, terminal)
 
 
 def _check_cordons(names: Iterable[str], nodes: Iterable[Node]) -> None:
     unknown = set(names) - {node.name for node in nodes}
     if unknown:
-        raise ConfigError(f"there is no node {min(unknown)!r}: look at its name", "--cordon")
+        raise ConfigError(f"node {min(unknown)!r} does not exist: check its name", "--cordon")
 
 
 command = Command(
@@ -210,32 +208,32 @@ command = Command(
         click.Argument(["subject"], default="", metavar="[KIND/NAME]"),
         options.filename("Manifests with pods or workloads to explain", required=False),
         options.cluster(),
-        *options.reach(),
+        *options.api_server(),
         click.Option(
             ["-n", "--namespace"],
             metavar="NAME",
             default=DEFAULT_NAMESPACE,
             show_default=True,
-            help="Of the subject, and of manifests that name none.",
+            help="Namespace of the subject, and of manifests that name none.",
         ),
-        *whatif.options(),
+        *whatif_options(),
         *options.gates(),
         options.config(),
         options.scheduler_config(),
         click.Option(
             ["-o", "--output"],
-            type=click.Choice([str(each) for each in Shape]),
-            default=str(Shape.TABLE),
+            type=click.Choice([str(name) for name in ExplainFormat]),
+            default=str(ExplainFormat.TABLE),
             show_default=True,
-            help="json is one document a line; html is a page that draws the domains.",
+            help="Output format; json writes one document per line, html a page with diagrams.",
         ),
     ],
     help=(
-        "Explain where a pod can be placed and why: for each constraint the pods of each domain, "
-        "the global minimum, the skew, the nodes left out; the score of each node; and, for one "
-        "that cannot be placed, the smallest changes that would let it. For a workload it is its "
-        "next pod. Exits with 1 if a pod finds no node. Resources, ports, volumes and pod affinity "
-        "are not looked at."
+        "Explain where a pod can be placed, and why. For each constraint, show the pods of each "
+        "domain, the global minimum, the skew and the excluded nodes; for each node, its score; "
+        "and for a pod that cannot be placed, the smallest changes that would place it. For a "
+        "workload, explain its next pod. The exit code is 1 if a pod finds no node. Resources, "
+        "ports, volumes and pod affinity are not considered."
     ),
     examples=(
         "evenspread explain -f pod.yaml --cluster cluster/",

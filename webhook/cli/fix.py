@@ -1,4 +1,4 @@
-"""``evenspread fix``: writes into manifests what the messages say."""
+"""``evenspread fix``: fix findings of audit and validate in the manifests themselves."""
 
 import sys
 from typing import Any
@@ -7,17 +7,16 @@ import click
 import msgspec
 
 from webhook.audit.report import AuditSeverity
-from webhook.audit.rulebook import RULEBOOK
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs.files import STDIN_SOURCE, Opened
+from webhook.cli.inputs.files import STDIN_SOURCE, InputFiles
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cli.inputs.policy import asked_policy
-from webhook.cli.output import Format, tell_problems, tell_skipped
+from webhook.cli.inputs.policy import read_policy
+from webhook.cli.output import OutputFormat, report_problems, report_skipped
 from webhook.cli.terminal import Terminal
-from webhook.cli.views import fixes
-from webhook.errors import ConfigError, SourceError
+from webhook.cli.views import fix as fix_view
+from webhook.errors import SourceError
 from webhook.fix.atomic import replace
 from webhook.fix.engine import Outcome, mend
 from webhook.fix.evaluate import Law
@@ -30,117 +29,98 @@ def fix(
     strict: bool,
     diff: bool,
     cluster: str,
-    output: Format,
+    output: OutputFormat,
     fail_on: AuditSeverity | None,
     rules: frozenset[str],
-    **asked: Any,
+    **policy_options: Any,
 ) -> ExitCode:
-    """Mend what is named, write it or show the difference, and tell what was done."""
-    judged = asked_policy(**asked)
-    surroundings = Inputs([cluster] if cluster else [])
-    around = list(surroundings.objects())
-    opened = Opened(filename, strict=strict)
-    law = Law(judged.configuration, judged.policy, rules)
-    mended = mend(opened.texts, around, law, as_read=diff)
-    problems = [*opened.problems, *surroundings.problems, *mended.problems]
-    changed = [source for source, text in mended.texts.items() if text != opened.texts[source]]
+    """Fix the manifests, write them or show the diff, and report what was done."""
+    requested = read_policy(**policy_options)
+    context = Inputs([cluster] if cluster else [])
+    others = list(context.objects())
+    files = InputFiles(filename, strict=strict)
+    law = Law(requested.configuration, requested.policy, rules)
+    result = mend(files.texts, others, law, as_read=diff)
+    problems = [*files.problems, *context.problems, *result.problems]
+    changed = [source for source, text in result.texts.items() if text != files.texts[source]]
     if diff:
         for source in changed:
-            before, after = opened.texts[source], mended.texts[source]
-            fixes.show_difference(fixes.difference(source, before, after))
+            before, after = files.texts[source], result.texts[source]
+            fix_view.show_difference(fix_view.difference(source, before, after))
     else:
-        failed = _write(opened, mended, changed)
+        failed = _write_files(files, result, changed)
         problems += failed.values()
         changed = [source for source in changed if source not in failed]
     report = Report(
         written=not diff,
         changed=tuple(changed),
-        fixed=tuple(each for each in mended.fixed if each.source in changed),
-        left=mended.left,
+        fixed=tuple(fixed for fixed in result.fixed if fixed.source in changed),
+        left=result.left,
     )
-    _tell(report, output, apart=diff or opened.piped is not None)
-    tell_problems(problems)
-    tell_skipped([*opened.skipped, *surroundings.skipped])
-    found = report.exceeds(fail_on) or (diff and bool(changed))
-    return outcome(findings=found, unfinished=bool(problems))
+    _write_report(report, output, to_stderr=diff or files.piped is not None)
+    report_problems(problems)
+    report_skipped([*files.skipped, *context.skipped])
+    findings = report.exceeds(fail_on) or (diff and bool(changed))
+    return outcome(findings=findings, unfinished=bool(problems))
 
 
-def _write(opened: Opened, mended: Outcome, changed: list[str]) -> dict[str, SourceError]:
-    """Write what was changed, each file whole or not at all; gives what could not be written."""
+def _write_files(files: InputFiles, result: Outcome, changed: list[str]) -> dict[str, SourceError]:
+    """Replace changed files atomically; return source -> error for files that failed."""
     failed: dict[str, SourceError] = {}
     for source in changed:
         if source != STDIN_SOURCE:
             try:
-                replace(opened.original(source), opened.encoded(source, mended.texts[source]))
+                replace(files.original(source), files.encoded(source, result.texts[source]))
             except SourceError as error:
                 failed[source] = error
-    if opened.piped is not None:
-        data = opened.piped
+    if files.piped is not None:
+        data = files.piped
         if STDIN_SOURCE in changed:
-            data = opened.encoded(STDIN_SOURCE, mended.texts[STDIN_SOURCE])
+            data = files.encoded(STDIN_SOURCE, result.texts[STDIN_SOURCE])
         sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()  # before stderr tells what was done
+        sys.stdout.buffer.flush()  # before the report on stderr
     return failed
 
 
-def _tell(report: Report, output: Format, *, apart: bool) -> None:
-    """Write the report; to stderr if stdout is for something that a program reads."""
-    if output is Format.JSON:
-        click.echo(msgspec.json.encode(report).decode(), err=apart)
+def _write_report(report: Report, output: OutputFormat, *, to_stderr: bool) -> None:
+    """Write the report; to stderr if stdout carries a diff or a manifest."""
+    if output is OutputFormat.JSON:
+        click.echo(msgspec.json.encode(report).decode(), err=to_stderr)
     else:
-        fixes.show(report, Terminal(sys.stderr if apart else None))
-
-
-def _format(_ctx: click.Context, _option: click.Parameter, chosen: str) -> Format:
-    return Format(chosen)
-
-
-def _rules(_ctx: click.Context, _option: click.Parameter, written: str) -> frozenset[str]:
-    ids = {each.strip() for each in written.split(",")} - {""}
-    unknown = sorted(ids - RULEBOOK.keys())
-    if unknown:
-        known = ", ".join(RULEBOOK)
-        raise ConfigError(f"{unknown[0]!r} is no rule: write some of {known}", "--rules")
-    return frozenset(ids)
+        fix_view.show(report, Terminal(sys.stderr if to_stderr else None))
 
 
 command = Command(
     "fix",
     callback=fix,
     params=[
-        options.filename("Manifests to mend"),
+        options.filename("Manifests to fix"),
         options.strict(),
         click.Option(
             ["--diff"],
             is_flag=True,
-            help="Show what would be changed, and write nothing; exit with 1 if there is anything.",
+            help="Show the changes as a diff and write nothing; exit with 1 if there are any.",
         ),
         options.cluster(),
         options.config(),
         options.scheduler_config(),
         *options.gates(),
-        click.Option(
-            ["--rules"],
-            metavar="ID,...",
-            default="",
-            callback=_rules,
-            help="Mend findings of these rules only, as TSC001,TSC107.",
-        ),
+        options.rules("Fix findings of only these rules, for example TSC001,TSC107."),
         click.Option(
             ["-o", "--output"],
-            type=click.Choice([str(Format.TABLE), str(Format.JSON)]),
-            callback=_format,
-            default=str(Format.TABLE),
+            type=click.Choice([str(OutputFormat.TABLE), str(OutputFormat.JSON)]),
+            callback=options.parse_format,
+            default=str(OutputFormat.TABLE),
             show_default=True,
-            help="How to tell what was done.",
+            help="Output format of the report.",
         ),
-        options.weight(" that is left"),
+        options.severity(" that is left"),
     ],
     help=(
-        "Write into manifests what the messages of audit and validate say, where a machine can "
-        "decide it, and tell what is left. Everything else stays as it is to the byte: comments, "
-        "order, quotes, indentation. What comes from the standard input goes to the standard "
-        "output."
+        "Fix the findings of audit and validate in the manifests, where the fix is unambiguous, "
+        "and list the findings that are left. Everything else stays the same to the byte: "
+        "comments, order, quotes, indentation. Manifests from the standard input are written to "
+        "the standard output."
     ),
     examples=(
         "evenspread fix -f manifests/ --diff",

@@ -1,17 +1,37 @@
-"""Options that several commands share, each worded once."""
+"""Options that several commands share, each with one wording."""
+
+from collections.abc import Sequence
 
 import click
 
 from webhook.audit.report import AuditSeverity
-from webhook.cli.output import Format
+from webhook.cli.output import OutputFormat
+from webhook.errors import ConfigError
+from webhook.policy.catalogue import CATALOGUE
 
 DENY = "deny"
 WARN = "warn"
 NEVER = "never"
 
 
+def text(flags: Sequence[str], metavar: str, words: str, default: str = "") -> click.Option:
+    """
+    Create an option that takes a text.
+
+    Args:
+        words: The help text.
+        default: The value if the option is absent.
+    """
+    return click.Option(flags, metavar=metavar, default=default, help=words)
+
+
+def path(flags: Sequence[str], metavar: str, words: str) -> click.Option:
+    """Create an option that takes a path, which shells complete; empty if absent."""
+    return click.Option(flags, type=click.Path(), metavar=metavar, default="", help=words)
+
+
 def filename(what: str, *, required: bool = True) -> click.Option:
-    """``-f``: what to read."""
+    """Create ``-f``: the files, folders or standard input to read."""
     return click.Option(
         ["-f", "--filename"],
         multiple=True,
@@ -23,138 +43,144 @@ def filename(what: str, *, required: bool = True) -> click.Option:
 
 
 def strict() -> click.Option:
-    """``--strict``: whether what is no manifest is an error."""
+    """Create ``--strict``: whether a file without manifests is an error."""
     return click.Option(
         ["--strict"],
         is_flag=True,
-        help="Make an error of files without manifests, templates of charts, and repeated keys.",
+        help="Treat files without manifests, chart templates and duplicate keys as errors.",
     )
 
 
 def output() -> click.Option:
-    """``-o``: for people, or for programs."""
+    """Create ``-o``: table, JSON or YAML."""
     return click.Option(
         ["-o", "--output"],
-        type=click.Choice([str(each) for each in Format]),
-        callback=_format,
-        default=str(Format.TABLE),
+        type=click.Choice([str(name) for name in OutputFormat]),
+        callback=parse_format,
+        default=str(OutputFormat.TABLE),
         show_default=True,
-        help="json is one document a line.",
+        help="Output format; json writes one document per line.",
     )
 
 
 def fail_on() -> click.Option:
-    """``--fail-on``: from which weight on findings make the exit code 1."""
+    """Create ``--fail-on`` for validate and review, whose findings are denials and warnings."""
     return click.Option(
         ["--fail-on"],
         type=click.Choice([DENY, WARN]),
         default=DENY,
         show_default=True,
-        help="The least finding that makes the exit code 1.",
+        help="Lowest severity of a finding that makes the exit code 1.",
     )
 
 
-def weight(where: str = "") -> click.Option:
+def severity(where: str = "") -> click.Option:
     """
-    ``--fail-on`` of what weighs its findings; gives a ``AuditSeverity``, or None for never.
+    Create ``--fail-on`` for audit and fix; its value is a severity, or None for ``never``.
 
     Args:
-        where: Which findings, if not all, as it continues the help.
+        where: Restricts the findings in the help text; starts with a space.
     """
     return click.Option(
         ["--fail-on"],
         type=click.Choice([*map(str, AuditSeverity), NEVER]),
-        callback=_weight,
+        callback=_parse_severity,
         default=str(AuditSeverity.DENY),
         show_default=True,
-        help=f"The least finding{where} that makes the exit code 1.",
+        help=f"Lowest severity of a finding{where} that makes the exit code 1.",
     )
 
 
-def reach() -> tuple[click.Option, click.Option]:
-    """``--kubeconfig`` and ``--context``: which API server to ask."""
+def rules(words: str) -> click.Option:
+    """
+    Create ``--rules``; its value is a set of rule ids, empty for all rules.
+
+    Args:
+        words: The help text.
+    """
+    return click.Option(
+        ["--rules"], metavar="ID,...", default="", callback=_parse_rules, help=words
+    )
+
+
+def api_server() -> tuple[click.Option, click.Option]:
+    """Create ``--kubeconfig`` and ``--context``: the API server to connect to."""
     return (
-        click.Option(
+        path(
             ["--kubeconfig"],
-            type=click.Path(),
-            metavar="FILE",
-            default="",
-            help="How to reach the cluster; as for kubectl if not given.",
+            "FILE",
+            "Kubeconfig of the cluster. Default: $KUBECONFIG or ~/.kube/config, as for kubectl.",
         ),
-        click.Option(
-            ["--context"],
-            metavar="NAME",
-            default="",
-            help="Context of the kubeconfig; its current one if not given.",
-        ),
+        text(["--context"], "NAME", "Context of the kubeconfig. Default: its current context."),
     )
 
 
 def cluster() -> click.Option:
-    """``--cluster``: facts from manifests."""
-    return click.Option(
+    """Create ``--cluster``: manifests that describe the cluster."""
+    return path(
         ["--cluster"],
-        type=click.Path(),
-        metavar="PATH",
-        default="",
-        help="Manifests that stand for the cluster: Services, owners, Namespaces, Nodes.",
+        "PATH",
+        "Manifests that describe the cluster: Services, owners, Namespaces, Nodes.",
     )
 
 
 def config() -> click.Option:
-    """``--config``: our own configuration."""
-    return click.Option(
-        ["--config"],
-        type=click.Path(),
-        metavar="FILE",
-        default="",
-        help="SpreadConfiguration to follow.",
-    )
+    """Create ``--config``: a SpreadConfiguration."""
+    return path(["--config"], "FILE", "SpreadConfiguration to apply.")
 
 
 def scheduler_config() -> click.Option:
-    """``--scheduler-config``: the configuration of kube-scheduler instead."""
-    return click.Option(
+    """Create ``--scheduler-config``: a configuration of kube-scheduler instead."""
+    return path(
         ["--scheduler-config"],
-        type=click.Path(),
-        metavar="FILE",
-        default="",
-        help="File of kube-scheduler to take defaults from instead.",
+        "FILE",
+        "kube-scheduler configuration file to take default constraints from, instead of --config.",
     )
 
 
 def gates(*, versions: bool = False) -> list[click.Option]:
     """
-    Version and gates of the API server to judge like.
+    Create the options for the Kubernetes version and the feature gates.
 
     Args:
-        versions: Whether the version may be a range.
+        versions: Whether ``--kube-version`` accepts a range.
     """
-    several = ", or all from one to another" if versions else ""
+    several = ", or a range of versions" if versions else ""
     return [
-        click.Option(
+        text(
             ["--kube-version"],
-            metavar="X.Y[..X.Y]" if versions else "X.Y",
-            default="",
-            help=f"Kubernetes version to judge by{several}; the newest known if not given.",
+            "X.Y[..X.Y]" if versions else "X.Y",
+            f"Kubernetes version whose rules apply{several}. Default: the newest one supported.",
         ),
-        click.Option(
+        text(
             ["--feature-gates"],
-            metavar="A=true,B=false",
-            default="",
-            help="Gates to switch, over those of the file.",
+            "A=true,B=false",
+            "Feature gates to set; they override those of the configuration file.",
         ),
         click.Option(
             ["--allow-locked-gates"],
             is_flag=True,
-            help="Let a feature be held back that Kubernetes has locked on.",
+            help="Allow turning off a feature gate that Kubernetes has locked on.",
         ),
     ]
 
 
-def _format(_ctx: click.Context, _option: click.Parameter, chosen: str) -> Format:
-    return Format(chosen)
+def parse_format(_ctx: click.Context, _option: click.Parameter, chosen: str) -> OutputFormat:
+    """Convert the value of ``-o``, as a callback of click."""
+    return OutputFormat(chosen)
 
 
-def _weight(_ctx: click.Context, _option: click.Parameter, written: str) -> AuditSeverity | None:
+def _parse_severity(
+    _ctx: click.Context, _option: click.Parameter, written: str
+) -> AuditSeverity | None:
     return None if written == NEVER else AuditSeverity(written)
+
+
+def _parse_rules(_ctx: click.Context, _option: click.Parameter, written: str) -> frozenset[str]:
+    ids = {name.strip() for name in written.split(",")} - {""}
+    unknown = sorted(ids - CATALOGUE.keys())
+    if unknown:
+        raise ConfigError(
+            f"{unknown[0]!r} is not a rule: use some of {', '.join(CATALOGUE)}", "--rules"
+        )
+    return frozenset(ids)

@@ -1,59 +1,138 @@
-"""Results for programs on stdout, and what happened besides on stderr."""
+"""
+Output of the commands: documents and files for programs, messages on stderr for people.
+
+Entry points: ``write_document`` for ``-o json`` and ``-o yaml``; ``targets_option`` and
+``write_text`` for commands that write several outputs in one run. Formatted lines and colours
+belong to ``terminal``.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 
-from webhook.errors import SourceError
+from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Skipped, as_yaml
 from webhook.policy.api.fielderrors import quote
 
-NAMED_FILES = 3  # of those skipped: enough to recognise them, few enough for one line
+MOST_NAMED_FILES = 3  # of those skipped: enough to recognise them, few enough for one line
+
+TABLE = "table"
 
 
-class Format(StrEnum):
-    """What ``-o`` takes."""
+class OutputFormat(StrEnum):
+    """Formats of ``-o`` for commands that write one output."""
 
     TABLE = "table"
     JSON = "json"
     YAML = "yaml"
 
 
-def write(document: dict[str, Any], output: Format) -> None:
-    """Write one result: a line of JSON, or a document of YAML."""
-    if output is Format.JSON:
+class OutputTarget(NamedTuple):
+    """
+    One output of a run.
+
+    Attributes:
+        format: Its format, one of those that the command knows.
+        file: The file to write; empty for the standard output.
+    """
+
+    format: str
+    file: str
+
+
+def targets_option(formats: Iterable[str]) -> click.Option:
+    """
+    Create ``-o FORMAT[=FILE]``; its value is a tuple of ``OutputTarget``.
+
+    Args:
+        formats: The formats of the command, ``table`` among them.
+    """
+    known = tuple(formats)
+
+    def parse(
+        _ctx: click.Context, _option: click.Parameter, written: tuple[str, ...]
+    ) -> tuple[OutputTarget, ...]:
+        return _parse_targets(written or (TABLE,), known)
+
+    return click.Option(
+        ["-o", "--output"],
+        multiple=True,
+        metavar="FORMAT[=FILE]",
+        callback=parse,
+        help=f"Output format: {', '.join(known)}. Default: table. May be repeated.",
+    )
+
+
+def write_text(text: str, target: OutputTarget) -> None:
+    """
+    Write an output to its file, or to the standard output.
+
+    Raises:
+        SourceError: The file cannot be written.
+    """
+    if not target.file:
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(target.file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SourceError(target.file, f"cannot be written: {error.strerror or error}") from error
+
+
+def write_document(document: dict[str, Any], output: OutputFormat) -> None:
+    """Write one result to the standard output: a line of JSON, or a document of YAML."""
+    if output is OutputFormat.JSON:
         click.echo(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
     else:
         click.echo(f"---\n{as_yaml(document)}", nl=False)
 
 
 def printable(text: str) -> str:
-    """Escape what would move the cursor, change colours, or look like something else."""
+    """Escape control, colour and other unprintable characters."""
     return text if text.isprintable() else quote(text)[1:-1]
 
 
-def say(text: str) -> None:
+def write_stderr(text: str) -> None:
     """Write a line to stderr."""
     click.echo(printable(text), err=True)
 
 
-def tell_problems(problems: Sequence[SourceError]) -> None:
-    """Say what could not be read, a line each."""
+def report_problems(problems: Sequence[SourceError]) -> None:
+    """Write to stderr what could not be read, one line per problem."""
     for problem in problems:
-        say(f"error: {problem}")
+        write_stderr(f"error: {problem}")
 
 
-def tell_skipped(skipped: Sequence[Skipped]) -> None:
-    """Say in one line which files hold no manifests."""
+def report_skipped(skipped: Sequence[Skipped]) -> None:
+    """Write one line to stderr that names the files without manifests."""
     if len(skipped) == 1:
-        say(f"skipped {skipped[0].source}: {skipped[0].reason}")
+        write_stderr(f"skipped {skipped[0].source}: {skipped[0].reason}")
     elif skipped:
-        named = ", ".join(each.source for each in skipped[:NAMED_FILES])
-        more = ", ..." if len(skipped) > NAMED_FILES else ""
-        say(
+        named = ", ".join(file.source for file in skipped[:MOST_NAMED_FILES])
+        more = ", ..." if len(skipped) > MOST_NAMED_FILES else ""
+        write_stderr(
             f"skipped {len(skipped)} files without manifests, or of charts' templates: "
             f"{named}{more} (--strict makes them errors)"
         )
+
+
+def _parse_targets(written: tuple[str, ...], known: tuple[str, ...]) -> tuple[OutputTarget, ...]:
+    targets: list[OutputTarget] = []
+    for text in written:
+        chosen, equals, file = text.partition("=")
+        if chosen not in known:
+            raise ConfigError(
+                f"{chosen!r} is not an output format: use one of {', '.join(known)}", "-o"
+            )
+        if equals and not file:
+            raise ConfigError(f"{text!r} names no file: write {text}FILE", "-o")
+        targets.append(OutputTarget(chosen, file))
+    if sum(not target.file for target in targets) > 1:
+        raise ConfigError(
+            f"only one format fits stdout: write the others as {written[-1]}=FILE", "-o"
+        )
+    return tuple(targets)

@@ -1,4 +1,4 @@
-"""``evenspread review``: what the server would answer, without one."""
+"""``evenspread review``: show the verdict of the server, without running one."""
 
 from typing import Any
 
@@ -16,14 +16,13 @@ from webhook.admission.offline import (
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs.clusters import facts_from
-from webhook.cli.inputs.manifests import Inputs
-from webhook.cli.inputs.policy import asked_policy
-from webhook.cli.output import Format, write
+from webhook.cli.inputs.manifests import Inputs, facts_from
+from webhook.cli.inputs.policy import read_policy
+from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.diffs import show_answer
 from webhook.cli.views.findings import show
-from webhook.cli.views.reports import Report, report_on
+from webhook.cli.views.validation import ValidationReport, report_on
 from webhook.config import policy as make_policy
 from webhook.errors import ReviewError
 from webhook.policy.defaulting.profiles import Policy
@@ -31,110 +30,111 @@ from webhook.policy.facts import Facts
 from webhook.policy.request import Hook
 
 
-class Desk:
+class Reviewer:
     """
-    Answers reviews and shows the answers, one after the other.
+    Answers reviews, shows the answers and counts them.
 
     Attributes:
-        outcomes: How many answers of each sort there were.
-        doubtful: How many of them had warnings.
+        terminal: For answers as text; None for JSON and YAML.
+        outcomes: Result -> number of answers.
+        doubtful: Number of answers with warnings.
     """
 
-    def __init__(self, policy: Policy, facts: Facts, output: Format) -> None:
+    def __init__(self, policy: Policy, facts: Facts, output: OutputFormat) -> None:
         """
-        Answer nothing yet.
+        Start with empty counts.
 
         Args:
-            policy: What to judge by.
-            facts: The cluster as it is known.
-            output: How to show answers.
+            policy: Profiles, rules and gates to apply.
+            facts: Facts of the cluster.
+            output: Format of the answers.
         """
         self._policy = policy
         self._facts = facts
         self._output = output
-        self.terminal = Terminal() if output is Format.TABLE else None
+        self.terminal = Terminal() if output is OutputFormat.TABLE else None
         self.outcomes = {"patched": 0, "allowed as they are": 0, "denied": 0}
         self.doubtful = 0
 
-    def answer(self, asked: OfflineReview, hooks: tuple[Hook, ...]) -> None:
+    def answer(self, request: OfflineReview, hooks: tuple[Hook, ...]) -> None:
         """
-        Answer one review, by one webhook after the other until one denies.
+        Answer one review by each webhook in turn, until one denies.
 
         Raises:
-            ReviewError: It is none.
+            ReviewError: The object is not a valid review.
         """
-        answered = None
+        result = None
         for hook in hooks:
-            asked = follow_up_review(asked, answered) if answered else asked
-            answered = answer_review(asked, hook, self._policy, self._facts)
-            self._show(asked, answered, hook)
-            if not answered.verdict.allowed:
+            request = follow_up_review(request, result) if result else request
+            result = answer_review(request, hook, self._policy, self._facts)
+            self._show(request, result, hook)
+            if not result.verdict.allowed:
                 break
 
-    def refuse(self, report: Report) -> None:
-        """Show an object that kube-apiserver itself would refuse, before any webhook."""
+    def show_refusal(self, report: ValidationReport) -> None:
+        """Show an object that kube-apiserver itself would deny, before it calls a webhook."""
         self.outcomes["denied"] += 1
         if self.terminal:
             show(report, self.terminal)
         else:
             status = {"code": report.code, "reason": "BadRequest", "message": report.message}
             response = {"allowed": False, "status": status}
-            write(
+            write_document(
                 {"source": report.source, "line": report.line, "response": response}, self._output
             )
 
-    def _show(self, asked: OfflineReview, answered: OfflineResult, hook: Hook) -> None:
-        verdict = answered.verdict
+    def _show(self, request: OfflineReview, result: OfflineResult, hook: Hook) -> None:
+        verdict = result.verdict
         patched = "patched" if verdict.patch else "allowed as they are"
         self.outcomes[patched if verdict.allowed else "denied"] += 1
         self.doubtful += bool(verdict.warnings)
         if self.terminal:
-            show_answer(asked, answered, hook, self.terminal)
+            show_answer(request, result, hook, self.terminal)
         else:
-            source, line = asked.document.source, asked.document.line()
+            source, line = request.document.source, request.document.line()
             place = {"source": source, "line": line, "hook": str(hook)}
-            write(place | answered.review, self._output)
+            write_document(place | result.review, self._output)
 
     def summary(self) -> str:
-        """Say in one line what became of all."""
-        said = ", ".join(f"{count} {what}" for what, count in self.outcomes.items())
+        """Format the counts as one line."""
+        outcomes = ", ".join(f"{count} {what}" for what, count in self.outcomes.items())
         count = sum(self.outcomes.values())
-        return f"{count} {'answer' if count == 1 else 'answers'}: {said}"
+        return f"{count} {'answer' if count == 1 else 'answers'}: {outcomes}"
 
 
 def review(
     *,
     filename: tuple[str, ...],
     strict: bool,
-    output: Format,
+    output: OutputFormat,
     fail_on: str,
     hook: str | None,
     cluster: str,
-    **asked: Any,
+    **policy_options: Any,
 ) -> ExitCode:
-    """Answer about every object, and show the answers."""
-    configuration, gates = asked_policy(**asked)
+    """Answer every object and show the answers."""
+    configuration, gates = read_policy(**policy_options)
     policy = make_policy(configuration, gates)
     inputs = Inputs(filename, strict=strict, unpack=unpack_recording)
     documents = list(inputs.objects())
     facts = facts_from(cluster, documents, configuration.owner_selectors, inputs)
-    desk = Desk(policy, facts, output)
-    for each in build_reviews(documents, policy.pod_templates):
+    reviewer = Reviewer(policy, facts, output)
+    for request in build_reviews(documents, policy.pod_templates):
         try:
-            desk.answer(each, HOOK_CHOICES[hook] if hook else (each.hook,))
+            reviewer.answer(request, HOOK_CHOICES[hook] if hook else (request.hook,))
         except ReviewError as error:
-            report = report_on(each.document, policy.pod_templates, gates)
-            if each.recorded or not report.denied:
+            report = report_on(request.document, policy.pod_templates, gates)
+            if request.recorded or not report.denied:
                 problem = f"the server would answer {error.status}: {error}"
-                inputs.problems.append(each.document.error(problem))
+                inputs.problems.append(request.document.error(problem))
             else:
-                desk.refuse(report)
-    inputs.tell()
-    if desk.terminal:
-        desk.terminal.line(desk.summary())
-    doubtful = desk.doubtful and fail_on == options.WARN
-    found = bool(desk.outcomes["denied"] or doubtful)
-    return outcome(findings=found, unfinished=bool(inputs.problems))
+                reviewer.show_refusal(report)
+    inputs.report()
+    if reviewer.terminal:
+        reviewer.terminal.line(reviewer.summary())
+    doubtful = reviewer.doubtful and fail_on == options.WARN
+    findings = bool(reviewer.outcomes["denied"] or doubtful)
+    return outcome(findings=findings, unfinished=bool(inputs.problems))
 
 
 command = Command(
@@ -150,16 +150,16 @@ command = Command(
         click.Option(
             ["--hook"],
             type=click.Choice(list(HOOK_CHOICES)),
-            help="Which webhook answers: mutate if not given, or the one that was recorded; both: "
-            "the second about what the first made of it.",
+            help="Webhook that answers; both calls validate with the object that mutate patched. "
+            "Default: mutate, or the webhook of a recorded review.",
         ),
         options.output(),
         options.fail_on(),
     ],
     help=(
-        "Show what the server would answer: the patch as a diff, warnings, a denial with its "
-        "causes. A manifest is answered as if it were created now. Facts come from --cluster, "
-        "or else from the files themselves."
+        "Show the verdict of the server for manifests and recorded AdmissionReviews: the patch as "
+        "a diff, warnings, or a denial with its causes. A manifest is reviewed as if it were "
+        "created now. Facts come from --cluster, or from the files themselves."
     ),
     examples=(
         "evenspread review -f pod.yaml --config config.yaml --cluster cluster/",

@@ -1,41 +1,41 @@
-"""``evenspread serve``: the admission server; how it runs is decided in ``webhook.server.run``."""
+"""``evenspread serve``: read the settings and run the admission server of ``webhook.server``."""
 
 import click
 from click.core import ParameterSource
 
 from webhook.cli.command import Command
-from webhook.cli.output import say
+from webhook.cli.output import write_stderr
 from webhook.config.settings import SettingRow, read_settings, setting_table
 from webhook.errors import ConfigError
 from webhook.server.run import run
 
 DEMO = "demo"
 
-_SWITCH = "yes or no"  # what the table of settings says of a flag without a value
+_SWITCH = "yes or no"  # the kind of a flag without a value in the settings table
 _METAVARS = {"text": "TEXT", "number": "N"}
 
 
 @click.pass_context
 def serve(context: click.Context, /, **flags: str | bool | None) -> None:
-    """Serve until a signal comes."""
+    """Run the server until SIGTERM or SIGINT."""
     file = flags.pop(DEMO)
     given = {name: value for name, value in flags.items() if _is_given(name, context)}
     settings = read_settings(given)
     if isinstance(file, str):
         if settings.certificate != "standalone":
-            raise ConfigError("trusts the standalone CA: add --tls standalone", f"--{DEMO}")
+            raise ConfigError("requires the standalone CA: add --tls standalone", f"--{DEMO}")
         if settings.client_ca:
-            raise ConfigError("has no certificate to show: leave out --client-ca", f"--{DEMO}")
-        # With a demo only: what it draws with takes 3 MiB, which the server would hold for good.
-        from webhook.cli.views.demo import greeting  # noqa: PLC0415
+            raise ConfigError("presents no client certificate: leave out --client-ca", f"--{DEMO}")
+        # Imported for a demo only: rich takes 3 MiB, which the server would hold for its lifetime.
+        from webhook.cli.views.demo import demo_callback  # noqa: PLC0415
 
-        run(settings, _keep_quiet, greeting(file))
+        run(settings, _keep_quiet, demo_callback(file))
     else:
-        run(settings, say)
+        run(settings, write_stderr)
 
 
 def _keep_quiet(_line: str) -> None:
-    """Leave it to the demo to say where the server is."""
+    """Write nothing: the demo shows the addresses of the server."""
 
 
 def _is_given(name: str, context: click.Context) -> bool:
@@ -43,7 +43,7 @@ def _is_given(name: str, context: click.Context) -> bool:
 
 
 def _option(row: SettingRow) -> click.Option:
-    """Make the option of a setting; its variable and its default are the business of the table."""
+    """Create the option of a setting; the settings table applies variable and default."""
     is_switch = row.kind == _SWITCH
     default = f"; default: {row.default}" if row.default and not is_switch else ""
     return click.Option(
@@ -64,12 +64,12 @@ command = Command(
             ["--demo"],
             type=click.Path(),
             metavar="FILE",
-            help="Once it serves, send this review to it and show the answer.",
+            help="After the start, send this AdmissionReview to the server and show the answer.",
         ),
     ],
     help=(
-        "Run the admission server until SIGTERM or Ctrl-C. A flag counts before its variable, "
-        "that before the configuration file, that before the default."
+        "Run the admission server until SIGTERM or Ctrl-C. A flag overrides its environment "
+        "variable, which overrides the configuration file, which overrides the default."
     ),
     examples=(
         "evenspread serve --config config.yaml",

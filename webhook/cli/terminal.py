@@ -1,4 +1,4 @@
-"""Lines and tables for people; coloured on a terminal, unless NO_COLOR is set."""
+"""Lines and tables for people, coloured on a terminal unless NO_COLOR is set."""
 
 import sys
 from collections.abc import Generator, Iterable, Sequence
@@ -10,12 +10,12 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from webhook.cli.exits import UnreadError
+from webhook.cli.exits import ClosedOutputError
 from webhook.cli.output import printable
 
 
 class Style(StrEnum):
-    """Colours, by meaning."""
+    """Colours, named by meaning."""
 
     PLAIN = ""
     PLACE = "bold"
@@ -26,52 +26,52 @@ class Style(StrEnum):
 
 
 class _Console(Console):
-    """One that leaves it to us what a reader that is gone means; rich would exit with 1."""
+    """Console that raises an error of ours for a closed pipe; rich would exit with 1."""
 
     def on_broken_pipe(self) -> NoReturn:
-        """Tell it as any other writer does."""
-        raise UnreadError
+        """Raise the error that other writers raise."""
+        raise ClosedOutputError
 
 
 class Terminal:
-    """Stdout, as people read it; or a text that is written as if it were."""
+    """Writer of styled lines to stdout, or to another text stream."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         """
-        Look whether it is a terminal, and how wide.
+        Detect whether the stream is a terminal, and its width.
 
         Args:
-            stream: Instead of stdout.
+            stream: Defaults to stdout.
         """
         stream = stream or sys.stdout
         self._console = _Console(file=stream, highlight=False, markup=False, emoji=False)
 
     @contextmanager
     def together(self) -> Generator[None]:
-        """Write what is written meanwhile in one piece, so that no log line comes in between."""
+        """Write all output of the context at once, so that no log line interrupts it."""
         with self._console:
             yield
 
     def line(self, *parts: str | tuple[str, Style]) -> None:
-        """Write one line of parts, some with a style; it is never wrapped."""
+        """Write one unwrapped line of parts, each with an optional style."""
         pairs = (part if isinstance(part, tuple) else (part, Style.PLAIN) for part in parts)
-        text = Text.assemble(*((printable(said), str(style)) for said, style in pairs))
+        text = Text.assemble(*((printable(words), str(style)) for words, style in pairs))
         self._console.print(text, soft_wrap=True)
 
     def lines(self, lines: Iterable[Sequence[tuple[str, Style]]]) -> None:
-        """Write many lines, each as ``line`` does; without colours that takes a tenth as long."""
+        """Write many lines as ``line`` does; without colours, in a tenth of the time."""
         if self._console.color_system is None:
-            said = ("".join(printable(text) for text, _ in line) for line in lines)
-            self._console.file.writelines(f"{line}\n" for line in said)
+            plain = ("".join(printable(text) for text, _ in line) for line in lines)
+            self._console.file.writelines(f"{line}\n" for line in plain)
             return
         for line in lines:
             self.line(*line)
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write columns, as wide as what stands in them; a narrow terminal wraps their lines."""
+        """Write columns as wide as their widest cell; a narrow terminal wraps the lines."""
         lines = [headings, *rows]
         widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
         for number, cells in enumerate(lines):
             padded = (set_cell_size(cell, width) for cell, width in zip(cells, widths, strict=True))
-            said = "  ".join(padded).rstrip()
-            self.line("  ", (said, Style.PLAIN if number else Style.PLACE))
+            text = "  ".join(padded).rstrip()
+            self.line("  ", (text, Style.PLAIN if number else Style.PLACE))

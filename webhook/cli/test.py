@@ -1,4 +1,4 @@
-"""``evenspread test``: suites of manifests with expected answers."""
+"""``evenspread test``: run suites of manifests with expected verdicts."""
 
 from collections.abc import Iterable, Iterator
 from io import StringIO
@@ -6,66 +6,102 @@ from io import StringIO
 import click
 from msgspec.structs import replace
 
-from webhook.cli import outputs
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.output import tell_problems
-from webhook.cli.outputs import Output
-from webhook.cli.terminal import Terminal
-from webhook.cli.views.tested import show
+from webhook.cli.output import TABLE, OutputTarget, report_problems, targets_option, write_text
+from webhook.cli.terminal import Style, Terminal
+from webhook.cli.views.diffs import style_of
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.spreadtest.discovery import SuiteText, find_suites
-from webhook.spreadtest.renderers import TEST_FORMATS, render_report
-from webhook.spreadtest.results import SuiteReport, build_report
+from webhook.spreadtest.renderers import TEST_FORMATS, format_differences, render_report
+from webhook.spreadtest.results import (
+    CaseResult,
+    CaseStatus,
+    SuiteReport,
+    SuiteSummary,
+    build_report,
+)
 from webhook.spreadtest.runner import run_suite
 from webhook.spreadtest.suite import Suite, load_suite
 
+_STYLES = {CaseStatus.PASSED: Style.GOOD, CaseStatus.FAILED: Style.BAD, CaseStatus.ERROR: Style.BAD}
+_STATUS_WIDTH = max(map(len, CaseStatus))
+_INDENT = " " * (_STATUS_WIDTH + 4)
+
 
 def test(
-    *, folder: tuple[str, ...], cases: tuple[str, ...], output: tuple[Output, ...]
+    *, folder: tuple[str, ...], cases: tuple[str, ...], output: tuple[OutputTarget, ...]
 ) -> ExitCode:
-    """Run the suites below folders, and write every output."""
+    """Run the suites below the folders and write every output."""
     found = list(find_suites(folder))
-    problems = [each for each in found if isinstance(each, SourceError)]
-    suites = _loaded(each for each in found if isinstance(each, SuiteText))
-    chosen = list(_chosen(suites, cases)) if cases else suites
+    problems = [item for item in found if isinstance(item, SourceError)]
+    suites = _load_suites(item for item in found if isinstance(item, SuiteText))
+    chosen = list(_select_cases(suites, cases)) if cases else suites
     if cases and not chosen:
-        raise ConfigError(f"no case is called {' or '.join(map(repr, cases))}", "--cases")
-    came_of = build_report(map(run_suite, chosen))
-    for each in output:
-        _write(came_of, each)
-    tell_problems(problems)
-    unfinished = bool(problems or came_of.summary.errors)
-    return outcome(findings=bool(came_of.summary.failed), unfinished=unfinished)
+        names = " or ".join(map(repr, cases))
+        raise ConfigError(f"no case has a name that contains {names}", "--cases")
+    results = build_report(map(run_suite, chosen))
+    for target in output:
+        _write(results, target)
+    report_problems(problems)
+    unfinished = bool(problems or results.summary.errors)
+    return outcome(findings=bool(results.summary.failed), unfinished=unfinished)
 
 
-def _write(came_of: SuiteReport, output: Output) -> None:
-    if output.format != outputs.TABLE:
-        outputs.save(render_report(came_of, output.format), output)
-    elif output.file:
+def _write(results: SuiteReport, target: OutputTarget) -> None:
+    if target.format != TABLE:
+        write_text(render_report(results, target.format), target)
+    elif target.file:
         text = StringIO()
-        show(came_of, Terminal(text))
-        outputs.save(text.getvalue(), output)
+        _show(results, Terminal(text))
+        write_text(text.getvalue(), target)
     else:
-        show(came_of, Terminal())
+        _show(results, Terminal())
 
 
-def _loaded(texts: Iterable[SuiteText]) -> list[Suite]:
-    """Read all suites before any is run, so that all mistakes are told in one go."""
+def _show(results: SuiteReport, terminal: Terminal) -> None:
+    """Write each suite with its cases, then the totals."""
+    for suite in results.suites:
+        title = suite.source if suite.name == suite.source else f"{suite.source}: {suite.name}"
+        terminal.line((title, Style.PLACE))
+        for case in suite.cases:
+            _show_case(suite.source, case, terminal)
+    terminal.line(_format_summary(results.summary))
+
+
+def _show_case(source: str, case: CaseResult, terminal: Terminal) -> None:
+    place = "" if case.status is CaseStatus.PASSED else f" ({source}:{case.line})"
+    status = (f"{case.status:{_STATUS_WIDTH}}", _STYLES[case.status])
+    terminal.line("  ", status, f"  {case.name}{place}")
+    if case.problem:
+        terminal.line(f"{_INDENT}{case.problem}")
+    for line in format_differences(case):
+        terminal.line(_INDENT, (line, style_of(line)))
+
+
+def _format_summary(summary: SuiteSummary) -> str:
+    cases = f"{summary.cases} {'case' if summary.cases == 1 else 'cases'}"
+    suites = f"{summary.suites} {'suite' if summary.suites == 1 else 'suites'}"
+    errors = f", {summary.errors} could not be run" if summary.errors else ""
+    return f"{cases} in {suites}: {summary.passed} passed, {summary.failed} failed{errors}"
+
+
+def _load_suites(texts: Iterable[SuiteText]) -> list[Suite]:
+    """Load all suites before any is run, so that one run reports the errors of all files."""
     suites: list[Suite] = []
-    mistakes: list[ConfigError] = []
+    errors: list[ConfigError] = []
     for text in texts:
         try:
             suites.append(load_suite(text))
         except CombinedConfigError as error:
-            mistakes += error.errors
-    if mistakes:
-        raise CombinedConfigError(mistakes)
+            errors += error.errors
+    if errors:
+        raise CombinedConfigError(errors)
     return suites
 
 
-def _chosen(suites: Iterable[Suite], wanted: tuple[str, ...]) -> Iterator[Suite]:
-    """The suites that have a case whose name holds one of the texts, with such cases only."""
+def _select_cases(suites: Iterable[Suite], wanted: tuple[str, ...]) -> Iterator[Suite]:
+    """Keep only cases whose name contains one of the texts, and only suites with such cases."""
     texts = [text.casefold() for text in wanted]
     for suite in suites:
         cases = tuple(
@@ -84,14 +120,14 @@ command = Command(
             ["-k", "--cases"],
             multiple=True,
             metavar="TEXT",
-            help="Run only cases whose name holds it, in any case. May be repeated.",
+            help="Run only cases whose name contains TEXT, ignoring case. May be repeated.",
         ),
-        outputs.outputs([outputs.TABLE, *TEST_FORMATS]),
+        targets_option([TABLE, *TEST_FORMATS]),
     ],
     help=(
-        "Run suites of manifests with expected answers: every file below DIR that is a SpreadTest, "
-        "with the configuration and the cluster that it names. The exit code is 1 if anything is "
-        "answered otherwise than expected."
+        "Run every SpreadTest file below DIR, with the configuration and the cluster that it "
+        "names, and compare the verdicts with the expected ones. The exit code is 1 if a verdict "
+        "differs."
     ),
     examples=(
         "evenspread test tests/",

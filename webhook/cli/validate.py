@@ -1,7 +1,7 @@
 """
-``evenspread validate``: the API rules alone, with kube-apiserver's own wording.
+``evenspread validate``: check manifests against the API rules, with kube-apiserver's messages.
 
-For one version it shows findings as compilers do, for several it shows versions side by side.
+One version gives findings with file and line; several versions give a table side by side.
 """
 
 from collections.abc import Sequence
@@ -14,72 +14,71 @@ from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cli.inputs.policy import asked_versions
-from webhook.cli.output import Format, write
+from webhook.cli.inputs.policy import read_policy_versions
+from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.abilities import abilities
 from webhook.cli.views.catalogue import explain
-from webhook.cli.views.findings import show
+from webhook.cli.views.findings import describe_support, show
 from webhook.cli.views.matrix import Matrix, as_document
-from webhook.cli.views.reports import Report, reports_on
+from webhook.cli.views.validation import ValidationReport, reports_on
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import Span, Version
 
 
-class Tally:
-    """How many objects there were of each sort; one that is denied at any version is denied."""
+class ObjectCounts:
+    """Counts of objects; an object that any version denies counts as denied."""
 
     def __init__(self) -> None:
-        """Start with none."""
-        self.judged = self.denied = self.doubtful = self.others = 0
+        """Start at zero."""
+        self.checked = self.denied = self.doubtful = self.others = 0
 
-    def count(self, reports: Sequence[Report]) -> None:
-        """Count one object, by the reports of one or more versions."""
+    def count(self, reports: Sequence[ValidationReport]) -> None:
+        """Count one object by its reports, one per version."""
         denied = any(report.denied for report in reports)
-        self.judged += reports[0].judged
+        self.checked += reports[0].judged
         self.others += not reports[0].judged
         self.denied += denied
         self.doubtful += not denied and any(report.doubtful for report in reports)
 
     def summary(self, versions: Span) -> str:
-        """Say it in one line."""
-        objects = "object" if self.judged == 1 else "objects"
+        """Format the counts as one line."""
+        objects = "object" if self.checked == 1 else "objects"
         others = f"; {self.others} without" if self.others else ""
         return (
-            f"{self.judged} {objects} with a pod template, by the rules of Kubernetes {versions}: "
+            f"{self.checked} {objects} with a pod template, by the rules of Kubernetes {versions}: "
             f"{self.denied} denied, {self.doubtful} with warnings{others}"
         )
 
 
 class View(Protocol):
-    """How results are shown: one by one, or all when the last one is known."""
+    """Output of results: one by one, or all at the end."""
 
-    def add(self, reports: Sequence[Report]) -> None:
-        """Take the reports on one object, one of each version."""
+    def add(self, reports: Sequence[ValidationReport]) -> None:
+        """Add the reports on one object, one per version."""
         ...
 
     def end(self, summary: str) -> None:
-        """Show what is left to show, and how many objects there were."""
+        """Write the remaining results and the summary."""
         ...
 
 
 class _Findings:
-    """For people, about one version."""
+    """Findings of one version, as text."""
 
-    def __init__(self, gates: Gates, *, explained: bool) -> None:
-        self._terminal, self._gates, self._explained = Terminal(), gates, explained
+    def __init__(self, gates: Gates, *, describe: bool) -> None:
+        self._terminal, self._gates, self._describe = Terminal(), gates, describe
 
-    def add(self, reports: Sequence[Report]) -> None:
+    def add(self, reports: Sequence[ValidationReport]) -> None:
         show(reports[0], self._terminal)
 
     def end(self, summary: str) -> None:
-        if self._explained:
-            self._terminal.line(abilities(self._gates))
+        if self._describe:
+            self._terminal.line(describe_support(self._gates))
         self._terminal.line(summary)
 
 
 class _Matrix(Matrix):
-    """For people, about several versions."""
+    """Findings of several versions, as a table."""
 
     def end(self, summary: str) -> None:
         terminal = Terminal()
@@ -88,47 +87,52 @@ class _Matrix(Matrix):
 
 
 class _Documents:
-    """For programs."""
+    """One JSON or YAML document per object."""
 
-    def __init__(self, versions: Sequence[Version], output: Format) -> None:
+    def __init__(self, versions: Sequence[Version], output: OutputFormat) -> None:
         self._versions, self._output = versions, output
 
-    def add(self, reports: Sequence[Report]) -> None:
-        alone = len(reports) == 1
-        write(
-            msgspec.to_builtins(reports[0]) if alone else as_document(self._versions, reports),
+    def add(self, reports: Sequence[ValidationReport]) -> None:
+        single = len(reports) == 1
+        write_document(
+            msgspec.to_builtins(reports[0]) if single else as_document(self._versions, reports),
             self._output,
         )
 
     def end(self, summary: str) -> None:
-        """Leave counting to the program."""
+        """Write no summary: programs count documents themselves."""
 
 
 def validate(
-    *, filename: tuple[str, ...], strict: bool, output: Format, fail_on: str, **asked: Any
+    *,
+    filename: tuple[str, ...],
+    strict: bool,
+    output: OutputFormat,
+    fail_on: str,
+    **policy_options: Any,
 ) -> ExitCode:
-    """Judge every object by every version, in one pass, and say what kube-apiserver would."""
-    configuration, servers = asked_versions(**asked)
+    """Validate every object against every version, in one pass."""
+    configuration, servers = read_policy_versions(**policy_options)
     versions = [gates.version for gates in servers]
-    inputs, tally = Inputs(filename, strict=strict), Tally()
-    view = _view(output, servers, explained=bool(asked["kube_version"]))
+    inputs, counts = Inputs(filename, strict=strict), ObjectCounts()
+    view = _view(output, servers, describe=bool(policy_options["kube_version"]))
     for document in inputs.objects():
         reports = reports_on(document, configuration.pod_templates, servers)
-        tally.count(reports)
+        counts.count(reports)
         view.add(reports)
-    inputs.tell()
-    view.end(tally.summary(Span(versions[0], versions[-1])))
-    doubtful = tally.doubtful and fail_on == options.WARN
-    return outcome(findings=bool(tally.denied or doubtful), unfinished=bool(inputs.problems))
+    inputs.report()
+    view.end(counts.summary(Span(versions[0], versions[-1])))
+    doubtful = counts.doubtful and fail_on == options.WARN
+    return outcome(findings=bool(counts.denied or doubtful), unfinished=bool(inputs.problems))
 
 
-def _view(output: Format, servers: Sequence[Gates], *, explained: bool) -> View:
+def _view(output: OutputFormat, servers: Sequence[Gates], *, describe: bool) -> View:
     versions = [gates.version for gates in servers]
-    if output is not Format.TABLE:
+    if output is not OutputFormat.TABLE:
         return _Documents(versions, output)
     if len(servers) > 1:
         return _Matrix(versions)
-    return _Findings(servers[0], explained=explained)
+    return _Findings(servers[0], describe=describe)
 
 
 def _explain(ctx: click.Context, _: click.Parameter, ids: str | None) -> None:
@@ -153,13 +157,13 @@ command = Command(
             is_eager=True,
             expose_value=False,
             callback=_explain,
-            help="Explain rules, as TSC001 or TSC004,TSC006, and exit.",
+            help="Explain rules, for example TSC001 or TSC004,TSC006, and exit.",
         ),
     ],
     help=(
-        "Check manifests by the API rules of topologySpreadConstraints, as kube-apiserver of a "
-        "version would when they are created, in its own words. Kinds without a pod template pass. "
-        "A range of versions shows what an upgrade changes, side by side."
+        "Check the topologySpreadConstraints of manifests against the API rules of a Kubernetes "
+        "version, with the messages of its kube-apiserver. Kinds without a pod template pass. A "
+        "range of versions shows side by side what an upgrade changes."
     ),
     examples=(
         "evenspread validate -f manifests/",

@@ -19,8 +19,6 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.api.rules import API_RULES
 from webhook.policy.defaulting.profiles import Policy
 
-_API_RULE_IDS = frozenset(rule.id for rule in API_RULES)
-
 GRAVE = frozenset({"TSC103", "TSC104", "TSC106", "TSC109"})
 """Advice that tells of pods which stay Pending: no change may lead to it."""
 
@@ -130,7 +128,7 @@ def _objection(
     has = Counter(each.rule for each in after)
     if has[finding.rule] >= had[finding.rule]:
         return Obstacle("what could be written would not mend it")
-    dreaded = _API_RULE_IDS if _API_RULE_IDS & had.keys() else _API_RULE_IDS | GRAVE
+    dreaded = API_RULES.keys() if API_RULES.keys() & had.keys() else API_RULES.keys() | GRAVE
     worse = (each for each in after if each.rule in dreaded and has[each.rule] > had[each.rule])
     found = next(worse, None)
     if found is None:

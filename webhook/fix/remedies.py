@@ -11,7 +11,6 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from webhook.audit.rulebook import REFUSED_EXEMPTION, TYPE_INVALID
 from webhook.fix.changes import Change, Obstacle, Put, Remove, Solution, differences
 from webhook.fix.finding import NOTHING, Case
 from webhook.fix.selecting import (
@@ -24,6 +23,7 @@ from webhook.fix.selecting import (
 )
 from webhook.policy.advice.suggestions import nearest_key
 from webhook.policy.api.warnings import DEPRECATED_KEYS
+from webhook.policy.catalogue import REFUSED_EXEMPTION, TYPE_INVALID
 from webhook.policy.model import NODE_POLICIES, SCHEDULE_ANYWAY, UNSATISFIABLE_ACTIONS
 
 Find: TypeAlias = Callable[[Case], Solution]

@@ -16,7 +16,7 @@ from webhook.policy.advice.admission import effective_action
 from webhook.policy.api import fielderrors, fieldgates
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate
-from webhook.policy.api.rules import RuleViolation
+from webhook.policy.api.rules import ApiViolation
 from webhook.policy.catalogue import Action
 from webhook.policy.defaulting.inject import complete_selectors, profile_of, reason_to_leave_alone
 from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
@@ -51,7 +51,7 @@ class Amendment(msgspec.Struct, frozen=True):
     operations: tuple[Operation, ...] = ()
     drops: tuple[DroppedField, ...] = ()
     warnings: tuple[str, ...] = ()
-    refused: tuple[RuleViolation, ...] = ()
+    refused: tuple[ApiViolation, ...] = ()
 
 
 def amend_constraints(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amendment:
@@ -184,11 +184,11 @@ def _named(numbers: Sequence[int], field: str) -> str:
     return f"[{named}].{field}"
 
 
-def _refused(drops: Sequence[DroppedField], at: str, policy: Policy) -> Iterator[RuleViolation]:
+def _refused(drops: Sequence[DroppedField], at: str, policy: Policy) -> Iterator[ApiViolation]:
     for drop in drops:
         field = at if drop.entry is None else f"{at}[{drop.entry}].{drop.field}"
         why = fieldgates.why_held_back(drop.gate, policy.gates)
-        yield RuleViolation(GATED, fielderrors.forbidden(field, why))
+        yield ApiViolation(GATED, fielderrors.forbidden(field, why))
 
 
 def with_constraints(pod: PodTemplate, constraints: Constraints) -> PodTemplate:

@@ -14,7 +14,7 @@ from webhook.policy.model import LabelSelector, OwnerReference, Taint
 
 class ServiceSelector(msgspec.Struct, frozen=True, gc=False):
     """
-    What a Service says about the pods behind it.
+    What a ServiceSelector says about the pods behind it.
 
     Attributes:
         name: Its name.
@@ -46,7 +46,7 @@ class Facts(Protocol):
         """
         The Services of the namespace that select a pod with these labels, sorted by name.
 
-        A Service without a selector (null) selects nothing and is never among them.
+        A ServiceSelector without a selector (null) selects nothing and is never among them.
         """
         ...
 
@@ -95,7 +95,7 @@ class NoFacts:
     """A cluster of which nothing is known: for manifests that are judged alone."""
 
     def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
-        """Know no Service."""
+        """Know no ServiceSelector."""
         return ()
 
     def owner_selector(self, _namespace: str, _owner: OwnerReference) -> LabelSelector | None:

@@ -26,7 +26,9 @@ KEPT_LEVELS = 200
 
 STEP_TOKENS = 500  # of a step of ``pruning``: 0.1 ms, far less than a slice of the event loop
 
-_tokens = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]+|[\]}]+', re.DOTALL).finditer
+_tokens = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]+|[\]}]+', re.DOTALL).finditer
+"""A string without its end is a token too, or each quote in it would be tried as the first."""
+
 _OPENING = b"[{"
 _QUOTE = ord('"')
 
@@ -107,5 +109,5 @@ def pruning(data: bytes | bytearray, deepest: int | None = None) -> Generator[No
             if depth <= KEPT_LEVELS < before:
                 kept += (data[begin:cut], b"null")
                 begin = start + before - KEPT_LEVELS
-    kept.append(data[begin:])
+    kept.append(data[begin:cut] if depth > KEPT_LEVELS else data[begin:])  # broken stays broken
     return b"".join(kept)

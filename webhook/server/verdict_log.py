@@ -86,7 +86,7 @@ class VerdictLog:
         self._hears = level <= logging.INFO
         self._format = format
 
-    def tell(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
+    def write(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
         """Write what a review led to; nothing if nothing."""
         if self._hears and (verdict.findings or verdict.drops or verdict.patch or verdict.held):
             for line in self._told(asked, hook, verdict):

@@ -116,7 +116,7 @@ def test_nothing_found_at_any_version(folder: Path, run: Run) -> None:
             "1 object with a pod template, by the rules of Kubernetes 1.36..1.37: "
             "0 denied, 0 with warnings\n"
         ),
-        "Kubernetes 1.99 is newer than what is known: judged as 1.37\n",
+        "Kubernetes 1.99 is newer than the supported versions: the rules of 1.37 apply\n",
     )
 
 

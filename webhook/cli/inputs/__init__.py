@@ -1,1 +1,1 @@
-"""What a command is about: the manifests, the cluster, the settings that its options name."""
+"""Inputs that options name: manifests, a cluster, a policy, changes to suppose."""

@@ -1,7 +1,7 @@
 """
-The API server that ``--kubeconfig`` and ``--context`` name, for commands that ask it and end.
+Client for the API server that ``--kubeconfig`` and ``--context`` name, for one-shot commands.
 
-What asks it is imported when that is wanted, and not before: it takes 0.6 s and 55 MiB.
+The client is imported only when it is needed, because that takes 0.6 s and 55 MiB.
 """
 
 import asyncio
@@ -12,34 +12,34 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from webhook.cluster.client import Api
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 
 def client(kubeconfig: str, context: str) -> "Api":
     """
-    Make a client, which connects when it is first asked; whoever has it closes it.
+    Create a client, which connects with its first request; the caller must close it.
 
     Args:
-        kubeconfig: File; empty: as kubectl finds it.
-        context: Of the kubeconfig; empty: its current one.
+        kubeconfig: File; if empty, found as kubectl finds it.
+        context: Of the kubeconfig; if empty, its current one.
     """
     from webhook.cluster.client import Api, ApiAccess  # noqa: PLC0415  # see above
 
     return Api(ApiAccess(kubeconfig=kubeconfig, context=context), time.monotonic)
 
 
-def ask(kubeconfig: str, context: str, question: Callable[["Api"], Awaitable[Found]]) -> Found:
+def call(kubeconfig: str, context: str, action: Callable[["Api"], Awaitable[T]]) -> T:
     """
-    Ask the API server, and close the client.
+    Run an action with a client, in an event loop of its own, and close the client.
 
     Args:
         kubeconfig: As for client().
         context: As for client().
-        question: What to ask; its answer is returned, and its error raised.
+        action: Its result is returned; its error is raised.
     """
 
-    async def asked() -> Found:
+    async def run() -> T:
         async with client(kubeconfig, context) as api:
-            return await question(api)
+            return await action(api)
 
-    return asyncio.run(asked())
+    return asyncio.run(run())

@@ -1,4 +1,4 @@
-"""What ``evenspread audit`` looks at: manifests, a snapshot, or a cluster, gathered with a bar."""
+"""Snapshot to audit: collected from manifests, from a saved file, or from a cluster."""
 
 import sys
 from typing import NamedTuple
@@ -16,74 +16,81 @@ from webhook.config import Configuration
 from webhook.errors import ConfigError
 
 
-class Reach(NamedTuple):
-    """Which API server to ask, and about what; empty texts were not given."""
+class ClusterScope(NamedTuple):
+    """
+    Part of a cluster to list; empty texts were not given.
+
+    Attributes:
+        kubeconfig: File that says how to reach the API server.
+        context: Of the kubeconfig.
+        namespace: The only namespace to list; all if empty.
+    """
 
     kubeconfig: str
     context: str
     namespace: str
 
 
-def gather(
-    inputs: Inputs, cluster: str, snapshot: str, configuration: Configuration, reach: Reach
+def collect_snapshot(
+    inputs: Inputs, cluster: str, snapshot: str, configuration: Configuration, scope: ClusterScope
 ) -> Snapshot:
     """
-    Gather what is to be audited.
+    Collect everything that the audit needs.
 
     Args:
-        inputs: Of ``-f``; gets to know what could not be read.
-        cluster: Manifests around those; empty if there are none.
-        snapshot: A file to read instead; empty for none.
-        configuration: Tells the kinds to look at.
-        reach: The cluster to ask if there are neither manifests nor a snapshot.
+        inputs: Manifests of ``-f``; receives the problems of all sources.
+        cluster: Path of manifests that describe the cluster around those; may be empty.
+        snapshot: Path of a saved snapshot to read instead; may be empty.
+        configuration: Names custom kinds to collect.
+        scope: What to list if there are neither manifests nor a snapshot.
 
     Raises:
-        ConfigError: These do not go together.
-        SourceError: The snapshot cannot be read, or the cluster not be reached.
+        ConfigError: The sources exclude each other.
+        SourceError: The snapshot cannot be read, or the API server cannot be reached.
     """
     if snapshot:
         if inputs.paths or cluster:
             raise ConfigError(
-                "holds files and cluster: give it without -f and --cluster", "--snapshot"
+                "already contains manifests and cluster: leave out -f and --cluster", "--snapshot"
             )
         return load_snapshot(snapshot)
     if not inputs.paths:
         if cluster:
-            raise ConfigError("is for -f: say which manifests to audit", "--cluster")
-        return _list(inputs, configuration, reach)
-    gathering = ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
-    surroundings = Inputs([cluster] if cluster else [])
-    for document in surroundings.objects():
-        gathering.add(document, requested=False)
+            raise ConfigError("requires -f: name the manifests to audit", "--cluster")
+        return _list_cluster(inputs, configuration, scope)
+    collector = ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
+    context = Inputs([cluster] if cluster else [])
+    for document in context.objects():
+        collector.add(document, requested=False)
     for document in inputs.objects():
-        gathering.add(document)
-    inputs.problems += surroundings.problems + gathering.problems
-    inputs.skipped += surroundings.skipped
-    return gathering.snapshot
+        collector.add(document)
+    inputs.problems += context.problems + collector.problems
+    inputs.skipped += context.skipped
+    return collector.snapshot
 
 
-def _list(inputs: Inputs, configuration: Configuration, reach: Reach) -> Snapshot:
-    """Ask an API server."""
+def _list_cluster(inputs: Inputs, configuration: Configuration, scope: ClusterScope) -> Snapshot:
+    """List the objects from an API server, with a progress bar for each kind."""
 
     async def read(api: ApiClient) -> ClusterListing:
         listing = ClusterListing(api, configuration.pod_templates, configuration.owner_selectors)
-        with progress() as bar:
+        with progress_bar() as bar:
             tasks: dict[str, TaskID] = {}
 
-            def told(kind: str, number: int) -> None:
+            def report(kind: str, number: int) -> None:
                 if kind not in tasks:
                     tasks[kind] = bar.add_task(f"{kind}s", total=None)
                 bar.update(tasks[kind], completed=number)
 
-            await listing.read(reach.namespace, told)
+            await listing.read(scope.namespace, report)
         return listing
 
-    listing = apiserver.ask(reach.kubeconfig, reach.context, read)
+    listing = apiserver.call(scope.kubeconfig, scope.context, read)
     inputs.problems += listing.problems
     return listing.snapshot
 
 
-def progress() -> Progress:
-    """A bar on stderr, gone when it is full; nothing if that is no terminal."""
+def progress_bar() -> Progress:
+    """Create a progress bar on stderr, erased when done; invisible if stderr is no terminal."""
     console = Console(file=sys.stderr)
     return Progress(console=console, transient=True, disable=not console.is_terminal)

@@ -1,8 +1,13 @@
-"""The cluster that a question is about: of files, or of an API server, asked in the same way."""
+"""
+Cluster to explain pods in, behind one protocol: read from manifests or from an API server.
+
+Entry points: ``ManifestCluster`` and ``open_cluster``.
+"""
 
 import asyncio
 from collections.abc import Coroutine, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -19,6 +24,7 @@ from webhook.config import OwnerSelector
 from webhook.manifests import Document, mistype
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, group_of
+from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import format_path
 from webhook.policy.placement.census import ObservedPod
 
@@ -27,11 +33,11 @@ Json: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
 
-class Run(Protocol):
-    """Runs what has to wait, and gives what comes of it."""
+class RunCoroutine(Protocol):
+    """Runs a coroutine to completion."""
 
-    def __call__(self, waiting: Coroutine[Any, Any, T], /) -> T:
-        """Run it to its end."""
+    def __call__(self, coroutine: Coroutine[Any, Any, T], /) -> T:
+        """Return the result of the coroutine."""
         ...
 
 
@@ -39,14 +45,14 @@ PLACES: Mapping[GroupKind, ResourcePath] = {
     kind: ResourcePath(BUILT_IN_KINDS[kind].root, BUILT_IN_KINDS[kind].plural)
     for kind in BUILT_IN_TEMPLATES
 }
-"""Where an API server has the built-in kinds with a pod template."""
+"""API path of each built-in kind with a pod template."""
 
 
-class Surroundings(Protocol):
-    """A cluster at one moment."""
+class ClusterReader(Protocol):
+    """Objects of a cluster at one moment."""
 
     def facts(self, namespace: str) -> Cluster:
-        """Nodes, and what else counts for the pods of a namespace."""
+        """Nodes, and the objects that decide about pods of a namespace."""
         ...
 
     def pods(self, namespace: str) -> list[ObservedPod]:
@@ -54,7 +60,7 @@ class Surroundings(Protocol):
         ...
 
     def find(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
-        """An object; None if there is none of that name."""
+        """An object; None if it does not exist."""
         ...
 
     def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
@@ -62,12 +68,12 @@ class Surroundings(Protocol):
         ...
 
     def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
-        """Namespaces that have an object of this name, as far as that is known by now; sorted."""
+        """Known namespaces that have an object of this name, sorted."""
         ...
 
 
-class Files:
-    """A cluster of files."""
+class ManifestCluster:
+    """A cluster described by manifests."""
 
     def __init__(
         self,
@@ -77,12 +83,13 @@ class Files:
         namespace: str = DEFAULT_NAMESPACE,
     ) -> None:
         """
-        Take the objects that were read.
+        Index the objects of manifests.
 
         Args:
-            owners: Custom kinds whose selectors are asked for.
-            inputs: Gets to know what is of wrong types.
-            namespace: Of objects that name none.
+            documents: The objects.
+            owners: Custom owner kinds, and where their selector is.
+            inputs: Receives type errors.
+            namespace: Namespace of objects that name none.
         """
         documents = list(documents)
         self._cluster = Cluster(owners)
@@ -95,52 +102,56 @@ class Files:
             objects[document.name or f"{len(objects)}"] = document
 
     def facts(self, namespace: str) -> Cluster:
-        """Give all facts of all namespaces."""
+        """The facts of all namespaces."""
         del namespace
         return self._cluster
 
     def pods(self, namespace: str) -> list[ObservedPod]:
-        """Give the pods of a namespace; those of wrong types are left out and told."""
+        """The pods of a namespace; pods with type errors are left out and reported."""
         found: list[ObservedPod] = []
         for document in self._objects.get((POD, namespace), {}).values():
             try:
                 pod = msgspec.convert(document.value, ObservedPod)
             except msgspec.ValidationError as error:
                 wrong = mistype(error, document.value)
-                said = f"Pod/{document.name}: {format_path(wrong.path)}: {wrong.problem}"
-                self._problems.append(document.error(said, wrong.path))
+                message = f"Pod/{document.name}: {format_path(wrong.path)}: {wrong.problem}"
+                self._problems.append(document.error(message, wrong.path))
             else:
                 found.append(replace(pod, metadata=replace(pod.metadata, namespace=namespace)))
         return found
 
     def find(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
-        """Look an object up."""
+        """The object; None if no manifest has it."""
         found = self._objects.get((kind, namespace), {}).get(name)
         return None if found is None else found.value
 
     def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
-        """Give all objects of a kind in a namespace."""
-        return [each.value for each in self._objects.get((kind, namespace), {}).values()]
+        """All objects of a kind in a namespace."""
+        found = self._objects.get((kind, namespace), {})
+        return [document.value for document in found.values()]
 
     def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
-        """Give the namespaces that have an object of this name."""
+        """The namespaces that have an object of this name, sorted."""
         return sorted(
-            inside
-            for (found, inside), held in self._objects.items()
-            if found == kind and name in held
+            namespace
+            for (indexed, namespace), documents in self._objects.items()
+            if indexed == kind and name in documents
         )
 
 
-class Live:
-    """A cluster that an API server tells of; what was read once is not read again."""
+class LiveCluster:
+    """A cluster behind an API server; facts of a namespace are read once."""
 
-    def __init__(self, source: WatchClient, owners: Iterable[OwnerSelector], run: Run) -> None:
+    def __init__(
+        self, source: WatchClient, owners: Iterable[OwnerSelector], run: RunCoroutine
+    ) -> None:
         """
-        Read nothing yet.
+        Store the connection; methods read through it.
 
         Args:
-            owners: Custom kinds whose selectors are asked for.
-            run: Runs what has to wait, on one event loop.
+            source: Client of the API server.
+            owners: Custom owner kinds, and where their selector is.
+            run: Runs coroutines on one event loop.
         """
         self._source = source
         self._owners = tuple(owners)
@@ -157,24 +168,24 @@ class Live:
 
     def pods(self, namespace: str) -> list[ObservedPod]:
         """Read the pods of a namespace."""
-        return list(map(_decode_pod, self._run(self._listed(PLACES[POD], namespace))))
+        return list(map(_read_pod, self._run(self._list(PLACES[POD], namespace))))
 
     def find(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
         """Read an object."""
         found = self._run(self._read(kind, namespace, name))
-        return None if found is None else msgspec.json.decode(found)
+        return None if found is None else _read_any(found)
 
     def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
         """Read all objects of a kind in a namespace."""
-        return list(map(msgspec.json.decode, self._run(self._listed(PLACES[kind], namespace))))
+        return list(map(_read_any, self._run(self._list(PLACES[kind], namespace))))
 
     def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
-        """Give none: whoever may read one namespace may not read the others as a rule."""
+        """None: a user who may read one namespace usually may not read the others."""
         del kind, name
         return []
 
-    async def _listed(self, place: ResourcePath, namespace: str) -> list[bytes]:
-        return [each async for each in list_objects(self._source, place, namespace)]
+    async def _list(self, place: ResourcePath, namespace: str) -> list[bytes]:
+        return [item async for item in list_objects(self._source, place, namespace)]
 
     async def _read(self, kind: GroupKind, namespace: str, name: str) -> bytes | None:
         place = PLACES.get(kind)
@@ -184,20 +195,24 @@ class Live:
 
 
 @contextmanager
-def live(kubeconfig: str, context: str, owners: Iterable[OwnerSelector]) -> Generator[Live]:
+def open_cluster(
+    kubeconfig: str, context: str, owners: Iterable[OwnerSelector]
+) -> Generator[LiveCluster]:
     """
-    Reach a cluster as long as the context lasts; the first question connects.
+    Open a cluster for the duration of a context; the first request connects.
 
     Args:
-        kubeconfig: File; empty: as kubectl finds it.
-        context: Of the kubeconfig; empty: its current one.
+        kubeconfig: File; if empty, found as kubectl finds it.
+        context: Of the kubeconfig; if empty, its current one.
+        owners: Custom owner kinds, and where their selector is.
     """
     with asyncio.Runner() as runner:
         api = apiserver.client(kubeconfig, context)
         try:
-            yield Live(api, owners, runner.run)
+            yield LiveCluster(api, owners, runner.run)
         finally:
             runner.run(api.__aexit__())
 
 
-_decode_pod = msgspec.json.Decoder(ObservedPod).decode
+_read_pod = partial(decode_nested, msgspec.json.Decoder(ObservedPod).decode)
+_read_any = partial(decode_nested, msgspec.json.decode)

@@ -1,4 +1,4 @@
-"""The files that ``-f`` names, kept so that they can be written again."""
+"""Files that ``-f`` names, with their original bytes, so that they can be rewritten."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,20 +21,20 @@ from webhook.manifests import (
 STDIN_SOURCE = source_of(STDIN)
 
 
-class Opened:
+class InputFiles:
     """
     Files, folders and the standard input, read once.
 
     Attributes:
-        texts: Source -> text, of what holds objects.
-        piped: What came from the standard input; None if it was not asked for.
+        texts: Source -> text, for files with objects.
+        piped: Bytes of the standard input; None if ``-`` was not given.
         problems: What could not be read.
         skipped: Files without manifests.
     """
 
     def __init__(self, paths: Iterable[str], *, strict: bool) -> None:
         """
-        Read everything; a file that is named twice, also by a link, is read once.
+        Read everything; a file that is named twice, or by a link too, is read once.
 
         Args:
             paths: ``-`` is the standard input.
@@ -50,7 +50,7 @@ class Opened:
         for path in paths:
             for found in (STDIN,) if path == STDIN else walk(Path(path)):
                 if not isinstance(found, str):
-                    self._meet(found)
+                    self._record(found)
                 elif (at := Path(found).resolve()) not in seen:
                     seen.add(at)
                     self._read(found)
@@ -67,17 +67,17 @@ class Opened:
             return
         parsed = parse(text, source, unique_keys=self._strict)
         others = [
-            each
-            for each in objects_of(parsed, source, expand)
-            if isinstance(each, Skipped | SourceError)
+            item
+            for item in objects_of(parsed, source, expand)
+            if isinstance(item, Skipped | SourceError)
         ]
-        for each in others:
-            self._meet(each)
-        if not any(isinstance(each, Skipped) for each in others):
+        for item in others:
+            self._record(item)
+        if not any(isinstance(item, Skipped) for item in others):
             self.texts[source] = text
             self._originals[source] = Original(source, data)
 
-    def _meet(self, other: Skipped | SourceError) -> None:
+    def _record(self, other: Skipped | SourceError) -> None:
         if isinstance(other, SourceError):
             self.problems.append(other)
         elif self._strict:
@@ -86,9 +86,9 @@ class Opened:
             self.skipped.append(other)
 
     def original(self, source: str) -> Original:
-        """Give a file as it was read; it holds objects."""
+        """The file as it was read; ``source`` is a key of ``texts``."""
         return self._originals[source]
 
     def encoded(self, source: str, text: str) -> bytes:
-        """Write a text as the file was written that it is to replace."""
+        """Encode a new text like the file that it replaces."""
         return encode(text, self._originals[source].data)

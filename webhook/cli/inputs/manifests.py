@@ -1,8 +1,15 @@
-"""What ``-f`` names: its objects, and what was met between them."""
+"""
+Manifests that ``-f`` and ``--cluster`` name: their objects, their problems, and facts from them.
+
+Entry points: ``Inputs`` reads objects; ``facts_from`` makes facts for verdicts without a cluster.
+"""
 
 from collections.abc import Iterable, Iterator
 
-from webhook.cli.output import tell_problems, tell_skipped
+from webhook.cli.output import report_problems, report_skipped
+from webhook.cluster.facts import Cluster
+from webhook.cluster.manifests import fill, load_cluster
+from webhook.config import OwnerSelector
 from webhook.errors import SourceError
 from webhook.manifests import Document, Skipped, Unpack, expand, read_documents
 
@@ -12,7 +19,7 @@ class Inputs:
     Files, folders and the standard input, read once.
 
     Attributes:
-        paths: What is read.
+        paths: What to read.
         problems: What could not be read.
         skipped: Files without manifests.
     """
@@ -21,12 +28,12 @@ class Inputs:
         self, paths: Iterable[str], *, strict: bool = False, unpack: Unpack = expand
     ) -> None:
         """
-        Read nothing yet.
+        Store the paths; ``objects`` reads them.
 
         Args:
             paths: ``-`` is the standard input.
             strict: Whether files without manifests are problems.
-            unpack: Takes the objects out of a document that holds several.
+            unpack: Yields the objects of a document that holds several.
         """
         self.paths = tuple(paths)
         self._strict = strict
@@ -35,7 +42,7 @@ class Inputs:
         self.skipped: list[Skipped] = []
 
     def objects(self) -> Iterator[Document]:
-        """Read the objects one after the other, and keep what else there is."""
+        """Read the objects one by one; record problems and skipped files."""
         for item in read_documents(self.paths, strict=self._strict, unpack=self._unpack):
             match item:
                 case Document():
@@ -45,7 +52,29 @@ class Inputs:
                 case SourceError():
                     self.problems.append(item)
 
-    def tell(self) -> None:
-        """Say on stderr what could not be read, and what was skipped."""
-        tell_problems(self.problems)
-        tell_skipped(self.skipped)
+    def report(self) -> None:
+        """Write to stderr what could not be read and what was skipped."""
+        report_problems(self.problems)
+        report_skipped(self.skipped)
+
+
+def facts_from(
+    path: str, documents: Iterable[Document], owners: tuple[OwnerSelector, ...], inputs: Inputs
+) -> Cluster:
+    """
+    Build the facts for verdicts from manifests.
+
+    Args:
+        path: Of manifests that describe the cluster; if empty, ``documents`` describe it.
+        documents: Objects of ``-f``.
+        owners: Custom owner kinds, and where their selector is.
+        inputs: Receives the problems and the skipped files of ``path``.
+    """
+    if not path:
+        cluster = Cluster(owners)
+        inputs.problems += fill(cluster, documents)
+        return cluster
+    loaded = load_cluster([path], owners=owners)
+    inputs.problems += loaded.problems
+    inputs.skipped += loaded.skipped
+    return loaded.cluster

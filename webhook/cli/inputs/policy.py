@@ -1,8 +1,8 @@
-"""What the options ask for: configuration, version and gates, as values of the policy."""
+"""Policy that the options request: configuration, Kubernetes version and feature gates."""
 
 from typing import NamedTuple
 
-from webhook.cli.output import say
+from webhook.cli.output import write_stderr
 from webhook.config import Configuration, gates_in_force, load, policy
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import (
@@ -16,9 +16,9 @@ from webhook.policy.api.versions import (
 from webhook.policy.defaulting.profiles import Policy
 
 
-class AskedPolicy(NamedTuple):
+class RequestedPolicy(NamedTuple):
     """
-    What to judge by, as options say it; empty texts were not given.
+    Configuration and gates for one Kubernetes version.
 
     Attributes:
         configuration: Of ``--config`` or ``--scheduler-config``.
@@ -30,64 +30,67 @@ class AskedPolicy(NamedTuple):
 
     @property
     def policy(self) -> Policy:
-        """The value that the server would judge by."""
+        """The policy that the server would apply."""
         return policy(self.configuration, self.gates)
 
 
-class AskedVersions(NamedTuple):
+class RequestedVersions(NamedTuple):
     """
-    What to judge by, for one or more versions.
+    Configuration and gates for one or more Kubernetes versions.
 
     Attributes:
         configuration: Of ``--config``.
-        gates: Of each version, oldest first; at least one.
+        gates: One set per version, oldest version first; at least one.
     """
 
     configuration: Configuration
     gates: tuple[Gates, ...]
 
 
-def asked_policy(
+def read_policy(
     *,
     kube_version: str,
     feature_gates: str,
     allow_locked_gates: bool,
     config: str,
     scheduler_config: str = "",
-) -> AskedPolicy:
+) -> RequestedPolicy:
     """
-    Read what options name.
+    Read the policy from the values of options; empty texts were not given.
 
     Raises:
-        ConfigError: Whatever is wrong with it.
+        ConfigError: An option or a file is invalid.
     """
-    version = _told_if_newer(parse_version(kube_version) if kube_version else NEWEST_VERSION)
+    version = _supported(parse_version(kube_version) if kube_version else NEWEST_VERSION)
     configuration = load(config, scheduler_config)
     gates = gates_in_force(configuration, version, feature_gates, allow_locked=allow_locked_gates)
-    return AskedPolicy(configuration, gates)
+    return RequestedPolicy(configuration, gates)
 
 
-def asked_versions(
+def read_policy_versions(
     *, kube_version: str, feature_gates: str, allow_locked_gates: bool, config: str
-) -> AskedVersions:
+) -> RequestedVersions:
     """
-    Read what options name, for each of the versions in ``kube_version``.
+    Read the policy for every version in ``kube_version``.
 
     Raises:
-        ConfigError: Whatever is wrong with it, at any version.
+        ConfigError: An option or a file is invalid, at any of the versions.
     """
     span = parse_span(kube_version) if kube_version else Span(NEWEST_VERSION, NEWEST_VERSION)
-    _told_if_newer(span.last)
+    _supported(span.last)
     configuration = load(config)
     gates = (
         gates_in_force(configuration, version, feature_gates, allow_locked=allow_locked_gates)
         for version in span.versions
     )
-    return AskedVersions(configuration, tuple(gates))
+    return RequestedVersions(configuration, tuple(gates))
 
 
-def _told_if_newer(version: Version) -> Version:
-    """The version to judge by; says so if it is another."""
+def _supported(version: Version) -> Version:
+    """The newest supported version up to ``version``; warns if it is another one."""
     if version > NEWEST_VERSION:
-        say(f"Kubernetes {version} is newer than what is known: judged as {NEWEST_VERSION}")
+        write_stderr(
+            f"Kubernetes {version} is newer than the supported versions: "
+            f"the rules of {NEWEST_VERSION} apply"
+        )
     return known(version)

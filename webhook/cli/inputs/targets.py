@@ -1,20 +1,24 @@
-"""What a question is about: a pod, or the next pod of a workload, and what decides its place."""
+"""
+Placement targets: a pod, or the next pod of a workload, with everything that decides its node.
+
+Entry point: ``TargetBuilder.build``. It reads facts and constraints; it places nothing.
+"""
 
 from collections.abc import Mapping
 
 import msgspec
 
-from webhook.cli.inputs.cluster import Surroundings
-from webhook.cli.inputs.found import (
-    Found,
-    decoded,
-    is_controlled,
-    is_same,
+from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.policy import RequestedPolicy
+from webhook.cli.inputs.subjects import (
+    ExplainSubject,
+    decode_template,
+    is_controlled_by,
+    is_same_template,
     read_workload,
     revision_of,
     selector_of,
 )
-from webhook.cli.inputs.policy import AskedPolicy
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts, first_pod
 from webhook.policy.defaulting.inject import inject, profile_of
@@ -35,16 +39,16 @@ from webhook.policy.placement.spreads import (
 from webhook.policy.placement.topology import Topology
 
 
-class Target(msgspec.Struct, frozen=True):
+class PlacementTarget(msgspec.Struct, frozen=True):
     """
-    A pod that is to be placed.
+    A pod to place.
 
     Attributes:
-        subject: What it is called.
-        situation: The pod and its surroundings.
-        runs_on: The node that it runs on; empty if it waits or does not exist yet.
-        replicas: How many pods like it there should be.
-        running: Node name -> those that run there now, at least 1, without itself.
+        subject: Its name for messages.
+        situation: The pod, its constraints, the nodes and the other pods.
+        runs_on: Its node; empty if it is Pending or does not exist yet.
+        replicas: Desired number of pods like it.
+        running: Node name -> number of such pods there now, at least 1, without the pod itself.
     """
 
     subject: str
@@ -54,117 +58,127 @@ class Target(msgspec.Struct, frozen=True):
     running: Mapping[str, int]
 
 
-class Judge:
-    """Makes targets of objects, by one configuration."""
+class TargetBuilder:
+    """Builds placement targets from objects, under one configuration."""
 
-    def __init__(self, asked: AskedPolicy, surroundings: Surroundings, *, replaces: bool) -> None:
+    def __init__(
+        self, requested: RequestedPolicy, cluster: ClusterReader, *, replaces: bool
+    ) -> None:
         """
-        Look at nothing yet.
+        Store the sources; ``build`` reads them.
 
         Args:
-            asked: Configuration and gates.
-            surroundings: The cluster.
-            replaces: Whether the profiles are those of kube-scheduler itself, whose defaults they
-                replace; else those of our webhook, which writes them into new pods.
+            requested: Configuration and gates.
+            cluster: Facts and pods.
+            replaces: Whether the profiles are kube-scheduler's own defaults, which its
+                configuration replaces; otherwise our webhook writes them into new pods.
         """
-        self._policy = asked.policy
-        self._surroundings = surroundings
+        self._policy = requested.policy
+        self._cluster = cluster
         self._replaces = replaces
 
-    def target(self, found: Found) -> Target:
+    def build(self, subject: ExplainSubject) -> PlacementTarget:
         """
-        Find out what decides where a pod goes.
+        Build the target for a pod, or for the next pod of a workload.
 
         Raises:
-            SourceError: The object is of wrong types, or has no pod template.
+            SourceError: A value has a wrong type, or the pod template is missing.
         """
-        return self._of_pod(found) if found.kind == POD else self._of_workload(found)
+        return self._of_pod(subject) if subject.kind == POD else self._of_workload(subject)
 
-    def _of_pod(self, found: Found) -> Target:
-        pod = decoded(found)
-        facts = self._surroundings.facts(found.namespace)
-        observed = self._surroundings.pods(found.namespace)
-        others = Census(each for each in observed if each.metadata.name != found.name)
-        running = others.count(found.namespace, LabelSelector(pod.labels)) if pod.labels else {}
-        runs_on = pod.spec.node_name if pod.spec else ""
-        return Target(
-            subject=str(found),
-            situation=self._situation(pod, found, facts, others, is_new=not found.exists),
-            runs_on=runs_on,
+    def _of_pod(self, subject: ExplainSubject) -> PlacementTarget:
+        pod = decode_template(subject)
+        namespace = subject.namespace
+        facts = self._cluster.facts(namespace)
+        observed = self._cluster.pods(namespace)
+        others = Census(other for other in observed if other.metadata.name != subject.name)
+        running = others.count(namespace, LabelSelector(pod.labels)) if pod.labels else {}
+        return PlacementTarget(
+            subject=str(subject),
+            situation=self._situation(pod, namespace, facts, others, is_new=not subject.exists),
+            runs_on=pod.spec.node_name if pod.spec else "",
             replicas=sum(running.values()) + 1,
             running=running,
         )
 
-    def _of_workload(self, found: Found) -> Target:
-        subject = read_workload(found)
-        facts: Facts = self._surroundings.facts(found.namespace)
-        pod = self._revision(found, decoded(found))
-        if pod is None:
-            pod = _first_pod(found, subject.pod)
+    def _of_workload(self, subject: ExplainSubject) -> PlacementTarget:
+        workload = read_workload(subject)
+        namespace = subject.namespace
+        facts: Facts = self._cluster.facts(namespace)
+        pod = self._pod_of_replica_set(subject, decode_template(subject))
+        if pod is None:  # no pod yet has this template: foresee the objects that will own it
+            pod = _first_pod(subject, workload.pod)
             facts = ForecastFacts(facts, pod.labels)
-        census = Census(self._surroundings.pods(found.namespace))
-        selector = selector_of(found) or LabelSelector(subject.pod.labels)
-        return Target(
-            subject=f"the next pod of {found}",
-            situation=self._situation(pod, found, facts, census, is_new=True),
+        census = Census(self._cluster.pods(namespace))
+        selector = selector_of(subject) or LabelSelector(workload.pod.labels)
+        return PlacementTarget(
+            subject=f"the next pod of {subject}",
+            situation=self._situation(pod, namespace, facts, census, is_new=True),
             runs_on="",
-            replicas=1 if subject.replicas is None else subject.replicas,
-            running=census.count(found.namespace, selector),
+            replicas=1 if workload.replicas is None else workload.replicas,
+            running=census.count(namespace, selector),
         )
 
     def _situation(
-        self, pod: SchedulingPod, found: Found, facts: Facts, census: Census, *, is_new: bool
+        self, pod: SchedulingPod, namespace: str, facts: Facts, census: Census, *, is_new: bool
     ) -> Scenario:
         constraints = pod.constraints
         if is_new and not self._replaces:
-            injection = inject(pod, found.namespace, self._policy, facts)
-            kept = (each for i, each in enumerate(constraints) if i not in injection.ours)
+            # The webhook will patch the pod: apply its defaults before the scheduler sees it.
+            injection = inject(pod, namespace, self._policy, facts)
+            kept = (entry for i, entry in enumerate(constraints) if i not in injection.previous)
             added = (_decode_constraint(entry.written) for entry in injection.entries)
             constraints = (*kept, *added)
-        nodes = self._surroundings.facts(found.namespace).node_store
         return Scenario(
-            incoming_pod(pod, found.namespace),
-            self._resolved(constraints, pod, found.namespace, facts),
-            Topology(nodes),
+            incoming_pod(pod, namespace),
+            self._resolve(constraints, pod, namespace, facts),
+            Topology(self._cluster.facts(namespace).node_store),
             census,
         )
 
-    def _resolved(
+    def _resolve(
         self, constraints: tuple[Constraint, ...], pod: SchedulingPod, namespace: str, facts: Facts
     ) -> SpreadConstraints:
+        """Add kube-scheduler's own default constraints, which apply to pods without any."""
         derived = derive_selector(pod, namespace, facts)
         selector = derived.selector if derived else None
         gates = self._policy.gates
         if self._replaces:
             profile = profile_of(pod, namespace, self._policy, facts)
-            chosen, system = (profile.constraints, profile.system) if profile else ((), False)
+            defaults, system = (profile.constraints, profile.system) if profile else ((), False)
         else:
             system = Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates
-            chosen = SYSTEM_CONSTRAINTS if system else ()
+            defaults = SYSTEM_CONSTRAINTS if system else ()
         return resolve_constraints(
-            constraints, pod.labels, gates, DefaultConstraints(chosen, selector, system)
+            constraints, pod.labels, gates, DefaultConstraints(defaults, selector, system)
         )
 
-    def _revision(self, found: Found, template: SchedulingPod) -> SchedulingPod | None:
+    def _pod_of_replica_set(
+        self, subject: ExplainSubject, template: SchedulingPod
+    ) -> SchedulingPod | None:
         """
-        Make the pod that the ReplicaSet of a Deployment's template makes, if there is one yet.
+        Build the pod of a Deployment's newest ReplicaSet with this template; None without one.
 
         Source: pkg/controller/deployment/util ``FindNewReplicaSet``, ``EqualIgnoreHash``.
         """
-        if found.kind != DEPLOYMENT:
+        if subject.kind != DEPLOYMENT:
             return None
-        for value in sorted(
-            self._surroundings.all_of(REPLICA_SET, found.namespace), key=revision_of, reverse=True
-        ):
-            made_by = Found(REPLICA_SET, found.path, found.namespace, value, exists=True)
-            if is_controlled(value, found) and is_same(made := decoded(made_by), template):
-                return _first_pod(made_by, made)
+        found = self._cluster.all_of(REPLICA_SET, subject.namespace)
+        for value in sorted(found, key=revision_of, reverse=True):
+            replica_set = ExplainSubject(
+                REPLICA_SET, subject.path, subject.namespace, value, exists=True
+            )
+            if not is_controlled_by(value, subject):
+                continue
+            pod = decode_template(replica_set)
+            if is_same_template(pod, template):
+                return _first_pod(replica_set, pod)
         return None
 
 
-def _first_pod(found: Found, template: SchedulingPod) -> SchedulingPod:
-    made = first_pod(found.kind, found.name, template)
-    return SchedulingPod(made.metadata, template.spec)
+def _first_pod(subject: ExplainSubject, template: SchedulingPod) -> SchedulingPod:
+    pod = first_pod(subject.kind, subject.name, template)
+    return SchedulingPod(pod.metadata, template.spec)
 
 
 _decode_constraint = msgspec.json.Decoder(Constraint).decode

@@ -1,4 +1,4 @@
-"""``--what-if``: what is supposed about the cluster, as it is written on the command line."""
+"""Options of ``explain`` that suppose changes of the cluster, such as ``--scale``."""
 
 import re
 
@@ -11,75 +11,77 @@ from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.policy.explain.rollout import PLACED_REPLICAS
 from webhook.policy.explain.scenario import full_key
 
-MOST_NODES = 1000  # to add at a time; the largest clusters have five times as many in all
+MOST_NODES = 1000  # nodes to add at a time; the largest clusters have 5000
 
 _addition = re.compile(r"(?P<labels>[^:]+)(:(?P<number>[0-9]+))?").fullmatch
 
 
-def supposed(
+def parse_edits(
     without: tuple[str, ...], cordon: tuple[str, ...], add_nodes: tuple[str, ...]
 ) -> tuple[ScenarioEdit, ...]:
     """
-    Read what is to be changed before replicas are placed: losses, cordons, additions.
+    Parse the changes to make before replicas are placed: lost nodes, cordons, additions.
 
     Raises:
-        ConfigError: One of them cannot be read.
+        ConfigError: A value cannot be parsed.
     """
-    lost = (RemoveNodes(*_pair(each, "--without")) for each in without)
-    return (*lost, *map(Cordon, cordon), *map(_added, add_nodes))
+    lost = (RemoveNodes(*_parse_label(text, "--without")) for text in without)
+    return (*lost, *map(Cordon, cordon), *map(_parse_addition, add_nodes))
 
 
-def options() -> list[click.Option]:
-    """The options; each of them, or ``--what-if`` alone, asks what would be."""
+def whatif_options() -> list[click.Option]:
+    """Create the options; any of them simulates a rollout."""
     return [
         click.Option(
             ["--what-if"],
             is_flag=True,
-            help="Place the missing replicas one after another, and tell what stays Pending.",
+            help="Simulate placing the missing replicas one by one, and count those left Pending.",
         ),
         click.Option(
             ["--without"],
             metavar="KEY=VALUE",
             multiple=True,
-            help="Suppose that these nodes are gone, as zone=us-1c. May be repeated.",
+            help="Suppose that the nodes with this label are lost, for example zone=us-1c. "
+            "May be repeated.",
         ),
         click.Option(
             ["--cordon"],
             metavar="NODE",
             multiple=True,
-            help="Suppose that a node takes no new pods. May be repeated.",
+            help="Suppose that this node is unschedulable. May be repeated.",
         ),
         click.Option(
             ["--scale"],
             metavar="N",
             type=click.IntRange(0, PLACED_REPLICAS),
-            help="Suppose that there should be N replicas.",
+            help="Suppose that the workload has N replicas.",
         ),
         click.Option(
             ["--add-nodes"],
             metavar="KEY=VALUE:N",
             multiple=True,
-            help="Suppose N more nodes, as zone=us-1d:3; labels with commas. May be repeated.",
+            help="Suppose N more nodes with this label, for example zone=us-1d:3; separate several "
+            "labels by commas. May be repeated.",
         ),
     ]
 
 
-def _added(written: str) -> AddNodes:
+def _parse_addition(written: str) -> AddNodes:
     found = _addition(written)
     number = int(found["number"] or 1) if found else 0
     if found is None or not 1 <= number <= MOST_NODES:
         raise ConfigError(
-            f"{written!r} adds no nodes: write labels and a number up to {MOST_NODES}, as in "
+            f"{written!r} is not an addition: write labels and a number up to {MOST_NODES}, as in "
             "zone=us-1d:3",
             "--add-nodes",
         )
-    labels = dict(_pair(each, "--add-nodes") for each in found["labels"].split(","))
+    labels = dict(_parse_label(text, "--add-nodes") for text in found["labels"].split(","))
     return AddNodes(labels, number)
 
 
-def _pair(written: str, option: str) -> tuple[str, str]:
+def _parse_label(written: str, option: str) -> tuple[str, str]:
     name, _, value = written.partition("=")
     key = full_key(name)
     if not value or key_problems(key) or value_problems(value):
-        raise ConfigError(f"{written!r} is no label: write one as in zone=us-1c", option)
+        raise ConfigError(f"{written!r} is not a label: write one as in zone=us-1c", option)
     return key, value

@@ -1,1 +1,1 @@
-"""What people read on a terminal: findings, diffs, tables, bars; and one page of HTML."""
+"""Views for people: findings, diffs, tables and bars on a terminal, and one HTML page."""

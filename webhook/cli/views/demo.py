@@ -1,4 +1,4 @@
-"""A first request to a server that has just started: one review, through its TLS port."""
+"""Demo of ``serve --demo``: send one review to the server that has just started, over TLS."""
 
 import json
 import shlex
@@ -20,32 +20,32 @@ from webhook.errors import ConfigError, SourceError
 from webhook.manifests import is_object
 from webhook.server.run import ServerAddresses
 
-TIMEOUT_S = 10.0  # what kube-apiserver waits by default, admissionregistration/v1 timeoutSeconds
+REQUEST_TIMEOUT_S = 10.0  # the default of kube-apiserver, admissionregistration/v1 timeoutSeconds
 MUTATE = "/mutate"
 JSON = "application/json"
 
 
-def greeting(file: str) -> Callable[[ServerAddresses], None]:
+def demo_callback(file: str) -> Callable[[ServerAddresses], None]:
     """
-    Make what shows, once a server is ready, how it answers a review, and how to send it by hand.
+    Create a callback that sends a review to the ready server and shows its answer.
 
-    The review is read at once, so that a wrong name is a mistake of usage.
+    The review is read at once, so that an invalid file is a usage error before the start.
 
     Raises:
-        ConfigError: The file cannot be read, or is no review in JSON.
+        ConfigError: The file cannot be read, or is not a review in JSON.
     """
-    return partial(_greet, file, read_review(file))
+    return partial(_show_demo, file, read_review(file))
 
 
-def _greet(file: str, body: bytes, ready: ServerAddresses) -> None:
-    assert ready.ca is not None  # it was made with a standalone certificate
+def _show_demo(file: str, body: bytes, ready: ServerAddresses) -> None:
+    assert ready.ca is not None  # the demo requires a standalone certificate
     answer, terminal = send(body, ready.url, ready.ca), Terminal()
     with terminal.together():
         probes = f", probes and metrics at {ready.health}"
         terminal.line("serving at ", (ready.url, Style.PLACE), probes)
-        terminal.line(f"POST {MUTATE} of {file} is answered:")
+        terminal.line(f"answer to POST {MUTATE} with {file}:")
         show(body, answer, terminal)
-        terminal.line("try it by hand:")
+        terminal.line("send it yourself:")
         terminal.line("  ", (curl(file, ready.url, ready.ca), Style.HINT))
         terminal.line("Ctrl-C stops the server")
 
@@ -55,16 +55,16 @@ def read_review(file: str) -> bytes:
     Read the review to send.
 
     Raises:
-        ConfigError: The file cannot be read, or is no review in JSON.
+        ConfigError: The file cannot be read, or is not a review in JSON.
     """
     try:
         body = Path(file).read_bytes()
         value: Any = json.loads(body)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no JSON"
+        reason = error.strerror if isinstance(error, OSError) else "it is not JSON"
         raise ConfigError(f"{file!r} cannot be sent: {reason}", "--demo") from error
     if not is_object(value) or not is_object(value.get("request")):
-        raise ConfigError(f"{file!r} is no AdmissionReview: it has no request", "--demo")
+        raise ConfigError(f"{file!r} is not an AdmissionReview: it has no request", "--demo")
     return body
 
 
@@ -75,52 +75,54 @@ def send(body: bytes, url: str, ca: Path) -> dict[str, Any]:
     Args:
         body: The review.
         url: Scheme, host and port of the server.
-        ca: What to trust.
+        ca: File with the certificates to trust.
 
     Returns:
-        The review in the answer, as it is.
+        The AdmissionReview in the response, decoded.
 
     Raises:
-        SourceError: The server cannot be reached, or refuses the review.
+        SourceError: The server cannot be reached, or rejects the review.
     """
     at = urlsplit(url)
     connection = HTTPSConnection(
         at.hostname or "",
         at.port,
-        timeout=TIMEOUT_S,
+        timeout=REQUEST_TIMEOUT_S,
         context=ssl.create_default_context(cafile=ca),
     )
     try:
         connection.request("POST", MUTATE, body, {"Content-Type": JSON})
         response = connection.getresponse()
-        said = response.read()
+        content = response.read()
     except (OSError, HTTPException) as error:
         raise SourceError(url, f"gave no answer: {error}") from error
     finally:
         connection.close()
     if response.status != HTTPStatus.OK:
-        raise SourceError(url, f"answered with {response.status}: {said.decode(errors='replace')}")
-    answer: dict[str, Any] = json.loads(said)
+        raise SourceError(
+            url, f"answered with {response.status}: {content.decode(errors='replace')}"
+        )
+    answer: dict[str, Any] = json.loads(content)
     return answer
 
 
 def show(body: bytes, answer: dict[str, Any], terminal: Terminal) -> None:
     """
-    Write an answer for people: the decoded patch as a diff, warnings, or why not.
+    Write an answer: the patch as a diff, warnings, or the reason of a denial.
 
     Args:
         body: The review that was sent.
-        answer: The one that came back.
-        terminal: Where to.
+        answer: The review in the response.
+        terminal: Where to write.
     """
     response: dict[str, Any] = answer["response"]
     obj: Any = json.loads(body)["request"].get("object") or {}
     metadata: Any = obj.get("metadata") or {}
     name = metadata.get("name") or metadata.get("generateName") or ""
     subject = name_of(str(obj.get("kind")), str(metadata.get("namespace") or ""), str(name))
-    said, style = ("allowed", Style.GOOD) if response["allowed"] else ("denied", Style.BAD)
+    result, style = ("allowed", Style.GOOD) if response["allowed"] else ("denied", Style.BAD)
     reason = "" if response["allowed"] else f": {response['status']['message']}"
-    terminal.line((subject, Style.PLACE), ": ", (said, style), reason)
+    terminal.line((subject, Style.PLACE), ": ", (result, style), reason)
     for warning in response.get("warnings", ()):
         terminal.line("    ", ("warning", Style.DOUBTFUL), f": {warning}")
     operations = json.loads(a2b_base64(response["patch"])) if "patch" in response else ()
@@ -128,7 +130,7 @@ def show(body: bytes, answer: dict[str, Any], terminal: Terminal) -> None:
 
 
 def curl(file: str, url: str, ca: Path) -> str:
-    """Write the line that sends a review by hand."""
+    """Format the curl command that sends the review."""
     trust = f"--cacert {shlex.quote(str(ca))}"
     data = f"--data-binary {shlex.quote(f'@{file}')}"
     return f"curl {trust} -H 'Content-Type: {JSON}' {data} {url}{MUTATE}"

@@ -1,4 +1,4 @@
-"""An answer of the server as people read it: a diff of YAML, warnings, or why not."""
+"""Verdict of the server as text: a diff of YAML, warnings, or the reason for no defaults."""
 
 from difflib import unified_diff
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from webhook.admission.offline import OfflineResult, OfflineReview
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.findings import name_of, show_causes
-from webhook.cli.views.reports import causes
+from webhook.cli.views.validation import causes
 from webhook.manifests import as_yaml
 from webhook.policy.defaulting.inject import SkipReason
 from webhook.policy.request import Hook
@@ -24,30 +24,30 @@ REASONS = {
     SkipReason.NOTHING_TO_ADD: "its profile has nothing to add",
     SkipReason.NO_SELECTOR: "no Service selects it and no owner of it is known",
 }
-"""Why a pod got no defaults, for people."""
+"""Why a pod gets no defaults, as text."""
 
 _STYLES = {"+": Style.GOOD, "-": Style.BAD, "@": Style.HINT}
 _HEADINGS = ("+++", "---")
 
 
 def show_answer(
-    asked: OfflineReview, answered: OfflineResult, hook: Hook, terminal: Terminal
+    review: OfflineReview, result: OfflineResult, hook: Hook, terminal: Terminal
 ) -> None:
-    """Write what became of an object, and why."""
-    document, verdict, request = asked.document, answered.verdict, answered.request
+    """Write the verdict on an object, its causes or warnings, and the patch."""
+    document, verdict, request = review.document, result.verdict, result.request
     subject = name_of(request.kind.kind, request.namespace, request.shown_name)
-    said, style = _outcome(verdict, hook)
-    terminal.line((document.place(), Style.PLACE), f": {subject}: ", (said, style))
+    sentence, style = _describe_verdict(verdict, hook)
+    terminal.line((document.place(), Style.PLACE), f": {subject}: ", (sentence, style))
     if not verdict.allowed:
         path, findings = request.path or (), list(verdict.findings)
         show_causes(document.source, subject, causes(document, path, findings), terminal)
     for warning in verdict.warnings:
         terminal.line("    ", ("warning", Style.DOUBTFUL), f": {warning}")
-    show_diff(answered.before, answered.after, subject, terminal)
+    show_diff(result.before, result.after, subject, terminal)
 
 
 def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None:
-    """Write what a patch changes in an object, as YAML; nothing if it changes nothing."""
+    """Write the diff of an object as YAML; nothing if the patch changes nothing."""
     if before == after:
         return
     old, new = as_yaml(before).splitlines(), as_yaml(after).splitlines()
@@ -55,7 +55,7 @@ def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None
         terminal.line((line, style_of(line)))
 
 
-def _outcome(verdict: Verdict, hook: Hook) -> tuple[str, Style]:
+def _describe_verdict(verdict: Verdict, hook: Hook) -> tuple[str, Style]:
     injection = verdict.injection
     if not verdict.allowed:
         return f"denied by {hook} with {verdict.code}", Style.BAD

@@ -1,7 +1,7 @@
 """
-Versions of Kubernetes side by side: what each of them would say to the same manifests.
+Table of findings with one column per Kubernetes version.
 
-Versions that say the same share a column, so that what an upgrade changes is where columns meet.
+Versions with equal findings share a column, so an upgrade changes something only between columns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,21 +12,21 @@ import msgspec
 
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.findings import name_of
-from webhook.cli.views.reports import Report
+from webhook.cli.views.validation import ValidationReport
 from webhook.policy.api.versions import Version
 
 DENIED, WARNED, DROPPED, NOTHING = "deny", "warn", "drop", "-"
 
-STYLES = {DENIED: Style.BAD, WARNED: Style.DOUBTFUL, DROPPED: Style.DOUBTFUL}
+_STYLES = {DENIED: Style.BAD, WARNED: Style.DOUBTFUL, DROPPED: Style.DOUBTFUL}
 
-_LIST = "topologySpreadConstraints"  # what findings are below of, and need not repeat
+_LIST = "topologySpreadConstraints"  # the parent of all fields, omitted in the table
 _IDENTITY = frozenset(
     {"source", "line", "apiVersion", "kind", "namespace", "name", "judged"}
-)  # what is the same at every version
+)  # equal at every version
 
 
 class _Finding(NamedTuple):
-    """What may be found at several versions, in any words."""
+    """A finding, regardless of its message, which differs between versions."""
 
     line: int
     rule: str
@@ -38,30 +38,30 @@ class _Finding(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A line of the matrix: a word for each version, and what they are about."""
+    """A row of the table: a word for each version, and the finding."""
 
     cells: tuple[str, ...]
     about: str
 
 
 class Matrix:
-    """What was found, version by version; small, however much was read."""
+    """Findings version by version; keeps only objects with findings, to bound memory."""
 
     def __init__(self, versions: Sequence[Version]) -> None:
         """
-        Start with nothing.
+        Start without findings.
 
         Args:
-            versions: Of the reports, one after the other.
+            versions: The columns, in the order of the reports.
         """
         self._versions = versions
         self._objects: list[tuple[str, list[_Row]]] = []
         self._denied = [0] * len(versions)
         self._doubtful = [0] * len(versions)
 
-    def add(self, reports: Sequence[Report]) -> None:
-        """Take the reports on one object, one of each version."""
-        first, found = reports[0], [_words(report) for report in reports]
+    def add(self, reports: Sequence[ValidationReport]) -> None:
+        """Add the reports on one object, one per version."""
+        first, found = reports[0], [_classify(report) for report in reports]
         for column, report in enumerate(reports):
             self._denied[column] += report.denied
             self._doubtful[column] += report.doubtful and not report.denied
@@ -69,64 +69,64 @@ class Matrix:
         if findings:
             subject = name_of(first.kind, first.namespace, first.name)
             rows = [
-                _Row(tuple(words.get(each, NOTHING) for words in found), str(each))
-                for each in findings
+                _Row(tuple(words.get(finding, NOTHING) for words in found), str(finding))
+                for finding in findings
             ]
             self._objects.append((f"{first.source}:{first.line}: {subject}", rows))
 
     def show(self, terminal: Terminal) -> None:
-        """Write a table: a row for each finding, a column for versions that agree."""
+        """Write the table: a row for each finding, a column for each run of equal versions."""
         if not self._objects:
             return
         totals = [
             _Row(tuple(map(str, self._denied)), "objects denied"),
             _Row(tuple(map(str, self._doubtful)), "objects with warnings only"),
         ]
-        every = [*chain.from_iterable(rows for _, rows in self._objects), *totals]
-        shown = list(_columns(self._versions, every))
+        all_rows = [*chain.from_iterable(rows for _, rows in self._objects), *totals]
+        shown = list(_columns(self._versions, all_rows))
         headings = [heading for _, heading in shown]
         terminal.line((f"{'  '.join(headings)}  finding", Style.PLACE))
         for subject, rows in self._objects:
             terminal.line((subject, Style.PLACE))
             for row in rows:
-                _write(row, shown, terminal)
+                _write_row(row, shown, terminal)
         terminal.line()
         for row in totals:
-            _write(row, shown, terminal)
+            _write_row(row, shown, terminal)
 
 
-def as_document(versions: Sequence[Version], reports: Sequence[Report]) -> dict[str, Any]:
-    """Give the reports on one object to programs: what it is, then what each version answers."""
+def as_document(versions: Sequence[Version], reports: Sequence[ValidationReport]) -> dict[str, Any]:
+    """Convert the reports on one object to a document: its identity, then a report per version."""
     written: list[dict[str, Any]] = [msgspec.to_builtins(report) for report in reports]
     return {
         **{key: value for key, value in written[0].items() if key in _IDENTITY},
         "versions": {
-            str(version): {key: value for key, value in each.items() if key not in _IDENTITY}
-            for version, each in zip(versions, written, strict=True)
+            str(version): {key: value for key, value in report.items() if key not in _IDENTITY}
+            for version, report in zip(versions, written, strict=True)
         },
     }
 
 
-def _words(report: Report) -> dict[_Finding, str]:
-    """Say in one word what becomes of each thing that was found."""
-    words = {_Finding(each.line, each.rule, each.field): DENIED for each in report.causes}
-    for word, remarks in ((WARNED, report.warnings), (DROPPED, report.dropped)):
-        words |= {_Finding(each.line, each.rule, each.field): word for each in remarks}
+def _classify(report: ValidationReport) -> dict[_Finding, str]:
+    """Map each finding to its consequence: deny, warn or drop."""
+    words = {_Finding(cause.line, cause.rule, cause.field): DENIED for cause in report.causes}
+    for word, notices in ((WARNED, report.warnings), (DROPPED, report.dropped)):
+        words |= {_Finding(notice.line, notice.rule, notice.field): word for notice in notices}
     return words
 
 
 def _columns(versions: Sequence[Version], rows: Sequence[_Row]) -> Iterator[tuple[int, str]]:
-    """The first of the versions that agree, by number, and what to call them all."""
+    """Yield index and heading of each run of versions with equal cells."""
     column_of = [tuple(row.cells[column] for row in rows) for column in range(len(versions))]
-    for _, agreeing in groupby(range(len(versions)), key=column_of.__getitem__):
-        columns = list(agreeing)
+    for _, equal in groupby(range(len(versions)), key=column_of.__getitem__):
+        columns = list(equal)
         first, last = versions[columns[0]], versions[columns[-1]]
         yield columns[0], str(first) if first == last else f"{first}-{last.minor}"
 
 
-def _write(row: _Row, shown: Sequence[tuple[int, str]], terminal: Terminal) -> None:
+def _write_row(row: _Row, shown: Sequence[tuple[int, str]], terminal: Terminal) -> None:
     parts: list[tuple[str, Style]] = []
     for column, heading in shown:
         word = row.cells[column]
-        parts.append((f"{word:{len(heading)}}  ", STYLES.get(word, Style.PLAIN)))
+        parts.append((f"{word:{len(heading)}}  ", _STYLES.get(word, Style.PLAIN)))
     terminal.line(*parts, row.about)

@@ -28,7 +28,7 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
         return
     for tally in _tallies(subject, cluster, context.gates):
         skew = max(tally.pods.values(), default=0) - tally.minimum
-        if not tally.joins or skew <= tally.spread.max_skew:
+        if not tally.matches_pod or skew <= tally.spread.max_skew:
             continue
         full = sorted(value for value in tally.pods if _excess(tally, value) > 0)
         told = [f"{value} has {tally.pods[value]} pods" for value in full]
@@ -36,7 +36,7 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
             subject.field(tally.spread.index, "maxSkew"),
             f"the skew over {quote_value(tally.spread.topology_key)} is {skew}, maxSkew is "
             f"{tally.spread.max_skew}: {join_names(told)}, the minimum is {tally.minimum} "
-            f"({tally.floor})",
+            f"({tally.minimum_reason})",
             suggest_restart(subject),
             f"skew {skew} exceeds maxSkew {tally.spread.max_skew}: {join_names(full)} too full",
         )

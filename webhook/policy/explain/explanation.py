@@ -101,7 +101,7 @@ class NodeExplanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
         best: Whether spreading prefers no other node to it.
         reason: Why it does not pass; empty if it does.
         score: 0 to 100, more are better; None if nothing is scored, or it does not pass.
-        raw_score: Before it is normalised; fewer are better.
+        raw_score: Before normalization; lower is better.
     """
 
     name: str
@@ -182,7 +182,7 @@ def _node(name: str, placement: Placement, best: frozenset[str]) -> NodeExplanat
         name=name,
         passes=True,
         best=name in best,
-        score=scores.normalised[name] if scores else None,
+        score=scores.normalized[name] if scores else None,
         raw_score=scores.raw[name] if scores else None,
     )
 
@@ -198,7 +198,7 @@ def _constraint(tally: PodTally, situation: Scenario) -> ConstraintExplanation:
         selector=_selector(spread.selector),
         node_affinity_policy=HONOR if spread.honors_affinity else IGNORE,
         node_taints_policy=HONOR if spread.honors_taints else IGNORE,
-        selects_pod=tally.joins,
+        selects_pod=tally.matches_pod,
         global_minimum=tally.minimum,
         minimum_because=explain_minimum(tally),
         pods=sum(tally.pods.values()),

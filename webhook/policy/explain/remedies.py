@@ -63,7 +63,7 @@ def lower_min_domains(_: Scenario, placement: Placement) -> Iterator[Edits]:
         [
             LowerMinDomains(spread.index, spread.topology_key, spread.min_domains, found)
             for tally in placement.tallies.hard
-            if tally.floor is MinimumReason.TOO_FEW_DOMAINS
+            if tally.minimum_reason is MinimumReason.TOO_FEW_DOMAINS
             for spread, found in [(tally.spread, len(tally.domains.sizes))]
         ]
     )

@@ -55,7 +55,7 @@ def explain_minimum(tally: PodTally) -> str:
     """What makes the global minimum what it is."""
     sizes, pods = tally.domains.sizes, tally.pods
     least = tuple(value for value in sizes if pods.get(value, 0) == tally.minimum)
-    match tally.floor:
+    match tally.minimum_reason:
         case MinimumReason.NO_DOMAIN:
             return f"no node counts for {short_key(tally.spread.topology_key)}"
         case MinimumReason.TOO_FEW_DOMAINS:

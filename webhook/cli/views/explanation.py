@@ -1,7 +1,7 @@
 """
-Explanations as text: tables of domains with bars, nodes, and what would help, in 80 columns.
+Explanations as text in 80 columns: domains with bars, nodes with scores, suggested changes.
 
-What is long is cut off in the middle of a table, never in a sentence; ``-o json`` has it all.
+Long tables are shortened; ``-o json`` has all rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,16 +18,16 @@ from webhook.policy.explain.rollout import Rollout
 from webhook.policy.explain.scenario import counted, listed, short_key
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
 
-BAR = 20  # cells; a line then fits in 80 columns beside a zone's name and its numbers
-MOST_ROWS = 20  # of a table; a screen has 24 lines
-WIDEST = 28  # cells of a name; longer ones, of hosts, are cut off
+BAR = 20  # cells; fits in 80 columns beside a zone's name and its numbers
+MOST_TABLE_ROWS = 20  # rows of a table; a screen has 24 lines
+WIDEST = 28  # cells of a name; longer host names are cut off
 
-_EIGHTHS = " ▏▎▍▌▋▊▉"  # by how many eighths of a cell are full
+_EIGHTHS = " ▏▎▍▌▋▊▉"  # index: number of eighths of a cell
 _FULL = "█"
 
 
 def show(explanation: Explanation, what_if: Rollout | None, terminal: Terminal) -> None:
-    """Lay an explanation out for people."""
+    """Write an explanation, after the simulated rollout if there is one."""
     with terminal.together():
         if what_if is not None:
             _show_rollout(what_if, terminal)
@@ -42,7 +42,7 @@ def show(explanation: Explanation, what_if: Rollout | None, terminal: Terminal) 
         _show_nodes(explanation, terminal)
         _show_changes(explanation, terminal)
         missing = ", ".join(explanation.not_modelled)
-        terminal.line((f"not looked at: {missing}", Style.HINT))
+        terminal.line((f"not considered: {missing}", Style.HINT))
 
 
 def _show_rollout(rollout: Rollout, terminal: Terminal) -> None:
@@ -60,21 +60,21 @@ def _show_constraint(part: ConstraintExplanation, defaulted: bool, terminal: Ter
         (f"{name} {part.index}: {short_key(part.topology_key)}", Style.PLACE),
         f", maxSkew {part.max_skew}, {part.when_unsatisfiable}, pods {part.selector or '{}'}",
     )
-    for said in _remarks(part):
-        terminal.line(f"  {said}")
+    for note in _describe_part(part):
+        terminal.line(f"  {note}")
     headings = ("domain", "nodes", "pods", "", "skew", "")
     most = max((row.pods for row in part.domains), default=0)
-    shown = _of_interest(part.domains)
-    rows = [_domain(row, most, part.max_skew) for row in shown]
+    shown = _fullest(part.domains)
+    rows = [_domain_cells(row, most, part.max_skew) for row in shown]
     if rows:
         terminal.table(headings, rows)
     if len(shown) < len(part.domains):
         terminal.line(f"  ... and {len(part.domains) - len(shown)} more domains")
     for group in part.left_out:
-        terminal.line(f"  left out: {_group(group)}")
+        terminal.line(f"  left out: {_format_group(group)}")
 
 
-def _remarks(part: ConstraintExplanation) -> Iterable[str]:
+def _describe_part(part: ConstraintExplanation) -> Iterable[str]:
     if part.when_unsatisfiable == DO_NOT_SCHEDULE:
         yield f"global minimum {part.global_minimum}: {part.minimum_because}"
     if not part.selects_pod:
@@ -85,13 +85,13 @@ def _remarks(part: ConstraintExplanation) -> Iterable[str]:
         yield f"nodeTaintsPolicy {part.node_taints_policy}"
 
 
-def _of_interest(rows: Sequence[DomainRow]) -> list[DomainRow]:
-    """The rows to show; of too many the fullest, in their order."""
-    kept = sorted(rows, key=lambda row: -row.pods)[:MOST_ROWS]
+def _fullest(rows: Sequence[DomainRow]) -> list[DomainRow]:
+    """At most MOST_TABLE_ROWS rows, those with the most pods, in order of their names."""
+    kept = sorted(rows, key=lambda row: -row.pods)[:MOST_TABLE_ROWS]
     return sorted(kept, key=lambda row: row.value)
 
 
-def _domain(row: DomainRow, most: int, max_skew: int) -> tuple[str, ...]:
+def _domain_cells(row: DomainRow, most: int, max_skew: int) -> tuple[str, ...]:
     left_out = f" (+{row.left_out})" if row.left_out else ""
     skew = verdict = ""
     if row.skew is not None:
@@ -113,8 +113,9 @@ def bar(pods: int, most: int, cells: int = BAR) -> str:
     Draw a number as a bar, in eighths of a cell.
 
     Args:
-        most: What fills all cells; at least ``pods``.
-        cells: The width; the bar is padded to it.
+        pods: The number.
+        most: The number that fills all cells; at least ``pods``.
+        cells: Width of the bar, including its padding.
     """
     eighths = pods * cells * 8 // most if most else 0
     whole, rest = divmod(eighths, 8)
@@ -129,20 +130,20 @@ def _show_nodes(explanation: Explanation, terminal: Terminal) -> None:
     passing.sort(key=lambda node: -(node.score or 0))
     if passing:
         headings = ("node", "score", "raw", "")
-        terminal.table(headings, map(_passing, passing[:MOST_ROWS]))
-    if len(passing) > MOST_ROWS:
-        terminal.line(f"  ... and {len(passing) - MOST_ROWS} more nodes")
+        terminal.table(headings, map(_node_cells, passing[:MOST_TABLE_ROWS]))
+    if len(passing) > MOST_TABLE_ROWS:
+        terminal.line(f"  ... and {len(passing) - MOST_TABLE_ROWS} more nodes")
     for group in explanation.rejected:
-        terminal.line("  ", ("cannot: ", Style.DOUBTFUL), _group(group))
+        terminal.line("  ", ("cannot: ", Style.DOUBTFUL), _format_group(group))
 
 
-def _passing(node: NodeExplanation) -> tuple[str, ...]:
+def _node_cells(node: NodeExplanation) -> tuple[str, ...]:
     score = "-" if node.score is None else f"{node.score}"
     raw = "-" if node.raw_score is None else f"{node.raw_score}"
     return _cut(node.name), score, raw, "best" if node.best else ""
 
 
-def _group(group: NodeGroup) -> str:
+def _format_group(group: NodeGroup) -> str:
     more = ", ..." if group.nodes > len(group.named) else ""
     return f"{group.nodes} {group.reason}: {', '.join(group.named)}{more}"
 

@@ -1,4 +1,4 @@
-"""What a configuration comes to: its profiles, its gates, and what a pod would get."""
+"""Effect of a configuration: profiles, feature gates, and the default constraints of a pod."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from webhook.cli.inputs.policy import AskedPolicy
+from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
 from webhook.config import advise, gate_table, profile_table
@@ -15,16 +15,16 @@ from webhook.policy.defaulting.inject import Injection
 from webhook.policy.facts import Facts
 
 GATE_HEADINGS = ("gate", "stage", "value", "from", "guards")
-NOT_YET = "not yet"  # the stage of a gate that this version does not have
+NOT_YET = "not yet"  # the stage of a gate that a later version introduces
 
 
-class Example(NamedTuple):
+class ExamplePod(NamedTuple):
     """
-    What one pod would get.
+    A pod with its default constraints.
 
     Attributes:
-        pod: Its name, or what it is like.
-        injection: Its defaults, or why there are none.
+        pod: Its name or description.
+        injection: Its defaults, or the reason that it has none.
     """
 
     pod: str
@@ -32,30 +32,30 @@ class Example(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why there are no defaults; empty if there are some."""
+        """Why the pod gets no defaults; empty if it gets some."""
         return REASONS.get(self.injection.skip, "")
 
     @property
     def constraints(self) -> list[Any]:
-        """The defaults, as they would stand in the pod."""
+        """The defaults as JSON values."""
         return [msgspec.json.decode(entry.written) for entry in self.injection.entries]
 
 
-class Effects:
-    """Everything that ``config check`` shows."""
+class ConfigurationView:
+    """Output of ``config check``."""
 
-    def __init__(self, asked: AskedPolicy, facts: Facts, example: Example) -> None:
+    def __init__(self, requested: RequestedPolicy, facts: Facts, example: ExamplePod) -> None:
         """
-        Look at a configuration.
+        Store the parts.
 
         Args:
-            asked: The configuration, and the gates.
-            facts: The cluster as it is known.
+            requested: Configuration and gates.
+            facts: Facts of the cluster.
             example: A pod and its defaults.
         """
-        self._configuration = asked.configuration
-        self._gates = asked.gates
-        self._policy = asked.policy
+        self._configuration = requested.configuration
+        self._gates = requested.gates
+        self._policy = requested.policy
         self._facts = facts
         self._example = example
 
@@ -64,7 +64,7 @@ class Effects:
         return advise(self._policy, self._facts)
 
     def as_document(self) -> dict[str, Any]:
-        """Give it to programs."""
+        """Convert to a document for JSON or YAML."""
         configuration, example = self._configuration, self._example
         return {
             "files": list(configuration.files),
@@ -92,7 +92,7 @@ class Effects:
         }
 
     def show(self, terminal: Terminal) -> None:
-        """Lay it out for people."""
+        """Write as text."""
         files = ", ".join(self._configuration.files) or "no file, so the defaults"
         terminal.line(("configuration", Style.PLACE), f": {files}; mode {self._configuration.mode}")
         self._show_profiles(terminal)
@@ -127,8 +127,9 @@ class Effects:
     def _show_example(self, terminal: Terminal) -> None:
         example = self._example
         profile = example.injection.profile
-        said = f"from profile {profile}" if example.constraints else f"none, since {example.reason}"
-        terminal.line(("defaults", Style.PLACE), f" of {example.pod}: {said}")
+        none = f"none, since {example.reason}"
+        source = f"from profile {profile}" if example.constraints else none
+        terminal.line(("defaults", Style.PLACE), f" of {example.pod}: {source}")
         _show_constraints(example.constraints, terminal)
 
 

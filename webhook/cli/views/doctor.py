@@ -1,4 +1,4 @@
-"""What the checks of an installation found, for people and for programs."""
+"""Results of ``doctor`` as text and as a document."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from webhook.cli.terminal import Style, Terminal
 from webhook.doctor.findings import CheckResult, CheckState
 from webhook.doctor.installation import Installation
 
-STYLES = {
+_STYLES = {
     CheckState.OK: Style.GOOD,
     CheckState.NOTE: Style.HINT,
     CheckState.PROBLEM: Style.BAD,
@@ -21,7 +21,7 @@ _INDENT = " " * _COLUMNS["state"]
 
 
 def as_document(installation: Installation, results: Sequence[CheckResult]) -> dict[str, Any]:
-    """Write it for programs."""
+    """Convert the results to a document for JSON or YAML."""
     return {
         "name": installation.name,
         "namespace": installation.namespace,
@@ -29,26 +29,26 @@ def as_document(installation: Installation, results: Sequence[CheckResult]) -> d
         "kubernetes": installation.kubernetes,
         "checks": [
             {
-                "id": each.id,
-                "title": each.title,
-                "state": each.state.value,
+                "id": result.id,
+                "title": result.title,
+                "state": result.state.value,
                 "findings": [
                     {
                         "severity": finding.severity.value,
-                        "says": finding.says,
+                        "says": finding.message,
                         "advice": finding.advice,
                     }
-                    for finding in each.findings
+                    for finding in result.findings
                 ],
-                "notLookedAt": list(each.unseen),
+                "notLookedAt": list(result.unreadable),
             }
-            for each in results
+            for result in results
         ],
     }
 
 
 def show(installation: Installation, results: Sequence[CheckResult], terminal: Terminal) -> None:
-    """Write it for people: a line for each check, and below what to do."""
+    """Write a line for each check, with its findings and advice below."""
     where = f"{installation.namespace}/{installation.name}"
     terminal.line(
         "evenspread in ", (where, Style.PLACE), ", on Kubernetes ", installation.kubernetes
@@ -56,24 +56,24 @@ def show(installation: Installation, results: Sequence[CheckResult], terminal: T
     for result in results:
         state = result.state
         terminal.line(
-            (f"{state:<{_COLUMNS['state']}}", STYLES[state]),
+            (f"{state:<{_COLUMNS['state']}}", _STYLES[state]),
             f"{result.id:<{_COLUMNS['id']}}",
             result.title,
         )
         for advice, findings in groupby(result.findings, lambda finding: finding.advice):
             for finding in findings:
-                terminal.line(_INDENT, (finding.says, Style.PLACE))
+                terminal.line(_INDENT, (finding.message, Style.PLACE))
             terminal.line(f"{_INDENT}-> ", (advice, Style.HINT))
-        for lacks in result.unseen:
-            terminal.line(f"{_INDENT}not looked at: {lacks}")
-    terminal.line(f"{len(results)} checks: {', '.join(_counted(results))}")
+        for hidden in result.unreadable:
+            terminal.line(f"{_INDENT}not checked: {hidden}")
+    terminal.line(f"{len(results)} checks: {', '.join(_format_counts(results))}")
 
 
-def _counted(results: Sequence[CheckResult]) -> Iterator[str]:
-    counts = Counter(each.state for each in results)
+def _format_counts(results: Sequence[CheckResult]) -> Iterator[str]:
+    counts = Counter(result.state for result in results)
     for state in (CheckState.PROBLEM, CheckState.UNKNOWN, CheckState.NOTE, CheckState.OK):
         if counts[state]:
-            several = (
+            plural = (
                 "s" if counts[state] > 1 and state in (CheckState.PROBLEM, CheckState.NOTE) else ""
             )
-            yield f"{counts[state]} {state}{several}"
+            yield f"{counts[state]} {state}{plural}"

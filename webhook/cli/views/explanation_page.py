@@ -1,8 +1,8 @@
 """
-Explanations as one page of HTML that draws the domains.
+Explanations as one HTML page with a diagram of the domains.
 
-The page needs nothing but itself: no script, no font, no address. It is dark where the reader's
-system is, and can be printed.
+The page is self-contained: it loads no script, font or other resource. It follows the dark mode of
+the reader's system and can be printed.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from webhook.policy.explain.rollout import Rollout
 from webhook.policy.explain.scenario import short_key
 from webhook.policy.model import DO_NOT_SCHEDULE
 
-HEIGHT = 120  # pixels of the tallest column of a drawing
-WIDTH = 56  # pixels of a column and the gap behind it
-MOST_COLUMNS = 200  # of a drawing; more could not be told apart
+HEIGHT = 120  # pixels of the tallest column of a diagram
+WIDTH = 56  # pixels of a column and the gap after it
+MOST_COLUMNS = 200  # of a diagram; more would be indistinguishable
 
 _environment = Environment(
     loader=PackageLoader("webhook.cli.views", "pages"),
@@ -29,14 +29,14 @@ _environment = Environment(
 _environment.filters["short"] = short_key
 
 
-def page(answers: Sequence[tuple[Explanation, Rollout | None]]) -> str:
-    """Make a page of explanations, each with what would be, if that was asked."""
+def render_page(answers: Sequence[tuple[Explanation, Rollout | None]]) -> str:
+    """Render explanations, and the simulated rollouts that were requested, as a page."""
     template = _environment.get_template("explanation.html")
-    return template.render(answers=answers, drawn=_drawn, height=HEIGHT, width=WIDTH)
+    return template.render(answers=answers, drawn=_measure_diagram, height=HEIGHT, width=WIDTH)
 
 
-def _drawn(part: ConstraintExplanation) -> dict[str, Any]:
-    """Measure a drawing: a column for each domain, and lines for minimum and limit."""
+def _measure_diagram(part: ConstraintExplanation) -> dict[str, Any]:
+    """Compute a diagram in pixels: a column for each domain, lines for minimum and limit."""
     domains = sorted(part.domains, key=lambda row: -row.pods)[:MOST_COLUMNS]
     domains.sort(key=lambda row: row.value)
     limit = part.global_minimum + part.max_skew
