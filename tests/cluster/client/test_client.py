@@ -252,8 +252,8 @@ BROKEN = {
     ),
     "an empty file": ("", "", ": is no kubeconfig: write one with kubectl config set-context"),
     "a list": ("[]", "", ": is no kubeconfig: write one with kubectl config set-context"),
-    "half a file": ('{"clusters": [{"na', "", ":1: no valid JSON: Unterminated string"),
-    "no YAML": ("a: [1,\nb", "", ":2: no valid YAML: while parsing a flow sequence, did not find"),
+    "half a file": ('{"clusters": [{"na', "", ":1: invalid JSON: Unterminated string"),
+    "no YAML": ("a: [1,\nb", "", ":2: invalid YAML: while parsing a flow sequence, did not find"),
     "a binary file": ("\x00", "", ": a binary file: manifests are YAML or JSON"),
     "nothing at all": ("{}", "", ": has no current context: it has none at all, with --context"),
     "no current context": (

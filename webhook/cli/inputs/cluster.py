@@ -21,7 +21,7 @@ from webhook.cluster.lists import fill_once, list_objects, read_object
 from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
 from webhook.cluster.protocol import WatchClient
 from webhook.config import OwnerSelector
-from webhook.manifests import Document, mistype
+from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.nesting import decode_nested
@@ -113,7 +113,7 @@ class ManifestCluster:
             try:
                 pod = msgspec.convert(document.value, ObservedPod)
             except msgspec.ValidationError as error:
-                wrong = mistype(error, document.value)
+                wrong = find_type_mismatch(error, document.value)
                 message = f"Pod/{document.name}: {format_path(wrong.path)}: {wrong.problem}"
                 self._problems.append(document.error(message, wrong.path))
             else:
