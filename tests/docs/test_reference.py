@@ -23,7 +23,7 @@ from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, SkipReason
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.server.admission import HOOK_PATHS, REJECTION_REASONS
-from webhook.server.http.limits import table
+from webhook.server.http.limits import limit_rows
 from webhook.telemetry.catalogue import METRICS, Type
 
 DOCS = ROOT / "docs"
@@ -151,7 +151,7 @@ def test_exit_codes() -> None:
 def test_limits() -> None:
     named = [row[0] for row in rows(generated(REFERENCE_PAGE, "limits"))]
 
-    assert named == [row.name for row in table()]
+    assert named == [row.name for row in limit_rows()]
 
 
 def test_metrics() -> None:

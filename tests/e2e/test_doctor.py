@@ -185,7 +185,7 @@ def _cut(ward: Ward) -> Iterator[None]:
 
 @broken(
     "the replicas hang, under Fail",
-    reached="let the API servers reach the pods on their admission port",
+    reached="let the API servers reach the admission port of the pods",
 )
 @contextmanager
 def _hanging(ward: Ward) -> Iterator[None]:

@@ -104,7 +104,7 @@ async def started(
     try:
         yield server
     finally:
-        if not stop.asked:
+        if not stop.requested:
             stop.take(signal.SIGINT)
         async with asyncio.timeout(PATIENCE):
             await serving
