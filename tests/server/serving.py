@@ -228,8 +228,6 @@ async def serving(
     observers = Observers(metrics, told, VerdictLog(LogFormat.JSON, lines, wall))
     verdict = build_probe_verdict("0.1.0", "replica-1")
     context = ReviewContext(policy, facts or NoFacts(), fetch, verdict)
-        policy, facts or NoFacts(), fetch, build_probe_verdict("0.1.0", "replica-1")
-    )
     before = len(open_sockets())
     tls, clients = (live.context, live.clients) if live else (server_tls(), None)
     admission = Admission(context, limits or Limits(), observers, tls, clients)
