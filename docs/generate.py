@@ -17,13 +17,12 @@ import msgspec
 import yaml
 from pydantic import BaseModel
 
-from webhook.cli.views.catalogue import CATALOGUE
 from webhook.cli.views.diffs import REASONS
 from webhook.config.kinds import SHIPPED_OWNERS
 from webhook.config.settings import setting_table
 from webhook.doctor.probes import FAILURES
 from webhook.doctor.table import CHECKS
-from webhook.fix.remedies import REMEDIES
+from webhook.fix.remedies import FIX_REMEDIES
 from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
 from webhook.policy.advice.examples import AdviceExample
 from webhook.policy.advice.rules import POLICY_RULES
@@ -32,7 +31,7 @@ from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage
 from webhook.policy.api.rules import API_RULES, ValidationOptions
 from webhook.policy.api.versions import NEWEST_VERSION, OLDEST_VERSION, Version
-from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.catalogue import API_WARNINGS, CATALOGUE, TOO_MANY_CONSTRAINTS
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.model import MAX_CONSTRAINTS, Constraint, GroupKind
 from webhook.policy.paths import TemplatePath
@@ -47,8 +46,6 @@ LIST = "spec.topologySpreadConstraints"
 HEAD = 3  # lines of a diff that name files and places
 MOST_LINES = 60  # of an example that is shown whole
 FIRST_LINES = 14  # of one that is not
-
-_SINCE = {rule.id: rule.since for rule in API_RULES}
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -77,7 +74,7 @@ def settings() -> str:
 
 def bounds() -> str:
     """Every bound of the server, with its reason."""
-    rows = ((row.name, _amount(row.value, row.unit), row.reason) for row in limits.table())
+    rows = ((row.name, _amount(row.value, row.unit), row.reason) for row in limits.limit_rows())
     return table(("limit", "value", "why"), rows)
 
 
@@ -122,12 +119,12 @@ def _placed(kinds: Mapping[GroupKind, TemplatePath], known: str) -> Iterator[tup
 
 def api_rules() -> str:
     """Each rule of the API, with the message that breaking it leads to."""
-    return NEXT.join(_described(each) for each in CATALOGUE if each in _SINCE)
+    return NEXT.join(_described(each) for each in API_RULES)
 
 
 def api_warnings() -> str:
     """Each warning of the API server."""
-    return NEXT.join(_described(row.id) for row in warnings.WARNINGS)
+    return NEXT.join(map(_described, API_WARNINGS))
 
 
 def deprecated() -> str:
@@ -141,16 +138,16 @@ def deprecated() -> str:
 
 def our_bounds() -> str:
     """Each rule that bounds what a review costs."""
-    theirs = {*_SINCE, *(row.id for row in warnings.WARNINGS), *DEFAULT_ACTIONS}
-    return NEXT.join(_described(each) for each in CATALOGUE if each not in theirs)
+    return _described(TOO_MANY_CONSTRAINTS)
 
 
 def advice() -> str:
     """Each policy rule."""
     return NEXT.join(
-        f"### {row.id}: {row.title}{NEXT}{row.why}{NEXT}"
-        f"- instead: {row.fix}\n- asked at: {row.where}, since Kubernetes {row.since}\n"
-        f"- action, unless configured: {code(row.action)}{NEXT}"
+        f"### {row.id}: {CATALOGUE[row.id].title}{NEXT}{CATALOGUE[row.id].why}{NEXT}"
+        f"- instead: {CATALOGUE[row.id].fix}\n"
+        f"- checked by: {row.scope}, since Kubernetes {CATALOGUE[row.id].since}\n"
+        f"- default action: {code(CATALOGUE[row.id].action)}{NEXT}"
         f"{_given(ADVISED[row.id])}{_shown(ADVISED[row.id].violates, ADVISED[row.id].passes)}"
         for row in POLICY_RULES
     )
@@ -160,14 +157,18 @@ def _given(example: AdviceExample) -> str:
     """What else holds for an example of a policy rule."""
     gates = ",".join(f"{name}={str(on).lower()}" for name, on in example.gates.items())
     given = [f"With {code(f'--feature-gates {gates}')}:"] if gates else []
-    given += ["With a profile whose default is zones, ScheduleAnyway:"] if example.profile else []
+    given += (
+        ["With a profile whose default constraint is on zones, with ScheduleAnyway:"]
+        if example.profile
+        else []
+    )
     return "".join(f"{each}{NEXT}" for each in given)
 
 
 def _described(rule: str) -> str:
     entry = CATALOGUE[rule]
     return (
-        f"### {rule}: {entry.title}{NEXT}{API_EXAMPLES[rule].why}{NEXT}"
+        f"### {rule}: {entry.title}{NEXT}{entry.why}{NEXT}"
         f"- otherwise: {entry.effect}\n- instead: {entry.fix}\n"
         f"- message:{NEXT}  ```text\n  {message_of(rule)}\n  ```{NEXT}"
         f"{_shown(API_EXAMPLES[rule].violates, API_EXAMPLES[rule].passes)}"
@@ -187,7 +188,7 @@ def message_of(rule: str) -> str:
     """What somebody reads who writes the example that violates a rule."""
     pod = yaml.safe_load(API_EXAMPLES[rule].violates)["spec"]
     constraints = msgspec.convert(pod["topologySpreadConstraints"], tuple[Constraint, ...])
-    if rule in _SINCE:
+    if rule in API_RULES:
         found = rules.check(constraints, LIST, ValidationOptions(merged=True))
         return next(str(each.error) for each in found if each.rule == rule)
     if len(constraints) > MAX_CONSTRAINTS:
@@ -201,7 +202,7 @@ def remedies() -> str:
     """What is written into manifests for each rule."""
     rows = (
         (rule, each.writes or "nothing", "yes" if each.on_request else "", each.leaves)
-        for rule, each in REMEDIES.items()
+        for rule, each in FIX_REMEDIES.items()
         if rule.startswith("TSC")
     )
     return table(("rule", "is written", "on request", "is left, and why"), rows)
@@ -209,14 +210,14 @@ def remedies() -> str:
 
 def checks() -> str:
     """Every check of a doctor."""
-    rows = ((code(row.id), row.title, row.looks_at) for row in CHECKS)
+    rows = ((code(row.id), row.title, row.reads) for row in CHECKS)
     return table(("check", "all is well if", "it looks at"), rows)
 
 
 def failures() -> str:
     """What the sentences of an API server about a failed call mean."""
     rows = (
-        (each.means, each.advice.format(place="-n evenspread", name="evenspread"))
+        (each.meaning, each.advice.format(flag="-n evenspread", name="evenspread"))
         for each in FAILURES
     )
     return table(("it means", "what to do"), rows)

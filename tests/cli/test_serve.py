@@ -121,7 +121,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "outside of a pod": ((), "error: --namespace: is needed outside of a pod; or try it without"),
     "a cluster in files beside a real one": (
         ("--namespace", "a", "--cluster", "pod.yaml"),
-        "error: --cluster: stands for a cluster that is not there: add --standalone",
+        "error: --cluster: replaces a live cluster: add --standalone",
     ),
     "a demo whose certificate nobody trusts": (
         ("--namespace", "a", "--demo", str(REVIEW)),

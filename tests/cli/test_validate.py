@@ -5,9 +5,8 @@ import yaml
 
 from tests.cli import files
 from tests.cli.conftest import Run
-from webhook.cli.views.catalogue import CATALOGUE
 from webhook.policy.api.rules import API_RULES
-from webhook.policy.api.warnings import WARNINGS
+from webhook.policy.catalogue import API_WARNINGS, CATALOGUE
 
 LIST = "spec.topologySpreadConstraints"
 
@@ -229,7 +228,7 @@ def test_broken_file_among_hundreds(folder: Path, run: Run) -> None:
     assert (ran.code, len(ran.documents)) == (3, 299)
     assert ran.err.splitlines() == [
         (
-            "error: pod-150.yaml:11: no valid YAML: while parsing a flow node, "
+            "error: pod-150.yaml:11: invalid YAML: while parsing a flow node, "
             "did not find expected node content"
         ),
         (
@@ -256,7 +255,7 @@ def test_empty_input(run: Run) -> None:
             "0 objects with a pod template, by the rules of Kubernetes 1.37: "
             "0 denied, 0 with warnings\n"
         ),
-        "skipped stdin: nothing in it is an object with apiVersion and kind\n",
+        "skipped stdin: it contains no object with apiVersion and kind\n",
     )
 
 
@@ -296,7 +295,7 @@ def test_variables_stand_for_flags(folder: Path, run: Run, monkeypatch: pytest.M
     assert run("validate", "-f", "pod.yaml", "--fail-on", "deny").code == 0
 
 
-@pytest.mark.parametrize("rule", [*(row.id for row in API_RULES), *(row.id for row in WARNINGS)])
+@pytest.mark.parametrize("rule", [*API_RULES, *API_WARNINGS])
 def test_every_rule_is_explained(rule: str, run: Run) -> None:
     ran = run("validate", "--explain", rule)
 

@@ -145,7 +145,8 @@ MISTAKES = {
             "6: profiles[0].defaultConstraints[0].nodeTaintsPolicy: "
             'Unsupported value: "honor": supported values: "Honor", '
             '"Ignore", so no pod with it could '
-            "be created; write `Honor` to count only nodes the pod may go to, `Ignore` to count all"
+            "be created; write `Honor` to count only nodes on which the pod can run, "
+            "`Ignore` to count all"
         ),
     ),
     "a pair that stands twice": (
@@ -166,7 +167,7 @@ MISTAKES = {
             "8: profiles[0].match.objectSelector.matchExpressions[0].values: "
             "Forbidden: may not be specified when `operator` is 'Exists' "
             "or 'DoesNotExist'; write label "
-            "keys and values as labels are written; values with In and NotIn only"
+            "keys and values in the syntax of labels; values with In and NotIn only"
         ),
     ),
     "a file that is not there": (
@@ -274,12 +275,12 @@ MISTAKES = {
     ),
     "a key that stands twice": (
         "mode: apply\nmode: apply",
-        "4: the key 'mode' stands twice: leave one of the two",
+        "4: duplicate key 'mode': remove one of the two",
     ),
     "a second document": ("---\na: 1", "4: is a second document: keep one in a file"),
     "no YAML": (
         "a: [",
-        "3: no valid YAML: while parsing a flow node, did not find expected node content",
+        "3: invalid YAML: while parsing a flow node, did not find expected node content",
     ),
 }
 

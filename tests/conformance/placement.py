@@ -44,7 +44,7 @@ def answer(case: Case) -> Answer:
     }
     if placement.scores is not None and placement.scores.raw:
         given["rawScore"] = dict(placement.scores.raw)
-        given["score"] = dict(placement.scores.normalised)
+        given["score"] = dict(placement.scores.normalized)
     return given
 
 

@@ -22,7 +22,7 @@ NAMES = {
 
 def test_the_report_is_what_a_doctor_says(capsys: pytest.CaptureFixture[str]) -> None:
     lacks = "needs get on pods/proxy in namespace evenspread"
-    hidden = Replica(replica().name, Lookup(lacks=lacks), Lookup(lacks=lacks))
+    hidden = Replica(replica().name, Lookup(problem=lacks), Lookup(problem=lacks))
     found = patient(authority=secret("ca.crt", STRANGER), replicas=(hidden,))
 
     show(found, run_checks(found), Terminal())

@@ -10,7 +10,7 @@ import yaml
 from certs.pem import Bundle
 from tests.certs.world import NOW, authority
 from tests.deploy.manifests import DEPLOY, Json
-from webhook.doctor import objects
+from webhook.doctor import objects, webhooks, workload
 from webhook.doctor.findings import CheckResult
 from webhook.doctor.installation import (
     CONFIGURATION_KINDS,
@@ -63,12 +63,12 @@ def seen(kind: type[T], name: str, change: Json | None = None) -> Lookup[T]:
     return Lookup(msgspec.convert(merged(BASE[name], change or {}), kind))
 
 
-def registered(hook: Hook, change: Json | None = None) -> Lookup[objects.WebhookConfiguration]:
+def registered(hook: Hook, change: Json | None = None) -> Lookup[webhooks.WebhookConfiguration]:
     """A configuration of the manifests with its caBundle; ``change`` is of our webhook."""
     made = BASE[f"{CONFIGURATION_KINDS[hook]}/evenspread"]
     trusting = {"clientConfig": {"caBundle": base64.b64encode(CA.certificate_pem()).decode()}}
     webhook = merged(merged(made["webhooks"][0], trusting), change or {})
-    return Lookup(msgspec.convert({**made, "webhooks": [webhook]}, objects.WebhookConfiguration))
+    return Lookup(msgspec.convert({**made, "webhooks": [webhook]}, webhooks.WebhookConfiguration))
 
 
 def hooks(change: Json | None = None, *only: Hook) -> dict[Hook, Any]:
@@ -76,38 +76,38 @@ def hooks(change: Json | None = None, *only: Hook) -> dict[Hook, Any]:
     return {hook: registered(hook, change if hook in (only or Hook) else None) for hook in Hook}
 
 
-def deployment(change: Json | None = None, available: int = 2) -> Lookup[objects.Deployment]:
+def deployment(change: Json | None = None, available: int = 2) -> Lookup[workload.Deployment]:
     status = {"status": {"availableReplicas": available}}
-    return seen(objects.Deployment, "Deployment/evenspread", merged(status, change or {}))
+    return seen(workload.Deployment, "Deployment/evenspread", merged(status, change or {}))
 
 
 def pod(
     name: str, version: str = "0.1.0", *, ready: bool = True, **status: Any
-) -> objects.ServerPod:
+) -> workload.ServerPod:
     condition = {"type": "Ready", "status": "True" if ready else "False"}
     labels = {"app.kubernetes.io/version": version}
     made = {
         "metadata": {"name": name, "labels": labels},
         "status": {"phase": "Running", "conditions": [condition], **status},
     }
-    return msgspec.convert(made, objects.ServerPod)
+    return msgspec.convert(made, workload.ServerPod)
 
 
-def budget(**status: int) -> Lookup[tuple[objects.DisruptionBudget, ...]]:
+def budget(**status: int) -> Lookup[tuple[workload.DisruptionBudget, ...]]:
     good = {"disruptionsAllowed": 1, "currentHealthy": 2, "expectedPods": 2}
     change = {"status": {**good, **status}}
     return Lookup(
         (
             msgspec.convert(
-                merged(BASE["PodDisruptionBudget/evenspread"], change), objects.DisruptionBudget
+                merged(BASE["PodDisruptionBudget/evenspread"], change), workload.DisruptionBudget
             ),
         )
     )
 
 
-def slices(*ready: bool | None) -> Lookup[tuple[objects.EndpointSlice, ...]]:
+def slices(*ready: bool | None) -> Lookup[tuple[workload.EndpointSlice, ...]]:
     endpoints = [{"conditions": {"ready": each}} for each in ready]
-    return Lookup((msgspec.convert({"endpoints": endpoints or None}, objects.EndpointSlice),))
+    return Lookup((msgspec.convert({"endpoints": endpoints or None}, workload.EndpointSlice),))
 
 
 def configuration(text: str = "") -> Lookup[objects.ConfigMap]:
@@ -138,8 +138,8 @@ def patient(**changes: Any) -> Installation:
         "version": "0.1.0",
         "kubernetes": "v1.36.3",
         "configurations": hooks(),
-        "others": Lookup(()),
-        "service": seen(objects.InstalledService, "Service/evenspread"),
+        "mutating": Lookup(()),
+        "service": seen(workload.ServerService, "Service/evenspread"),
         "slices": slices(True, True),
         "deployment": deployment(),
         "pods": Lookup((pod("evenspread-1"), pod("evenspread-2"))),
@@ -150,19 +150,19 @@ def patient(**changes: Any) -> Installation:
         "rights": {right: Lookup(True) for right in list_needed_rights("evenspread", "self")},
         "features": Lookup({"NodeInclusionPolicyInPodTopologySpread": True}),
         "replicas": (replica(),),
-        "probed": answered("0.1.0", "0.1.0"),
-        "tried": Lookup((DryRunPod(None, (), ()), DryRunPod(None, (OWN,), (OWN,)))),
-        "rivals": Lookup(()),
+        "probes": answered("0.1.0", "0.1.0"),
+        "dry_run_pods": Lookup((DryRunPod(None, (), ()), DryRunPod(None, (OWN,), (OWN,)))),
+        "conflicts": Lookup(()),
     }
     found = {**good, **changes}
     held = found["deployment"]
-    settings = {} if held.lacks or held.value is None else dict(held.value.settings)
+    settings = {} if held.problem or held.value is None else dict(held.value.settings)
     return Installation(**{"settings": settings, **found})
 
 
 def told(installation: Installation) -> dict[str, CheckResult]:
     """What came of the checks that found anything, or could not look."""
-    return {each.id: each for each in run_checks(installation) if each.findings or each.unseen}
+    return {each.id: each for each in run_checks(installation) if each.findings or each.unreadable}
 
 
 def after(days: float) -> datetime:

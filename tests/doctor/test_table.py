@@ -25,13 +25,13 @@ from tests.doctor.patient import (
     slices,
     told,
 )
-from webhook.doctor import objects
+from webhook.doctor import objects, webhooks
 from webhook.doctor.findings import CheckState
 from webhook.doctor.installation import ConflictingPolicy, DryRunPod, Lookup, Replica
 from webhook.doctor.probes import ProbeResult
 from webhook.doctor.rights import list_needed_rights
 from webhook.doctor.table import CHECKS, run_checks
-from webhook.policy.model import Constraint
+from webhook.policy.model import Constraint, ObjectMeta
 from webhook.policy.request import Hook
 
 STRANGER = authority()
@@ -65,7 +65,7 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"registered": "apply the manifests again"},
     ),
     "a configuration without our webhook": (
-        {"configurations": {**hooks(), Hook.VALIDATE: Lookup(objects.WebhookConfiguration())}},
+        {"configurations": {**hooks(), Hook.VALIDATE: Lookup(webhooks.WebhookConfiguration())}},
         {"registered": "has no webhook validate.evenspread.io"},
     ),
     "a webhook that is called by URL": (
@@ -142,7 +142,7 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "a condition that costs time": (
         {"configurations": hooks({"matchConditions": [{"name": "a", "expression": "true"}]})},
-        {"match-conditions": "which took 0.5 ms a pod"},
+        {"match-conditions": "which took 0.5 ms per pod"},
     ),
     "a condition of the short form": (
         {
@@ -231,29 +231,29 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "no budget": ({"budgets": Lookup(())}, {"disruption-budget": "all of them at once"}),
     "a budget that lets nobody go": (
         {"budgets": budget(disruptionsAllowed=0)},
-        {"disruption-budget": "let it have maxUnavailable: 1"},
+        {"disruption-budget": "set maxUnavailable: 1"},
     ),
     "silence": (
-        {"probed": {hook: ProbeResult() for hook in Hook}},
+        {"probes": {hook: ProbeResult() for hook in Hook}},
         {"reached": "failurePolicy Ignore hides why"},
     ),
     "silence under Fail": (
         {
-            "probed": {hook: ProbeResult() for hook in Hook},
+            "probes": {hook: ProbeResult() for hook in Hook},
             "configurations": hooks({"failurePolicy": "Fail"}, Hook.VALIDATE),
         },
         {"reached": "no replica answered for validate.evenspread.io\n"},
     ),
     "a refusal of somebody else": (
-        {"probed": {hook: ProbeResult(refusal="no such tenant") for hook in Hook}},
+        {"probes": {hook: ProbeResult(refusal="no such tenant") for hook in Hook}},
         {"reached": "--probe-namespace"},
     ),
     "a failure that nobody knows": (
-        {"probed": failed("odd")},
+        {"probes": failed("odd")},
         {"reached": "kubectl -n evenspread logs deployment/evenspread"},
     ),
     "two versions": (
-        {"probed": answered("0.1.0", "0.2.0")},
+        {"probes": answered("0.1.0", "0.2.0")},
         {"versions": "0.1.0 (evenspread-1), 0.2.0 (evenspread-2)"},
     ),
     "another version in a pod": (
@@ -275,19 +275,19 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "an old cache": (
         {"replicas": (replica(metrics=METRICS.replace("12.5", "121")),)},
-        {"well": "of Node it last heard 121 s ago"},
+        {"well": "about Node: 121 s ago"},
     ),
     "an empty cache": (
         {"replicas": (replica(metrics=METRICS.replace("12.5", "+Inf")),)},
-        {"well": "of Node it last heard never"},
+        {"well": "about Node: never"},
     ),
     "a configuration that came too late": (
         {"replicas": (replica(metrics=METRICS.replace("valid 1.0", "valid 0.0")),)},
-        {"well": "a newer configuration cannot be used"},
+        {"well": "a newer configuration is invalid"},
     ),
     "a certificate that is not trusted": (
         {"replicas": (replica(metrics=METRICS.replace("sync 1.0", "sync 0.0")),)},
-        {"well": "do not trust what it serves"},
+        {"well": "do not trust its certificate"},
     ),
     "an empty caBundle": (
         {"configurations": hooks({"clientConfig": {"caBundle": ""}}, Hook.VALIDATE)},
@@ -303,7 +303,7 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "a served leaf of another authority": (
         {"served": leaf(STRANGER).leaf},
-        {"ca-bundle": "does not lead to the served certificate"},
+        {"ca-bundle": "does not verify the served certificate"},
     ),
     "an empty caBundle in mode files": (
         {
@@ -319,12 +319,12 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "an authority that should have been renewed": (
         {"now": after(275)},
-        {"certificates": "should have been renewed"},
+        {"certificates": "its renewal is overdue"},
     ),
     "a clock that is behind": ({"now": after(-1)}, {"certificates": "compare the clocks"}),
     "a mounted certificate that has expired": (
         {"serving": secret("tls.crt", PAIR), "now": after(8)},
-        {"certificates": "have whoever issues it renew it"},
+        {"certificates": "have its issuer renew it"},
     ),
     "a served certificate that is overdue": (
         {"served": PAIR.leaf, "now": after(5.5)},
@@ -360,41 +360,41 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             "deployment": deployment(serving_with(f"--feature-gates={KEYS}=false,{MERGE}=false")),
             "features": Lookup({"MatchLabelKeysInPodTopologySpread": True}),
         },
-        {"gates": "what it guards is held back"},
+        {"gates": "its fields are removed here"},
     ),
     "a policy of somebody else": (
-        {"rivals": Lookup((ConflictingPolicy("Assign", "spread"),))},
+        {"conflicts": Lookup((ConflictingPolicy("Assign", "spread"),))},
         {"other-writers": "Assign spread writes topologySpreadConstraints too"},
     ),
     "constraints of somebody else": (
         {
-            "tried": Lookup((DryRunPod(None, (RACK,), ()),)),
-            "others": Lookup(
+            "dry_run_pods": Lookup((DryRunPod(None, (RACK,), ()),)),
+            "mutating": Lookup(
                 (
                     hooks()[Hook.MUTATE].value,
-                    objects.WebhookConfiguration(
-                        metadata=objects.ObjectMetadata(name="meddler"),
+                    webhooks.WebhookConfiguration(
+                        metadata=ObjectMeta(name="meddler"),
                         webhooks=(
-                            objects.Webhook(
+                            webhooks.Webhook(
                                 name="a.b.c",
-                                client_config=objects.ClientConfig(),
+                                client_config=webhooks.ClientConfig(),
                                 rules=(
-                                    objects.WebhookRule(
+                                    webhooks.WebhookRule(
                                         resources=("pods",), operations=("CREATE",)
                                     ),
                                 ),
                             ),
                         ),
                     ),
-                    objects.WebhookConfiguration(metadata=objects.ObjectMetadata(name="idle")),
+                    webhooks.WebhookConfiguration(metadata=ObjectMeta(name="idle")),
                 )
             ),
         },
         {"other-writers": "other webhooks that are called for them: meddler\n"},
     ),
     "a constraint that is gone": (
-        {"tried": Lookup((DryRunPod(None, (), (OWN,)),))},
-        {"other-writers": "none that can be seen"},
+        {"dry_run_pods": Lookup((DryRunPod(None, (), (OWN,)),))},
+        {"other-writers": "none is readable"},
     ),
 }
 
@@ -417,7 +417,7 @@ def test_what_is_wrong_is_told_by_one_check_with_what_to_do(case: str) -> None:
 
     assert found.keys() == expected.keys()
     for name, words in expected.items():
-        said = "\n".join(f"{each.says}\n{each.advice}" for each in found[name].findings)
+        said = "\n".join(f"{each.message}\n{each.advice}" for each in found[name].findings)
         assert words in said
     state = CheckState.NOTE if case in NOTES else CheckState.PROBLEM
     assert {each.state for each in found.values()} == {state}
@@ -434,16 +434,16 @@ FAILURES = {
     'no endpoints available for service "evenspread"': "the Service has no ready endpoint",
     "no service port 443 found for service": "the Service has no such port",
     "dial tcp 10.0.0.1:443: connect: connection refused": "nothing listens",
-    'Post "https://a/?timeout=3s": EOF': "the connection is cut",
+    'Post "https://a/?timeout=3s": EOF': "the connection closes",
     "tls: failed to verify certificate: x509: certificate signed by unknown authority": (
-        "the caBundle is not of the authority"
+        "the caBundle is not from the authority"
     ),
     "x509: certificate has expired or is not yet valid: now": "has expired, or a clock",
     "x509: certificate is valid for a, not b": "is for another name",
-    "remote error: tls: certificate required": "wants a certificate of its caller",
-    "unable to load root certificates: unable to parse bytes as PEM block": "can be read",
-    'Post "https://a/?timeout=3s": context deadline exceeded': "nobody answered in time",
-    "dial tcp 10.0.0.1:443: i/o timeout": "nobody answered in time",
+    "remote error: tls: certificate required": "requires a client certificate",
+    "unable to load root certificates: unable to parse bytes as PEM block": "no readable",
+    'Post "https://a/?timeout=3s": context deadline exceeded': "no response in time",
+    "dial tcp 10.0.0.1:443: i/o timeout": "no response in time",
 }
 
 
@@ -451,11 +451,11 @@ FAILURES = {
 def test_what_an_api_server_says_is_interpreted(message: str, means: str) -> None:
     configurations = hooks({"failurePolicy": "Fail"}, Hook.VALIDATE)
 
-    found = told(patient(probed=failed(message), configurations=configurations))
+    found = told(patient(probes=failed(message), configurations=configurations))
 
     silent, failing = found["reached"].findings
-    assert "no replica answered for mutate.evenspread.io" in silent.says
-    assert means in failing.says
+    assert "no replica answered for mutate.evenspread.io" in silent.message
+    assert means in failing.message
     assert "{" not in failing.advice
 
 
@@ -467,7 +467,7 @@ def test_a_healthy_installation_has_nothing() -> None:
 LACKS = "needs a right"
 UNSEEN: dict[str, tuple[dict[str, Any], set[str]]] = {
     "the webhook configurations": (
-        {"configurations": {hook: Lookup(lacks=LACKS) for hook in Hook}},
+        {"configurations": {hook: Lookup(problem=LACKS) for hook in Hook}},
         {
             "registered",
             "called-service",
@@ -484,28 +484,29 @@ UNSEEN: dict[str, tuple[dict[str, Any], set[str]]] = {
         },
     ),
     "the Deployment": (
-        {"deployment": Lookup(lacks=LACKS)},
+        {"deployment": Lookup(problem=LACKS)},
         {"replicas", "disruption-budget"},
     ),
-    "the Secret": ({"authority": Lookup(lacks=LACKS)}, {"ca-bundle", "certificates"}),
-    "the pods": ({"pods": Lookup(lacks=LACKS), "replicas": ()}, {"well"}),
+    "the Secret": ({"authority": Lookup(problem=LACKS)}, {"ca-bundle", "certificates"}),
+    "the pods": ({"pods": Lookup(problem=LACKS), "replicas": ()}, {"well"}),
     "the pages of a replica": (
-        {"replicas": (Replica("a", Lookup(lacks=LACKS), Lookup(lacks=LACKS)),)},
+        {"replicas": (Replica("a", Lookup(problem=LACKS), Lookup(problem=LACKS)),)},
         {"well"},
     ),
-    "what the API server says of itself": ({"features": Lookup(lacks=LACKS)}, {"gates"}),
+    "what the API server says of itself": ({"features": Lookup(problem=LACKS)}, {"gates"}),
     "the rights": (
         {
             "rights": {
-                each: Lookup[bool](lacks=LACKS) for each in list_needed_rights("evenspread", "self")
+                each: Lookup[bool](problem=LACKS)
+                for each in list_needed_rights("evenspread", "self")
             }
         },
         {"rights"},
     ),
     "tries": (
         {
-            "probed": {hook: ProbeResult(lacks=LACKS) for hook in Hook},
-            "tried": Lookup(lacks=LACKS),
+            "probes": {hook: ProbeResult(problem=LACKS) for hook in Hook},
+            "dry_run_pods": Lookup(problem=LACKS),
         },
         {"reached", "other-writers"},
     ),
@@ -519,16 +520,16 @@ def test_what_nobody_may_look_at_is_said(changes: dict[str, Any], checks: set[st
     assert found.keys() == checks - (
         {"disruption-budget"} if "configurations" in changes else set()
     )
-    assert {each.unseen for each in found.values()} == {(LACKS,)}
+    assert {each.unreadable for each in found.values()} == {(LACKS,)}
     assert {each.state for each in found.values()} == {CheckState.UNKNOWN}
 
 
 def test_what_is_found_counts_though_more_could_not_be_looked_at() -> None:
-    configurations = {**hooks({"timeoutSeconds": 30}), Hook.VALIDATE: Lookup(lacks=LACKS)}
+    configurations = {**hooks({"timeoutSeconds": 30}), Hook.VALIDATE: Lookup(problem=LACKS)}
 
     found = told(patient(configurations=configurations))["timeouts"]
 
-    assert (len(found.findings), found.unseen, found.state) == (1, (LACKS,), CheckState.PROBLEM)
+    assert (len(found.findings), found.unreadable, found.state) == (1, (LACKS,), CheckState.PROBLEM)
 
 
 def test_ids_are_told_once() -> None:

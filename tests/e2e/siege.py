@@ -150,11 +150,10 @@ class Siege:
         return self._ask("POST", collection, attack.body(kind, self.namespace, name))
 
     def update(self, attack: Attack, kind: str, name: str) -> Reply:
-        """Create an ordinary object as the tenant, and make it a hostile one."""
-        made = ordinary(kind, self.namespace, name)
-        self.tenant.create(made)
-        body = attack.body(kind, self.namespace, name)
-        return self._ask("PUT", self.tenant.path_of(made), body)
+        """Create an ordinary object as the tenant, and make it as it is stored a hostile one."""
+        stored = self.tenant.create(ordinary(kind, self.namespace, name))
+        path = self.tenant.path_of(stored)
+        return self._ask("PUT", path, attack.into(stored))
 
     def _ask(self, method: str, path: str, body: bytes) -> Reply:
         try:

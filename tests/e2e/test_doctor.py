@@ -81,7 +81,7 @@ def _half_registered(ward: Ward) -> AbstractContextManager[None]:
 
 @broken(
     "the caBundle is of another authority, and nobody may mend it",
-    ca_bundle="nothing else may write it",
+    ca_bundle="no other client may write it",
     rights="patch on mutatingwebhookconfigurations.admissionregistration.k8s.io evenspread",
     reached="compare both: evenspread certs -n evenspread --name evenspread",
 )
@@ -104,8 +104,8 @@ def patching(ward: Ward) -> str:
 
 @broken(
     "the caBundle is emptied, and no replica runs to write it",
-    ca_bundle="see why none does, kubectl -n evenspread logs deployment/evenspread",
-    reached="mend what else is found here first",
+    ca_bundle="see why none does: kubectl -n evenspread logs deployment/evenspread",
+    reached="fix the other findings first",
 )
 @contextmanager
 def _emptied_bundle(ward: Ward) -> Iterator[None]:
@@ -185,7 +185,7 @@ def _cut(ward: Ward) -> Iterator[None]:
 
 @broken(
     "the replicas hang, under Fail",
-    reached="let the API servers reach the pods on their admission port",
+    reached="let the API servers reach the admission port of the pods",
 )
 @contextmanager
 def _hanging(ward: Ward) -> Iterator[None]:
@@ -213,7 +213,7 @@ def _system(ward: Ward) -> AbstractContextManager[None]:
     )
 
 
-@broken("no namespace is left out", exemptions="no replica can start again once all are gone")
+@broken("no namespace is left out", exemptions="no replica can start again once all are down")
 def _everywhere(ward: Ward) -> AbstractContextManager[None]:
     return ward.hooks_patched(("replace", "/namespaceSelector", {}))
 
@@ -261,7 +261,7 @@ def spoiled(pod: Json) -> list[Json]:
     return [{"op": "add", "path": "/spec/topologySpreadConstraints", "value": [theirs]}]
 
 
-@broken("another webhook writes the same field", other_writers="leave the field to one of the two")
+@broken("another webhook writes the same field", other_writers="keep one of the two writers")
 @contextmanager
 def _fought(ward: Ward) -> Iterator[None]:
     with rival(spoiled) as made:
@@ -329,7 +329,7 @@ def _unjudged(ward: Ward) -> AbstractContextManager[None]:
     return ward.hooks_patched(("replace", "/rules", kept))
 
 
-@broken("everything is judged", rules="none of our business")
+@broken("everything is judged", rules="evenspread does not review")
 def _overjudged(ward: Ward) -> AbstractContextManager[None]:
     every = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "operations": ["*"]}
     return ward.hooks_patched(("add", "/rules/-", {**every, "scope": "*"}))
@@ -342,7 +342,7 @@ def _exact(ward: Ward) -> AbstractContextManager[None]:
 
 @broken(
     "the certificate of a mounted Secret has expired, under Fail",
-    certificates="have whoever issues it renew it",
+    certificates="have its issuer renew it",
     reached="the served certificate has expired",
 )
 @contextmanager
@@ -434,7 +434,7 @@ def test_it_is_told_in_words(ward: Ward, capsys: pytest.CaptureFixture[str]) -> 
         code = main(["doctor", "--kubeconfig", str(ward.plane.apiserver.kubeconfig), *ward.health])
 
     lines = capsys.readouterr().out.splitlines()
-    at = lines.index("problem  timeouts           nobody waits long for a webhook")
+    at = lines.index("problem  timeouts           no write waits long for a webhook")
     assert code == 1
     assert lines[at + 1].startswith("         validate.evenspread.io has timeoutSeconds: 30")
     assert lines[at + 2].startswith("         -> set it to 3: kubectl patch validatingwebhookconf")

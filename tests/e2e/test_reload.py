@@ -128,7 +128,7 @@ def test_a_bad_version_is_told_in_log_metric_and_event(
     assert follower.metric("config_reloads_total", result="failure") == 1
     (line,) = [line for line in follower.lines if line["event"] == "reload"]
     assert (line["level"], line["result"]) == ("error", "failure")
-    assert "configuration ok: the files were changed, and are wrong" in follower.page(
+    assert "configuration ok: the files were changed, and are invalid" in follower.page(
         "/readyz?verbose"
     )
 

@@ -16,7 +16,7 @@ def test_each_cache_is_listed_on_the_readiness_page(replica: Replica) -> None:
         )
     ]
     assert lines[-3:] == ["[+]tasks ok", "[+]server ok: serving", "ok"]
-    assert "objects, heard of " in lines[2]
+    assert "objects, updated " in lines[2]
 
 
 def test_the_api_server_tells_the_version_to_judge_by(replica: Replica) -> None:

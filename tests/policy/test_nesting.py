@@ -63,6 +63,23 @@ def test_long_work_is_done_in_short_steps() -> None:
     assert steps == 41  # of 500 tokens: three a level
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b'{"name":"a","x":' + b'{"a":' * 5000,
+        b"[" * 5000 + b"]" * 4000,
+        b"[" * 5000 + b'"' + b'\\"' * 100_000,  # a string without end, and a quote in every pair
+        b"[" * 5000 + b'"' + b"\\" * 100_001,
+    ],
+    ids=["arrays", "objects", "behind a name", "partly closed", "quotes", "backslashes"],
+)
+def test_what_is_deep_and_broken_is_refused_as_broken(text: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        decode_nested(msgspec.json.decode, text)
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner),

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 import jsonpatch
 import msgspec
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -479,6 +479,7 @@ def test_what_the_first_hook_lets_through_the_api_server_and_the_second_do_too(
     assert judge(request(stored), Hook.VALIDATE, obeyed, known) is UNTOUCHED
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(strategies.situations)
 def test_what_is_injected_passes_the_rules_in_both_forms(situation: Situation) -> None:
     obj, obeyed, known = situation

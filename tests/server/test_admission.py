@@ -238,9 +238,9 @@ async def test_the_grounds_can_be_replaced_between_two_calls() -> None:
     async with serving() as server:
         wire = await server.connect()
         before = await wire.ask(call(broken_review()))
-        policy = server.admission.grounds.policy
+        policy = server.admission.context.policy
         relaxed = type(policy)(gates=policy.gates, mode=type(policy.mode)("recommend"))
-        server.admission.grounds = server.admission.grounds._replace(policy=relaxed)
+        server.admission.context = server.admission.context._replace(policy=relaxed)
 
         after = await wire.ask(call(broken_review()))
 

@@ -78,7 +78,7 @@ async def test_a_newer_version_than_any_known_is_told_once(tmp_path: Path) -> No
     found = await asked(tmp_path, told, version("v1.99.0"))
 
     assert found == Version(1, 99)
-    assert [f"it is judged as {NEWEST_VERSION}" in each for each in told.says] == [True]
+    assert [f"using {NEWEST_VERSION}" in each for each in told.says] == [True]
 
 
 async def test_a_version_of_a_build_of_one_s_own_asks_for_the_flag(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Which certificate is served, and how it is shown."""
 
 import math
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,23 +22,23 @@ from webhook.server.certificate import CertificateContext, authority_file, certi
 from webhook.telemetry.metrics import Metrics
 
 NOBODY = CertificateContext(None, "", timedelta(minutes=10), ("127.0.0.1", 8443), 10.0)
-CLUSTER = NOBODY._replace(client=Client(), namespace="ns")
+CLUSTER = replace(NOBODY, client=Client(), namespace="ns")
 
 
-def source(settings: Settings, around: CertificateContext = NOBODY) -> CertificateSource:
-    return certificate_source(settings, LiveContext(), World().outside, around)
+def source(settings: Settings, context: CertificateContext = NOBODY) -> CertificateSource:
+    return certificate_source(settings, LiveContext(), World().outside, context)
 
 
 async def test_standalone_keeps_its_own(tmp_path: Path) -> None:
     settings, metrics = Settings(standalone=True, state=str(tmp_path)), Metrics()
     made = source(settings)
-    certificate.show(made, settings, metrics)
-    before = certificate.check(made)
+    certificate.expose_certificate(made, settings, metrics)
+    before = certificate.check_certificate(made)
 
     await made.start()
 
     assert before == {"certificate": (False, "there is none yet")}
-    assert certificate.check(made) == {"certificate": (True, "")}
+    assert certificate.check_certificate(made) == {"certificate": (True, "")}
     assert made.status.leaf is not None
     labels = {"type": "leaf", "source": "standalone"}
     expiry = metrics.registry.get_sample_value(
@@ -50,14 +51,14 @@ async def test_standalone_keeps_its_own(tmp_path: Path) -> None:
     assert authority_file(settings) == tmp_path / "ca.crt"
 
 
-@pytest.mark.parametrize("around", [NOBODY, CLUSTER], ids=["alone", "in a cluster"])
+@pytest.mark.parametrize("context", [NOBODY, CLUSTER], ids=["alone", "in a cluster"])
 async def test_files_are_served_from_their_folder(
-    tmp_path: Path, around: CertificateContext
+    tmp_path: Path, context: CertificateContext
 ) -> None:
     standalone = Settings(standalone=True, state=str(tmp_path))
     await source(standalone).start()
     settings = Settings(tls="files", tls_dir=str(tmp_path))
-    made = source(settings, around)
+    made = source(settings, context)
 
     await made.start()
 
@@ -128,4 +129,4 @@ def test_readiness(status: Status, shown: tuple[bool, str], tmp_path: Path) -> N
     assert isinstance(made, PollingSource)
     made._status = status
 
-    assert certificate.check(made) == {"certificate": shown}
+    assert certificate.check_certificate(made) == {"certificate": shown}

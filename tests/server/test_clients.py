@@ -93,7 +93,7 @@ async def test_the_wrong_name_is_refused_before_the_body_is_there(
 
         assert server.value("body_bytes") == 0
         assert reply.status == 403
-        assert reply.body == b"the certificate of this client has none of the names asked for\n"
+        assert reply.body == b"the client certificate has none of the required names\n"
         assert reply.closes
         assert server.rejected("client") == 1
         assert server.lines[0]["reason"] == "client"
@@ -162,11 +162,11 @@ def test_the_ca_and_the_names_come_from_the_settings(tmp_path: Path) -> None:
 MISTAKES = {
     "names without a CA": (
         {"client_names": "a"},
-        "--client-names: no certificate is asked for without --client-ca: name the file of the CA",
+        "--client-names: needs --client-ca: name the file of the CA of client certificates",
     ),
     "names of nobody, which must not be anybody": (
         {"client_ca": "ca.crt", "client_names": " ,"},
-        "--client-names: names nobody: write a name, or leave it out",
+        "--client-names: contains no name: write one, or leave it out",
     ),
     "a file that is not there": (
         {"client_ca": "/no/ca.crt"},

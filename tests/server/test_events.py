@@ -9,44 +9,47 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.server.serving import settled
-from webhook.server.events import KEPT, EventContext, EventRecorder
+from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
+from webhook.errors import ApiError
+from webhook.server.events import MOST_QUEUED, EventContext, EventRecorder
 from webhook.telemetry.line_writer import LineWriter
 from webhook.telemetry.logs import LogFormat, make_log
 
+SILENCE = ApiError("https://api", "gave no answer in time", "silent")
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-
-class Response:
-    """What the API server answered."""
-
-    def __init__(self, status: int) -> None:
-        self.status = status
-
-    async def read(self) -> bytes:
-        return b"{}"
 
 
 class Client:
     """Answers each call with the next status; an error is raised."""
 
+    name = "the API server"
+
     def __init__(self, *answers: int | Exception) -> None:
         self.calls: list[tuple[str, str, Any]] = []
         self._answers = list(answers)
 
-    async def call_api(self, resource_path: str, method: str, **options: Any) -> Response:
-        self.calls.append((method, resource_path, options["body"]))
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
+        assert (query, content_type) == (NO_QUERY, JSON)
+        self.calls.append((method, path, json.loads(body)))
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return Response(answer)
 
 
-async def told(client: Client, tell: Callable[[EventRecorder], None], calls: int) -> list[Any]:
+async def told(client: Client, record: Callable[[EventRecorder], None], calls: int) -> list[Any]:
     """Let Events be written until there were so many calls; gives the log."""
     stream = io.BytesIO()
     log = make_log(LogFormat.JSON, LineWriter(stream, lambda write: write()), lambda: NOW)
     events = EventRecorder(client, EventContext("ns", "evenspread", "pod-1"), lambda: NOW, log)
-    tell(events)
+    record(events)
     task = asyncio.create_task(events.run())
     await settled(lambda: len(client.calls) == calls)
     await asyncio.sleep(0)
@@ -59,7 +62,7 @@ async def told(client: Client, tell: Callable[[EventRecorder], None], calls: int
 async def test_an_event_is_about_the_deployment() -> None:
     client = Client(201)
 
-    lines = await told(client, lambda events: events.tell("Invalid", "why", warning=True), 1)
+    lines = await told(client, lambda events: events.record("Invalid", "why", warning=True), 1)
 
     ((method, path, body),) = client.calls
     assert (method, path) == ("POST", "/api/v1/namespaces/ns/events")
@@ -78,7 +81,7 @@ async def test_an_event_is_about_the_deployment() -> None:
 async def test_good_news_is_normal_and_long_messages_are_cut() -> None:
     client = Client(201)
 
-    await told(client, lambda events: events.tell("Loaded", "x" * 2000, warning=False), 1)
+    await told(client, lambda events: events.record("Loaded", "x" * 2000, warning=False), 1)
 
     body = client.calls[0][2]
     assert body["type"] == "Normal"
@@ -86,28 +89,28 @@ async def test_good_news_is_normal_and_long_messages_are_cut() -> None:
 
 
 async def test_what_cannot_be_written_is_logged_once_for_each_reason() -> None:
-    client = Client(403, 403, OSError(), 201, 403)
+    client = Client(403, 403, SILENCE, 201, 403)
 
-    def tell(events: EventRecorder) -> None:
+    def record(events: EventRecorder) -> None:
         for number in range(5):
-            events.tell("Invalid", str(number), warning=True)
+            events.record("Invalid", str(number), warning=True)
 
-    lines = await told(client, tell, 5)
+    lines = await told(client, record, 5)
 
     assert [line["says"].rpartition(": ")[2] for line in lines] == [
         "the API server answered 403",
-        "OSError",
+        "gave no answer in time",
         "the API server answered 403",
     ]
 
 
 async def test_a_burst_is_cut() -> None:
-    client = Client(*[201] * KEPT)
+    client = Client(*[201] * MOST_QUEUED)
 
-    def tell(events: EventRecorder) -> None:
-        for number in range(KEPT + 3):
-            events.tell("Invalid", str(number), warning=True)
+    def record(events: EventRecorder) -> None:
+        for number in range(MOST_QUEUED + 3):
+            events.record("Invalid", str(number), warning=True)
 
-    await told(client, tell, KEPT)
+    await told(client, record, MOST_QUEUED)
 
-    assert [body["message"] for _, _, body in client.calls] == [str(i) for i in range(KEPT)]
+    assert [body["message"] for _, _, body in client.calls] == [str(i) for i in range(MOST_QUEUED)]

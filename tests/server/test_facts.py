@@ -88,7 +88,7 @@ async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
         await live.complete()
 
         assert len(live.facts.services("shop", {"app": "a"})) == 2
-        assert live.check()["cache Service"] == (True, "2 objects, heard of 0 s ago")
+        assert live.check()["cache Service"] == (True, "2 objects, updated 0 s ago")
         assert value(metrics, "objects", "Service") == 2
         assert value(metrics, "synced", "Service") == 1
         assert value(metrics, "age_seconds", "Service") == 0

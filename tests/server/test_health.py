@@ -66,13 +66,13 @@ PAGES = {
         READY,
         "/debug/pprof",
         404,
-        "there is nothing here but /livez, /readyz, /metrics\n",
+        "not found: the pages are /livez, /readyz, /metrics\n",
     ),
     "a review": (
         READY,
         "/mutate",
         404,
-        "there is nothing here but /livez, /readyz, /metrics\n",
+        "not found: the pages are /livez, /readyz, /metrics\n",
     ),
 }
 

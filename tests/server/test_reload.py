@@ -24,19 +24,19 @@ class Followed:
         self.file = folder / "config.yaml"
         self.file.write_text(APPLY)
         self.enforced: list[Policy] = []
-        self.outcomes: list[ReloadResult] = []
-        asked = PolicySources(
+        self.results: list[ReloadResult] = []
+        sources = PolicySources(
             str(self.file), "", "", NEWEST_VERSION, allow_locked_gates=False, least_overlap=MINUTE
         )
-        configuration, _ = read_policy(asked)
-        self.follower = ConfigurationWatcher(
-            asked, configuration, self.enforce, self.outcomes.append, self.read
+        configuration, _ = read_policy(sources)
+        self.watcher = ConfigurationWatcher(
+            sources, configuration, self.enforce, self.results.append, self.read
         )
 
-    def read(self, asked: PolicySources) -> tuple[Configuration, Policy]:
+    def read(self, sources: PolicySources) -> tuple[Configuration, Policy]:
         if self._errors:
             raise self._errors.pop(0)
-        return read_policy(asked)
+        return read_policy(sources)
 
     def enforce(self, _configuration: Configuration, policy: Policy) -> None:
         self.enforced.append(policy)
@@ -51,48 +51,48 @@ class Followed:
 def test_what_does_not_change_is_not_read_again(tmp_path: Path) -> None:
     followed = Followed(tmp_path)
 
-    followed.follower.look()
+    followed.watcher.check()
 
     assert followed.enforced == []
-    assert followed.outcomes == []
-    assert followed.follower.valid
+    assert followed.results == []
+    assert followed.watcher.valid
 
 
 def test_a_new_version_is_put_in_force(tmp_path: Path) -> None:
     followed = Followed(tmp_path)
     followed.write(RECOMMEND)
 
-    followed.follower.look()
-    followed.follower.look()
+    followed.watcher.check()
+    followed.watcher.check()
 
     assert [policy.mode for policy in followed.enforced] == [Mode.RECOMMEND]
-    assert followed.outcomes == [ReloadResult(valid=True, says="")]
+    assert followed.results == [ReloadResult(valid=True, message="")]
 
 
 def test_a_bad_version_is_told_and_the_old_one_stays(tmp_path: Path) -> None:
     followed = Followed(tmp_path)
     followed.write(f"{HEAD}mode: sometimes\n")
 
-    followed.follower.look()
-    followed.follower.look()
+    followed.watcher.check()
+    followed.watcher.check()
 
     assert followed.enforced == []
-    ((valid, says),) = followed.outcomes
-    assert not valid
-    assert f"{followed.file}:3" in says
-    assert not followed.follower.valid
+    (result,) = followed.results
+    assert not result.valid
+    assert f"{followed.file}:3" in result.message
+    assert not followed.watcher.valid
 
 
 def test_a_file_that_goes_and_comes_back_is_read_again(tmp_path: Path) -> None:
     followed = Followed(tmp_path)
     followed.file.unlink()
-    followed.follower.look()
+    followed.watcher.check()
 
     followed.write(RECOMMEND)
-    followed.follower.look()
+    followed.watcher.check()
 
     assert [policy.mode for policy in followed.enforced] == [Mode.RECOMMEND]
-    assert followed.follower.valid
+    assert followed.watcher.valid
 
 
 async def test_it_looks_again_and_again(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ async def test_it_looks_again_and_again(tmp_path: Path) -> None:
         followed.write(text)
 
     with pytest.raises(asyncio.CancelledError):
-        await followed.follower.run(10.0, sleep)
+        await followed.watcher.run(10.0, sleep)
 
     assert waits == [10.0] * 3
     assert [policy.mode for policy in followed.enforced] == [Mode.RECOMMEND, Mode.APPLY]
@@ -117,7 +117,7 @@ def test_a_rule_that_denies_has_pods_validated(tmp_path: Path) -> None:
     followed = Followed(tmp_path)
     for action in ("deny", "warn"):
         followed.write(f"{HEAD}rules: {{TSC101: {action}}}\n")
-        followed.follower.look()
+        followed.watcher.check()
 
     assert [policy.validates_pods for policy in followed.enforced] == [True, False]
 
@@ -125,8 +125,8 @@ def test_a_rule_that_denies_has_pods_validated(tmp_path: Path) -> None:
 def test_another_version_of_the_api_server_is_judged_by(tmp_path: Path) -> None:
     followed = Followed(tmp_path)
 
-    followed.follower.judge_by(NEWEST_VERSION)
-    followed.follower.judge_by(Version(1, 33))
+    followed.watcher.use_version(NEWEST_VERSION)
+    followed.watcher.use_version(Version(1, 33))
 
     assert [policy.gates.version for policy in followed.enforced] == [Version(1, 33)]
 
@@ -134,11 +134,11 @@ def test_another_version_of_the_api_server_is_judged_by(tmp_path: Path) -> None:
 def test_a_version_that_the_gates_do_not_fit_leaves_the_old_one(tmp_path: Path) -> None:
     followed = Followed(tmp_path)
     followed.write(f"{HEAD}featureGates: {{MinDomainsInPodTopologySpread: false}}\n")
-    followed.follower.judge_by(Version(1, 26))
+    followed.watcher.use_version(Version(1, 26))
 
-    followed.follower.judge_by(NEWEST_VERSION)
+    followed.watcher.use_version(NEWEST_VERSION)
 
-    assert [outcome.valid for outcome in followed.outcomes] == [True, False]
+    assert [outcome.valid for outcome in followed.results] == [True, False]
     assert [policy.gates.version for policy in followed.enforced] == [Version(1, 26)]
 
 
@@ -152,21 +152,21 @@ EXHAUSTING: dict[str, tuple[Exception, str]] = {
 }
 
 
-@pytest.mark.parametrize(("error", "says"), EXHAUSTING.values(), ids=EXHAUSTING)
+@pytest.mark.parametrize(("error", "message"), EXHAUSTING.values(), ids=EXHAUSTING)
 def test_a_version_that_cannot_be_read_is_invalid(
-    error: Exception, says: str, tmp_path: Path
+    error: Exception, message: str, tmp_path: Path
 ) -> None:
     followed = Followed(tmp_path, error)
     followed.write(RECOMMEND)
 
-    followed.follower.look()
+    followed.watcher.check()
 
-    assert followed.outcomes == [ReloadResult(valid=False, says=f"{followed.file}: {says}")]
-    assert not followed.follower.valid
+    assert followed.results == [ReloadResult(valid=False, message=f"{followed.file}: {message}")]
+    assert not followed.watcher.valid
     assert followed.enforced == []
     followed.write(APPLY)
-    followed.follower.look()
-    assert followed.follower.valid
+    followed.watcher.check()
+    assert followed.watcher.valid
 
 
 def test_a_bug_in_reading_a_version_makes_it_invalid_and_is_raised_once(tmp_path: Path) -> None:
@@ -174,22 +174,22 @@ def test_a_bug_in_reading_a_version_makes_it_invalid_and_is_raised_once(tmp_path
     followed.write(RECOMMEND)
 
     with pytest.raises(ZeroDivisionError):
-        followed.follower.look()
-    followed.follower.look()
+        followed.watcher.check()
+    followed.watcher.check()
 
-    says = "cannot be read, by a bug of evenspread (ZeroDivisionError)"
-    assert followed.outcomes == [ReloadResult(valid=False, says=f"{followed.file}: {says}")]
-    assert not followed.follower.valid
+    message = "cannot be read, by a bug of evenspread (ZeroDivisionError)"
+    assert followed.results == [ReloadResult(valid=False, message=f"{followed.file}: {message}")]
+    assert not followed.watcher.valid
     followed.write(APPLY)
-    followed.follower.look()
-    assert followed.follower.valid
+    followed.watcher.check()
+    assert followed.watcher.valid
 
 
 def test_after_a_bug_the_version_is_judged_by_all_the_same(tmp_path: Path) -> None:
     followed = Followed(tmp_path, ZeroDivisionError())
 
     with pytest.raises(ZeroDivisionError):
-        followed.follower.judge_by(Version(1, 30))
-    followed.follower.judge_by(Version(1, 30))
+        followed.watcher.use_version(Version(1, 30))
+    followed.watcher.use_version(Version(1, 30))
 
     assert [policy.gates.version for policy in followed.enforced] == [Version(1, 30)]

@@ -104,7 +104,7 @@ async def started(
     try:
         yield server
     finally:
-        if not stop.asked:
+        if not stop.requested:
             stop.take(signal.SIGINT)
         async with asyncio.timeout(PATIENCE):
             await serving
@@ -145,7 +145,7 @@ async def test_a_version_that_came_later_is_told(
         pass
 
     [told] = [line["says"] for line in logged(capsysbinary) if line["event"] == "version"]
-    assert told == f"Kubernetes 1.99 is newer than what is known: it is judged as {NEWEST_VERSION}"
+    assert told == f"Kubernetes 1.99 is newer than the newest known version: using {NEWEST_VERSION}"
 
 
 async def test_it_serves_although_nobody_can_read_its_greeting(tmp_path: Path) -> None:

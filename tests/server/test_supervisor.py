@@ -11,7 +11,7 @@ import pytest
 
 from tests.server.serving import NEW_YEAR, PATIENCE, settled
 from webhook.cluster.backoff import FIRST_BACKOFF_S, MAX_BACKOFF_S
-from webhook.server.supervisor import LASTING_S, Supervisor
+from webhook.server.supervisor import HEALTHY_S, Supervisor
 from webhook.telemetry.line_writer import LineWriter
 from webhook.telemetry.logs import LogFormat, make_log
 from webhook.telemetry.metrics import Metrics
@@ -228,7 +228,7 @@ async def test_pauses_grow_to_their_bound_and_start_over_after_a_task_that_laste
     world = ServerContext()
 
     async def last() -> None:
-        world.now += LASTING_S
+        world.now += HEALTHY_S
         raise ValueError
 
     task = Failing(*[fail] * 8, last, fail)

@@ -30,7 +30,7 @@ def told(
 ) -> bytes:
     stream = io.BytesIO()
     log = VerdictLog(format_, LineWriter(stream, lambda write: write()), lambda: NOON, level)
-    log.tell(asked, Hook.MUTATE, judge(asked, Hook.MUTATE, policy, known or NoFacts()))
+    log.write(asked, Hook.MUTATE, judge(asked, Hook.MUTATE, policy, known or NoFacts()))
     return stream.getvalue()
 
 

@@ -25,8 +25,8 @@ FOUND = {
 def test_object_is_found(written: str, name: str, folder: Path) -> None:
     (found,) = load(case(written), folder).cases
 
-    assert isinstance(found.asked, OfflineReview)
-    assert found.asked.document.name == name
+    assert isinstance(found.request, OfflineReview)
+    assert found.request.document.name == name
 
 
 @pytest.mark.parametrize("name", ["checkout-pod.json", "web-pod.json"])
@@ -35,8 +35,8 @@ def test_recorded_review_is_found_in_its_file(name: str, folder: Path) -> None:
 
     (found,) = load(case(str(path)), folder).cases
 
-    assert isinstance(found.asked, OfflineReview)
-    assert found.asked.recorded
+    assert isinstance(found.request, OfflineReview)
+    assert found.request.recorded
 
 
 # what is written, what is said of it
@@ -97,8 +97,8 @@ def test_file_that_cannot_be_read_is_an_error_of_its_cases_only(folder: Path) ->
 
     broken, fine = load(text, folder).cases
 
-    assert str(broken.asked).startswith(f"{folder}/syntax.yaml:")
-    assert isinstance(fine.asked, OfflineReview)
+    assert str(broken.request).startswith(f"{folder}/syntax.yaml:")
+    assert isinstance(fine.request, OfflineReview)
 
 
 def test_kinds_of_the_configuration_are_known(folder: Path) -> None:
@@ -113,5 +113,5 @@ def test_item_of_a_list_is_found(folder: Path) -> None:
 
     (found,) = load(case("list.yaml"), folder).cases
 
-    assert isinstance(found.asked, OfflineReview)
-    assert found.asked.document.line() == 4
+    assert isinstance(found.request, OfflineReview)
+    assert found.request.document.line() == 4

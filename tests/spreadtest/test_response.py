@@ -38,8 +38,8 @@ def answer(
     (folder / "asked.yaml").write_text(pod)
     suite = load(CONFIG.format(mode=mode, action=action, object="asked.yaml"), folder)
     (case,) = suite.cases
-    assert isinstance(case.asked, OfflineReview)
-    return call_webhooks(case.asked, hooks or case.hooks, case.policy, suite.cluster)
+    assert isinstance(case.request, OfflineReview)
+    return call_webhooks(case.request, hooks or case.hooks, case.policy, suite.cluster)
 
 
 # pod, mode, what becomes of it

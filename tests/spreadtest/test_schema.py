@@ -95,7 +95,7 @@ MISTAKES = {
     ),
     "two configurations": (
         f"config: a.yaml\nschedulerConfig: b.yaml\n{CASES}",
-        "4: schedulerConfig: cannot stand beside config: leave one of the two out",
+        "4: schedulerConfig: cannot be used with config",
     ),
     "a version that YAML takes for a number": (
         f"kubeVersion: 1.30\n{CASES}",
@@ -107,7 +107,7 @@ MISTAKES = {
     ),
     "a version that is not known yet": (
         f'kubeVersion: "1.99"\n{CASES}',
-        '3: kubeVersion: 1.99 is newer than what is known: write "1.',
+        '3: kubeVersion: 1.99 is newer than any known version: write "1.',
     ),
     "a gate that is none": (
         f"featureGates: {{EvenspreadDefault: true}}\n{CASES}",

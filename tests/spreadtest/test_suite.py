@@ -193,8 +193,8 @@ def test_update_has_both_objects(folder: Path) -> None:
 
     (case,) = load(text, folder).cases
 
-    assert isinstance(case.asked, OfflineReview)
-    request = case.asked.body["request"]
+    assert isinstance(case.request, OfflineReview)
+    request = case.request.body["request"]
     assert request["operation"] == "UPDATE"
     assert request["oldObject"]["metadata"]["namespace"] == "shop"
     assert request["options"]["kind"] == "UpdateOptions"
@@ -205,12 +205,12 @@ UPDATES = {
     "another name": (
         "{apiVersion: v1, kind: Pod, metadata: {name: web-2}}",
         "pod.yaml",
-        "7: cases[0].oldObject: is Pod web-2, and no update makes it Pod web-1",
+        "7: cases[0].oldObject: is Pod web-2, which no update can change to Pod web-1",
     ),
     "a recorded review": (
         "pod.yaml",
         "recorded.json",
-        "7: cases[0].oldObject: stands in the recorded review already: leave it out",
+        "7: cases[0].oldObject: is already in the recorded review: remove it",
     ),
     "an object that is not there": ("none.yaml", "pod.yaml", "7: cases[0].oldObject: '"),
 }
@@ -229,7 +229,7 @@ def test_mistake_in_an_update(old: str, new: str, said: str, folder: Path) -> No
 def test_old_object_that_cannot_be_read_is_an_error(folder: Path) -> None:
     (case,) = load(f"{CASES}  oldObject: syntax.yaml\n", folder).cases
 
-    assert str(case.asked).startswith(f"{folder}/syntax.yaml:")
+    assert str(case.request).startswith(f"{folder}/syntax.yaml:")
 
 
 def test_mistakes_of_all_cases_are_told_in_one_go(folder: Path) -> None:

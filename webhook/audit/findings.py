@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from webhook.audit.inventory import AuditSubject
 from webhook.audit.report import AuditFinding, AuditSeverity, WorkloadReport
-from webhook.audit.rulebook import RULEBOOK, TYPE_INVALID, read_on
 from webhook.audit.snapshot import UnreadableObject
 from webhook.policy.advice import findings
 from webhook.policy.advice.advise import Advice
 from webhook.policy.api.warnings import ApiWarning
+from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID, explain_command
 
 FINGERPRINT_DIGITS = (
     16  # hexadecimal digits, 64 bits: among a million findings hardly two are alike
@@ -54,8 +54,8 @@ class FindingBuilder:
             field=said.field,
             line=self._origin.line(said.field) if self._origin else 0,
             problem=said.problem,
-            instead=said.instead or RULEBOOK[rule].fix,
-            read_on=read_on(rule),
+            instead=said.instead or CATALOGUE[rule].fix,
+            read_on=explain_command(rule),
             fingerprint=_fingerprint(rule, self._object, said.field),
             reason=said.reason,
         )
@@ -105,7 +105,7 @@ def report_type_error(each: UnreadableObject) -> WorkloadReport:
         field=each.field,
         line=each.field_line,
         problem=each.problem,
-        instead=RULEBOOK[TYPE_INVALID].fix,
+        instead=CATALOGUE[TYPE_INVALID].fix,
         read_on=f"kubectl explain {each.kind.lower()}",
         fingerprint=_fingerprint(TYPE_INVALID, about, each.field),
     )

@@ -6,6 +6,7 @@ no object and reports no problem; it raises, and the caller decides what that me
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -27,6 +28,7 @@ from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
+from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import TemplatePath
 
 _decode_pod = msgspec.json.Decoder(SnapshotPod).decode
@@ -83,11 +85,16 @@ class ObjectReader:
 
     def put(self, snapshot: Snapshot, version_kind: VersionKind, data: msgspec.Raw) -> None:
         """
-        Put an object of an API server into a snapshot.
+        Put an object of an API server, of any depth, into a snapshot.
 
         Raises:
             msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
         """
+        decode_nested(partial(self._put, snapshot, version_kind), data)
+
+    def _put(
+        self, snapshot: Snapshot, version_kind: VersionKind, data: bytes | msgspec.Raw
+    ) -> None:
         if not self.put_fact(snapshot, version_kind, data):
             owner = self.read_owner(version_kind, data)
             self.put_workload(snapshot, version_kind, data)

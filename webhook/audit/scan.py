@@ -20,7 +20,6 @@ from webhook.audit.report import (
     DefaultsReport,
     WorkloadReport,
 )
-from webhook.audit.rulebook import TYPE_INVALID
 from webhook.audit.snapshot import UnreadableObject
 from webhook.audit.spreads import measure_spreads
 from webhook.policy.advice.advise import Advice, advise
@@ -28,7 +27,7 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import apiserver, rules
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.catalogue import DEFAULT_ACTIONS, TYPE_INVALID, Action
 from webhook.policy.defaulting.forecast import first_pod, forecast_injection
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Policy
@@ -211,7 +210,7 @@ class Scanner:
         return DefaultsReport(profile=injection.profile, constraints=written)
 
 
-def _too_many(subject: Subject) -> list[rules.RuleViolation]:
+def _too_many(subject: Subject) -> list[rules.ApiViolation]:
     """What the hooks deny and the API server takes."""
     constraints = subject.pod.constraints
     if len(constraints) <= MAX_CONSTRAINTS:

@@ -46,7 +46,7 @@ def _row(tally: PodTally) -> SpreadReport:
         when_unsatisfiable=spread.constraint.when_unsatisfiable,
         max_skew=spread.max_skew,
         minimum=tally.minimum,
-        floor=str(tally.floor),
+        floor=str(tally.minimum_reason),
         skew=max(tally.pods.values(), default=0) - tally.minimum,
         domains=len(tally.domains.sizes),
         cells=cells,

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import click
 
 from webhook.audit.report import AuditSeverity
-from webhook.audit.rulebook import RULEBOOK
 from webhook.cli.output import OutputFormat
 from webhook.errors import ConfigError
+from webhook.policy.catalogue import CATALOGUE
 
 DENY = "deny"
 WARN = "warn"
@@ -178,9 +178,9 @@ def _parse_severity(
 
 def _parse_rules(_ctx: click.Context, _option: click.Parameter, written: str) -> frozenset[str]:
     ids = {name.strip() for name in written.split(",")} - {""}
-    unknown = sorted(ids - RULEBOOK.keys())
+    unknown = sorted(ids - CATALOGUE.keys())
     if unknown:
         raise ConfigError(
-            f"{unknown[0]!r} is not a rule: use some of {', '.join(RULEBOOK)}", "--rules"
+            f"{unknown[0]!r} is not a rule: use some of {', '.join(CATALOGUE)}", "--rules"
         )
     return frozenset(ids)

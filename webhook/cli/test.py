@@ -12,9 +12,8 @@ from webhook.cli.output import TABLE, OutputTarget, report_problems, targets_opt
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import style_of
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
-from webhook.spreadtest.differences import format_differences
 from webhook.spreadtest.discovery import SuiteText, find_suites
-from webhook.spreadtest.renderers import TEST_FORMATS, render_report
+from webhook.spreadtest.renderers import TEST_FORMATS, format_differences, render_report
 from webhook.spreadtest.results import (
     CaseResult,
     CaseStatus,

@@ -15,6 +15,7 @@ from webhook.config.written import Int32, Written
 from webhook.policy.api import rules, schedulerargs
 from webhook.policy.api.fielderrors import FieldError
 from webhook.policy.api.rules import ValidationOptions
+from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.model import DO_NOT_SCHEDULE, UNSATISFIABLE_ACTIONS, Constraint, LabelSelector
 from webhook.policy.paths import FieldPath, parse_path
 
@@ -24,7 +25,7 @@ PINNED = (
     "to one node: write Honor, or whenUnsatisfiable: ScheduleAnyway"
 )
 
-_FIXES = {rule.id: rule.fix for rule in rules.API_RULES} | {
+_FIXES = {rule: CATALOGUE[rule].fix for rule in rules.API_RULES} | {
     "TSC008": "write the key of a label of the pod, as `pod-template-hash`",
 }
 _OF_API_SERVER = frozenset({"TSC005", "TSC006", "TSC007", "TSC008"})

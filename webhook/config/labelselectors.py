@@ -8,6 +8,7 @@ from webhook.config.sentences import refuse
 from webhook.config.written import Written
 from webhook.policy import model
 from webhook.policy.api import rules
+from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.paths import parse_path
 
 
@@ -42,7 +43,7 @@ class Selector(Written):
     def check(self) -> Self:
         """Refuse what kube-apiserver would refuse in any label selector."""
         errors = rules.selector_errors(self.selector, "")
-        fix = next(rule.fix for rule in rules.API_RULES if rule.id == "TSC009")
+        fix = CATALOGUE["TSC009"].fix
         refuse((parse_path(error.field), f"{error.message}; {fix}") for error in errors)
         return self
 

@@ -151,7 +151,7 @@ def _in_full(value: Any) -> Any:
 def _check_rule(rule: str) -> str:
     if rule in DEFAULT_ACTIONS:
         return rule
-    if rule in {each.id for each in API_RULES}:
+    if rule in API_RULES:
         raise refusal("is a rule of the API, which kube-apiserver denies by as well: leave it out")
     raise refusal(f"is no policy rule: {suggestion(rule, list(DEFAULT_ACTIONS))}")
 

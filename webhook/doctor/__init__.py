@@ -1,6 +1,6 @@
 """
-What is wrong with an installation, and what to do about it.
+Diagnosis of an installation: ``evenspread doctor``.
 
-``gathering`` looks at a cluster, with the rights of whoever asks, and gives an ``Installation``;
-the ``checks`` are a table of pure functions over that value; ``waiting`` waits for a server.
+``collect`` reads a cluster with the rights of the user and returns an ``Installation``; ``checks``
+are pure functions of that value, listed in ``table``; ``wait`` waits until a server serves.
 """

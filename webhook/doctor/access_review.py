@@ -1,4 +1,8 @@
-"""Asking an API server what a ServiceAccount may do."""
+"""
+Rights of a ServiceAccount, asked of the API server by SubjectAccessReviews.
+
+``review_rights`` asks for every right that ``rights`` lists; the API server stores no review.
+"""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -7,10 +11,10 @@ from typing import NamedTuple
 import msgspec
 
 from webhook.cluster.discovery import ResourcePath, locate_custom
-from webhook.doctor import objects
 from webhook.doctor.client import DoctorClient, describe_right
 from webhook.doctor.configmap import list_owner_kinds
 from webhook.doctor.installation import Lookup, value_or_none
+from webhook.doctor.objects import ConfigMap
 from webhook.doctor.rights import (
     ROLLOUTS,
     CustomResource,
@@ -26,37 +30,38 @@ _REVIEWS = ResourcePath("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
 
 class ServiceAccountRef(NamedTuple):
     """
-    Whose rights are asked for.
+    The ServiceAccount whose rights are reviewed.
 
     Attributes:
-        name: Of the installation.
-        settings: Of the server, which decide what it needs.
-        account: The ServiceAccount.
+        installation: Name of the installation.
+        settings: Settings of the server, which decide what it needs.
+        account: Name of the ServiceAccount.
     """
 
-    name: str
+    installation: str
     namespace: str
     settings: Mapping[str, str]
     account: str
 
 
 async def review_rights(
-    asker: DoctorClient, of: ServiceAccountRef, configuration: Lookup[objects.ConfigMap]
+    client: DoctorClient, subject: ServiceAccountRef, configuration: Lookup[ConfigMap]
 ) -> dict[Right, Lookup[bool]]:
-    """Ask for each right that the server needs whether it is granted."""
-    owners = await _owners(asker, value_or_none(configuration))
-    rights = list_needed_rights(of.name, certificate_mode(of.settings), owners)
-    return {right: await _may(asker, right, of.namespace, of.account) for right in rights}
+    """Ask for each right that the server needs whether the ServiceAccount has it."""
+    owners = await _find_owner_resources(client, value_or_none(configuration))
+    mode = certificate_mode(subject.settings)
+    rights = list_needed_rights(subject.installation, mode, owners)
+    return {right: await _review(client, right, subject) for right in rights}
 
 
-async def _owners(
-    asker: DoctorClient, configuration: objects.ConfigMap | None
+async def _find_owner_resources(
+    client: DoctorClient, configuration: ConfigMap | None
 ) -> list[CustomResource]:
-    """The custom controllers that are followed: shipped, and configured ones that exist."""
+    """Find the custom controllers that the server watches: Rollouts, and those configured."""
     found = [ROLLOUTS]
     for kind in list_owner_kinds(configuration):
         try:
-            place = await locate_custom(asker.reach, kind)
+            place = await locate_custom(client.api, kind)
         except ApiError:
             continue
         if place is not None:
@@ -64,17 +69,17 @@ async def _owners(
     return list(dict.fromkeys(found))
 
 
-async def _may(asker: DoctorClient, right: Right, namespace: str, account: str) -> Lookup[bool]:
-    answer = await asker.ask("POST", _REVIEWS.collection, build_review(right, namespace, account))
-    if answer.status != HTTPStatus.CREATED:
-        return Lookup(lacks=f"needs {describe_right('create', _REVIEWS)}")
-    status = msgspec.json.decode(answer.body, type=_Reviewed).status
-    return Lookup(status.allowed)
+async def _review(client: DoctorClient, right: Right, subject: ServiceAccountRef) -> Lookup[bool]:
+    review = build_review(right, subject.namespace, subject.account)
+    response = await client.send("POST", _REVIEWS.collection, review)
+    if response.status != HTTPStatus.CREATED:
+        return Lookup(problem=f"needs {describe_right('create', _REVIEWS)}")
+    return Lookup(msgspec.json.decode(response.body, type=_Review).status.allowed)
 
 
-class _Allowed(msgspec.Struct):
+class _ReviewStatus(msgspec.Struct):
     allowed: bool = False
 
 
-class _Reviewed(msgspec.Struct):
-    status: _Allowed
+class _Review(msgspec.Struct):
+    status: _ReviewStatus

@@ -1,31 +1,27 @@
 """
-Asking an API server with the rights of whoever runs the command.
+Client of ``evenspread doctor``: requests to an API server with the rights of the user.
 
-A refusal is an answer here: what may not be read becomes part of what was found.
+A refusal is a result, not an error: ``DoctorClient.get_object`` and ``list_objects`` return a
+``Lookup`` that names the missing right.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from certs.api import Client
 from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.protocol import (
     NO_QUERY,
+    ApiClient,
     ApiStatus,
     FailureReason,
     Query,
-    Source,
-    describe_error,
 )
 from webhook.doctor.installation import Lookup
-from webhook.errors import ApiError, EvenspreadError
-
-DRY_RUN_TIMEOUT_S = 35.0
-"""For one call: a webhook may take 30 s, and the API server adds its own work."""
+from webhook.errors import ApiError
 
 JSON_PATCH = "application/json-patch+json"
 
@@ -34,17 +30,13 @@ T = TypeVar("T")
 _decode_status = msgspec.json.Decoder(ApiStatus).decode
 
 
-class DoctorApi(Source, Client, Protocol):
-    """An API server, as ``webhook.cluster.client`` reaches it."""
-
-
 class DoctorResponse(NamedTuple):
     """
-    One answer.
+    One response of the API server.
 
     Attributes:
-        status: Of HTTP.
-        warnings: The texts of its ``Warning`` headers, in order.
+        status: HTTP status code.
+        warnings: Texts of the ``Warning`` headers, in order.
     """
 
     status: int
@@ -53,14 +45,14 @@ class DoctorResponse(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What a failure says; its beginning if it is no ``ApiStatus``."""
+        """The message of a failed response; its first bytes if it is no ``Status`` object."""
         try:
             return _decode_status(self.body).message
         except msgspec.MsgspecError:
             return self.body[:MOST_QUOTED_BYTES].decode(errors="replace").strip()
 
 
-MOST_QUOTED_BYTES = 200  # bytes: a sentence
+MOST_QUOTED_BYTES = 200  # bytes: about one sentence
 
 
 class _List(msgspec.Struct):
@@ -68,13 +60,13 @@ class _List(msgspec.Struct):
 
 
 class DoctorClient:
-    """Asks one API server."""
+    """Sends requests to one API server."""
 
-    def __init__(self, reach: DoctorApi) -> None:
-        """Ask through this."""
-        self.reach = reach
+    def __init__(self, api: ApiClient) -> None:
+        """Use a client of the API server."""
+        self.api = api
 
-    async def ask(
+    async def send(
         self,
         method: str,
         path: str,
@@ -83,97 +75,81 @@ class DoctorClient:
         content_type: str = "application/json",
     ) -> DoctorResponse:
         """
-        Send one request; whatever the answer is, it is given.
+        Send one request and return its response, whatever the status is.
 
         Raises:
-            ApiError: There was none, or the credentials are not accepted.
+            ApiError: The API server did not respond, or does not accept the credentials.
         """
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        options: dict[str, Any] = {"query_params": list(query.items())}
-        try:
-            response = await self.reach.call_api(
-                path,
-                method,
-                header_params=headers
-                if body is None
-                else {**headers, "Content-Type": content_type},
-                body=body,
-                auth_settings=["BearerToken"],
-                _preload_content=False,
-                _request_timeout=DRY_RUN_TIMEOUT_S,
-                **options,
-            )
-            content: bytes = await response.read()
-        except EvenspreadError:
-            raise
-        except Exception as error:  # of the network; its kinds are the client's own business
-            problem = f"cannot be reached: {describe_error(error)}"
-            raise ApiError(self.reach.name, problem, FailureReason.UNREACHABLE) from error
-        answer = DoctorResponse(
-            response.status, content, _warnings(response.headers.getall("Warning", []))
-        )
-        if answer.status == HTTPStatus.UNAUTHORIZED:
+        content = b"" if body is None else msgspec.json.encode(body)
+        response = await self.api.send(method, path, query, content, content_type)
+        warnings = _read_warnings(response.headers.get("warning", ()))
+        result = DoctorResponse(response.status, response.body, warnings)
+        if result.status == HTTPStatus.UNAUTHORIZED:
             problem = "does not accept these credentials: log in anew"
-            raise ApiError(self.reach.name, problem, FailureReason.UNAUTHORIZED, answer.status)
-        return answer
+            raise ApiError(self.api.name, problem, FailureReason.UNAUTHORIZED, result.status)
+        return result
 
-    async def look_at(
+    async def get_object(
         self, place: ResourcePath, kind: type[T], name: str, namespace: str = ""
     ) -> Lookup[T]:
-        """Look for one object."""
-        answer = await self.ask("GET", place.item(namespace, name))
-        if answer.status == HTTPStatus.NOT_FOUND:
+        """Get one object."""
+        result = await self.send("GET", place.item(namespace, name))
+        if result.status == HTTPStatus.NOT_FOUND:
             return Lookup()
         needs = describe_right("get", place, namespace)
-        return _read(answer, needs, msgspec.json.Decoder(kind).decode)
+        return _decode_response(result, needs, msgspec.json.Decoder(kind).decode)
 
-    async def look_through(
+    async def list_objects(
         self, place: ResourcePath, kind: type[T], namespace: str = "", query: Query = NO_QUERY
     ) -> Lookup[tuple[T, ...]]:
-        """Look for all objects of a kind; there are none where the kind does not exist."""
-        answer = await self.ask("GET", place.within(namespace).collection, query=query)
-        if answer.status == HTTPStatus.NOT_FOUND:
+        """List all objects of a kind; the list is empty if the kind does not exist."""
+        result = await self.send("GET", place.within(namespace).collection, query=query)
+        if result.status == HTTPStatus.NOT_FOUND:
             return Lookup(())
         needs = describe_right("list", place, namespace)
-        return _read(answer, needs, partial(_items, kind))
+        return _decode_response(result, needs, partial(_decode_items, kind))
 
-    async def page(self, path: str, needs: str, query: Query = NO_QUERY) -> Lookup[str]:
-        """Read a page of text, also one that a replica answers 503 with."""
-        answer = await self.ask("GET", path, query=query)
-        if answer.status == HTTPStatus.FORBIDDEN:
-            return Lookup(lacks=f"needs {needs}")
-        if answer.body.startswith(b"{") or answer.status == HTTPStatus.NOT_FOUND:
-            return Lookup(lacks=answer.message)
-        return Lookup(answer.body.decode(errors="replace"))
+    async def get_text(self, path: str, needs: str, query: Query = NO_QUERY) -> Lookup[str]:
+        """Get a page of text, whatever its status is: an unready replica responds with 503."""
+        result = await self.send("GET", path, query=query)
+        if result.status == HTTPStatus.FORBIDDEN:
+            return Lookup(problem=f"needs {needs}")
+        if result.body.startswith(b"{") or result.status == HTTPStatus.NOT_FOUND:
+            return Lookup(problem=result.message)
+        return Lookup(result.body.decode(errors="replace"))
 
 
 def describe_right(verb: str, place: ResourcePath, namespace: str = "") -> str:
-    """Name the right that a look takes, as ``get on deployments.apps in namespace shop``."""
+    """Describe a right, such as ``get on deployments.apps in namespace shop``."""
     core, _, versioned = place.root.partition("/apis/")
     group = f".{versioned.partition('/')[0]}" if not core else ""
     where = f" in namespace {namespace}" if namespace else ""
     return f"{verb} on {place.plural}{group}{where}"
 
 
-def _read(answer: DoctorResponse, needs: str, decode: Callable[[bytes], T]) -> Lookup[T]:
-    if answer.status == HTTPStatus.FORBIDDEN:
-        return Lookup(lacks=f"needs {needs}")
-    if answer.status != HTTPStatus.OK:
-        return Lookup(lacks=f"the API server answered {answer.status} to {needs}: {answer.message}")
+def _decode_response(
+    response: DoctorResponse, needs: str, decode: Callable[[bytes], T]
+) -> Lookup[T]:
+    if response.status == HTTPStatus.FORBIDDEN:
+        return Lookup(problem=f"needs {needs}")
+    if response.status != HTTPStatus.OK:
+        return Lookup(
+            problem=f"the API server answered {response.status} to {needs}: {response.message}"
+        )
     try:
-        return Lookup(decode(answer.body))
+        return Lookup(decode(response.body))
     except msgspec.MsgspecError as error:
-        return Lookup(lacks=f"the answer to {needs} cannot be understood: {error}")
+        return Lookup(problem=f"the answer to {needs} cannot be understood: {error}")
 
 
-def _items(kind: type[T], body: bytes) -> tuple[T, ...]:
+def _decode_items(kind: type[T], body: bytes) -> tuple[T, ...]:
     listed = msgspec.json.decode(body, type=_List)
-    return tuple(msgspec.json.decode(each, type=kind) for each in listed.items or ())
+    return tuple(msgspec.json.decode(item, type=kind) for item in listed.items or ())
 
 
-def _warnings(headers: Sequence[str]) -> tuple[str, ...]:
+def _read_warnings(headers: Sequence[str]) -> tuple[str, ...]:
     """
-    The texts of headers as ``299 - "text"``, their quotes and escapes undone.
+    Extract the texts of headers such as ``299 - "text"``, without quotes and escapes.
 
     Source: apimachinery pkg/util/net http.go ``NewWarningHeader``.
     """

@@ -1,8 +1,8 @@
 """
-Looking at an installation: everything that checks ask for, with the rights of whoever asks.
+Collection of all facts about an installation, with the rights of the user.
 
-Nothing is changed: pods are tried by dry runs, and rights are asked for by reviews, which an API
-server does not store.
+``collect_installation`` is the entry point. It changes nothing: it creates pods as dry runs only,
+and the API server stores no access review.
 """
 
 from collections.abc import Mapping
@@ -13,18 +13,27 @@ import msgspec
 from cryptography import x509
 
 from webhook.cluster.discovery import ResourcePath
-from webhook.doctor import metrics, objects
+from webhook.doctor import metrics
 from webhook.doctor.access_review import ServiceAccountRef, review_rights
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.conflicts import find_conflicting_policies
 from webhook.doctor.dryrun import choose_probe_namespace, dry_run_pods, send_probes
 from webhook.doctor.installation import REGISTRATIONS, Installation, Lookup, Replica, value_or_none
+from webhook.doctor.objects import ConfigMap, Secret
+from webhook.doctor.webhooks import WebhookConfiguration
+from webhook.doctor.workload import (
+    Deployment,
+    DisruptionBudget,
+    EndpointSlice,
+    ServerPod,
+    ServerService,
+)
 from webhook.errors import ApiError
 from webhook.policy.request import Hook
 
-INSTALLATION_NAMESPACE = "evenspread"  # of an installation that nothing else tells the place of
+INSTALLATION_NAMESPACE = "evenspread"  # default if neither the user nor a webhook names one
 
-DEFAULT_HEALTH_PORT = 8080  # of a replica, unless it is told another one
+DEFAULT_HEALTH_PORT = 8080  # of a replica without --health-port
 
 _SERVICES = ResourcePath("/api/v1", "services")
 _PODS = ResourcePath("/api/v1", "pods")
@@ -37,14 +46,14 @@ _BUDGETS = ResourcePath("/apis/policy/v1", "poddisruptionbudgets")
 
 class DoctorTarget(NamedTuple):
     """
-    What is to be looked at.
+    The installation to examine.
 
     Attributes:
-        name: Of the installation.
-        namespace: Of the Deployment; empty: where the webhook configurations lead.
-        probe_namespace: Where pods are tried; empty: one that the webhooks are called for.
-        served: What a listener shows; None if nobody asked one.
-        replicas: What replicas say that were asked directly; empty: through the API server.
+        name: Name of the installation.
+        namespace: Namespace of the Deployment; empty: that of the Service the webhooks call.
+        probe_namespace: Namespace for dry runs; empty: one that the webhooks are called for.
+        served: Leaf certificate of a listener; None if none was contacted.
+        replicas: Pages of replicas contacted directly; empty: use the API server's proxy.
     """
 
     name: str
@@ -55,35 +64,38 @@ class DoctorTarget(NamedTuple):
 
 
 async def collect_installation(
-    asker: DoctorClient, asked: DoctorTarget, now: datetime, version: str
+    client: DoctorClient, target: DoctorTarget, now: datetime, version: str
 ) -> Installation:
     """
-    Look at everything.
+    Collect everything that the checks read.
 
     Args:
-        now: Aware, UTC.
-        version: Of evenspread, that looks.
+        client: Client of the API server.
+        target: The installation.
+        now: Current time; aware, UTC.
+        version: Version of this command.
 
     Raises:
-        ApiError: The API server gives no answer, or does not know whoever asks.
+        ApiError: The API server does not respond, or does not accept the credentials.
     """
-    kubernetes = await _version(asker)
-    name = asked.name
+    kubernetes = await _get_version(client)
+    name = target.name
     configurations = {
-        hook: await asker.look_at(place, objects.WebhookConfiguration, name)
+        hook: await client.get_object(place, WebhookConfiguration, name)
         for hook, place in REGISTRATIONS.items()
     }
-    namespace = asked.namespace or _called(configurations) or INSTALLATION_NAMESPACE
-    deployment = await asker.look_at(_DEPLOYMENTS, objects.Deployment, name, namespace)
+    namespace = (
+        target.namespace or _find_service_namespace(configurations) or INSTALLATION_NAMESPACE
+    )
+    deployment = await client.get_object(_DEPLOYMENTS, Deployment, name, namespace)
     found = value_or_none(deployment)
     settings = dict(found.settings) if found else dict[str, str]()
-    configuration = await asker.look_at(_CONFIG_MAPS, objects.ConfigMap, name, namespace)
-    pods = await asker.look_through(
-        _PODS, objects.ServerPod, namespace, {"labelSelector": _selector(found)}
+    configuration = await client.get_object(_CONFIG_MAPS, ConfigMap, name, namespace)
+    pods = await client.list_objects(
+        _PODS, ServerPod, namespace, {"labelSelector": _build_pod_selector(found)}
     )
-    account = ServiceAccountRef(name, namespace, settings, _account(found) or name)
-    where = asked.probe_namespace or await choose_probe_namespace(asker, configurations)
-    others = await asker.look_through(REGISTRATIONS[Hook.MUTATE], objects.WebhookConfiguration)
+    account = ServiceAccountRef(name, namespace, settings, _find_account(found) or name)
+    probe_namespace = target.probe_namespace or await choose_probe_namespace(client, configurations)
     return Installation(
         namespace=namespace,
         name=name,
@@ -92,52 +104,51 @@ async def collect_installation(
         kubernetes=kubernetes,
         settings=settings,
         configurations=configurations,
-        others=others,
-        service=await asker.look_at(_SERVICES, objects.InstalledService, name, namespace),
-        slices=await asker.look_through(
+        mutating=await client.list_objects(REGISTRATIONS[Hook.MUTATE], WebhookConfiguration),
+        service=await client.get_object(_SERVICES, ServerService, name, namespace),
+        slices=await client.list_objects(
             _SLICES,
-            objects.EndpointSlice,
+            EndpointSlice,
             namespace,
             {"labelSelector": f"kubernetes.io/service-name={name}"},
         ),
         deployment=deployment,
         pods=pods,
-        budgets=await asker.look_through(_BUDGETS, objects.DisruptionBudget, namespace),
+        budgets=await client.list_objects(_BUDGETS, DisruptionBudget, namespace),
         configuration=configuration,
-        authority=await asker.look_at(_SECRETS, objects.Secret, f"{name}-ca", namespace),
-        serving=await _serving(asker, found, namespace),
-        rights=await review_rights(asker, account, configuration),
-        features=_features(await asker.page("/metrics", "get on the path /metrics")),
-        replicas=asked.replicas or await _replicas(asker, namespace, settings, pods),
-        probed={hook: await send_probes(asker, hook, where) for hook in Hook},
-        tried=await dry_run_pods(asker, where),
-        rivals=await find_conflicting_policies(asker),
-        served=asked.served,
+        authority=await client.get_object(_SECRETS, Secret, f"{name}-ca", namespace),
+        serving=await _get_serving_secret(client, found, namespace),
+        rights=await review_rights(client, account, configuration),
+        features=_read_features(await client.get_text("/metrics", "get on the path /metrics")),
+        replicas=target.replicas or await _collect_replicas(client, namespace, settings, pods),
+        probes={hook: await send_probes(client, hook, probe_namespace) for hook in Hook},
+        dry_run_pods=await dry_run_pods(client, probe_namespace),
+        conflicts=await find_conflicting_policies(client),
+        served=target.served,
     )
 
 
-async def _version(asker: DoctorClient) -> str:
-    answer = await asker.ask("GET", "/version")
+async def _get_version(client: DoctorClient) -> str:
+    response = await client.send("GET", "/version")
     try:
-        told = msgspec.json.decode(answer.body, type=dict[str, str])
-        return told["gitVersion"]
+        return msgspec.json.decode(response.body, type=dict[str, str])["gitVersion"]
     except (msgspec.MsgspecError, KeyError):
-        problem = f"answered {answer.status} when asked for its version"
-        raise ApiError(asker.reach.name, problem, "garbage", answer.status) from None
+        problem = f"answered {response.status} when asked for its version"
+        raise ApiError(client.api.name, problem, "garbage", response.status) from None
 
 
-def _called(configurations: Mapping[Hook, Lookup[objects.WebhookConfiguration]]) -> str:
-    """The namespace of the Service that our webhooks are called by."""
-    for seen in configurations.values():
-        found = value_or_none(seen)
+def _find_service_namespace(configurations: Mapping[Hook, Lookup[WebhookConfiguration]]) -> str:
+    """Return the namespace of the Service that our webhooks call; empty if none does."""
+    for lookup in configurations.values():
+        found = value_or_none(lookup)
         for webhook in found.webhooks if found else ():
             if webhook.client_config.service is not None:
                 return webhook.client_config.service.namespace
     return ""
 
 
-def _selector(deployment: objects.Deployment | None) -> str:
-    """The labels of the replicas, as the pod template has them without the version."""
+def _build_pod_selector(deployment: Deployment | None) -> str:
+    """Build the label selector of the replicas: identifying labels only, not the version."""
     labels = deployment.spec.template.metadata.labels if deployment else {}
     wanted = {key: value for key, value in labels.items() if key in IDENTIFYING_LABELS}
     return ",".join(f"{key}={value}" for key, value in wanted.items()) or _NO_POD
@@ -147,40 +158,40 @@ IDENTIFYING_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/instance")
 _NO_POD = "app.kubernetes.io/name=evenspread"
 
 
-def _account(deployment: objects.Deployment | None) -> str:
+def _find_account(deployment: Deployment | None) -> str:
     return deployment.spec.template.spec.service_account_name if deployment else ""
 
 
-async def _serving(
-    asker: DoctorClient, deployment: objects.Deployment | None, namespace: str
-) -> Lookup[objects.Secret]:
-    """Look for the Secret that the Deployment mounts, if its certificate comes from one."""
+async def _get_serving_secret(
+    client: DoctorClient, deployment: Deployment | None, namespace: str
+) -> Lookup[Secret]:
+    """Get the Secret that the Deployment mounts, if its certificate comes from one."""
     volumes = deployment.spec.template.spec.volumes if deployment else ()
-    names = [each.secret.secret_name for each in volumes if each.secret]
+    names = [volume.secret.secret_name for volume in volumes if volume.secret]
     if not names:
         return Lookup()
-    return await asker.look_at(_SECRETS, objects.Secret, names[0], namespace)
+    return await client.get_object(_SECRETS, Secret, names[0], namespace)
 
 
-def _features(text: Lookup[str]) -> Lookup[Mapping[str, bool]]:
-    if text.lacks:
-        return Lookup(lacks=text.lacks)
+def _read_features(text: Lookup[str]) -> Lookup[Mapping[str, bool]]:
+    if text.problem:
+        return Lookup(problem=text.problem)
     return Lookup(metrics.read_feature_gates(text.value or ""))
 
 
-async def _replicas(
-    asker: DoctorClient,
+async def _collect_replicas(
+    client: DoctorClient,
     namespace: str,
     settings: Mapping[str, str],
-    pods: Lookup[tuple[objects.ServerPod, ...]],
+    pods: Lookup[tuple[ServerPod, ...]],
 ) -> tuple[Replica, ...]:
-    """Read the pages of each replica, through the API server's proxy."""
+    """Get the pages of each replica through the API server's proxy."""
     port = settings.get("health-port", str(DEFAULT_HEALTH_PORT))
     found: list[Replica] = []
     for pod in value_or_none(pods) or ():
         root = f"{_PODS.item(namespace, f'{pod.metadata.name}:{port}')}/proxy"
         needs = f"get on pods/proxy in namespace {namespace}"
-        readiness = await asker.page(f"{root}/readyz", needs, {"verbose": "1"})
-        numbers = await asker.page(f"{root}/metrics", needs)
+        readiness = await client.get_text(f"{root}/readyz", needs, {"verbose": "1"})
+        numbers = await client.get_text(f"{root}/metrics", needs)
         found.append(Replica(pod.metadata.name, readiness, numbers))
     return tuple(found)

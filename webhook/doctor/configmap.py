@@ -1,25 +1,29 @@
-"""The configuration of an installation, read out of its ConfigMap by the server's own reader."""
+"""
+The configuration of an installation, read from its ConfigMap.
+
+``read_config_map`` uses the server's own reader, so that doctor and server agree.
+"""
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from webhook.config import Configuration, check, gates_in_force
-from webhook.doctor import objects
+from webhook.doctor.objects import ConfigMap
 from webhook.errors import ConfigError
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.model import GroupKind
 
-FILE = "config.yaml"  # what the manifests name it
+DEFAULT_ENTRY = "config.yaml"  # the entry that the shipped manifests use
 
 
 class InstalledConfiguration(NamedTuple):
     """
-    What a ConfigMap says.
+    The configuration of an installation.
 
     Attributes:
-        gates: Those in force with it.
+        gates: The feature gates in force.
     """
 
     configuration: Configuration
@@ -27,28 +31,29 @@ class InstalledConfiguration(NamedTuple):
 
 
 def read_config_map(
-    held: objects.ConfigMap, settings: Mapping[str, str], version: Version = NEWEST_VERSION
+    config_map: ConfigMap, settings: Mapping[str, str], version: Version = NEWEST_VERSION
 ) -> InstalledConfiguration:
     """
-    Read what the server reads.
+    Read the configuration that the server reads.
 
     Args:
+        config_map: The ConfigMap; its entries are the files of the configuration.
         settings: Flags and variables of the server.
-        version: Of the API server.
+        version: The version of the API server.
 
     Raises:
-        ConfigError: Everything that is wrong with it.
+        ConfigError: The configuration has errors; lists all of them.
     """
-    name = PurePosixPath(settings.get("config", FILE)).name
+    name = PurePosixPath(settings.get("config", DEFAULT_ENTRY)).name
 
-    def entry(file: str) -> str:
+    def read_entry(file: str) -> str:
         try:
-            return held.data[PurePosixPath(file).name]
+            return config_map.data[PurePosixPath(file).name]
         except KeyError:
-            there = ", ".join(sorted(held.data)) or "nothing"
-            raise ConfigError(f"{file!r} is not in the ConfigMap, which has {there}") from None
+            entries = ", ".join(sorted(config_map.data)) or "nothing"
+            raise ConfigError(f"{file!r} is not in the ConfigMap, which has {entries}") from None
 
-    configuration = check(entry(name), name, entry)
+    configuration = check(read_entry(name), name, read_entry)
     gates = gates_in_force(
         configuration,
         version,
@@ -58,12 +63,12 @@ def read_config_map(
     return InstalledConfiguration(configuration, gates)
 
 
-def list_owner_kinds(held: objects.ConfigMap | None) -> list[GroupKind]:
-    """The custom controllers that a ConfigMap names; none if it cannot be read."""
-    if held is None:
+def list_owner_kinds(config_map: ConfigMap | None) -> list[GroupKind]:
+    """List the custom controllers that a ConfigMap configures; empty if it cannot be read."""
+    if config_map is None:
         return []
     try:
-        configuration = read_config_map(held, {}).configuration
+        configuration = read_config_map(config_map, {}).configuration
     except ConfigError:
         return []
-    return [each.kind for each in configuration.owner_selectors]
+    return [owner.kind for owner in configuration.owner_selectors]

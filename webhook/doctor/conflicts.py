@@ -1,13 +1,17 @@
-"""Policies of others that write topologySpreadConstraints too."""
+"""
+Other policy engines that write ``topologySpreadConstraints`` too.
+
+``find_conflicting_policies`` searches the policies of Kyverno, Gatekeeper and Kubernetes.
+"""
 
 from typing import Any
 
 import msgspec
 
 from webhook.cluster.discovery import ResourcePath
-from webhook.doctor import objects
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.installation import ConflictingPolicy, Lookup
+from webhook.doctor.objects import PolicyObject
 
 _FIELD = b"topologySpreadConstraints"
 _REGISTRATIONS = "/apis/admissionregistration.k8s.io/v1"
@@ -20,25 +24,25 @@ CONFLICTING_KINDS = {
     "ModifySet": ResourcePath("/apis/mutations.gatekeeper.sh/v1", "modifyset"),
     "MutatingAdmissionPolicy": ResourcePath(_REGISTRATIONS, "mutatingadmissionpolicies"),
 }
-"""Kinds by which others change pods: of Kyverno, of Gatekeeper, of Kubernetes itself."""
+"""Kinds that change pods: of Kyverno, of Gatekeeper, of Kubernetes itself."""
 
 
-async def find_conflicting_policies(asker: DoctorClient) -> Lookup[tuple[ConflictingPolicy, ...]]:
-    """Look through the policies of others for the field that we write."""
+async def find_conflicting_policies(client: DoctorClient) -> Lookup[tuple[ConflictingPolicy, ...]]:
+    """Find the policies that write the field; a problem only if none was found."""
     found: list[ConflictingPolicy] = []
-    lacks: list[str] = []
+    problems: list[str] = []
     for kind, place in CONFLICTING_KINDS.items():
-        listed = await asker.look_through(place, objects.PolicyObject)
-        if listed.lacks:
-            lacks.append(listed.lacks)
+        listed = await client.list_objects(place, PolicyObject)
+        if listed.problem:
+            problems.append(listed.problem)
         else:
             writing = filter(writes_constraints, listed.value or ())
-            found += [ConflictingPolicy(kind, each.metadata.name) for each in writing]
-    return Lookup(lacks="; ".join(lacks)) if lacks and not found else Lookup(tuple(found))
+            found += [ConflictingPolicy(kind, policy.metadata.name) for policy in writing]
+    return Lookup(problem="; ".join(problems)) if problems and not found else Lookup(tuple(found))
 
 
-def writes_constraints(policy: objects.PolicyObject) -> bool:
-    """Whether a policy of somebody else changes topologySpreadConstraints, not only checks them."""
+def writes_constraints(policy: PolicyObject) -> bool:
+    """Whether a policy changes topologySpreadConstraints; one that only validates them does not."""
     rules: Any = policy.spec.get("rules")
-    changing = policy.spec if rules is None else [each.get("mutate") for each in rules]
-    return _FIELD in msgspec.json.encode(changing)
+    mutations = policy.spec if rules is None else [rule.get("mutate") for rule in rules]
+    return _FIELD in msgspec.json.encode(mutations)

@@ -1,7 +1,8 @@
 """
-Trying pods and PodTemplates in a cluster: dry runs, of which nothing is stored.
+Dry runs of pods and PodTemplates in a cluster; the API server stores nothing.
 
-Which ones, and what the answers mean, is in ``probing``.
+``send_probes`` finds the replicas that answer for a webhook, ``dry_run_pods`` shows how new pods
+change. ``probes`` builds the objects and reads the responses.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,10 +12,12 @@ from typing import Any
 import msgspec
 
 from webhook.cluster.discovery import NAMESPACES_PATH, ResourcePath
-from webhook.doctor import objects, probes
+from webhook.doctor import probes
 from webhook.doctor.client import DoctorClient, DoctorResponse, describe_right
 from webhook.doctor.installation import DryRunPod, Lookup, value_or_none
-from webhook.doctor.probes import OWN_CONSTRAINT, TRIES, ProbeResult, ReplicaIdentity
+from webhook.doctor.objects import NamedObject
+from webhook.doctor.probes import OWN_CONSTRAINT, PROBES_PER_HOOK, ProbeResult, ReplicaIdentity
+from webhook.doctor.webhooks import Webhook, WebhookConfiguration
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import PodSpec
 from webhook.policy.request import Hook
@@ -24,29 +27,27 @@ _POD_TEMPLATES = ResourcePath("/api/v1", "podtemplates")
 
 
 async def choose_probe_namespace(
-    asker: DoctorClient, configurations: Mapping[Hook, Lookup[objects.WebhookConfiguration]]
+    client: DoctorClient, configurations: Mapping[Hook, Lookup[WebhookConfiguration]]
 ) -> str:
-    """Choose a namespace that the webhooks are called for; ``default`` if it is one."""
-    listed = await asker.look_through(NAMESPACES_PATH, objects.NamespaceObject)
+    """Choose a namespace that both webhooks are called for; prefer ``default``."""
+    listed = await client.list_objects(NAMESPACES_PATH, NamedObject)
     return choose_namespace(
         value_or_none(listed) or (),
         [
             webhook
-            for seen in configurations.values()
-            if (found := value_or_none(seen)) is not None
+            for lookup in configurations.values()
+            if (found := value_or_none(lookup)) is not None
             for webhook in found.webhooks
         ],
     )
 
 
-def choose_namespace(
-    namespaces: Sequence[objects.NamespaceObject], webhooks: Sequence[objects.Webhook]
-) -> str:
-    """The first namespace that all webhooks are called for, ``default`` before any other."""
+def choose_namespace(namespaces: Sequence[NamedObject], webhooks: Sequence[Webhook]) -> str:
+    """Return the first namespace that all webhooks are called for; prefer ``default``."""
     fitting = [
-        each.metadata.name
-        for each in namespaces
-        if all(webhook.is_called_for(each.metadata.labels) for webhook in webhooks)
+        namespace.metadata.name
+        for namespace in namespaces
+        if all(webhook.selects_namespace(namespace.metadata.labels) for webhook in webhooks)
     ]
     return (
         DEFAULT_PROBE_NAMESPACE if DEFAULT_PROBE_NAMESPACE in fitting or not fitting else fitting[0]
@@ -56,59 +57,62 @@ def choose_namespace(
 DEFAULT_PROBE_NAMESPACE = "default"
 
 
-async def send_probes(asker: DoctorClient, hook: Hook, namespace: str) -> ProbeResult:
-    """Try a few PodTemplates that this hook alone answers for."""
-    by: list[ReplicaIdentity] = []
+async def send_probes(client: DoctorClient, hook: Hook, namespace: str) -> ProbeResult:
+    """Send dry runs of PodTemplates for which only this webhook answers; return the replicas."""
+    replicas: list[ReplicaIdentity] = []
     refusal = ""
-    for _ in range(TRIES):
-        answer = await dry_run(asker, namespace, probes.build_probe(hook))
-        if is_create_forbidden(answer):
-            return ProbeResult(lacks=f"needs {describe_right('create', _POD_TEMPLATES, namespace)}")
-        if answer.status != HTTPStatus.CREATED:
-            refusal = answer.message
-        found = probes.read_replicas(answer.warnings)
+    for _ in range(PROBES_PER_HOOK):
+        response = await dry_run(client, namespace, probes.build_probe(hook))
+        if is_create_forbidden(response):
+            return ProbeResult(
+                problem=f"needs {describe_right('create', _POD_TEMPLATES, namespace)}"
+            )
+        if response.status != HTTPStatus.CREATED:
+            refusal = response.message
+        found = probes.read_replicas(response.warnings)
         if not found:
-            break  # it may have waited for the webhook's whole timeout
-        by += found
-    return ProbeResult(tuple(dict.fromkeys(by)), refusal)
+            break  # the call may have taken the whole timeout of the webhook
+        replicas += found
+    return ProbeResult(tuple(dict.fromkeys(replicas)), refusal)
 
 
-async def dry_run(asker: DoctorClient, namespace: str, obj: Mapping[str, Any]) -> DoctorResponse:
-    """Have an API server say what would become of a Pod or a PodTemplate."""
+async def dry_run(client: DoctorClient, namespace: str, obj: Mapping[str, Any]) -> DoctorResponse:
+    """Create a Pod or a PodTemplate as a dry run."""
     place = ResourcePath("/api/v1", f"{obj['kind'].lower()}s").within(namespace)
-    return await asker.ask("POST", place.collection, obj, {"dryRun": "All"})
+    return await client.send("POST", place.collection, obj, {"dryRun": "All"})
 
 
-def is_create_forbidden(answer: DoctorResponse) -> bool:
-    """Whether it is the right to create that lacks; admission refuses with 403 too."""
-    refused = answer.status == HTTPStatus.FORBIDDEN
-    return refused and " cannot create resource " in answer.message
+def is_create_forbidden(response: DoctorResponse) -> bool:
+    """Whether the user may not create the object; admission plugins respond with 403 too."""
+    return (
+        response.status == HTTPStatus.FORBIDDEN and " cannot create resource " in response.message
+    )
 
 
 class _Metadata(msgspec.Struct):
     annotations: dict[str, str] = {}
 
 
-class _Made(msgspec.Struct):
+class _CreatedPod(msgspec.Struct):
     metadata: _Metadata
     spec: PodSpec
 
 
-async def dry_run_pods(asker: DoctorClient, namespace: str) -> Lookup[tuple[DryRunPod, ...]]:
-    """Try a pod without constraints, and one with a constraint of its own."""
+async def dry_run_pods(client: DoctorClient, namespace: str) -> Lookup[tuple[DryRunPod, ...]]:
+    """Dry-run a pod without constraints, and one with a constraint of its own."""
     found: list[DryRunPod] = []
     for own in ([], [OWN_CONSTRAINT]):
-        answer = await dry_run(asker, namespace, probes.build_pod(own))
-        if is_create_forbidden(answer):
-            return Lookup(lacks=f"needs {describe_right('create', _PODS, namespace)}")
-        if answer.status != HTTPStatus.CREATED:
-            return Lookup(lacks=f"a pod was refused in namespace {namespace}: {answer.message}")
-        made = msgspec.json.decode(answer.body, type=_Made)
+        response = await dry_run(client, namespace, probes.build_pod(own))
+        if is_create_forbidden(response):
+            return Lookup(problem=f"needs {describe_right('create', _PODS, namespace)}")
+        if response.status != HTTPStatus.CREATED:
+            return Lookup(problem=f"a pod was refused in namespace {namespace}: {response.message}")
+        created = msgspec.json.decode(response.body, type=_CreatedPod)
         before = msgspec.convert({"topologySpreadConstraints": own}, PodSpec)
         found.append(
             DryRunPod(
-                made.metadata.annotations.get(DEFAULTS_ANNOTATION),
-                made.spec.topology_spread_constraints,
+                created.metadata.annotations.get(DEFAULTS_ANNOTATION),
+                created.spec.topology_spread_constraints,
                 before.topology_spread_constraints,
             )
         )

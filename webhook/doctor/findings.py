@@ -1,34 +1,34 @@
-"""What checks find, as values."""
+"""Findings of checks and results of checks, as values."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
 
 class DoctorSeverity(StrEnum):
-    """How much a finding weighs."""
+    """The severity of a finding."""
 
     PROBLEM = "problem"
-    """Something does not work, or will not when it is needed; the exit code becomes 1."""
+    """Something fails now, or fails when it is needed; the exit code becomes 1."""
     NOTE = "note"
-    """To be known, and perhaps as it is meant to be."""
+    """Worth knowing, and possibly intended."""
 
 
 class DoctorFinding(NamedTuple):
     """
-    One thing that is not as it should be.
+    One deviation from a healthy installation.
 
     Attributes:
-        says: What, a sentence without its full stop.
+        message: What deviates, a sentence without its full stop.
         advice: What to do, with the command if there is one.
     """
 
-    says: str
+    message: str
     advice: str
     severity: DoctorSeverity = DoctorSeverity.PROBLEM
 
 
 class CheckState(StrEnum):
-    """What came of a check, in one word."""
+    """The result of a check in one word."""
 
     OK = "ok"
     NOTE = "note"
@@ -38,22 +38,22 @@ class CheckState(StrEnum):
 
 class CheckResult(NamedTuple):
     """
-    What came of one check.
+    The result of one check.
 
     Attributes:
-        unseen: What could not be looked at, and which right that needs.
+        unreadable: What the check could not read, and the right that this needs.
     """
 
     id: str
     title: str
     findings: tuple[DoctorFinding, ...] = ()
-    unseen: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
     @property
     def state(self) -> CheckState:
-        """A problem before what is not known, that before a note."""
-        if any(each.severity is DoctorSeverity.PROBLEM for each in self.findings):
+        """The worst of: problem, unknown, note, ok."""
+        if any(finding.severity is DoctorSeverity.PROBLEM for finding in self.findings):
             return CheckState.PROBLEM
-        if self.unseen:
+        if self.unreadable:
             return CheckState.UNKNOWN
         return CheckState.NOTE if self.findings else CheckState.OK

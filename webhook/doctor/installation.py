@@ -1,7 +1,7 @@
 """
-An installation as it was found: one immutable value, which every check looks at.
+An installation as ``collect`` found it: one immutable value that every check reads.
 
-What could not be looked at is part of the value, with the right that it takes.
+A ``Lookup`` holds an object, its absence, or the reason why it could not be read.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,17 @@ from typing import Generic, NamedTuple, TypeVar
 from cryptography import x509
 
 from webhook.cluster.discovery import ResourcePath
-from webhook.doctor import objects
+from webhook.doctor.objects import ConfigMap, Secret
 from webhook.doctor.probes import ProbeResult
 from webhook.doctor.rights import Right, certificate_mode
+from webhook.doctor.webhooks import Webhook, WebhookConfiguration
+from webhook.doctor.workload import (
+    Deployment,
+    DisruptionBudget,
+    EndpointSlice,
+    ServerPod,
+    ServerService,
+)
 from webhook.errors import SourceError
 from webhook.policy.model import Constraint
 from webhook.policy.request import Hook
@@ -26,7 +34,7 @@ CONFIGURATION_KINDS = {
     Hook.MUTATE: "MutatingWebhookConfiguration",
     Hook.VALIDATE: "ValidatingWebhookConfiguration",
 }
-"""The kind in which each webhook is registered."""
+"""Webhook -> the kind of its configuration."""
 
 _REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 
@@ -34,51 +42,52 @@ REGISTRATIONS = {
     Hook.MUTATE: ResourcePath(_REGISTRATION, "mutatingwebhookconfigurations"),
     Hook.VALIDATE: ResourcePath(_REGISTRATION, "validatingwebhookconfigurations"),
 }
-"""Where an API server has the objects of these kinds."""
+"""Webhook -> the request path of its configurations."""
 
 
 class NotReadableError(SourceError):
-    """Something could not be looked at; ``problem`` says which right that needs."""
+    """An object could not be read; ``problem`` names the missing right."""
 
 
 class Lookup(Generic[LookupT_co]):
-    """Something that was looked for: an object, None if it does not exist, or neither."""
+    """The result of a lookup: an object, its absence, or the reason why it could not be read."""
 
-    def __init__(self, value: LookupT_co | None = None, *, lacks: str = "") -> None:
+    def __init__(self, value: LookupT_co | None = None, *, problem: str = "") -> None:
         """
-        Keep what was found.
+        Store the result.
 
         Args:
-            lacks: What is missing for a look at it, as ``needs get on secrets``; empty: nothing.
+            value: The object; None if it does not exist.
+            problem: Why the object could not be read, such as ``needs get on secrets``.
         """
         self._value = value
-        self.lacks = lacks
+        self.problem = problem
 
     @property
     def value(self) -> LookupT_co | None:
         """
-        What is there; None if it does not exist.
+        The object; None if it does not exist.
 
         Raises:
-            NotReadableError: Nobody could look.
+            NotReadableError: The object could not be read.
         """
-        if self.lacks:
-            raise NotReadableError("not looked at", self.lacks)
+        if self.problem:
+            raise NotReadableError("not looked at", self.problem)
         return self._value
 
 
-def value_or_none(seen: Lookup[T]) -> T | None:
-    """Give what was found; None also if nobody could look."""
-    return None if seen.lacks else seen.value
+def value_or_none(lookup: Lookup[T]) -> T | None:
+    """Return the object; None also if it could not be read."""
+    return None if lookup.problem else lookup.value
 
 
 class Replica(NamedTuple):
     """
-    What one replica says of itself.
+    The pages of one replica.
 
     Attributes:
-        name: Of its pod; the address, of one that was asked at ``--health``.
-        readiness: Lines of ``/readyz?verbose``.
+        name: Name of its pod, or its address if given with ``--health``.
+        readiness: Text of ``/readyz?verbose``.
         metrics: Text of ``/metrics``.
     """
 
@@ -89,12 +98,12 @@ class Replica(NamedTuple):
 
 class DryRunPod(NamedTuple):
     """
-    What became of a pod without the label of probes.
+    The result of a dry run of an ordinary pod.
 
     Attributes:
-        annotation: Ours, by which we recognise our constraints; None if there is none.
-        constraints: The whole list.
-        own: What the pod had before anybody changed it.
+        annotation: Our annotation, which names the constraints we added; None if there is none.
+        constraints: All constraints of the result.
+        own: The constraints that the pod was sent with.
     """
 
     annotation: str | None
@@ -103,7 +112,7 @@ class DryRunPod(NamedTuple):
 
 
 class ConflictingPolicy(NamedTuple):
-    """An object of somebody else that writes the same field."""
+    """A policy of another engine that writes the same field."""
 
     kind: str
     name: str
@@ -112,27 +121,28 @@ class ConflictingPolicy(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
     """
-    All that was looked at.
+    All facts about an installation.
 
     Attributes:
-        namespace: Of the Deployment.
-        name: Of everything; the Secret of the authority is NAME-ca.
-        now: Aware, UTC.
-        version: Of whoever looks.
-        kubernetes: The API server's version, as it writes it.
-        configurations: By hook: the webhook configuration of our name.
-        others: Other mutating webhook configurations.
-        slices: The endpoints of the Service.
+        namespace: Namespace of the Deployment.
+        name: Name of all objects; the Secret of the certificate authority is NAME-ca.
+        now: Time of the lookups; aware, UTC.
+        version: Version of this command.
+        kubernetes: Version of the API server, as it reports it.
+        configurations: Webhook -> its configuration.
+        mutating: All mutating webhook configurations.
+        slices: EndpointSlices of the Service.
         budgets: PodDisruptionBudgets of the namespace.
-        authority: The Secret of mode self.
-        serving: The Secret of mode files; None if the Deployment names none.
-        rights: What the ServiceAccount may do.
-        features: The API server's own feature gates.
-        replicas: What each replica says of itself.
-        probed: By hook: what became of its probes.
-        tried: What became of pods that are none.
-        rivals: Policies of others that write the same field.
-        served: The leaf that ``--address`` shows; None: nobody asked.
+        authority: Secret of certificate mode ``self``.
+        serving: Secret of certificate mode ``files``; None if the Deployment mounts none.
+        rights: Needed right -> whether the ServiceAccount has it.
+        features: Feature gates of the API server.
+        probes: Webhook -> result of its probes.
+        dry_run_pods: Results of dry runs of ordinary pods.
+        conflicts: Policies of other engines that write the same field.
+        replicas: Pages of each replica.
+        served: Leaf certificate at ``--address``; None without that option.
+        settings: Settings of the server by flag name.
     """
 
     namespace: str
@@ -140,46 +150,46 @@ class Installation:
     now: datetime
     version: str
     kubernetes: str
-    configurations: Mapping[Hook, Lookup[objects.WebhookConfiguration]]
-    others: Lookup[tuple[objects.WebhookConfiguration, ...]]
-    service: Lookup[objects.InstalledService]
-    slices: Lookup[tuple[objects.EndpointSlice, ...]]
-    deployment: Lookup[objects.Deployment]
-    pods: Lookup[tuple[objects.ServerPod, ...]]
-    budgets: Lookup[tuple[objects.DisruptionBudget, ...]]
-    configuration: Lookup[objects.ConfigMap]
-    authority: Lookup[objects.Secret]
-    serving: Lookup[objects.Secret]
+    configurations: Mapping[Hook, Lookup[WebhookConfiguration]]
+    mutating: Lookup[tuple[WebhookConfiguration, ...]]
+    service: Lookup[ServerService]
+    slices: Lookup[tuple[EndpointSlice, ...]]
+    deployment: Lookup[Deployment]
+    pods: Lookup[tuple[ServerPod, ...]]
+    budgets: Lookup[tuple[DisruptionBudget, ...]]
+    configuration: Lookup[ConfigMap]
+    authority: Lookup[Secret]
+    serving: Lookup[Secret]
     rights: Mapping[Right, Lookup[bool]]
     features: Lookup[Mapping[str, bool]]
-    probed: Mapping[Hook, ProbeResult]
-    tried: Lookup[tuple[DryRunPod, ...]]
-    rivals: Lookup[tuple[ConflictingPolicy, ...]]
+    probes: Mapping[Hook, ProbeResult]
+    dry_run_pods: Lookup[tuple[DryRunPod, ...]]
+    conflicts: Lookup[tuple[ConflictingPolicy, ...]]
     replicas: tuple[Replica, ...] = ()
     served: x509.Certificate | None = None
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def webhook(self, hook: Hook) -> objects.Webhook | None:
+    def webhook(self, hook: Hook) -> Webhook | None:
         """
-        Our webhook in its configuration; None if it is not registered.
+        Return the webhook of evenspread; None if it is not registered.
 
         Raises:
-            NotReadableError: Nobody could look.
+            NotReadableError: The configuration could not be read.
         """
         configuration = self.configurations[hook].value
         return configuration.webhook(f"{hook}.evenspread.io") if configuration else None
 
     @property
     def mode(self) -> str:
-        """Where the certificate comes from: self, files or standalone."""
+        """Source of the certificate: self, files or standalone."""
         return certificate_mode(self.settings)
 
     @property
-    def place(self) -> str:
-        """The flag of kubectl that chooses the namespace."""
+    def namespace_flag(self) -> str:
+        """The namespace flag for kubectl."""
         return f"-n {self.namespace}"
 
-    def logs_of(self, replica: Replica) -> str:
-        """The command that shows what a replica has logged."""
-        known = replica.name if ":" not in replica.name else f"deployment/{self.name}"
-        return f"kubectl {self.place} logs {known}"
+    def log_command(self, replica: Replica) -> str:
+        """Return the command that shows the log of a replica."""
+        target = replica.name if ":" not in replica.name else f"deployment/{self.name}"
+        return f"kubectl {self.namespace_flag} logs {target}"

@@ -1,49 +1,45 @@
-"""What replicas and the API server say of themselves, read from their pages of text."""
+"""
+Metrics and readiness pages of replicas and of the API server, as values.
 
-import math
+``read_samples`` and ``read_feature_gates`` parse metrics in the Prometheus text format;
+``read_failed_conditions`` parses ``/readyz?verbose``. Nothing here sends a request.
+"""
+
 import re
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import TypeAlias
 
-_feature = re.compile(
-    r'^kubernetes_feature_enabled\{name="(?P<name>\w+)",stage="\w*"\} (?P<on>[01])$', re.MULTILINE
-)
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample as PrometheusSample
+
+MetricSample: TypeAlias = PrometheusSample
+"""One value of a metric, with ``name``, ``labels`` and ``value``."""
+
 _condition = re.compile(r"^\[-\](?P<name>.+?) failed(?:: (?P<detail>.*))?$", re.MULTILINE)
-_sample = re.compile(
-    r"^(?P<name>evenspread_\w+)(?:\{(?P<labels>[^}]*)\})? (?P<value>\S+)$", re.MULTILINE
-)
-_label = re.compile(r'(\w+)="([^"]*)"')
-
-
-class MetricSample(NamedTuple):
-    """One number of a replica."""
-
-    name: str
-    labels: Mapping[str, str]
-    value: float
 
 
 def read_feature_gates(metrics: str) -> dict[str, bool]:
-    """Read the feature gates that a Kubernetes component says it has, each on or off."""
-    return {each["name"]: each["on"] == "1" for each in _feature.finditer(metrics)}
+    """Read the feature gates of a Kubernetes component: name -> whether it is on."""
+    gates = _read_prefixed(metrics, "kubernetes_feature_enabled")
+    return {sample.labels["name"]: sample.value == 1 for sample in gates}
 
 
 def read_failed_conditions(readiness: str) -> Iterator[tuple[str, str]]:
-    """Read the conditions of ``/readyz?verbose`` that fail, with what they say."""
-    for each in _condition.finditer(readiness):
-        yield each["name"], each["detail"] or "failed"
+    """Read the failed conditions of ``/readyz?verbose``: name and detail."""
+    for match in _condition.finditer(readiness):
+        yield match["name"], match["detail"] or "failed"
 
 
-def read_samples(metrics: str) -> Iterator[MetricSample]:
-    """Read our metrics."""
-    for each in _sample.finditer(metrics):
-        yield MetricSample(
-            each["name"], dict(_label.findall(each["labels"] or "")), _number(each["value"])
-        )
+def read_samples(metrics: str) -> list[MetricSample]:
+    """Read the metrics of evenspread; empty if the text is no metrics page."""
+    return _read_prefixed(metrics, "evenspread_")
 
 
-def _number(text: str) -> float:
+def _read_prefixed(metrics: str, prefix: str) -> list[MetricSample]:
+    # Only these lines are parsed: an API server serves 20 000 others, and each costs 20 us.
+    lines = (line for line in metrics.splitlines() if line.startswith(prefix))
     try:
-        return float(text)  # also of +Inf and NaN, as Prometheus writes them
+        families = list(text_string_to_metric_families("\n".join(lines)))
     except ValueError:
-        return math.nan
+        return []
+    return [sample for family in families for sample in family.samples]

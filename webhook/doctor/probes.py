@@ -1,7 +1,8 @@
 """
-The objects that are tried to see what becomes of them, and what an API server says when it fails.
+Objects for dry runs, and the meaning of an API server's responses to them.
 
-Nothing is ever stored: every request is a dry run.
+``build_probe`` and ``build_pod`` make the objects, ``read_replicas`` and ``interpret`` read the
+responses. ``dryrun`` sends them; the API server stores nothing.
 """
 
 import re
@@ -12,7 +13,7 @@ from webhook.policy.probe import LABEL
 
 Json = dict[str, Any]
 
-TRIES = 3  # for each hook: an API server keeps several connections, which may lead to two replicas
+PROBES_PER_HOOK = 3  # an API server keeps several connections, which may end at two replicas
 
 OWN_CONSTRAINT: Json = {
     "maxSkew": 1,
@@ -25,7 +26,7 @@ _answered = re.compile(r"evenspread (?P<version>\S+) (?P<replica>\S.*) answered"
 
 
 class ReplicaIdentity(NamedTuple):
-    """Who answered a probe."""
+    """The replica that answered a probe."""
 
     version: str
     replica: str
@@ -33,49 +34,49 @@ class ReplicaIdentity(NamedTuple):
 
 class ProbeResult(NamedTuple):
     """
-    What became of the probes of one hook.
+    The result of the probes of one webhook.
 
     Attributes:
-        by: Who answered, each once.
-        refusal: What the API server said instead of taking the pod; empty if it took it.
-        lacks: The right that whoever asks does not have; empty: none.
+        replicas: The replicas that answered, without duplicates.
+        refusal: The API server's message if it refused the object; else empty.
+        problem: The right that the user lacks; empty if none.
     """
 
-    by: tuple[ReplicaIdentity, ...] = ()
+    replicas: tuple[ReplicaIdentity, ...] = ()
     refusal: str = ""
-    lacks: str = ""
+    problem: str = ""
 
 
 def read_replicas(warnings: Iterable[str]) -> list[ReplicaIdentity]:
-    """Read who answered out of the warnings of a request."""
+    """Read the replicas that answered from the warnings of a response."""
     found = filter(None, map(_answered, warnings))
-    return [ReplicaIdentity(each["version"], each["replica"]) for each in found]
+    return [ReplicaIdentity(match["version"], match["replica"]) for match in found]
 
 
 def build_probe(value: str) -> Json:
     """
-    Make a probe: a PodTemplate, which both webhooks are sent in every installation.
+    Build a probe: a PodTemplate, for which every installation calls both webhooks.
 
-    The right to create PodTemplates is no power, since no pod ever comes of one.
+    A user can safely have the right to create PodTemplates: they never start a pod.
 
     Args:
-        value: The hook that is to answer, or ``true`` for both.
+        value: The webhook that must answer, or ``true`` for both.
     """
-    pod = _pod({LABEL: value})
+    pod = _build_pod({LABEL: value})
     head = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": pod["metadata"]}
     return {**head, "template": {"metadata": {}, "spec": pod["spec"]}}
 
 
 def build_pod(constraints: list[Json]) -> Json:
-    """Make a pod that is like any other."""
-    made = _pod({"app": "evenspread-doctor"})
+    """Build an ordinary pod with these constraints."""
+    pod = _build_pod({"app": "evenspread-doctor"})
     if constraints:
-        made["spec"]["topologySpreadConstraints"] = constraints
-    return made
+        pod["spec"]["topologySpreadConstraints"] = constraints
+    return pod
 
 
-def _pod(labels: dict[str, str]) -> Json:
-    """Make a pod that Pod Security's ``restricted`` and every quota let pass."""
+def _build_pod(labels: dict[str, str]) -> Json:
+    """Build a pod that Pod Security ``restricted`` and every quota allow."""
     amount = {"cpu": "1m", "memory": "1Mi"}
     container: Json = {
         "name": "probe",
@@ -101,16 +102,16 @@ def _pod(labels: dict[str, str]) -> Json:
 
 class CallFailure(NamedTuple):
     """
-    A way in which calling a webhook fails.
+    A reason why the API server cannot call a webhook.
 
     Attributes:
-        pattern: What the API server's sentence contains then.
-        means: The same, in words for whoever is on call.
-        advice: What to do; ``{place}`` and ``{name}`` stand for namespace flag and name.
+        pattern: Regular expression for the API server's message.
+        meaning: The reason in words for the person on call.
+        advice: What to do; ``{flag}`` is the namespace flag, ``{name}`` the installation.
     """
 
     pattern: str
-    means: str
+    meaning: str
     advice: str
 
 
@@ -118,7 +119,7 @@ FAILURES = (
     CallFailure(
         r"no endpoints available",
         "the Service has no ready endpoint",
-        "see why no replica is ready: kubectl {place} describe deployment {name}",
+        "see why no replica is ready: kubectl {flag} describe deployment {name}",
     ),
     CallFailure(
         r'service "[^"]*" not found',
@@ -132,26 +133,27 @@ FAILURES = (
     ),
     CallFailure(
         r"connection refused",
-        "nothing listens where the Service leads",
+        "nothing listens on the port that the Service targets",
         "compare targetPort of the Service with --port of the container, and see whether a replica "
-        "runs: kubectl {place} get pods,endpointslices",
+        "runs: kubectl {flag} get pods,endpointslices",
     ),
     CallFailure(
         r"\bEOF\b|connection reset|broken pipe",
-        "the connection is cut before an answer comes",
-        "see whether the replicas restart, and what stands before them: kubectl {place} get pods",
+        "the connection closes before a response arrives",
+        "see whether the replicas restart, and which proxies are in front of them: "
+        "kubectl {flag} get pods",
     ),
     CallFailure(
         r"unknown authority|certificate signed by|failed to verify certificate: x509: certificate "
         r"is not trusted",
-        "the caBundle is not of the authority that signed the served certificate",
-        "compare both: evenspread certs {place} --name {name}; in mode self delete no Secret, but "
-        "restart a replica: kubectl {place} rollout restart deployment {name}",
+        "the caBundle is not from the authority that signed the served certificate",
+        "compare both: evenspread certs {flag} --name {name}; in mode self delete no Secret, but "
+        "restart a replica: kubectl {flag} rollout restart deployment {name}",
     ),
     CallFailure(
         r"has expired or is not yet valid",
-        "the served certificate has expired, or a clock is wrong",
-        "renew it: evenspread certs rotate {place} --name {name}, or whoever issues it",
+        "the served certificate has expired, or a clock is not set correctly",
+        "renew it: evenspread certs rotate {flag} --name {name}, or have its issuer renew it",
     ),
     CallFailure(
         r"certificate is (?:valid for|not valid for)|doesn't contain any IP SANs",
@@ -160,29 +162,31 @@ FAILURES = (
     ),
     CallFailure(
         r"certificate required|bad certificate|unknown certificate",
-        "the server wants a certificate of its caller, and the API server shows none",
-        "give the API server one, or take --client-ca away: docs/operate.md, callers with a "
+        "the server requires a client certificate, and the API server presents none",
+        "give the API server one, or remove --client-ca: docs/operate.md, callers with a "
         "certificate",
     ),
     CallFailure(
         r"unable to load root certificates|unable to parse bytes as PEM",
-        "the caBundle holds no certificate that can be read",
-        "empty it, so that a replica writes it anew, or have whoever issues the certificate do so",
+        "the caBundle contains no readable certificate",
+        "empty it, so that a replica writes it again, or have the certificate's issuer write it",
     ),
     CallFailure(
         r"deadline exceeded|i/o timeout|Client\.Timeout|TLS handshake timeout|request canceled",
-        "nobody answered in time: packets are dropped on the way, or the replicas are overloaded",
-        "let the API servers reach the pods on their admission port (firewall, NetworkPolicy, "
-        "hostNetwork), and look at the latency of the replicas",
+        "no response in time: the network drops packets, or the replicas are overloaded",
+        "let the API servers reach the admission port of the pods (firewall, NetworkPolicy, "
+        "hostNetwork), and check the latency of the replicas",
     ),
 )
-"""In this order: the first that fits tells."""
+"""The first match counts."""
 
 OTHER_FAILURE = CallFailure(
-    "", "", "look into the log of the replicas: kubectl {place} logs deployment/{name}"
+    "", "", "read the log of the replicas: kubectl {flag} logs deployment/{name}"
 )
 
 
 def interpret(message: str) -> CallFailure:
     """Return the failure that an API server's message matches; ``OTHER_FAILURE`` if none."""
-    return next((each for each in FAILURES if re.search(each.pattern, message)), OTHER_FAILURE)
+    return next(
+        (failure for failure in FAILURES if re.search(failure.pattern, message)), OTHER_FAILURE
+    )

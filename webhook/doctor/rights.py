@@ -1,14 +1,14 @@
 """
-The rights that the server needs, as the manifests grant them: rows, each for one verb.
+The rights that the server needs, one row for each verb on a resource.
 
-A test compares them with the roles of the chart, so that neither has one more.
+``list_needed_rights`` is the entry point. A test compares the rows with the roles of the chart.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-FOLLOW = ("list", "watch")
-READ = ("get", *FOLLOW)
+WATCH_VERBS = ("list", "watch")
+READ_VERBS = ("get", *WATCH_VERBS)
 
 
 class Right(NamedTuple):
@@ -17,8 +17,8 @@ class Right(NamedTuple):
 
     Attributes:
         group: Empty for the core API.
-        name: Of the only object that it is for; empty: of all.
-        namespaced: Whether it is for the server's own namespace alone.
+        name: Name of the only object that the right covers; empty: all objects.
+        namespaced: Whether the right covers only the server's own namespace.
     """
 
     verb: str
@@ -28,36 +28,36 @@ class Right(NamedTuple):
     namespaced: bool = False
 
     def __str__(self) -> str:
-        """Write it as ``get on secrets evenspread-ca``."""
+        """Format the right, such as ``get on secrets evenspread-ca``."""
         group = f".{self.group}" if self.group else ""
         name = f" {self.name}" if self.name else ""
         return f"{self.verb} on {self.resource}{group}{name}"
 
 
 class CustomResource(NamedTuple):
-    """A custom kind that controls pods, as the API server names it."""
+    """The resource of a custom kind that controls pods."""
 
     group: str
     resource: str
 
 
 ROLLOUTS = CustomResource("argoproj.io", "rollouts")
-"""Followed by every installation."""
+"""Watched by every installation."""
 
 _CACHED = (
-    ("", "nodes", FOLLOW),
-    ("", "services", FOLLOW),
-    ("", "namespaces", READ),
-    ("", "replicationcontrollers", READ),
-    ("apps", "replicasets", READ),
-    ("apps", "statefulsets", READ),
+    ("", "nodes", WATCH_VERBS),
+    ("", "services", WATCH_VERBS),
+    ("", "namespaces", READ_VERBS),
+    ("", "replicationcontrollers", READ_VERBS),
+    ("apps", "replicasets", READ_VERBS),
+    ("apps", "statefulsets", READ_VERBS),
 )
 
 _HOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 
 
 def certificate_mode(settings: Mapping[str, str]) -> str:
-    """Where a server in a cluster has its certificate from: self, files or standalone."""
+    """Return the source of a server's certificate in a cluster: self, files or standalone."""
     return settings.get("tls", "self").replace("auto", "self")
 
 
@@ -65,14 +65,14 @@ def list_needed_rights(
     name: str, mode: str, owners: Iterable[CustomResource] = (ROLLOUTS,)
 ) -> Iterator[Right]:
     """
-    List what the ServiceAccount has to be allowed.
+    List the rights that the ServiceAccount needs.
 
     Args:
-        name: Of the installation.
-        mode: Where the certificate comes from; only ``self`` writes the caBundle and the Secret.
-        owners: The custom controllers that are followed.
+        name: Name of the installation.
+        mode: Source of the certificate; only ``self`` writes the caBundle and the Secret.
+        owners: Custom controllers that the server watches.
     """
-    custom = ((each.group, each.resource, READ) for each in owners)
+    custom = ((owner.group, owner.resource, READ_VERBS) for owner in owners)
     for group, resource, verbs in (*_CACHED, *custom):
         for verb in verbs:
             yield Right(verb, group, resource)
@@ -88,11 +88,11 @@ def list_needed_rights(
 
 def build_review(right: Right, namespace: str, account: str) -> dict[str, object]:
     """
-    The SubjectAccessReview that asks whether a ServiceAccount has a right.
+    Build the SubjectAccessReview that asks whether a ServiceAccount has a right.
 
-    Source: k8s.io/api authorization/v1; the groups are those of its tokens.
+    Source: k8s.io/api authorization/v1; the groups are those of a ServiceAccount's tokens.
     """
-    of = {
+    attributes = {
         "verb": right.verb,
         "group": right.group,
         "resource": right.resource,
@@ -109,6 +109,6 @@ def build_review(right: Right, namespace: str, account: str) -> dict[str, object
                 f"system:serviceaccounts:{namespace}",
                 "system:authenticated",
             ],
-            "resourceAttributes": {key: value for key, value in of.items() if value},
+            "resourceAttributes": {key: value for key, value in attributes.items() if value},
         },
     }

@@ -1,8 +1,8 @@
 """
-Waiting until an installation serves, and switching ``failurePolicy`` then.
+Wait until an installation serves, then set ``failurePolicy``.
 
-``Fail`` that is registered before a replica serves stops a cluster from creating pods. So the
-manifests ship ``Ignore``, and this sets what is wanted afterwards.
+With ``Fail`` and no replica, a cluster cannot create pods. So the manifests ship ``Ignore``, and
+``set_failure_policies`` sets the final policy after ``wait_answered`` has returned.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,117 +11,117 @@ from http import HTTPStatus
 from webhook.doctor.client import JSON_PATCH, DoctorClient, DoctorResponse
 from webhook.doctor.dryrun import dry_run, is_create_forbidden
 from webhook.doctor.installation import REGISTRATIONS
-from webhook.doctor.objects import WebhookConfiguration
 from webhook.doctor.probes import ReplicaIdentity, build_probe, interpret, read_replicas
+from webhook.doctor.webhooks import WebhookConfiguration
 from webhook.errors import ApiError, SourceError
 from webhook.policy.request import Hook
 
-PAUSE_S = 1.0  # between two looks: a replica takes seconds to start
+PAUSE_S = 1.0  # between two attempts: a replica takes seconds to start
 
 POLICIES = ("Fail", "Ignore")
 
 
 async def wait_answered(
-    asker: DoctorClient,
+    client: DoctorClient,
     namespace: str,
     clock: Callable[[], float],
     sleep: Callable[[float], Awaitable[object]],
-    patience_s: float,
+    timeout_s: float,
 ) -> list[ReplicaIdentity]:
     """
-    Wait until both webhooks are answered for.
+    Wait until a replica answers for both webhooks.
 
     Args:
-        namespace: One that the webhooks are called for.
-        clock: Seconds; never goes back.
-        patience_s: Bound of the wait; both are asked at least once.
+        client: Client of the API server.
+        namespace: A namespace that the webhooks are called for.
+        clock: Monotonic clock, in seconds.
+        sleep: Waits for a number of seconds.
+        timeout_s: Longest wait; each webhook is probed at least once.
 
     Returns:
-        Who answered, the mutating webhook's first.
+        The replicas that answered, those of the mutating webhook first.
 
     Raises:
-        SourceError: Nobody did in time; says what came instead.
-        ApiError: The API server does not let us ask.
+        SourceError: No replica answered in time; its message tells what happened instead.
+        ApiError: The user may not create PodTemplates.
     """
-    deadline = clock() + patience_s
+    deadline = clock() + timeout_s
     while True:
-        looked = [await _look(asker, namespace, hook) for hook in Hook]
-        missing = [says for by, says in looked if not by]
+        results = [await _probe(client, namespace, hook) for hook in Hook]
+        missing = [message for replicas, message in results if not replicas]
         if not missing:
-            return [each for by, _ in looked for each in by]
+            return [replica for replicas, _ in results for replica in replicas]
         if clock() >= deadline:
-            told = "; ".join(missing)
-            problem = f"no replica answered within {patience_s:g} s for {told}"
+            problem = f"no replica answered within {timeout_s:g} s for {'; '.join(missing)}"
             raise SourceError("evenspread", problem)
         await sleep(PAUSE_S)
 
 
-async def _look(
-    asker: DoctorClient, namespace: str, hook: Hook
+async def _probe(
+    client: DoctorClient, namespace: str, hook: Hook
 ) -> tuple[list[ReplicaIdentity], str]:
-    """Try one hook: who answered, or what came instead."""
+    """Probe one webhook; return the replicas that answered, and what happened otherwise."""
     name = f"{hook}.evenspread.io"
     try:
-        answer = await dry_run(asker, namespace, build_probe(hook))
+        response = await dry_run(client, namespace, build_probe(hook))
     except ApiError as error:
         if error.status:
             raise
-        return [], f"{name}: {error}"  # an API server that restarts comes back
-    _raise_if_hopeless(asker, answer)
-    return read_replicas(answer.warnings), f"{name}{_because(answer)}"
+        return [], f"{name}: {error}"  # a restarting API server comes back
+    _check_rights(client, response)
+    return read_replicas(response.warnings), f"{name}{_describe_failure(response)}"
 
 
-def _raise_if_hopeless(asker: DoctorClient, answer: DoctorResponse) -> None:
-    """End a wait that only rights can end."""
-    if is_create_forbidden(answer):
-        raise ApiError(asker.reach.name, answer.message, "forbidden", answer.status)
+def _check_rights(client: DoctorClient, response: DoctorResponse) -> None:
+    """Raise if the user may not create PodTemplates: waiting does not change that."""
+    if is_create_forbidden(response):
+        raise ApiError(client.api.name, response.message, "forbidden", response.status)
 
 
-def _because(answer: DoctorResponse) -> str:
-    if answer.status == HTTPStatus.CREATED:
+def _describe_failure(response: DoctorResponse) -> str:
+    if response.status == HTTPStatus.CREATED:
         return ""
-    return f": {interpret(answer.message).means or answer.message}"
+    return f": {interpret(response.message).meaning or response.message}"
 
 
 async def set_failure_policies(
-    asker: DoctorClient, name: str, wanted: Mapping[Hook, str]
+    client: DoctorClient, name: str, policies: Mapping[Hook, str]
 ) -> list[str]:
     """
-    Set ``failurePolicy`` of our webhooks, where it is another one.
+    Set ``failurePolicy`` of our webhooks where it differs.
 
     Args:
-        name: Of the webhook configurations.
-        wanted: Fail or Ignore, by hook.
+        client: Client of the API server.
+        name: Name of the webhook configurations.
+        policies: Webhook -> Fail or Ignore.
 
     Returns:
-        What was changed, a sentence each; nothing if all is as it is wanted.
+        One sentence for each change; empty if nothing differs.
 
     Raises:
-        SourceError: It could not be changed, or somebody else changed it meanwhile.
+        SourceError: The change failed, or another client changed the configuration meanwhile.
     """
     return [
         f"{hook}.evenspread.io: failurePolicy is {policy} now"
-        for hook, policy in wanted.items()
-        if await _set(asker, name, hook, policy)
+        for hook, policy in policies.items()
+        if await _set_failure_policy(client, name, hook, policy)
     ]
 
 
-async def _set(asker: DoctorClient, name: str, hook: Hook, policy: str) -> bool:
+async def _set_failure_policy(client: DoctorClient, name: str, hook: Hook, policy: str) -> bool:
     place, webhook = REGISTRATIONS[hook], f"{hook}.evenspread.io"
-    seen = await asker.look_at(place, WebhookConfiguration, name)
-    configuration = seen.value
-    names = [each.name for each in configuration.webhooks] if configuration else []
-    if configuration is None or webhook not in names:
+    configuration = (await client.get_object(place, WebhookConfiguration, name)).value
+    index = configuration.index(webhook) if configuration else None
+    if configuration is None or index is None:
         raise SourceError(f"{place.plural} {name}", f"has no webhook {webhook} to be {policy}")
-    at = names.index(webhook)
-    if configuration.webhooks[at].failure_policy == policy:
+    if configuration.webhooks[index].failure_policy == policy:
         return False
     patch = [
-        {"op": "test", "path": f"/webhooks/{at}/name", "value": webhook},
-        {"op": "replace", "path": f"/webhooks/{at}/failurePolicy", "value": policy},
+        {"op": "test", "path": f"/webhooks/{index}/name", "value": webhook},
+        {"op": "replace", "path": f"/webhooks/{index}/failurePolicy", "value": policy},
     ]
-    answer = await asker.ask("PATCH", place.item("", name), patch, content_type=JSON_PATCH)
-    if answer.status != HTTPStatus.OK:
-        problem = f"failurePolicy could not be set: {answer.message}"
+    response = await client.send("PATCH", place.item("", name), patch, content_type=JSON_PATCH)
+    if response.status != HTTPStatus.OK:
+        problem = f"failurePolicy could not be set: {response.message}"
         raise SourceError(f"{place.plural} {name}", problem)
     return True

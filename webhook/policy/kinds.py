@@ -1,8 +1,8 @@
 """
 The table of kinds: all kinds that evenspread reads, and what it uses each one for.
 
-``KINDS`` is the entry point; every other list of kinds is derived from it. A kind that an operator
-configures joins the derived lists in ``webhook.config.kinds``, not this table.
+``KIND_ROWS`` is the entry point; every other list of kinds is derived from it. A kind that an
+operator configures joins the derived lists in ``webhook.config.kinds``, not this table.
 
 Source: k8s.io/api core/v1, apps/v1 and batch/v1 types.go; kubernetes
 pkg/scheduler/framework/plugins/helper/spread.go ``DefaultSelector`` for the selectors.
@@ -67,7 +67,7 @@ class KindRow(msgspec.Struct, frozen=True, gc=False):
 _TEMPLATE, _SELECTOR = ("spec", "template"), ("spec", "selector")
 _JOB_TEMPLATE = ("spec", "jobTemplate", "spec", "template")
 
-KINDS: tuple[KindRow, ...] = (
+KIND_ROWS: tuple[KindRow, ...] = (
     KindRow("", "v1", "Namespace", "namespaces", namespaced=False, watched=True),
     KindRow("", "v1", "Node", "nodes", namespaced=False, watched=True),
     KindRow("", "v1", "Service", "services", None, _SELECTOR, watched=True),
@@ -92,12 +92,12 @@ KINDS: tuple[KindRow, ...] = (
 """Kubernetes' own kinds, then the custom kinds that every installation knows."""
 
 BUILT_IN_KINDS: Mapping[GroupKind, KindRow] = MappingProxyType(
-    {row.group_kind: row for row in KINDS if row.version}
+    {row.group_kind: row for row in KIND_ROWS if row.version}
 )
 """Kubernetes' own kinds."""
 
 CUSTOM_KINDS: Mapping[GroupKind, KindRow] = MappingProxyType(
-    {row.group_kind: row for row in KINDS if not row.version}
+    {row.group_kind: row for row in KIND_ROWS if not row.version}
 )
 """The custom kinds that every installation knows."""
 

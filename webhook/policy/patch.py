@@ -1,14 +1,28 @@
 """
-JSON Patch: the few operations that an answer may contain, none of which can fail to apply.
+JSON Patch: the operations of a response, none of which can fail to apply.
 
 A patch that does not apply is an error 500 for the user even under ``failurePolicy: Ignore``. So
-only three things are said: ``add`` of a member whose parent was seen or is added whole, ``add`` at
-the end of a list that was seen, and ``remove`` of what was seen. ``add`` replaces what is there.
+a patch contains only three kinds of steps: ``add`` of a member whose parent is in the object or is
+added whole, ``add`` at the end of a list that is in the object, and ``remove`` of a value that is
+in the object. ``add`` replaces an existing member.
+
+``add_defaults`` and ``replace_defaults`` build the patch that injects default constraints.
 
 Source: RFC 6901, RFC 6902.
 """
 
+from collections.abc import Iterator
+
 import msgspec
+
+from webhook.policy.defaulting.inject import Injection
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
+from webhook.policy.model import PodTemplate
+from webhook.policy.paths import CONSTRAINTS_IN_POD, format_pointer
+
+_CONSTRAINTS = format_pointer(CONSTRAINTS_IN_POD)
+_ANNOTATIONS = format_pointer(("metadata", "annotations"))
+_DEFAULTS = format_pointer(("metadata", "annotations", DEFAULTS_ANNOTATION))
 
 
 class Operation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -18,7 +32,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     Attributes:
         op: ``add`` or ``remove``.
         path: A JSON pointer.
-        value: What to add; left out of a ``remove``.
+        value: The value to add; absent in a ``remove``.
     """
 
     op: str
@@ -32,5 +46,50 @@ def add(path: str, value: object) -> Operation:
 
 
 def remove(path: str) -> Operation:
-    """Remove what was seen at a path."""
+    """Remove the value at a path."""
     return Operation("remove", path)
+
+
+def add_defaults(injection: Injection, *, listed: bool, annotated: bool) -> Iterator[Operation]:
+    """
+    Inject defaults into a pod that no earlier call changed.
+
+    Args:
+        injection: The defaults of the pod.
+        listed: Whether the pod has constraints of its own.
+        annotated: Whether the pod has annotations.
+    """
+    constraints = [entry.written for entry in injection.entries]
+    if not constraints:
+        return
+    if listed:
+        yield from (add(f"{_CONSTRAINTS}/-", constraint) for constraint in constraints)
+    else:
+        yield add(_CONSTRAINTS, constraints)
+    if annotated:
+        yield add(_DEFAULTS, injection.annotation)
+    else:
+        yield add(_ANNOTATIONS, {DEFAULTS_ANNOTATION: injection.annotation})
+
+
+def replace_defaults(pod: PodTemplate, injection: Injection) -> Iterator[Operation]:
+    """Replace the constraints that an earlier call injected, and their annotation."""
+    if not injection.is_in_place:
+        yield from _replace_constraints(len(pod.constraints), injection)
+    annotations = pod.metadata.annotations if pod.metadata else {}
+    if injection.annotation and annotations.get(DEFAULTS_ANNOTATION) != injection.annotation:
+        yield add(_DEFAULTS, injection.annotation)
+    elif injection.previous and not injection.annotation:
+        yield remove(_DEFAULTS)
+
+
+def _replace_constraints(number: int, injection: Injection) -> Iterator[Operation]:
+    constraints = [entry.written for entry in injection.entries]
+    if number == len(injection.previous):
+        # The whole list is replaced, so that no empty list stays behind.
+        yield add(_CONSTRAINTS, constraints) if constraints else remove(_CONSTRAINTS)
+        return
+    for index in reversed(injection.previous):  # from the end: a removal moves later entries
+        yield remove(f"{_CONSTRAINTS}/{index}")
+    for constraint in constraints:
+        yield add(f"{_CONSTRAINTS}/-", constraint)

@@ -1,23 +1,24 @@
 """
-The verdict on one admission request: the order in which everything is asked, always the same.
+The verdict on an admission request, built in one fixed order of steps.
 
-1. Subresources, DELETE, CONNECT and kinds without a pod template are allowed untouched.
-2. Fields behind gates that are off are dropped; if that is to be denied, it is once the API rules
-   have nothing to say.
-3. Omitted fields are filled in.
-4. Null selectors of a pod's own constraints are completed, where a profile says so.
-5. The API rules deny.
-6. A new pod gets its default constraints.
-7. What a person wrote is advised on, by rules that need facts of the cluster. The validating hook
-   does this, since it sees the object as it will be stored; where it is not sent pods, the mutating
-   hook does it for them, and never denies by it.
+1. Allow subresources, DELETE, CONNECT and kinds without a pod template.
+2. Drop fields whose feature gate is off. If the configuration denies such fields, the denial
+   follows step 5.
+3. Fill in omitted fields.
+4. Complete null selectors of a new pod's own constraints, if its profile requests it.
+5. Deny violations of the API rules.
+6. Inject default constraints into a new pod.
+7. Give advice by the policy rules, which need facts of the cluster. The validating hook does this,
+   because it gets the object as it is stored. If it does not get pods, the mutating hook gives
+   the advice on them, as warnings only.
 
-Mirror pods are left alone: nothing can be changed in them, and they are bound already.
+Mirror pods stay unchanged: they are bound already, and kube-apiserver refuses changes.
 
-A verdict is a value; nothing here waits, fails or remembers.
+``judge`` is the entry point. A verdict is a value: this module does no I/O, reads no clock and
+raises nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
@@ -31,7 +32,8 @@ from webhook.policy.api.fastpath import are_plain
 from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES, summarize
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate
-from webhook.policy.api.rules import RuleViolation
+from webhook.policy.api.rules import ApiViolation
+from webhook.policy.catalogue import explain_command
 from webhook.policy.defaulting.forecast import forecast_defaults
 from webhook.policy.defaulting.inject import CACHED_INJECTIONS, Injection, inject, is_mirror
 from webhook.policy.defaulting.profiles import Mode, Policy
@@ -39,40 +41,37 @@ from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import POD
 from webhook.policy.model import MAX_CONSTRAINTS, Constraint, PodTemplate
-from webhook.policy.patch import Operation, add, remove
-from webhook.policy.paths import CONSTRAINTS_IN_POD, constraints_field, format_pointer
+from webhook.policy.patch import Operation, add_defaults, replace_defaults
+from webhook.policy.paths import constraints_field
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.selectors import merge_match_label_keys
 
-UNPROCESSABLE = 422  # with reason Invalid, as kube-apiserver answers to field errors
-BAD_REQUEST = 400  # with reason BadRequest, as it answers to values of the wrong type
+UNPROCESSABLE = 422  # with reason Invalid, kube-apiserver's reply to field errors
+BAD_REQUEST = 400  # with reason BadRequest, its reply to values of the wrong type
 
 WARNING_CHARACTERS = 256  # kube-apiserver may cut longer ones, pkg/endpoints/filters/warning.go
 
-EXPLAIN = "evenspread validate --explain"  # where a denied user reads on, without a network
-
-CONSTRAINTS_POINTER = format_pointer(CONSTRAINTS_IN_POD)
-ANNOTATIONS_POINTER = format_pointer(("metadata", "annotations"))
-NO_CONSTRAINTS = Amendment(())
-DEFAULTS_POINTER = format_pointer(("metadata", "annotations", DEFAULTS_ANNOTATION))
+UNCHANGED = Amendment(())
 
 
 class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """
-    What to answer, and why; told apart by identity, so that an answer can be remembered by it.
+    The response to a request, and the reasons for it.
+
+    Verdicts compare by identity, so that encoded responses can be cached by verdict.
 
     Attributes:
-        allowed: Whether the request may go on.
-        patch: What to change; empty in a denial and from the validating hook.
+        allowed: Whether the request is admitted.
+        patch: Changes to the object; empty in a denial and from the validating hook.
         code: The HTTP status of a denial: 422, or 400 for an object that cannot be read.
-        message: Why not; empty if it is allowed.
-        warnings: What the user should know, each at most 256 characters.
-        findings: The violations of API rules, also where they do not deny.
-        drops: The fields that gates hold back.
-        injection: What a new pod's defaults are; None if that was not asked.
-        advice: What rules that need facts say; None if they were not asked.
-        held: What recommend mode held back: ``deny``, ``patch`` or nothing.
-        recurs: Whether other requests get this very object, so that its answer is worth keeping.
+        message: The reason of a denial; empty otherwise.
+        warnings: Messages to the user, each at most 256 characters.
+        findings: The violations of API rules, also those that do not deny.
+        drops: The fields dropped because of feature gates.
+        injection: The defaults of a new pod; None if no pod is created.
+        advice: The findings of policy rules; None if they were not evaluated.
+        held: What recommend mode did not carry out: ``deny``, ``patch`` or nothing.
+        recurs: Whether other requests get this same object, so that caching its encoding pays.
     """
 
     allowed: bool = True
@@ -80,7 +79,7 @@ class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     code: int = UNPROCESSABLE
     message: str = ""
     warnings: tuple[str, ...] = ()
-    findings: tuple[RuleViolation, ...] = ()
+    findings: tuple[ApiViolation, ...] = ()
     drops: tuple[DroppedField, ...] = ()
     injection: Injection | None = None
     advice: Advice | None = None
@@ -89,7 +88,7 @@ class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def outcome(self) -> str:
-        """``allow``, ``patch``, ``deny``, ``would_deny`` or ``would_patch``, as metrics say it."""
+        """The verdict in metrics: allow, patch, deny, would_deny or would_patch."""
         if self.held:
             return f"would_{self.held}"
         if not self.allowed:
@@ -98,7 +97,7 @@ class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 UNTOUCHED = Verdict(recurs=True)
-"""The verdict on whatever does not concern us."""
+"""The verdict that allows a request without change, warning or finding."""
 
 
 def judge(request: AdmissionRequest, hook: Hook, policy: Policy, facts: Facts) -> Verdict:
@@ -106,255 +105,208 @@ def judge(request: AdmissionRequest, hook: Hook, policy: Policy, facts: Facts) -
     Judge one request.
 
     Args:
-        request: What is asked.
-        hook: Which of the two webhooks was called.
-        policy: What to enforce and to inject.
-        facts: The cluster as it is known.
+        request: The decoded request.
+        hook: The webhook that was called.
+        policy: The rules to enforce and the defaults to inject.
+        facts: The current facts of the cluster.
 
     Returns:
-        A verdict whose patch applies to the requested object, and makes it pass the rules.
+        A verdict whose patch applies to the requested object and makes it pass the rules.
     """
     if request.sub_resource or request.operation not in (CREATE, UPDATE):
         return UNTOUCHED
     if request.unreadable:
-        verdict = _unreadable(request)
+        verdict = _judge_unreadable(request)
     elif request.template is None:
         return UNTOUCHED
     elif request.kind == POD and is_mirror(request.template):
-        mutates = hook is Hook.MUTATE  # whose verdict says why there are no defaults
-        verdict = _newcomer(request, request.template, policy, facts) if mutates else UNTOUCHED
+        if hook is Hook.VALIDATE:
+            return UNTOUCHED
+        verdict = _inject_defaults(request, request.template, policy, facts)  # why there are none
     else:
-        verdict = _judge(request, request.template, hook, policy, facts)
-    return (
-        _recommended(verdict, request, policy, facts) if policy.mode is Mode.RECOMMEND else verdict
-    )
+        verdict = _judge_object(request, request.template, hook, policy, facts)
+    if policy.mode is Mode.RECOMMEND:
+        return _recommend(verdict, request, policy, facts)
+    return verdict
 
 
-def _judge(
+def _judge_object(
     request: AdmissionRequest, pod: PodTemplate, hook: Hook, policy: Policy, facts: Facts
 ) -> Verdict:
-    amended = NO_CONSTRAINTS
+    amendment = UNCHANGED
     if pod.constraints:
-        unchanged = pod.constraints == request.old_constraints
-        if len(pod.constraints) > MAX_CONSTRAINTS and not unchanged:
-            at = constraints_field(request.path or ())
-            return _denied(request, [rules.too_many(pod.constraints, at)], ())
-        amended = amend_constraints(request, policy, facts)
-        found = _findings(request, hook, policy, amended.constraints) or list(amended.refused)
-        if found:
-            return _told(found) if unchanged else _denied(request, found, amended.drops)
+        is_old = pod.constraints == request.old_constraints
+        if len(pod.constraints) > MAX_CONSTRAINTS and not is_old:
+            path = constraints_field(request.path or ())
+            return _deny(request, [rules.too_many(pod.constraints, path)], ())
+        amendment = amend_constraints(request, policy, facts)
+        violations = _find_violations(request, hook, policy, amendment.constraints)
+        violations = violations or list(amendment.refused)
+        if violations:
+            # A list that an update leaves as it was never blocks the update.
+            return _warn(violations) if is_old else _deny(request, violations, amendment.drops)
     if hook is Hook.VALIDATE:
-        return _advised(request, policy, facts)
-    return _mutated(request, with_constraints(pod, amended.constraints), amended, policy, facts)
+        return _advise_on_stored(request, policy, facts)
+    pod = with_constraints(pod, amendment.constraints)
+    verdict = _inject_defaults(request, pod, policy, facts)
+    if amendment.operations:
+        verdict = _add_amendment(verdict, amendment)
+    return _advise_on_created(verdict, request, pod, policy, facts)
 
 
-def _mutated(
-    request: AdmissionRequest, pod: PodTemplate, amended: Amendment, policy: Policy, facts: Facts
-) -> Verdict:
-    """
-    Change what the API rules let pass, and advise on it where no other hook does.
-
-    Args:
-        request: What is asked.
-        pod: Its pod template with the constraints that ``amended`` leaves.
-        amended: What is changed in constraints that were written.
-        policy: What to inject, and to advise by.
-        facts: The cluster as it is known.
-    """
-    verdict = _newcomer(request, pod, policy, facts)
-    if amended.operations:
-        verdict = _amended(verdict, amended)
-    return _warned(verdict, request, pod, policy, facts)
-
-
-def _advised(request: AdmissionRequest, policy: Policy, facts: Facts) -> Verdict:
-    """Advise on an object that the API rules let pass, in the form in which it will be stored."""
-    if request.creates_pod and not policy.validates_pods:
-        return UNTOUCHED  # the mutating hook gave the advice
-    advice = advise_request(request, policy, facts)
-    if advice is NO_ADVICE:
-        return UNTOUCHED
-    if advice.denied:
-        return replace(_denied(request, list(advice.violations), ()), advice=advice)
-    return Verdict(warnings=advice.lines(), advice=advice)
-
-
-def _warned(
-    verdict: Verdict, request: AdmissionRequest, pod: PodTemplate, policy: Policy, facts: Facts
-) -> Verdict:
-    """
-    Advise on a new pod that the validating hook is not sent.
-
-    Nothing is denied: another webhook may still change the pod.
-
-    Args:
-        verdict: What is done to the pod.
-        request: Its creation.
-        pod: As it stands before its defaults are injected.
-        policy: What to advise by.
-        facts: The cluster as it is known.
-    """
-    injection = verdict.injection  # None if no pod is created
-    if policy.validates_pods or injection is None or not is_advised_on(request, policy):
-        return verdict
-    if policy.mode is Mode.RECOMMEND:
-        stored = request.template.constraints if request.template else ()
-    else:
-        stored = injection.applied_to(pod.constraints)
-    advice = advise_request(
-        request, policy, facts, _as_created(stored, pod, policy)
-    ).without_denial()
-    if advice is NO_ADVICE:
-        return verdict
-    warnings = verdict.warnings + advice.lines()
-    return replace(verdict, warnings=warnings, advice=advice, recurs=False)
-
-
-def _as_created(
-    constraints: tuple[Constraint, ...], pod: PodTemplate, policy: Policy
-) -> tuple[Constraint, ...]:
-    """Give the list that kube-apiserver stores for a new pod, and sends to the validating hook."""
-    if Gate.SELECTOR_MERGE not in policy.gates:
-        return constraints
-    return merge_match_label_keys(constraints, pod.labels)
-
-
-def _told(findings: list[RuleViolation]) -> Verdict:
-    """Warn of what an update leaves as it was."""
-    told = [_warning(finding) for finding in findings[:MOST_CAUSES]]
-    left_out = len(findings) - len(told)
-    rest = (f"at least {left_out} more violations",) if left_out else ()
-    return Verdict(warnings=(*told, *rest), findings=tuple(findings))
-
-
-def _warning(finding: RuleViolation) -> str:
-    error = finding.error
-    return brief(f"{error.field}: {error.words(LONGEST_VALUE)} [{finding.rule}]")
-
-
-def _amended(verdict: Verdict, amended: Amendment) -> Verdict:
-    return replace(
-        verdict,
-        patch=amended.operations + verdict.patch,
-        warnings=tuple(map(brief, amended.warnings)),
-        drops=amended.drops,
-        recurs=False,
-    )
-
-
-def _newcomer(request: AdmissionRequest, pod: PodTemplate, policy: Policy, facts: Facts) -> Verdict:
-    """Give a new pod its defaults; everything else stays as it is."""
-    if not request.creates_pod:
-        return UNTOUCHED
-    injection = inject(pod, request.namespace, policy, facts)
-    annotations = pod.metadata.annotations if pod.metadata else {}
-    if injection.ours or DEFAULTS_ANNOTATION in annotations:
-        return Verdict(patch=tuple(_recomputing(pod, annotations, injection)), injection=injection)
-    add_all = _adding if injection.is_small else _adding.__wrapped__
-    return add_all(injection, bool(pod.constraints), bool(annotations))
-
-
-@lru_cache(CACHED_INJECTIONS)
-def _adding(injection: Injection, listed: bool, annotated: bool) -> Verdict:  # noqa: FBT001
-    """
-    The verdict on a pod that no earlier call changed.
-
-    Args:
-        injection: Its defaults.
-        listed: Whether it has constraints of its own.
-        annotated: Whether it has annotations.
-    """
-    recurs = injection.is_small
-    if not injection.entries:
-        return Verdict(injection=injection, recurs=recurs)
-    written = [entry.written for entry in injection.entries]
-    told = injection.annotation
-    patch = (
-        *(
-            [add(f"{CONSTRAINTS_POINTER}/-", each) for each in written]
-            if listed
-            else [add(CONSTRAINTS_POINTER, written)]
-        ),
-        add(DEFAULTS_POINTER, told)
-        if annotated
-        else add(ANNOTATIONS_POINTER, {DEFAULTS_ANNOTATION: told}),
-    )
-    return Verdict(patch=patch, injection=injection, recurs=recurs)
-
-
-def _unreadable(request: AdmissionRequest) -> Verdict:
-    """What was stored with a wrong shape must stay scalable and deletable."""
+def _judge_unreadable(request: AdmissionRequest) -> Verdict:
+    """Deny an unreadable object, unless the stored one is: it must stay scalable and deletable."""
     if request.operation == UPDATE and request.old_unreadable:
         return Verdict(warnings=(brief(request.unreadable),))
     message = f'{request.kind} "{request.shown_name}" cannot be read: {request.unreadable}'
     return Verdict(allowed=False, code=BAD_REQUEST, message=message)
 
 
-def _findings(
+def _find_violations(
     request: AdmissionRequest, hook: Hook, policy: Policy, constraints: tuple[Constraint, ...]
-) -> list[RuleViolation]:
-    """Ask the API rules; what an update leaves as it was, only where nobody else judges it."""
+) -> list[ApiViolation]:
+    """Apply the API rules; skip a list that kube-apiserver accepted before and judges again."""
     old = request.old_constraints
-    unchanged = constraints == old
-    if not constraints or (unchanged and request.built_in):
+    is_old = constraints == old
+    if not constraints or (is_old and request.built_in):
         return []
     judged = constraints
     if request.creates_pod and hook is Hook.MUTATE and request.template is not None:
-        judged = _as_created(constraints, request.template, policy)
-    form = apiserver.validation_options(None if unchanged else old, policy.gates)
-    if are_plain(judged, form):
+        judged = _merge_label_keys(constraints, request.template, policy)
+    options = apiserver.validation_options(None if is_old else old, policy.gates)
+    if are_plain(judged, options):
         return []
-    return rules.check(judged, constraints_field(request.path or ()), form, rules.MAX_VIOLATIONS)
+    path = constraints_field(request.path or ())
+    return rules.check(judged, path, options, rules.MAX_VIOLATIONS)
 
 
-def _denied(
-    request: AdmissionRequest, findings: list[RuleViolation], drops: tuple[DroppedField, ...]
+def _deny(
+    request: AdmissionRequest, violations: list[ApiViolation], drops: tuple[DroppedField, ...]
 ) -> Verdict:
-    """Word a denial as kube-apiserver does, then name the rules and where to read more."""
-    ids = ",".join(dict.fromkeys(finding.rule for finding in findings))
-    said = summarize([finding.error for finding in findings])
-    invalid = f'{request.kind} "{request.shown_name}" is invalid: {said}'
-    message = f"{invalid} ({ids}; to read more: {EXPLAIN} {ids})"
-    return Verdict(allowed=False, message=message, findings=tuple(findings), drops=drops)
+    """Deny in kube-apiserver's words, then name the rules and the command that explains them."""
+    ids = ",".join(dict.fromkeys(violation.rule for violation in violations))
+    summary = summarize([violation.error for violation in violations])
+    invalid = f'{request.kind} "{request.shown_name}" is invalid: {summary}'
+    message = f"{invalid} ({ids}; to read more: {explain_command(ids)})"
+    return Verdict(allowed=False, message=message, findings=tuple(violations), drops=drops)
 
 
-def _recomputing(
-    pod: PodTemplate, annotations: Mapping[str, str], injection: Injection
-) -> Iterator[Operation]:
-    """The steps from what an earlier call injected to what should stand there."""
-    if not injection.is_in_place:
-        yield from _replacing(len(pod.constraints), injection)
-    if injection.annotation and annotations.get(DEFAULTS_ANNOTATION) != injection.annotation:
-        yield add(DEFAULTS_POINTER, injection.annotation)
-    elif injection.ours and not injection.annotation:
-        yield remove(DEFAULTS_POINTER)
+def _warn(violations: list[ApiViolation]) -> Verdict:
+    """Allow an update that leaves violations as they were, with a warning for each."""
+    warnings = [
+        brief(f"{error.field}: {error.words(LONGEST_VALUE)} [{violation.rule}]")
+        for violation in violations[:MOST_CAUSES]
+        for error in (violation.error,)
+    ]
+    left_out = len(violations) - len(warnings)
+    rest = (f"at least {left_out} more violations",) if left_out else ()
+    return Verdict(warnings=(*warnings, *rest), findings=tuple(violations))
 
 
-def _replacing(present: int, injection: Injection) -> Iterator[Operation]:
-    wanted = [entry.written for entry in injection.entries]
-    if present == len(injection.ours):
-        yield add(CONSTRAINTS_POINTER, wanted) if wanted else remove(CONSTRAINTS_POINTER)
-        return
-    for i in reversed(injection.ours):  # from the end, so that indexes stay true
-        yield remove(f"{CONSTRAINTS_POINTER}/{i}")
-    for each in wanted:
-        yield add(f"{CONSTRAINTS_POINTER}/-", each)
+def _add_amendment(verdict: Verdict, amendment: Amendment) -> Verdict:
+    return replace(
+        verdict,
+        patch=amendment.operations + verdict.patch,
+        warnings=tuple(map(brief, amendment.warnings)),
+        drops=amendment.drops,
+        recurs=False,
+    )
 
 
-def _recommended(
+def _inject_defaults(
+    request: AdmissionRequest, pod: PodTemplate, policy: Policy, facts: Facts
+) -> Verdict:
+    """Inject the defaults of a new pod; leave any other object unchanged."""
+    if not request.creates_pod:
+        return UNTOUCHED
+    injection = inject(pod, request.namespace, policy, facts)
+    annotations = pod.metadata.annotations if pod.metadata else {}
+    if injection.previous or DEFAULTS_ANNOTATION in annotations:
+        return Verdict(patch=tuple(replace_defaults(pod, injection)), injection=injection)
+    # Pods of one ReplicaSet share an injection, so they share a verdict and its encoding too.
+    build = _build_addition if injection.is_small else _build_addition.__wrapped__
+    return build(injection, bool(pod.constraints), bool(annotations))
+
+
+@lru_cache(CACHED_INJECTIONS)
+def _build_addition(injection: Injection, listed: bool, annotated: bool) -> Verdict:  # noqa: FBT001
+    """
+    Build the verdict on a pod that no earlier call changed.
+
+    Args:
+        injection: Its defaults.
+        listed: Whether it has constraints of its own.
+        annotated: Whether it has annotations.
+    """
+    patch = tuple(add_defaults(injection, listed=listed, annotated=annotated))
+    return Verdict(patch=patch, injection=injection, recurs=injection.is_small)
+
+
+def _advise_on_stored(request: AdmissionRequest, policy: Policy, facts: Facts) -> Verdict:
+    """Give advice on an object as it is stored, from the validating hook."""
+    if request.creates_pod and not policy.validates_pods:
+        return UNTOUCHED  # the mutating hook gave the advice
+    advice = advise_request(request, policy, facts)
+    if advice is NO_ADVICE:
+        return UNTOUCHED
+    if advice.denied:
+        return replace(_deny(request, list(advice.violations), ()), advice=advice)
+    return Verdict(warnings=advice.lines(), advice=advice)
+
+
+def _advise_on_created(
+    verdict: Verdict, request: AdmissionRequest, pod: PodTemplate, policy: Policy, facts: Facts
+) -> Verdict:
+    """
+    Give advice on a new pod that the validating hook does not get.
+
+    The advice never denies, because another webhook may still change the pod.
+
+    Args:
+        verdict: The verdict on the pod so far.
+        request: The creation of the pod.
+        pod: The pod before its defaults are injected.
+        policy: The actions of the policy rules.
+        facts: The current facts of the cluster.
+    """
+    injection = verdict.injection  # None if no pod is created
+    if policy.validates_pods or injection is None or not is_advised_on(request, policy):
+        return verdict
+    if policy.mode is Mode.RECOMMEND:
+        constraints = request.template.constraints if request.template else ()
+    else:
+        constraints = injection.applied_to(pod.constraints)
+    stored = _merge_label_keys(constraints, pod, policy)
+    advice = advise_request(request, policy, facts, stored).without_denial()
+    if advice is NO_ADVICE:
+        return verdict
+    warnings = verdict.warnings + advice.lines()
+    return replace(verdict, warnings=warnings, advice=advice, recurs=False)
+
+
+def _merge_label_keys(
+    constraints: tuple[Constraint, ...], pod: PodTemplate, policy: Policy
+) -> tuple[Constraint, ...]:
+    """Build the list that kube-apiserver stores for a new pod."""
+    if Gate.SELECTOR_MERGE not in policy.gates:
+        return constraints
+    return merge_match_label_keys(constraints, pod.labels)
+
+
+def _recommend(
     verdict: Verdict, request: AdmissionRequest, policy: Policy, facts: Facts
 ) -> Verdict:
-    """Turn what would be done into words."""
+    """Replace a denial or a patch by warnings that describe it."""
     if not verdict.allowed:
-        said = brief(f"evenspread would deny this: {verdict.message}")
-        return replace(verdict, allowed=True, message="", warnings=(said,), held="deny")
-    told = [*_would_inject(verdict), *forecast_defaults(request, policy, facts)]
-    warnings = verdict.warnings + tuple(map(brief, told))
+        warning = brief(f"evenspread would deny this: {verdict.message}")
+        return replace(verdict, allowed=True, message="", warnings=(warning,), held="deny")
+    texts = [*_describe_injection(verdict), *forecast_defaults(request, policy, facts)]
+    warnings = verdict.warnings + tuple(map(brief, texts))
     held = "patch" if verdict.patch else ""
     return replace(verdict, patch=(), warnings=warnings, held=held, recurs=False)
 
 
-def _would_inject(verdict: Verdict) -> Iterator[str]:
+def _describe_injection(verdict: Verdict) -> Iterator[str]:
     injection = verdict.injection
     if verdict.patch and injection and injection.entries:
         keys = ", ".join(injection.keys)
@@ -362,6 +314,6 @@ def _would_inject(verdict: Verdict) -> Iterator[str]:
 
 
 def brief(text: str) -> str:
-    """A warning as kube-apiserver passes it on: short, and without control characters."""
+    """Shorten a warning to what kube-apiserver passes on, without control characters."""
     line = text if text.isprintable() else fielderrors.quote(text)[1:-1]
     return line if len(line) <= WARNING_CHARACTERS else f"{line[: WARNING_CHARACTERS - 3]}..."

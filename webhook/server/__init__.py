@@ -1,6 +1,6 @@
 """
 The process of ``evenspread serve``: listeners, background tasks, and the order of start and stop.
 
-``run`` is the composition root, ``build`` builds the parts, ``admission`` answers reviews. Nothing
-here decides what a verdict is: that is ``webhook.policy``.
+``run`` is the composition root, ``build`` builds the parts, ``admission`` answers reviews. Verdicts
+are decided in ``webhook.policy``, never here.
 """

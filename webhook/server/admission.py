@@ -1,9 +1,9 @@
 """
 The admission listener: ``POST /mutate`` and ``POST /validate``, and nothing else.
 
-A request goes through five frames from the socket to a rule. Decoding, judging and encoding do
-not wait; what a verdict needs and the caches lack is fetched before, within the caller's time. What
-would keep others waiting, by its size, is decoded and judged in a thread.
+``Admission.answer`` is the entry point; from the socket to a rule there are five frames. Decoding,
+judging and encoding never wait. Facts that the caches lack are fetched before, within the caller's
+timeout. A review so large that it would delay others is decoded and judged in a thread.
 """
 
 import asyncio
@@ -46,58 +46,58 @@ REJECTION_REASONS = {
 """Labels of ``evenspread_admission_rejected_total`` by status; others are ``malformed``."""
 
 HEADERS = {405: {"Allow": "POST"}}
-"""What a status owes the client besides a sentence."""
+"""Headers that an error reply has besides its text, by status."""
 
 Fetch: TypeAlias = Callable[[AdmissionRequest, Policy, float], Awaitable[Facts] | None]
 """
-Gets the facts to judge by where the caches lack some; None if there is nothing to wait for.
+Gets facts that the caches lack for a request; None if there is nothing to wait for.
 
-Takes the seconds that the caller waits; raises NotSyncedError while there are no facts at all.
+Takes the timeout of the caller in seconds; raises NotSyncedError while there are no facts at all.
 """
 
 
-def nothing_to_fetch(_asked: AdmissionRequest, _policy: Policy, _timeout: float) -> None:
-    """Know all there is to know already, as with facts from files."""
+def nothing_to_fetch(_request: AdmissionRequest, _policy: Policy, _timeout: float) -> None:
+    """Fetch nothing, because all facts come from files."""
 
 
 class ReviewContext(NamedTuple):
     """
-    What verdicts rest on.
+    What verdicts depend on besides the request.
 
     Attributes:
-        policy: What is judged by.
-        facts: The cluster as it is known.
+        policy: The policy in force.
+        facts: The known facts of the cluster.
         fetch: Called before each verdict.
-        present: The verdict on probes, as ``webhook.policy.probe.presence`` gives it.
-        still: Makes a context within which the facts do not change, for a thread that reads them.
+        probe_verdict: The verdict on probes, from ``webhook.policy.probe.build_probe_verdict``.
+        freeze: Creates a context in which the facts do not change, for the thread that reads them.
     """
 
     policy: Policy
     facts: Facts
     fetch: Fetch = nothing_to_fetch
-    present: Verdict = UNTOUCHED
+    probe_verdict: Verdict = UNTOUCHED
     freeze: Freeze = nullcontext
 
 
 def _read(bodies: list[bytes | bytearray], policy: Policy) -> AdmissionRequest:
-    """Decode the body in a list, and take it out of there."""
+    """Decode the one body in a list, and remove it so that its memory is freed meanwhile."""
     return admission.decode(bodies.pop(), policy.pod_templates)
 
 
-def _decide(asked: AdmissionRequest, hook: Hook, grounds: ReviewContext) -> tuple[Verdict, bytes]:
-    """Judge a request, and write the answer."""
-    verdict = probe.answer(asked, hook, grounds.present)
+def _decide(request: AdmissionRequest, hook: Hook, context: ReviewContext) -> tuple[Verdict, bytes]:
+    """Judge a request and write the response."""
+    verdict = probe.judge_probe(request, hook, context.probe_verdict)
     if verdict is None:
-        verdict = judge(asked, hook, grounds.policy, grounds.facts)
-    return verdict, admission.encode(asked, verdict)
+        verdict = judge(request, hook, context.policy, context.facts)
+    return verdict, admission.encode(request, verdict)
 
 
 class _Flight:
     """
-    The reviews that have come whole and are not answered yet.
+    Counter of the reviews that are complete and not answered yet.
 
     Attributes:
-        number: How many there are.
+        number: The present number of such reviews.
     """
 
     def __init__(self, most: int) -> None:
@@ -114,11 +114,11 @@ class _Flight:
 
 
 class Observers(NamedTuple):
-    """Whoever is told what happens."""
+    """Where the listener reports: metrics, the log, and the log of verdicts."""
 
     metrics: Metrics
     log: Log
-    verdicts: VerdictLog
+    verdict_log: VerdictLog
 
 
 class Admission(HttpEndpoint):
@@ -126,13 +126,13 @@ class Admission(HttpEndpoint):
     The admission server.
 
     Attributes:
-        grounds: What verdicts rest on; to reload, put other ones in their place.
-        last_call: When a request last came in, by ``clock``.
+        context: What verdicts depend on; a reload replaces it.
+        last_call: The time of the last request, by ``clock``.
     """
 
     def __init__(
         self,
-        grounds: ReviewContext,
+        context: ReviewContext,
         limits: Limits,
         observers: Observers,
         tls: ssl.SSLContext | None = None,
@@ -142,21 +142,19 @@ class Admission(HttpEndpoint):
         Start without a connection; inside a running event loop.
 
         Args:
-            grounds: What verdicts rest on.
-            limits: Its bounds.
-            observers: Whoever is told what happens.
-            tls: None speaks plain HTTP.
-            clients: Who may call, with a certificate that ``tls`` asks for; None: anybody.
+            tls: None serves plain HTTP.
+            clients: The clients that may call, by a certificate that ``tls`` requires; None admits
+                all clients.
         """
         super().__init__(limits, limits.connections, tls)
         self._clients = clients
         self._known: set[web.RequestHandler] = set()
-        self.grounds = grounds
+        self.context = context
         self._flight = _Flight(limits.in_flight)
         self.last_call = self.clock()
         self._bodies = Bodies(limits)
         self._thread = ReviewThread()
-        metrics, self._log, self._verdicts = observers
+        metrics, self._log, self._verdict_log = observers
         self._metrics = metrics
         self._throttle = Throttle(limits.refusals_logged, self.clock)
         metrics.in_flight.set_function(lambda: self.in_flight)
@@ -164,7 +162,7 @@ class Admission(HttpEndpoint):
         metrics.body_bytes.set_function(lambda: self._bodies.held)
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
-        """Look at the client's certificate, once for all that it will ask."""
+        """Check the client's certificate, once for all requests of the connection."""
         super().connection_made(handler, transport)
         if self._clients is not None:
             session: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
@@ -174,7 +172,7 @@ class Admission(HttpEndpoint):
     def connection_lost(
         self, handler: web.RequestHandler, exc: BaseException | None = None
     ) -> None:
-        """Forget a connection."""
+        """Forget a closed connection."""
         super().connection_lost(handler, exc)
         self._known.discard(handler)
 
@@ -187,63 +185,63 @@ class Admission(HttpEndpoint):
             body = await self._bodies.read(request, timeout)
             with self._bodies.held_until_answered(body), self._flight:
                 left = self._time_left(started, timeout)
-                grounds, long = self.grounds, len(body) > self.limits.long_review
-                read = partial(_read, [body], grounds.policy)
-                del body  # so that decoding can let go of it
-                asked = await self._thread.run(read, nullcontext, left) if long else read()
-                uid = asked.uid
+                context, long = self.context, len(body) > self.limits.long_review
+                read = partial(_read, [body], context.policy)
+                del body  # else this frame would keep it alive while it is decoded
+                review = await self._thread.run(read, nullcontext, left) if long else read()
+                uid = review.uid
                 self.callers.prove(request.protocol, started)
-                if (missing := grounds.fetch(asked, grounds.policy, timeout)) is not None:
+                if (missing := context.fetch(review, context.policy, timeout)) is not None:
                     async with asyncio.timeout(left):
-                        grounds = grounds._replace(facts=await missing)
-                decide = partial(_decide, asked, hook, grounds)
+                        context = context._replace(facts=await missing)
+                decide = partial(_decide, review, hook, context)
                 verdict, written = (
-                    await self._thread.run(decide, grounds.freeze, left) if long else decide()
+                    await self._thread.run(decide, context.freeze, left) if long else decide()
                 )
                 response = self._answer(request, written)
-        except Exception as error:  # noqa: BLE001  # whatever it is, somebody waits for an answer
+        except Exception as error:  # noqa: BLE001  # the caller needs an answer, whatever failed
             response = self._refuse(error, uid)
         else:
-            self._observe(asked, hook, verdict, self.clock() - started)
+            self._observe(review, hook, verdict, self.clock() - started)
         if self.draining:
             response.force_close()
         return response
 
     @property
     def in_flight(self) -> int:
-        """How many reviews have come whole and are not answered yet."""
+        """The number of reviews that are complete and not answered yet."""
         return self._flight.number
 
     def refused(self, reason: str) -> None:
-        """Count what never became a request."""
+        """Count a connection that never became a request."""
         self._turn_away(reason)
 
     def failed(self, status: int, error: BaseException | None) -> None:
-        """Count a request that is no HTTP; log what should never have left ``answer``."""
+        """Count invalid HTTP, and log an exception that ``answer`` should have handled."""
         self._turn_away("malformed" if status < web.HTTPInternalServerError.status_code else "bug")
         if error is not None and not isinstance(error, HttpProcessingError):
             log_bug(self._log, error)
 
     def _admit(self, request: web.BaseRequest) -> tuple[Hook, float]:
-        """Look at everything but the body; the first thing is who asks."""
+        """Check everything but the body, the client first."""
         if self._clients is not None and request.protocol not in self._known:
-            raise ReviewError("the certificate of this client has none of the names asked for", 403)
+            raise ReviewError("the client certificate has none of the required names", 403)
         target = read_target(request.raw_path)
         hook = HOOK_PATHS.get(target.path)
         if hook is None:
-            raise ReviewError("there is nothing here; reviews go to /mutate and /validate", 404)
+            raise ReviewError("not found: reviews go to /mutate and /validate", 404)
         if request.method != hdrs.METH_POST:
-            raise ReviewError("reviews come by POST", 405)
+            raise ReviewError("reviews must be sent by POST", 405)
         headers = request.headers
         media_type = headers.get(hdrs.CONTENT_TYPE, "")
         if media_type != JSON and media_type.partition(";")[0].strip().lower() != JSON:
-            raise ReviewError(f"the Content-Type has to be {JSON}", 415)
+            raise ReviewError(f"the Content-Type must be {JSON}", 415)
         if hdrs.CONTENT_ENCODING in headers:
             raise ReviewError("the body must not be encoded", 415)
         return hook, target.timeout or self.limits.default_timeout
 
     def _time_left(self, started: float, timeout: float) -> float:
-        """How many seconds there are to answer in, now that the body is complete."""
+        """Seconds left for the answer, now that the body is complete."""
         left = started + timeout * self.limits.request_share - self.clock()
         if left <= 0:
             raise TimeoutError
@@ -254,19 +252,19 @@ class Admission(HttpEndpoint):
         return ReviewResponse(body) if stays else reply(200, body, JSON)
 
     def _observe(
-        self, asked: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
+        self, review: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
     ) -> None:
-        """Count and log a verdict, which is answered whatever comes of that."""
+        """Count and log a verdict; a failure here does not change the answer."""
         try:
-            self._metrics.count_review(asked, hook, verdict, seconds)
-            self._verdicts.tell(asked, hook, verdict)
-        except Exception as error:  # noqa: BLE001  # a bug of ours, and no business of the caller
+            self._metrics.count_review(review, hook, verdict, seconds)
+            self._verdict_log.write(review, hook, verdict)
+        except Exception as error:  # noqa: BLE001  # a bug of ours that the caller must not notice
             self._metrics.telemetry_failures.inc()
             if (missed := self._throttle.admit()) is not None:
-                log_bug(self._log, error, uid=asked.uid, missed=str(missed))
+                log_bug(self._log, error, uid=review.uid, missed=str(missed))
 
     def _refuse(self, error: Exception, uid: str) -> web.StreamResponse:
-        """Make the answer to a request that gets no verdict: where errors become statuses."""
+        """Build the reply to a request without a verdict: the one mapping of errors to statuses."""
         match error:
             case ReviewError():
                 self._turn_away(
@@ -290,7 +288,7 @@ class Admission(HttpEndpoint):
     def _refusal(self, error: ReviewError) -> web.StreamResponse:
         response = text_reply(error.status, str(error), HEADERS.get(error.status))
         if error.status == web.HTTPForbidden.status_code:
-            response.force_close()  # whoever comes next on it is the same
+            response.force_close()  # the client's next request would be refused too
         return response
 
     def _turn_away(self, reason: str, **about: object) -> None:

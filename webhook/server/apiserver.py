@@ -1,4 +1,8 @@
-"""The API server that a server follows: its client, its version, and how its watches are paced."""
+"""
+The API server that a replica watches: its client, its Kubernetes version, the means of reflectors.
+
+``connect_api_server`` is the entry point. Nothing here decides a verdict.
+"""
 
 import asyncio
 import random
@@ -21,7 +25,7 @@ from webhook.telemetry.metrics import Metrics
 if TYPE_CHECKING:
     from webhook.cluster.client import Api
 
-MOST_NAMED = 1000  # skipped objects that the log names, each once; 0.2 MB, and as many lines
+MOST_NAMED = 1000  # skipped objects that the log names, each once; they take 0.2 MB
 
 STREAMS = Version(1, 32)  # from here on API servers stream initial lists, KEP-3157
 
@@ -29,18 +33,18 @@ STREAMS = Version(1, 32)  # from here on API servers stream initial lists, KEP-3
 @asynccontextmanager
 async def connect_api_server(settings: Settings) -> "AsyncGenerator[Api | None]":
     """
-    Give the API server of the settings; None if there is to be none.
+    Connect to the API server of the settings; gives None if they require none.
 
     Raises:
-        ConfigError: The settings speak of two clusters, one of them in files.
+        ConfigError: The settings name two clusters, one of them in files.
     """
     if settings.standalone:
         yield None
         return
     if settings.cluster:
-        problem = "stands for a cluster that is not there: add --standalone, or leave it out"
+        problem = "replaces a live cluster: add --standalone, or leave it out"
         raise ConfigError(problem, "--cluster")
-    # In cluster mode only: it takes 0.6 s and 55 MiB.
+    # Imported in cluster mode only: this takes 0.6 s and 55 MiB.
     from webhook.cluster.client import Api, ApiAccess  # noqa: PLC0415
 
     access = ApiAccess(kubeconfig=settings.kubeconfig, context=settings.context)
@@ -50,13 +54,13 @@ async def connect_api_server(settings: Settings) -> "AsyncGenerator[Api | None]"
 
 async def wait_for_version(api: "Api", log: Log) -> Version:
     """
-    Ask for the API server's version until there is an answer; each new problem is logged once.
+    Request the API server's version until it answers; each new problem is logged once.
 
     Raises:
         ApiError: There are no usable credentials.
-        ConfigError: The version cannot be understood.
+        ConfigError: The version cannot be parsed.
     """
-    backoff, told = Backoff(random.random, asyncio.sleep), ""
+    backoff, last_problem = Backoff(random.random, asyncio.sleep), ""
     while True:
         try:
             version = parse_version(await api.version())
@@ -66,9 +70,9 @@ async def wait_for_version(api: "Api", log: Log) -> Version:
         except ApiError as error:
             if error.reason == FailureReason.CREDENTIALS:
                 raise
-            if str(error) != told:
-                told = str(error)
-                log.warning("version", says=told)
+            if str(error) != last_problem:
+                last_problem = str(error)
+                log.warning("version", says=last_problem)
             await backoff.pause()
         else:
             warn_if_newer(version, log)
@@ -76,34 +80,36 @@ async def wait_for_version(api: "Api", log: Log) -> Version:
 
 
 def warn_if_newer(version: Version, log: Log) -> None:
-    """Say so if a version came after this program."""
+    """Warn if a version is newer than this program knows."""
     if version > NEWEST_VERSION:
-        said = f"Kubernetes {version} is newer than what is known: it is judged as {NEWEST_VERSION}"
-        log.warning("version", says=said)
+        message = (
+            f"Kubernetes {version} is newer than the newest known version: using {NEWEST_VERSION}"
+        )
+        log.warning("version", says=message)
 
 
 async def follow_version(
-    api: "Api", interval_s: float, judge_by: Callable[[Version], None]
+    api: "Api", interval_s: float, use_version: Callable[[Version], None]
 ) -> None:
-    """Notice when the API server has been upgraded, or rolled back; until cancelled."""
+    """Follow upgrades and rollbacks of the API server until cancelled."""
     while True:
         await asyncio.sleep(interval_s)
         try:
             version = parse_version(await api.version())
         except (ApiError, VersionError):
-            continue  # the old one goes on; the caches tell what is wrong
-        judge_by(version)
+            continue  # the old version stays in force; the caches report the problem
+        use_version(version)
 
 
 def reflector_means(
     api: "Api", version: Version, metrics: Metrics, log: Log
 ) -> ReflectorEnvironment:
-    """Give reflectors what they need to follow an API server."""
+    """Build what reflectors need to watch an API server."""
 
-    def tell(kind: str, reason: str, sentence: str) -> None:
+    def report(kind: str, reason: str, message: str) -> None:
         metrics.restarts.labels(kind, reason).inc()
-        if sentence:
-            log.warning("watch", kind=kind, reason=reason, says=sentence)
+        if message:
+            log.warning("watch", kind=kind, reason=reason, says=message)
         else:
             log.debug("watch", kind=kind, reason=reason)
 
@@ -122,7 +128,7 @@ def reflector_means(
         clock=time.monotonic,
         jitter=random.random,
         sleep=asyncio.sleep,
-        tell=tell,
+        tell=report,
         skip=skip,
         streams=version >= STREAMS,
     )

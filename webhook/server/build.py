@@ -1,8 +1,9 @@
 """
-How the parts of a server are made from its settings, each when those before it stand.
+The parts of a server, built from its settings.
 
-Configuration, version, certificate, facts, admission. Nothing runs yet when they are made; the
-order of start and stop is in ``service``, which also hands in the clock.
+``Monitoring.create`` builds what the health listener needs, and ``build`` builds everything else
+once the API server answers. Nothing built here runs yet: ``run`` starts and stops the parts, and
+passes in the clock.
 """
 
 import asyncio
@@ -10,21 +11,22 @@ import random
 import socket
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from certs.serving import LiveContext
 from certs.source import CertificateSource, Notice, Outside
 from webhook import __version__
 from webhook.cluster.caches import Start
-from webhook.config import Configuration, advise, load
+from webhook.config import Configuration
+from webhook.config.kinds import OwnerSelector
 from webhook.config.settings import Settings
 from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
 from webhook.policy.defaulting.profiles import Policy
-from webhook.policy.probe import presence
-from webhook.server import certificate
+from webhook.policy.probe import build_probe_verdict
 from webhook.server.admission import Admission, Observers, ReviewContext
 from webhook.server.apiserver import (
     follow_version,
@@ -33,11 +35,19 @@ from webhook.server.apiserver import (
     warn_if_newer,
 )
 from webhook.server.audits.schedule import AuditContext, ScheduledAudits, build_audits
+from webhook.server.certificate import (
+    CertificateContext,
+    admitted_clients,
+    certificate_source,
+    check_certificate,
+    expose_certificate,
+)
+from webhook.server.enforcement import Enforcement, report_reload
 from webhook.server.events import EventContext, EventRecorder
 from webhook.server.facts import FactsSource, FileFacts, LiveFacts
 from webhook.server.health import Conditions, Health, Phase, Readiness, ReadinessCondition
 from webhook.server.http.limits import Limits
-from webhook.server.reload import ConfigurationWatcher, PolicySources, ReloadResult, read_policy
+from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
 from webhook.server.supervisor import Supervisor
 from webhook.server.verdict_log import VerdictLog
 from webhook.telemetry.logs import Log
@@ -51,249 +61,256 @@ NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 Clock: TypeAlias = Callable[[], datetime]
 
 
-class ServerContext(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerContext:
     """
-    What every part may need.
+    What the parts are built from.
 
     Attributes:
+        configuration: The configuration as read at the start.
         api: None without a cluster.
         now: The wall clock: aware, UTC.
-        listener: Host and port where this machine reaches the admission listener.
+        listener: Host and port at which this machine reaches the admission listener.
     """
 
     settings: Settings
+    configuration: Configuration
     limits: Limits
     api: "Api | None"
     log: Log
-    verdicts: VerdictLog
+    verdict_log: VerdictLog
     now: Clock
     listener: tuple[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Monitoring:
+    """The parts that exist before the API server answers: enough for the health listener."""
+
+    metrics: Metrics
+    readiness: Readiness
+    health: Health
+    supervisor: Supervisor
+
+    @classmethod
+    def create(cls, context: ServerContext) -> "Monitoring":
+        """Build them; inside a running event loop."""
+        metrics, readiness = Metrics(), Readiness()
+        supervisor = Supervisor(
+            context.log, metrics.task_restarts, time.monotonic, asyncio.sleep, random.random
+        )
+        health = Health(readiness.check, metrics, context.limits)
+        return cls(metrics, readiness, health, supervisor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
     """
-    A server in the making.
+    A server whose parts are all there.
 
     Attributes:
-        metrics: There from the beginning, as are ``readiness``, ``health`` and ``supervisor``.
-        admission: There after ``make``, as are all below.
-        certificate: Where the certificate comes from.
-        knowledge: Where the facts come from.
-        follower: What follows the configuration.
+        watcher: Watches the configuration files.
         events: None without a cluster.
-        audits: None if the settings ask for none.
+        audits: None if the settings require none.
     """
 
+    context: ServerContext
+    monitoring: Monitoring
     admission: Admission
     certificate: CertificateSource
-    knowledge: FactsSource
-    follower: ConfigurationWatcher
-    events: EventRecorder | None = None
-    audits: ScheduledAudits | None = None
-
-    def __init__(self, world: ServerContext) -> None:
-        """
-        Read the configuration.
-
-        Raises:
-            ConfigError: What is wrong with it, all of it.
-        """
-        self._world = world
-        settings = world.settings
-        self._configuration = load(
-            settings.config, settings.scheduler_config, least_overlap=settings.least_overlap
-        )
-        self.metrics = Metrics()
-        self.readiness = Readiness()
-        self.health = Health(self.readiness.check, self.metrics, world.limits)
-        self.supervisor = Supervisor(
-            world.log, self.metrics.task_restarts, time.monotonic, asyncio.sleep, random.random
-        )
-
-    async def make(self) -> None:
-        """
-        Make the other parts, in order; waits for the API server as long as it takes.
-
-        Raises:
-            ConfigError: Settings or configuration cannot be used.
-            ApiError: There are no usable credentials for the cluster.
-            CertError: There is no certificate to serve.
-        """
-        settings, log = self._world.settings, self._world.log
-        live = LiveContext(certificate.admitted_clients(settings))
-        self.certificate = self._certificate(live)
-        asked = PolicySources(
-            settings.config,
-            settings.scheduler_config,
-            settings.feature_gates,
-            await self._version(),
-            settings.allow_locked_gates,
-            settings.least_overlap,
-            settings.validates_pods,
-        )
-        self._configuration, policy = read_policy(asked)
-        self.events = self._events()
-        self.follower = ConfigurationWatcher(asked, self._configuration, self._enforce, self._tell)
-        self.readiness.add(self._in_force)
-        self.readiness.phase = Phase.CERTIFYING
-        self.readiness.add(lambda: certificate.check(self.certificate))
-        await self.certificate.start()
-        self.knowledge = self._knowledge(asked.version)
-        self.readiness.add(self.knowledge.check)
-        self.readiness.add(self.supervisor.check)
-        observers = Observers(self.metrics, log, self._world.verdicts)
-        present = presence(__version__, replica_name(settings))
-        known = self.knowledge
-        grounds = ReviewContext(policy, known.facts, known.fetch, present, known.freeze)
-        self.admission = Admission(
-            grounds, self._world.limits, observers, live.context, live.clients
-        )
-        self.audits = self._audits()
-        self.metrics.config_valid.set(1)
-        self._enforce(self._configuration, policy)
-        for sentence in self._configuration.notices:
-            log.warning("configuration", says=sentence)
+    facts: FactsSource
+    enforcement: Enforcement
+    watcher: ConfigurationWatcher
+    events: EventRecorder | None
+    audits: ScheduledAudits | None
 
     def background(self) -> Iterator[tuple[str, Start]]:
-        """Give all that runs as long as the server does: each task, and its name."""
-        limits = self._world.limits
+        """List the tasks that run as long as the server does, each with its name."""
+        limits, api = self.context.limits, self.context.api
         yield "certificate", self.certificate.run
-        yield "facts", partial(self.knowledge.run, self.supervisor.run)
-        yield "reload", partial(self.follower.run, limits.config_poll)
+        yield "facts", partial(self.facts.run, self.monitoring.supervisor.run)
+        yield "reload", partial(self.watcher.run, limits.config_poll)
         yield "advice", self._advise_once_complete
         yield "stalled connections", self._cut_stalled
         if self.events is not None:
             yield "events", self.events.run
         if self.audits is not None:
             yield "election", self.audits.run
-        api = self._world.api
-        if api is not None and not self._world.settings.kube_version:
-            judge_by = self.follower.judge_by
-            yield "version", partial(follow_version, api, limits.version_poll, judge_by)
-
-    def _enforce(self, configuration: Configuration, policy: Policy) -> None:
-        self.admission.grounds = self.admission.grounds._replace(policy=policy)
-        self.metrics.show_policy(__version__, policy)
-        self.knowledge.follow(configuration.owner_selectors)
-        self._advise()
-
-    def _take_facts(self) -> None:
-        """Judge by the facts that are there now."""
-        self.admission.grounds = self.admission.grounds._replace(
-            facts=self.knowledge.facts, fetch=self.knowledge.fetch
-        )
-
-    def _advise(self) -> None:
-        advice = advise(self.admission.grounds.policy, self.knowledge.facts)
-        self.metrics.config_advice.set(len(advice))
-        for sentence in advice:
-            self._world.log.warning("advice", says=sentence)
+        if api is not None and not self.context.settings.kube_version:
+            use = self.watcher.use_version
+            yield "version", partial(follow_version, api, limits.version_poll, use)
 
     async def _advise_once_complete(self) -> None:
-        await self.knowledge.complete()
-        if self._world.api is not None:
-            self._advise()
-
-    def _tell(self, outcome: ReloadResult) -> None:
-        """Report what became of a changed configuration: in log, metric and Event."""
-        valid, says = outcome
-        result = "success" if valid else "failure"
-        self.metrics.reloads.labels(result).inc()
-        self.metrics.config_valid.set(valid)
-        tell = self._world.log.info if valid else self._world.log.error
-        tell("reload", result=result, says=says)
-        if self.events is not None:
-            reason = "ConfigurationLoaded" if valid else "ConfigurationInvalid"
-            kept = "" if valid else "; the old configuration stays in force"
-            self.events.tell(reason, f"{says or 'in force'}{kept}", warning=not valid)
-
-    def _in_force(self) -> Conditions:
-        """A newer version that is wrong is told, but the one in force goes on."""
-        detail = "" if self.follower.valid else "the files were changed, and are wrong"
-        return {"configuration": ReadinessCondition(ok=True, detail=detail)}
-
-    async def _version(self) -> Version:
-        """Find the version to judge by."""
-        text = self._world.settings.kube_version
-        if text:
-            warn_if_newer(version := parse_version(text), self._world.log)
-            return version
-        if self._world.api is None:
-            return NEWEST_VERSION
-        return await wait_for_version(self._world.api, self._world.log)
-
-    def _certificate(self, live: LiveContext) -> CertificateSource:
-        metrics, log = self.metrics, self._world.log
-
-        def report(notice: Notice) -> None:
-            result = "success" if notice.ok else "failure"
-            metrics.rotations.labels(notice.subject, result).inc()
-            (log.info if notice.ok else log.warning)("certificate", says=notice.text)
-
-        outside = Outside(
-            clock=self._world.now, sleep=asyncio.sleep, report=report, jitter=random.random
-        )
-        settings = self._world.settings
-        source = certificate.certificate_source(
-            settings,
-            live,
-            outside,
-            certificate.CertificateContext(
-                self._world.api,
-                own_namespace(settings),
-                self._configuration.ca_overlap,
-                self._world.listener,
-                self._world.limits.certificate_poll,
-            ),
-        )
-        certificate.show(source, settings, metrics)
-        return source
-
-    def _knowledge(self, version: Version) -> FactsSource:
-        settings, log = self._world.settings, self._world.log
-        owners = self._configuration.owner_selectors
-        if self._world.api is None:
-            return FileFacts(settings.cluster, owners, self.metrics, log, self._take_facts)
-        means = reflector_means(self._world.api, version, self.metrics, log)
-        return LiveFacts(owners, means, self.metrics, self._take_facts)
-
-    def _events(self) -> EventRecorder | None:
-        settings, api = self._world.settings, self._world.api
-        namespace = own_namespace(settings)
-        if api is None or not namespace:
-            return None
-        place = EventContext(namespace, settings.name, replica_name(settings))
-        return EventRecorder(api, place, self._world.now, self._world.log)
-
-    def _audits(self) -> ScheduledAudits | None:
-        settings = self._world.settings
-        around = AuditContext(
-            api=self._world.api,
-            namespace=own_namespace(settings),
-            replica=replica_name(settings),
-            lease_s=self._world.limits.audit_lease,
-            silence_s=self._world.limits.audit_silence,
-            version=lambda: self.admission.grounds.policy.gates.version,
-            wall=self._world.now,
-            metrics=self.metrics,
-            log=self._world.log,
-        )
-        return build_audits(settings, around)
+        await self.facts.complete()
+        if self.context.api is not None:
+            self.enforcement.advise()
 
     async def _cut_stalled(self) -> None:
         while True:
-            await asyncio.sleep(self._world.limits.stalled_reply)
+            await asyncio.sleep(self.context.limits.stalled_reply)
             self.admission.cut_stalled()
 
 
+async def build(context: ServerContext, monitoring: Monitoring) -> Server:
+    """
+    Build a server; waits for the API server's version and for the first certificate.
+
+    Raises:
+        ConfigError: Settings or configuration cannot be used.
+        ApiError: There are no usable credentials for the cluster.
+        CertError: There is no certificate to serve.
+    """
+    settings, log, metrics = context.settings, context.log, monitoring.metrics
+    readiness = monitoring.readiness
+    live = LiveContext(admitted_clients(settings))
+    certificate = _build_certificate(context, live, metrics)
+    version = await _find_version(context)
+    sources = _policy_sources(settings, version)
+    configuration, policy = read_policy(sources)
+
+    # Watcher and facts call ``enforcement`` only after the start, when it is there.
+    def enforce(configuration: Configuration, policy: Policy) -> None:
+        enforcement.apply_policy(configuration, policy)
+
+    def use_current_facts() -> None:
+        enforcement.use_current_facts()
+
+    events = _build_events(context)
+    report = partial(report_reload, metrics=metrics, log=log, events=events)
+    watcher = ConfigurationWatcher(sources, configuration, enforce, report)
+    readiness.add(partial(_check_configuration, watcher))
+    readiness.phase = Phase.CERTIFYING
+    readiness.add(partial(check_certificate, certificate))
+    await certificate.start()
+    owners = configuration.owner_selectors
+    facts = _build_facts(context, owners, version, metrics, use_current_facts)
+    readiness.add(facts.check)
+    readiness.add(monitoring.supervisor.check)
+    admission = _build_admission(context, policy, facts, metrics, live)
+    enforcement = Enforcement(admission, facts, metrics, log)
+    audits = build_audits(settings, _audit_context(context, enforcement, metrics))
+    metrics.config_valid.set(1)
+    enforcement.apply_policy(configuration, policy)
+    for message in configuration.notices:
+        log.warning("configuration", says=message)
+    return Server(
+        context=context,
+        monitoring=monitoring,
+        admission=admission,
+        certificate=certificate,
+        facts=facts,
+        enforcement=enforcement,
+        watcher=watcher,
+        events=events,
+        audits=audits,
+    )
+
+
 def replica_name(settings: Settings) -> str:
-    """Give the name of this replica; of a pod, its host name is its name."""
+    """The name of this replica: as set, else the host name, which in a pod is the pod's name."""
     return settings.replica or socket.gethostname()
 
 
 def own_namespace(settings: Settings) -> str:
-    """Give the namespace that this replica runs in; empty if nobody says."""
+    """The namespace that this replica runs in; empty if neither settings nor a pod name it."""
     try:
         return settings.namespace or NAMESPACE_FILE.read_text(encoding="utf-8").strip()
     except OSError:
         return ""
+
+
+def _check_configuration(watcher: ConfigurationWatcher) -> Conditions:
+    """Report an invalid newer version; the server stays ready, by the one in force."""
+    detail = "" if watcher.valid else "the files were changed, and are invalid"
+    return {"configuration": ReadinessCondition(ok=True, detail=detail)}
+
+
+async def _find_version(context: ServerContext) -> Version:
+    text = context.settings.kube_version
+    if text:
+        warn_if_newer(version := parse_version(text), context.log)
+        return version
+    return (
+        NEWEST_VERSION if context.api is None else await wait_for_version(context.api, context.log)
+    )
+
+
+def _policy_sources(settings: Settings, version: Version) -> PolicySources:
+    return PolicySources(
+        config=settings.config,
+        scheduler_config=settings.scheduler_config,
+        feature_gates=settings.feature_gates,
+        version=version,
+        allow_locked_gates=settings.allow_locked_gates,
+        least_overlap=settings.least_overlap,
+        validates_pods=settings.validates_pods,
+    )
+
+
+def _build_certificate(
+    context: ServerContext, live: LiveContext, metrics: Metrics
+) -> CertificateSource:
+    settings, log = context.settings, context.log
+
+    def report(notice: Notice) -> None:
+        result = "success" if notice.ok else "failure"
+        metrics.rotations.labels(notice.subject, result).inc()
+        (log.info if notice.ok else log.warning)("certificate", says=notice.text)
+
+    outside = Outside(clock=context.now, sleep=asyncio.sleep, report=report, jitter=random.random)
+    place = CertificateContext(
+        client=context.api,
+        namespace=own_namespace(settings),
+        overlap=context.configuration.ca_overlap,
+        listener=context.listener,
+        poll=context.limits.certificate_poll,
+    )
+    source = certificate_source(settings, live, outside, place)
+    expose_certificate(source, settings, metrics)
+    return source
+
+
+def _build_facts(
+    context: ServerContext,
+    owners: tuple[OwnerSelector, ...],
+    version: Version,
+    metrics: Metrics,
+    changed: Callable[[], None],
+) -> FactsSource:
+    if context.api is None:
+        return FileFacts(context.settings.cluster, owners, metrics, context.log, changed)
+    means = reflector_means(context.api, version, metrics, context.log)
+    return LiveFacts(owners, means, metrics, changed)
+
+
+def _build_admission(
+    context: ServerContext, policy: Policy, facts: FactsSource, metrics: Metrics, live: LiveContext
+) -> Admission:
+    probe_verdict = build_probe_verdict(__version__, replica_name(context.settings))
+    review = ReviewContext(policy, facts.facts, facts.fetch, probe_verdict, facts.freeze)
+    observers = Observers(metrics, context.log, context.verdict_log)
+    return Admission(review, context.limits, observers, live.context, live.clients)
+
+
+def _build_events(context: ServerContext) -> EventRecorder | None:
+    settings, namespace = context.settings, own_namespace(context.settings)
+    if context.api is None or not namespace:
+        return None
+    about = EventContext(namespace, settings.name, replica_name(settings))
+    return EventRecorder(context.api, about, context.now, context.log)
+
+
+def _audit_context(
+    context: ServerContext, enforcement: Enforcement, metrics: Metrics
+) -> AuditContext:
+    return AuditContext(
+        api=context.api,
+        namespace=own_namespace(context.settings),
+        replica=replica_name(context.settings),
+        lease_s=context.limits.audit_lease,
+        silence_s=context.limits.audit_silence,
+        version=lambda: enforcement.version,
+        wall=context.now,
+        metrics=metrics,
+        log=context.log,
+    )

@@ -1,17 +1,18 @@
 """
-Which certificate the server serves, of the three ways that ``certs`` knows, and how it is shown.
+The certificate source that the settings choose, its metrics and its readiness.
 
-The settings decide. All three look the same from here on. They also decide who may call (mTLS).
+``certificate_source`` builds one of the three sources of ``certs``; the rest of the server does not
+need to know which one. ``admitted_clients`` reads which clients may call (mTLS).
 """
 
 import math
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import NamedTuple
 
 from cryptography.x509 import Certificate
 
-from certs.api import Client
+from certs.api import ObjectClient
 from certs.clients import Clients
 from certs.files import file_source
 from certs.inject import Hooks
@@ -36,19 +37,20 @@ UNTRUSTED = "the webhook configurations do not trust it yet"
 ABSENT = "{} does not exist"
 
 
-class CertificateContext(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CertificateContext:
     """
-    What a certificate is made for.
+    What a certificate source needs besides the settings.
 
     Attributes:
-        client: Of the cluster; None: there is none.
-        namespace: Of the CA's Secret; empty if nobody said.
+        client: The client of the API server; None without a cluster.
+        namespace: The namespace of the CA's Secret; empty if unknown.
         overlap: How long an old CA stays trusted beside a new one.
-        listener: Host and port where this machine reaches the admission listener.
-        poll: Seconds between two looks at a folder.
+        listener: Host and port at which this machine reaches the admission listener.
+        poll: Seconds between two checks of a folder.
     """
 
-    client: Client | None
+    client: ObjectClient | None
     namespace: str
     overlap: timedelta
     listener: tuple[str, int]
@@ -56,28 +58,28 @@ class CertificateContext(NamedTuple):
 
 
 def certificate_source(
-    settings: Settings, live: LiveContext, outside: Outside, around: CertificateContext
+    settings: Settings, live: LiveContext, outside: Outside, context: CertificateContext
 ) -> CertificateSource:
     """
-    Make the source that the settings ask for.
+    Build the source that the settings choose.
 
     Args:
-        live: Where it puts certificates.
+        live: The TLS context that receives certificates.
 
     Raises:
-        ConfigError: The settings do not fit together.
+        ConfigError: The settings contradict each other.
     """
-    client, namespace = around.client, around.namespace
+    client, namespace = context.client, context.namespace
     match settings.certificate:
         case "standalone":
             folder = Path(settings.state)
-            return standalone_source(folder, settings.address, live, outside, interval=around.poll)
+            return standalone_source(folder, settings.address, live, outside, interval=context.poll)
         case "files":
             if not settings.tls_dir:
                 raise ConfigError("is needed with --tls files: name the folder", "--tls-dir")
             trusts = Hooks(client, settings.name).trust if client else nobody_asked
             folder = Path(settings.tls_dir)
-            return file_source(folder, live, outside, interval=around.poll, trusts=trusts)
+            return file_source(folder, live, outside, interval=context.poll, trusts=trusts)
         case "self":
             if client is None:
                 raise ConfigError(
@@ -92,40 +94,40 @@ def certificate_source(
                 hooks=Hooks(client, settings.name),
                 hosts=service_hosts(settings.name, namespace),
                 outside=outside,
-                lifetimes=lifetimes(settings, around.overlap),
-                probe=listener_probe(*around.listener),
+                lifetimes=lifetimes(settings, context.overlap),
+                probe=listener_probe(*context.listener),
             )
 
 
 def lifetimes(settings: Settings, overlap: timedelta) -> Lifetimes:
     """
-    Tell how long certificates of our own authority live.
+    Choose the lifetimes of certificates of our own CA.
 
     Raises:
-        ConfigError: Lives and overlap do not go together.
+        ConfigError: Lifetimes and overlap contradict each other.
     """
-    asked = Lifetimes(overlap=overlap, **parse_lives(settings.test_lifetimes))
-    if asked.problem:
+    chosen = Lifetimes(overlap=overlap, **parse_lives(settings.test_lifetimes))
+    if chosen.problem:
         where = "--test-lifetimes" if settings.test_lifetimes else "caOverlap"
-        raise ConfigError(asked.problem, where)
-    return asked
+        raise ConfigError(chosen.problem, where)
+    return chosen
 
 
 def admitted_clients(settings: Settings) -> Clients | None:
     """
-    Read who may call; None: whoever can connect. A new file counts from the next start on.
+    Read which clients may call; None admits all. A changed file takes effect at the next start.
 
     Raises:
-        ConfigError: The settings do not fit together, or the file cannot be read.
-        PairError: It holds no certificate.
+        ConfigError: The settings contradict each other, or the file cannot be read.
+        PairError: The file holds no certificate.
     """
     file, written = settings.client_ca, settings.client_names
-    names = frozenset(each.strip() for each in written.split(",")) - {""}
+    names = frozenset(name.strip() for name in written.split(",")) - {""}
     if written and not file:
-        problem = "no certificate is asked for without --client-ca: name the file of the CA"
+        problem = "needs --client-ca: name the file of the CA of client certificates"
         raise ConfigError(problem, "--client-names")
-    if written and not names:  # they would stand for any name
-        raise ConfigError("names nobody: write a name, or leave it out", "--client-names")
+    if written and not names:  # no name at all would admit any name
+        raise ConfigError("contains no name: write one, or leave it out", "--client-names")
     if not file:
         return None
     try:
@@ -136,7 +138,7 @@ def admitted_clients(settings: Settings) -> Clients | None:
 
 
 def authority_file(settings: Settings) -> Path | None:
-    """Give the file that clients on this machine have to trust; None if there is none."""
+    """Find the CA file that clients on this machine need; None if there is none."""
     match settings.certificate:
         case "standalone":
             return Path(settings.state) / CA_FILE
@@ -147,9 +149,9 @@ def authority_file(settings: Settings) -> Path | None:
             return None
 
 
-def show(source: CertificateSource, settings: Settings, metrics: Metrics) -> None:
-    """Let the metrics be read from a source."""
-    leaf, authority = (metrics.expiry.labels(each, settings.certificate) for each in ("leaf", "ca"))
+def expose_certificate(source: CertificateSource, settings: Settings, metrics: Metrics) -> None:
+    """Read the certificate metrics from a source at each scrape."""
+    leaf, authority = (metrics.expiry.labels(kind, settings.certificate) for kind in ("leaf", "ca"))
     leaf.set_function(lambda: _expiry(source.status.leaf))
     authority.set_function(lambda: _expiry(next(iter(source.status.authorities[-1:]), None)))
     metrics.in_sync.set_function(
@@ -157,8 +159,8 @@ def show(source: CertificateSource, settings: Settings, metrics: Metrics) -> Non
     )
 
 
-def check(source: CertificateSource) -> Conditions:
-    """Tell how a source stands."""
+def check_certificate(source: CertificateSource) -> Conditions:
+    """Report the readiness of a source."""
     status = source.status
     if status.ready or status.problem:
         detail = "; ".join(filter(None, (status.problem, *map(ABSENT.format, status.absent))))

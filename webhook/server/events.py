@@ -1,31 +1,35 @@
 """
-Kubernetes Events on our own Deployment, for whoever looks there and not into the log.
+Kubernetes Events on the server's own Deployment, for users who look there and not into the log.
 
-At best: an Event that cannot be written is told in the log, once, and forgotten.
+``EventRecorder`` is the entry point. Delivery is best effort: a problem is logged once, and its
+Event is dropped.
 
 Source: k8s.io/api core/v1 ``Event``; client-go tools/record for names and lengths.
 """
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
-from certs.api import Client
-from webhook.cluster.protocol import describe_error
+import msgspec
+
+from webhook.cluster.protocol import NO_QUERY, ApiClient
+from webhook.errors import ApiError
 from webhook.telemetry.logs import Log
 
-EVENT_MESSAGE_CHARS = 1024  # characters; pkg/apis/core/validation/events.go refuses longer ones
-KEPT = 8  # Events that wait to be written; of a burst the last ones add nothing
-EVENT_TIMEOUT_S = 10.0  # for one call; nobody waits for it
+EVENT_MESSAGE_CHARS = 1024  # pkg/apis/core/validation/events.go refuses longer messages
+MOST_QUEUED = 8  # Events that wait to be written; further ones of a burst add nothing
 
 COMPONENT = "evenspread"
 
 
-class EventContext(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class EventContext:
     """
-    What Events are about, and who writes them.
+    The object of Events, and their reporter.
 
     Attributes:
         namespace: Of the Deployment.
@@ -39,85 +43,76 @@ class EventContext(NamedTuple):
 
 
 class EventRecorder:
-    """Writes Events, one after the other."""
+    """Writes Events one after the other."""
 
     def __init__(
-        self, client: Client, place: EventContext, clock: Callable[[], datetime], log: Log
+        self, client: ApiClient, context: EventContext, clock: Callable[[], datetime], log: Log
     ) -> None:
         """
-        Have nothing to write.
+        Start with an empty queue.
 
         Args:
             clock: The wall clock: aware, UTC.
         """
         self._client = client
-        self._place = place
+        self._context = context
         self._clock = clock
         self._log = log
-        self._waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(KEPT)
+        self._queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue(MOST_QUEUED)
 
-    def tell(self, reason: str, says: str, *, warning: bool) -> None:
+    def record(self, reason: str, message: str, *, warning: bool) -> None:
         """
-        Have an Event written soon.
+        Queue an Event; drop it if the queue is full.
 
         Args:
             reason: In CamelCase, for programs.
-            says: For people; cut if it is too long.
+            message: For people; shortened to ``EVENT_MESSAGE_CHARS``.
         """
-        if not self._waiting.full():
-            self._waiting.put_nowait(self._event(reason, says, "Warning" if warning else "Normal"))
+        if not self._queue.full():
+            self._queue.put_nowait(self._event(reason, message, "Warning" if warning else "Normal"))
 
     async def run(self) -> NoReturn:
-        """Write what is told, until cancelled."""
-        failed = ""
+        """Write queued Events until cancelled; log each new problem once."""
+        last_problem = ""
         while True:
-            event = await self._waiting.get()
-            problem = await self._write(event)
-            if problem and problem != failed:
+            problem = await self._write(await self._queue.get())
+            if problem and problem != last_problem:
                 self._log.warning("event", says=f"an Event could not be written: {problem}")
-            failed = problem
+            last_problem = problem
 
-    def _event(self, reason: str, says: str, of_type: str) -> dict[str, Any]:
-        namespace, name, instance = self._place
+    def _event(self, reason: str, message: str, event_type: str) -> dict[str, Any]:
+        context = self._context
         now = self._clock().isoformat(timespec="seconds").replace("+00:00", "Z")
+        if len(message) > EVENT_MESSAGE_CHARS:
+            message = f"{message[: EVENT_MESSAGE_CHARS - 3]}..."
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"generateName": f"{name}.", "namespace": namespace},
+            "metadata": {"generateName": f"{context.name}.", "namespace": context.namespace},
             "involvedObject": {
                 "apiVersion": "apps/v1",
                 "kind": "Deployment",
-                "namespace": namespace,
-                "name": name,
+                "namespace": context.namespace,
+                "name": context.name,
             },
-            "type": of_type,
+            "type": event_type,
             "reason": reason,
-            "message": says
-            if len(says) <= EVENT_MESSAGE_CHARS
-            else f"{says[: EVENT_MESSAGE_CHARS - 3]}...",
+            "message": message,
             "firstTimestamp": now,
             "lastTimestamp": now,
             "count": 1,
-            "source": {"component": COMPONENT, "host": instance},
+            "source": {"component": COMPONENT, "host": context.instance},
             "reportingComponent": COMPONENT,
-            "reportingInstance": instance,
+            "reportingInstance": context.instance,
         }
 
     async def _write(self, event: dict[str, Any]) -> str:
-        """Write one; returns why that failed."""
+        """Write one Event; returns the problem, empty if it was written."""
+        path = f"/api/v1/namespaces/{self._context.namespace}/events"
         try:
-            response = await self._client.call_api(
-                f"/api/v1/namespaces/{self._place.namespace}/events",
-                "POST",
-                header_params={"Accept": "application/json", "Content-Type": "application/json"},
-                body=event,
-                auth_settings=["BearerToken"],
-                _preload_content=False,
-                _request_timeout=EVENT_TIMEOUT_S,
-            )
-            await response.read()
-        except Exception as error:  # noqa: BLE001  # aiohttp's, asyncio's, and those of plugins
-            return f"no answer: {describe_error(error)}"
+            response = await self._client.send("POST", path, NO_QUERY, msgspec.json.encode(event))
+        except ApiError as error:
+            return f"no answer: {error}"
         if response.status == HTTPStatus.CREATED:
             return ""
         return f"the API server answered {response.status}"

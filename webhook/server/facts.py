@@ -1,16 +1,18 @@
 """
-Where the facts of verdicts come from: files that were read, or a cluster that is followed.
+Facts for verdicts, from manifest files or from a live cluster's caches.
 
-Both are asked in the same way, so that nothing else in the server needs to know which it is.
+Both sources implement ``FactsSource``, so that the rest of the server does not need to know which
+one it uses. Nothing here decides a verdict.
 """
 
 import asyncio
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import NoReturn, Protocol, TypeAlias
 
 from prometheus_client import Gauge
 
@@ -32,60 +34,60 @@ from webhook.telemetry.metrics import Metrics
 Owners: TypeAlias = Sequence[OwnerSelector]
 
 Number: TypeAlias = Callable[[CacheStatus], float]
-"""What a metric shows of a cache."""
+"""The value of a metric of a cache."""
 
 
 class FactsSource(Protocol):
-    """What is known of the cluster."""
+    """A source of facts about the cluster."""
 
     @property
     def facts(self) -> Facts:
-        """The facts as they are now; another object after a change of the owners."""
+        """The present facts; another object after a change of the custom controllers."""
         ...
 
     @property
     def fetch(self) -> Fetch:
-        """What gets the facts that these lack."""
+        """Fetches facts that ``facts`` lacks."""
         ...
 
     @property
     def freeze(self) -> Freeze:
-        """Makes a context within which the facts do not change."""
+        """Creates a context in which the facts do not change."""
         ...
 
     def check(self) -> Conditions:
-        """Tell how they stand."""
+        """Report readiness."""
         ...
 
     def follow(self, owners: Owners) -> None:
-        """Take other custom controllers into account, as soon as they are known."""
+        """Follow other custom controllers, once their objects are known."""
         ...
 
     async def complete(self) -> None:
-        """Wait until all there is to know is known."""
+        """Wait until every kind has been read once."""
         ...
 
     async def run(self, supervise: Supervise) -> None:
-        """Keep the facts true, as long as the server runs; ``supervise`` runs the tasks for it."""
+        """Keep the facts current until cancelled; ``supervise`` runs the tasks."""
         ...
 
 
 class FileFacts:
     """
-    A cluster that stands in files, read once.
+    A cluster described by manifest files, read once.
 
-    A document that cannot be read is told in the log; the others still count.
+    An unreadable document is logged, and the others count.
     """
 
     def __init__(
         self, path: str, owners: Owners, metrics: Metrics, log: Log, changed: Callable[[], object]
     ) -> None:
         """
-        Read them.
+        Read the files.
 
         Args:
-            path: A file or a folder; empty: nothing is known.
-            changed: Called when ``facts`` is another object.
+            path: A file or a folder; empty for no facts.
+            changed: Called when ``facts`` becomes another object.
 
         Raises:
             ConfigError: There is no such file or folder.
@@ -101,36 +103,36 @@ class FileFacts:
 
     @property
     def facts(self) -> Facts:
-        """What stands in the files."""
+        """The facts in the files."""
         return self._cluster
 
     @property
     def fetch(self) -> Fetch:
-        """Fetch nothing: there is nobody to ask."""
+        """Fetch nothing: there is no API server."""
         return nothing_to_fetch
 
     @property
     def freeze(self) -> Freeze:
-        """Do nothing: files are read at once."""
+        """Do nothing: these facts never change during a review."""
         return nullcontext
 
     def check(self) -> Conditions:
-        """Count what was read."""
+        """Report the number of objects; always ready."""
         count = sum(size for _, size in _sizes(self._cluster))
         return {"facts": ReadinessCondition(ok=True, detail=f"{count} objects from files")}
 
     def follow(self, owners: Owners) -> None:
-        """Read the files again if the custom controllers are others."""
+        """Read the files again if the custom controllers have changed."""
         if owners != self._owners:
             self._owners = owners
             self._cluster = self._read()
             self._changed()
 
     async def complete(self) -> None:
-        """Do not wait: everything was read."""
+        """Do not wait: the files are read."""
 
     async def run(self, supervise: Supervise) -> None:
-        """Do nothing: files that stand for a cluster do not change."""
+        """Do nothing: the files are not watched."""
 
     def _read(self) -> Cluster:
         loaded = load_cluster([self._path] if self._path else [], owners=self._owners)
@@ -152,20 +154,21 @@ def _sizes(cluster: Cluster) -> Iterator[tuple[str, int]]:
         yield str(custom), len(store)
 
 
-class _Following(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _CacheSet:
     """One set of caches, for one set of custom controllers."""
 
     owners: Owners
     caches: Caches
-    latecomers: OwnerFallback
+    fallback: OwnerFallback
 
 
 class LiveFacts:
     """
-    A cluster that is followed.
+    A live cluster, watched by caches.
 
-    The kinds that caches follow are fixed. So other custom controllers mean other caches, filled
-    while the old ones serve; this takes seconds, and until then the memory of both.
+    The kinds of a set of caches are fixed. A change of the custom controllers therefore needs
+    another set, which is filled while the old one serves; for these seconds both take memory.
     """
 
     def __init__(
@@ -176,105 +179,107 @@ class LiveFacts:
         changed: Callable[[], object],
     ) -> None:
         """
-        Know nothing yet.
+        Start with empty caches.
 
         Args:
-            changed: Called when ``facts`` is another object.
+            changed: Called when ``facts`` becomes another object.
         """
         self._means = means
         self._metrics = metrics
         self._changed = changed
         self._wanted = owners
-        self._asked = asyncio.Event()
+        self._change_requested = asyncio.Event()
         self._now = self._prepare(owners)
         self._show()
 
     @property
     def facts(self) -> Facts:
-        """What is known of the cluster."""
+        """The facts in the caches in use."""
         return self._now.caches.cluster
 
     @property
     def fetch(self) -> Fetch:
-        """Ask the API server for what came too late for the caches."""
-        return self._now.latecomers.fetch
+        """Look up at the API server what the caches do not have yet."""
+        return self._now.fallback.fetch
 
     @property
     def freeze(self) -> Freeze:
-        """Make the reflectors wait."""
+        """Pause the reflectors."""
         return self._means.pace.still
 
     def check(self) -> Conditions:
-        """Tell how each cache stands; an old one lets the server be ready, an empty one not."""
-        return {f"cache {each.kind}": _condition(each) for each in self._now.caches.statuses()}
+        """Report each cache: one that was filled once is ready, even if it is out of date."""
+        return {
+            f"cache {status.kind}": _condition(status) for status in self._now.caches.statuses()
+        }
 
     def follow(self, owners: Owners) -> None:
-        """Fill other caches if the custom controllers are others; the last call counts."""
+        """Fill other caches if the custom controllers have changed; the last call wins."""
         self._wanted = owners
-        self._asked.set()
+        self._change_requested.set()
 
     async def complete(self) -> None:
         """Wait until every kind has been listed once."""
         await self._now.caches.wait_synced()
 
     async def run(self, supervise: Supervise) -> NoReturn:
-        """Follow the cluster until cancelled."""
+        """Watch the cluster until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
                 running = _fill(self._now.caches, group, supervise)
                 while True:
-                    self._asked.clear()
+                    self._change_requested.clear()
                     if self._wanted == self._now.owners:
-                        await self._asked.wait()
+                        await self._change_requested.wait()
                     else:
                         running = await self._replace(running, group, supervise)
-        except asyncio.CancelledError:  # not after a bug: requests still wait for answers
-            await self._now.latecomers.close()
+        except asyncio.CancelledError:  # after a bug, requests still wait for the fallback
+            await self._now.fallback.close()
             raise
 
     async def _replace(
         self, running: asyncio.Task[None], group: asyncio.TaskGroup, supervise: Supervise
     ) -> asyncio.Task[None]:
-        """Let other caches take over once they are filled, unless others again are asked for."""
+        """Fill another set of caches and switch to it, unless another change comes first."""
         fresh = self._prepare(self._wanted)
         filling = _fill(fresh.caches, group, supervise)
         filled = group.create_task(fresh.caches.wait_synced())
-        asked = group.create_task(self._asked.wait())
-        await asyncio.wait((filled, asked), return_when=asyncio.FIRST_COMPLETED)
-        for task in (filled, asked):
+        changed = group.create_task(self._change_requested.wait())
+        await asyncio.wait((filled, changed), return_when=asyncio.FIRST_COMPLETED)
+        for task in (filled, changed):
             task.cancel()
         if not all(map(fresh.caches.synced, fresh.caches.kinds)):
             filling.cancel()
             return running
-        self._take(fresh)
+        self._switch_to(fresh)
         running.cancel()
         return filling
 
-    def _take(self, fresh: _Following) -> None:
-        """Let caches take over, or leave the old ones in force if that fails."""
+    def _switch_to(self, fresh: _CacheSet) -> None:
+        """Switch to a set of caches; keep the old one if that fails."""
         before, self._now = self._now, fresh
         try:
-            self._changed()  # from here on; requests that wait for the old ones get their facts
+            self._changed()  # requests that wait for the old set still get its facts
             self._show()
         except Exception:
             self._now = before
             raise
 
-    def _prepare(self, owners: Owners) -> _Following:
+    def _prepare(self, owners: Owners) -> _CacheSet:
         caches = Caches(Cluster(owners, NamespaceQuota()), self._means)
         looked_up = self._metrics.lookups
-        latecomers = OwnerFallback(
+        fallback = OwnerFallback(
             caches, self._means.source, lambda result: looked_up.labels(result).inc()
         )
-        return _Following(owners, caches, latecomers)
+        return _CacheSet(owners, caches, fallback)
 
     def _show(self) -> None:
-        """Let the metrics be read from the caches in force."""
+        """Read the cache metrics from the caches in use at each scrape."""
         metrics = self._metrics
         shown: tuple[tuple[Gauge, Number], ...] = (
-            (metrics.cache_objects, lambda each: each.objects),
-            (metrics.cache_synced, lambda each: each.synced),
-            (metrics.cache_age, lambda each: math.inf if each.age is None else each.age),
+            (metrics.cache_objects, lambda cache: cache.objects),
+            (metrics.cache_synced, lambda cache: cache.synced),
+            (metrics.cache_age, lambda cache: math.inf if cache.age is None else cache.age),
         )
         for gauge, read in shown:
             gauge.clear()
@@ -289,9 +294,9 @@ def _fill(caches: Caches, group: asyncio.TaskGroup, supervise: Supervise) -> asy
     return group.create_task(supervise("caches", partial(caches.run, supervise)))
 
 
-def _condition(standing: CacheStatus) -> ReadinessCondition:
-    if not standing.synced:
-        return ReadinessCondition(ok=False, detail=standing.problem or "not listed yet")
-    age = f", heard of {standing.age:.0f} s ago" if standing.age is not None else ""
-    problem = f"; {standing.problem}" if standing.problem else ""
-    return ReadinessCondition(ok=True, detail=f"{standing.objects} objects{age}{problem}")
+def _condition(status: CacheStatus) -> ReadinessCondition:
+    if not status.synced:
+        return ReadinessCondition(ok=False, detail=status.problem or "not listed yet")
+    age = f", updated {status.age:.0f} s ago" if status.age is not None else ""
+    problem = f"; {status.problem}" if status.problem else ""
+    return ReadinessCondition(ok=True, detail=f"{status.objects} objects{age}{problem}")

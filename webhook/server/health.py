@@ -1,8 +1,9 @@
 """
-The plain listener for kubelet and Prometheus: ``/livez``, ``/readyz``, ``/metrics``.
+The plain HTTP listener for the kubelet and Prometheus: ``/livez``, ``/readyz``, ``/metrics``.
 
-``/livez`` says that the event loop turns, and nothing else: a liveness that depended on
-certificates or the API server would restart all replicas when the control plane is down.
+``Health`` is the listener, ``Readiness`` collects its conditions. ``/livez`` reports only that the
+event loop runs. If it depended on certificates or the API server, an outage of the control plane
+would restart all replicas.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +20,10 @@ from webhook.telemetry.metrics import EXPOSITION, Metrics
 
 class ReadinessCondition(NamedTuple):
     """
-    How one thing stands that readiness depends on.
+    One condition of readiness.
 
     Attributes:
-        ok: Whether it lets the server be ready.
+        ok: Whether the server may be ready.
         detail: A few words for people; never a secret.
     """
 
@@ -33,11 +34,11 @@ class ReadinessCondition(NamedTuple):
 Conditions: TypeAlias = Mapping[str, ReadinessCondition]
 
 Check: TypeAlias = Callable[[], Conditions]
-"""Asked each time; all conditions have to be ok for the server to be ready."""
+"""Called at each probe; the server is ready if all conditions are ok."""
 
 
 class Phase(StrEnum):
-    """How far the life of a server has come, in words for people."""
+    """The phases of a server's life, in words for people."""
 
     CONFIGURED = "waiting for the version of the API server"
     CERTIFYING = "waiting for a certificate"
@@ -47,24 +48,24 @@ class Phase(StrEnum):
 
 class Readiness:
     """
-    What readiness depends on: each part, from when it is there, and the phase.
+    The conditions of readiness: the checks of the parts built so far, and the phase.
 
     Attributes:
-        phase: How far the server has come.
+        phase: The present phase of the server.
     """
 
     def __init__(self) -> None:
-        """Start with no part."""
+        """Start without a check."""
         self.phase = Phase.CONFIGURED
         self._checks: list[Check] = []
 
     def add(self, check: Check) -> None:
-        """Depend on one part more."""
+        """Add the check of one more part."""
         self._checks.append(check)
 
     def check(self) -> Conditions:
-        """Tell how all parts stand, the phase last."""
-        found = {name: each for check in self._checks for name, each in check().items()}
+        """Give the conditions of all parts, the phase last."""
+        found = {name: condition for check in self._checks for name, condition in check().items()}
         return {**found, "server": ReadinessCondition(self.phase is Phase.SERVING, self.phase)}
 
 
@@ -83,17 +84,17 @@ class Health(HttpEndpoint):
         path, _, query = request.raw_path.partition("?")
         page = self._pages.get(path)
         if page is None:
-            return text_reply(404, f"there is nothing here but {', '.join(self._pages)}")
+            return text_reply(404, f"not found: the pages are {', '.join(self._pages)}")
         if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD):
             allowed = f"{hdrs.METH_GET}, {hdrs.METH_HEAD}"
-            return text_reply(405, "these pages are only read", {hdrs.ALLOW: allowed})
+            return text_reply(405, f"the allowed methods are {allowed}", {hdrs.ALLOW: allowed})
         return page(query)
 
     def refused(self, reason: str) -> None:
-        """Nobody's loss: probes come again."""
+        """Do nothing: probes are repeated."""
 
     def failed(self, status: int, error: BaseException | None) -> None:
-        """Nobody's loss: probes come again."""
+        """Do nothing: probes are repeated."""
 
     def _live(self, _query: str) -> web.StreamResponse:
         return text_reply(200, "ok")

@@ -1,38 +1,43 @@
 """
-Following the configuration while it changes, without ever being left with a bad one.
+Reload of a changed configuration.
 
-Files are looked at again and again: a mounted ConfigMap changes by swapping a symbolic link, which
-is no event of the file that was opened.
+``ConfigurationWatcher`` polls the files and puts each valid version in force; an invalid one leaves
+the old one in force. It polls because a mounted ConfigMap changes by swapping a symbolic link,
+which is no event on the file that was opened.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from webhook.config import Configuration, gates_in_force, load, policy
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import Policy
 
-Print: TypeAlias = tuple[int, int, int] | None
+Fingerprint: TypeAlias = tuple[int, int, int] | None
+"""Inode, size and time of change of a file; None if there is no file."""
 
 _EXHAUSTION: dict[type[Exception], str] = {
     RecursionError: "is nested too deeply",
     MemoryError: "needs more memory than there is",
     UnicodeError: "is not UTF-8: save it as such",
 }
-"""What the files are, where a parser gives up without a sentence of its own."""
+"""The problem of a file for each exception with which a parser gives up without a message."""
 
 
-class PolicySources(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PolicySources:
     """
-    What flags and variables say of the policy: files, gates, and the version to judge by.
+    What flags and variables say about the policy: files, feature gates and Kubernetes version.
 
     Attributes:
-        least_overlap: A configuration with a shorter ``caOverlap`` is wrong.
-        validates_pods: Whether new pods are sent to the validating hook; None: as the policy says.
+        least_overlap: The shortest valid ``caOverlap``.
+        validates_pods: Whether new pods are sent to the validating webhook; None: as the
+            configuration says.
     """
 
     config: str
@@ -44,117 +49,120 @@ class PolicySources(NamedTuple):
     validates_pods: bool | None = None
 
 
-def read_policy(asked: PolicySources) -> tuple[Configuration, Policy]:
+def read_policy(sources: PolicySources) -> tuple[Configuration, Policy]:
     """
-    Read the configuration, and make the policy of it.
+    Read the configuration and build its policy.
 
     Raises:
-        ConfigError: What is wrong, all of it.
+        ConfigError: All errors in it.
     """
-    configuration = load(asked.config, asked.scheduler_config, least_overlap=asked.least_overlap)
+    configuration = load(
+        sources.config, sources.scheduler_config, least_overlap=sources.least_overlap
+    )
     gates = gates_in_force(
         configuration,
-        asked.version,
-        asked.feature_gates,
-        allow_locked=asked.allow_locked_gates,
+        sources.version,
+        sources.feature_gates,
+        allow_locked=sources.allow_locked_gates,
     )
-    return configuration, policy(configuration, gates, validates_pods=asked.validates_pods)
+    return configuration, policy(configuration, gates, validates_pods=sources.validates_pods)
 
 
 Read: TypeAlias = Callable[[PolicySources], tuple[Configuration, Policy]]
 """Reads the configuration; ``read_policy``."""
 
 
-class ReloadResult(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReloadResult:
     """
-    What became of a changed configuration.
+    The result of reading a changed configuration.
 
     Attributes:
-        valid: Whether it is in force now; otherwise the old one still is.
-        says: Why not; else what should be known, which may be nothing.
+        valid: Whether it is now in force; otherwise the old one still is.
+        message: The problem if it is invalid, else notices; may be empty.
     """
 
     valid: bool
-    says: str
+    message: str
 
 
 class ConfigurationWatcher:
     """
-    Puts a new policy in force when the files say something new that can be used.
+    Watches the configuration files and puts each new valid version in force.
 
     Attributes:
-        valid: Whether what is in force is what the files say.
+        valid: Whether the configuration in force is what the files say.
     """
 
     def __init__(
         self,
-        asked: PolicySources,
+        sources: PolicySources,
         configuration: Configuration,
         enforce: Callable[[Configuration, Policy], None],
-        tell: Callable[[ReloadResult], None],
+        report: Callable[[ReloadResult], None],
         read: Read = read_policy,
     ) -> None:
         """
-        Remember how the files look.
+        Remember the present state of the files.
 
         Args:
-            configuration: What is in force.
+            configuration: The one in force.
             enforce: Puts another one in force.
-            tell: Takes what became of each change.
+            report: Takes the result of each change.
         """
-        self._asked = asked
+        self._sources = sources
         self._files = configuration.files
-        self._seen = self._prints()
+        self._seen = self._fingerprints()
         self._enforce = enforce
-        self._tell = tell
+        self._report = report
         self._read_policy = read
         self.valid = True
 
     async def run(
         self, interval_s: float, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     ) -> None:
-        """Look again and again, until cancelled."""
+        """Check the files at each interval, until cancelled."""
         while True:
             await sleep(interval_s)
-            self.look()
+            self.check()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """
-        Read the files again if they look different.
+        Read the files again if they have changed.
 
         Raises:
             Exception: A bug, once for each version of the files; the old one stays in force.
         """
-        prints = self._prints()
-        if prints != self._seen:
-            self._seen = prints
+        fingerprints = self._fingerprints()
+        if fingerprints != self._seen:
+            self._seen = fingerprints
             self._read()
 
-    def judge_by(self, version: Version) -> None:
+    def use_version(self, version: Version) -> None:
         """
-        Take the API server for one of another version, if it is not taken for that already.
+        Rebuild the policy for another Kubernetes version, unless it is the present one.
 
         Raises:
             Exception: A bug; the next call tries again.
         """
-        before = self._asked
+        before = self._sources
         if version == before.version:
             return
-        self._asked = before._replace(version=version)
+        self._sources = replace(before, version=version)
         try:
             self._read()
         except Exception:
-            self._asked = before
+            self._sources = before
             raise
 
     def _read(self) -> None:
         try:
-            configuration, read = self._read_policy(self._asked)
+            configuration, read = self._read_policy(self._sources)
         except ConfigError as error:
             self._refuse(error)
             return
         except tuple(_EXHAUSTION) as error:
-            problem = next(says for kind, says in _EXHAUSTION.items() if isinstance(error, kind))
+            problem = next(text for kind, text in _EXHAUSTION.items() if isinstance(error, kind))
             self._refuse(ConfigError(problem, self._file))
             return
         except Exception as error:
@@ -162,25 +170,24 @@ class ConfigurationWatcher:
             self._refuse(ConfigError(problem, self._file))
             raise
         self._files = configuration.files
-        self._seen = self._prints()
+        self._seen = self._fingerprints()
         self.valid = True
         self._enforce(configuration, read)
-        self._tell(ReloadResult(valid=True, says="; ".join(configuration.notices)))
+        self._report(ReloadResult(valid=True, message="; ".join(configuration.notices)))
 
     @property
     def _file(self) -> str:
-        return self._asked.config or self._asked.scheduler_config
+        return self._sources.config or self._sources.scheduler_config
 
     def _refuse(self, error: ConfigError) -> None:
         self.valid = False
-        self._tell(ReloadResult(valid=False, says=str(error)))
+        self._report(ReloadResult(valid=False, message=str(error)))
 
-    def _prints(self) -> list[Print]:
-        return [_print_of(file) for file in self._files]
+    def _fingerprints(self) -> list[Fingerprint]:
+        return [_fingerprint(file) for file in self._files]
 
 
-def _print_of(file: str) -> Print:
-    """What tells one version of a file from another; None if there is no file."""
+def _fingerprint(file: str) -> Fingerprint:
     try:
         status = Path(file).stat()
     except OSError:

@@ -1,8 +1,8 @@
 """
-A thread for reviews that take long, so that the event loop answers others meanwhile.
+One thread for long reviews, so that the event loop answers other callers meanwhile.
 
-One thread, as more would only share one interpreter. What it runs cannot be stopped: when the
-caller gives up, the work is finished unseen, and the next one waits for that.
+There is one thread, because several would share one interpreter lock. A running review cannot be
+stopped: if its caller gives up, it runs to its end, and the next one waits for that.
 """
 
 import asyncio
@@ -14,35 +14,36 @@ from typing import TypeAlias, TypeVar
 
 STACK_BYTES = 16 * 1024 * 1024
 """
-Of the thread; only what is used takes memory. Python 3.13 decodes 9 998 levels whatever the stack,
-at 400 bytes each, and glibc gives threads 2 MiB where the stack of a process is unlimited.
+The stack of the thread; unused pages take no memory. Python 3.13 decodes 9 998 levels of nesting,
+at 400 bytes each, whatever the stack's size, and glibc gives threads only 2 MiB where the stack of
+the process is unlimited.
 """
 
 Result = TypeVar("Result")
 
 Freeze: TypeAlias = Callable[[], AbstractAsyncContextManager[object]]
-"""Makes a context within which nothing that the work reads is changed by the event loop."""
+"""Creates a context in which the event loop changes nothing that the work reads."""
 
 
 class ReviewThread:
-    """Runs one long piece of work at a time, in the order in which they came."""
+    """Runs one long review at a time, in the order of arrival."""
 
     def __init__(self) -> None:
         """Start no thread yet."""
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="review")
         self._turn = asyncio.Lock()
-        stack_size(STACK_BYTES)  # for all threads of the process from here on
+        stack_size(STACK_BYTES)  # of all threads that the process starts from now on
 
     async def run(self, work: Callable[[], Result], freeze: Freeze, seconds: float) -> Result:
         """
-        Run work and give its result; what it raises comes through.
+        Run work and return its result, or raise its exception.
 
         Args:
-            still: Entered before the work begins, and left when it has ended.
+            freeze: Entered before the work begins, and left after it has ended.
             seconds: How long the caller waits.
 
         Raises:
-            TimeoutError: It takes longer.
+            TimeoutError: The work takes longer.
         """
         task = asyncio.create_task(self._run(work, freeze), name="long review")
         try:
@@ -63,5 +64,5 @@ class ReviewThread:
                 raise
 
     def close(self) -> None:
-        """Begin nothing more."""
+        """Start no further work."""
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,9 +1,9 @@
 """
-The composition root of ``evenspread serve``: one order to start, one order to stop.
+The composition root of ``evenspread serve``: the order of start and stop.
 
-Configuration, certificate, caches, listener; the server is ready last. Only the health listener is
-there before: a kubelet must see that a server that waits for its cluster is alive. How the parts
-are made is in ``assembly``; the wall clock is read here and handed on.
+The order of start is configuration, health listener, certificate, caches, admission listener. The
+health listener starts early because a kubelet must see that a server is alive while it waits for
+its cluster. ``build`` builds the parts; only this module reads the wall clock, and passes it on.
 """
 
 import asyncio
@@ -20,22 +20,24 @@ from collections.abc import (
     Generator,
 )
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from socket import socket
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import uvloop
 
 from webhook import __version__
 from webhook.cluster.caches import Start
 from webhook.cluster.protocol import describe_error
+from webhook.config import load
 from webhook.config.settings import Settings
 from webhook.errors import EvenspreadError
 from webhook.server.apiserver import connect_api_server
-from webhook.server.build import Server, ServerContext
+from webhook.server.build import Monitoring, Server, ServerContext, build
 from webhook.server.certificate import authority_file
 from webhook.server.health import Phase
 from webhook.server.http.drain import StopRequest, drain
@@ -46,15 +48,17 @@ from webhook.telemetry.line_writer import LineWriter
 from webhook.telemetry.logs import Log, LogFormat, forward_library_logs, make_log
 
 
-class ServerAddresses(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ServerAddresses:
     """
-    A server that serves.
+    Where a running server is reached, and with which certificates.
 
     Attributes:
         url: Scheme, host and port of the admission listener.
-        ca: The file that clients on this machine have to trust; None if there is none.
+        ca: The CA file that clients on this machine need; None if there is none.
         health: Scheme, host and port of the health listener.
-        client_ca: The file of whose CA callers have to show a certificate; empty: anybody may call.
+        client_ca: The file of the CA that client certificates must come from; empty if clients
+            need none.
     """
 
     url: str
@@ -68,28 +72,27 @@ Greet: TypeAlias = Callable[[ServerAddresses], object]
 Sockets: TypeAlias = list[socket]
 
 
-def format_greeting(ready: ServerAddresses) -> list[str]:
-    """Say where a server is, and how to try it."""
-    lines = [f"evenspread {__version__} serves on {ready.url}, its health on {ready.health}"]
-    if ready.ca is not None:
-        whose = f", with a certificate of {ready.client_ca}" if ready.client_ca else ""
-        shown = " --cert client.crt --key client.key" if ready.client_ca else ""
-        flags = f"--cacert {ready.ca}{shown} -H 'Content-Type: application/json'"
-        lines.append(f"try it{whose}: curl {flags} --data-binary @review.json {ready.url}/mutate")
+def format_greeting(at: ServerAddresses) -> list[str]:
+    """Write the addresses of a server, and a command that calls it."""
+    lines = [f"evenspread {__version__} serves on {at.url}, its health on {at.health}"]
+    if at.ca is not None:
+        whose = f", with a certificate of {at.client_ca}" if at.client_ca else ""
+        certificate = " --cert client.crt --key client.key" if at.client_ca else ""
+        flags = f"--cacert {at.ca}{certificate} -H 'Content-Type: application/json'"
+        lines.append(f"try it{whose}: curl {flags} --data-binary @review.json {at.url}/mutate")
     return lines
 
 
 def run(settings: Settings, console: Console, greet: Greet | None = None) -> None:
     """
-    Serve until a signal comes.
+    Serve until SIGTERM or SIGINT.
 
     Args:
-        settings: What to serve.
-        console: Takes lines for the person who started it.
+        console: Prints lines for the user who started the server.
         greet: Called once, in a thread of its own, when the server is ready.
 
     Raises:
-        ConfigError: Settings or files are wrong, or an address cannot be listened on.
+        ConfigError: Settings or files are invalid, or a listener cannot bind its address.
         ApiError: There are no usable credentials for the cluster.
         CertError: There is no certificate to serve.
         ParserError: aiohttp is installed without its C parser.
@@ -105,48 +108,64 @@ async def serve(
     limits: Limits | None = None,
     stop: StopRequest | None = None,
 ) -> None:
-    """Do what ``run`` does, in an event loop that runs."""
+    """Do what ``run`` does, inside a running event loop."""
     require_c_parser()
     limits, stop = limits or Limits(), stop or StopRequest(os._exit)
-    with _logging(settings) as (log, verdicts, lines), _bound(settings) as (callers, probes):
+    with _logging(settings) as (log, verdict_log, lines), _bound(settings) as (callers, probes):
         stop.listen()
-        listener = _reached(callers[0])
         async with connect_api_server(settings) as api:
-            world = ServerContext(settings, limits, api, log, verdicts, _now, listener)
-            server = Server(world)
-            server.metrics.count_lost_lines(lambda: lines.lost)
-            async with listening(server.health, probes):
-                made = await _unless(stop, server.make())
-                if made is not None and made.exception() is None:
-                    server.readiness.phase = Phase.SERVING
-                    ready = ServerAddresses(
-                        f"https://{_place(callers[0])}",
-                        authority_file(settings),
-                        f"http://{_place(probes[0])}",
-                        settings.client_ca,
-                    )
-                    greeting = partial(_greet, ready, console, greet, log)
-                    async with (
-                        _running(server, greeting),
-                        listening(server.admission, callers),
-                    ):
-                        await _until_left(server, stop, log)
-            if made is not None:
-                made.result()  # a fault of the start is raised, now that nobody listens any more
+            configuration = load(
+                settings.config, settings.scheduler_config, least_overlap=settings.least_overlap
+            )
+            context = ServerContext(
+                settings=settings,
+                configuration=configuration,
+                limits=limits,
+                api=api,
+                log=log,
+                verdict_log=verdict_log,
+                now=_now,
+                listener=_host_and_port(callers[0]),
+            )
+            monitoring = Monitoring.create(context)
+            monitoring.metrics.count_lost_lines(lambda: lines.lost)
+            async with listening(monitoring.health, probes):
+                building = await _unless_stopped(stop, build(context, monitoring))
+                if building is not None and building.exception() is None:
+                    at = _addresses(settings, callers[0], probes[0])
+                    greeting = partial(_greet, at, console, greet, log)
+                    await _serve_until_stopped(building.result(), stop, greeting, callers)
+            if building is not None:
+                building.result()  # raise the error of the start, now that no listener is open
         log.info("stopped")
 
 
-async def _unless(
-    stop: StopRequest, making: Coroutine[object, object, None]
-) -> asyncio.Task[None] | None:
-    """Wait until something is made or has failed; None if a signal came first."""
-    task, stopped = asyncio.create_task(making), asyncio.create_task(stop.wait())
+async def _unless_stopped(
+    stop: StopRequest, building: Coroutine[object, object, Server]
+) -> asyncio.Task[Server] | None:
+    """Wait until a server is built or its build has failed; None if a signal comes first."""
+    task, stopped = asyncio.create_task(building), asyncio.create_task(stop.wait())
     await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
     done = task.done()
-    for each in (task, stopped):
-        each.cancel()
+    for waiting in (task, stopped):
+        waiting.cancel()
     await asyncio.wait((task, stopped))
     return task if done else None
+
+
+async def _serve_until_stopped(
+    server: Server, stop: StopRequest, greet: Callable[[], Awaitable[None]], callers: Sockets
+) -> None:
+    """Answer reviews and run all background tasks until a signal, and drain if it allows that."""
+    admission, readiness = server.admission, server.monitoring.readiness
+    readiness.phase = Phase.SERVING
+    async with _running(server, greet), listening(admission, callers):
+        await stop.wait()
+        server.context.log.info("stopping", patient=stop.patient)
+        readiness.phase = Phase.STOPPING
+        admission.draining = True
+        if stop.patient:
+            await drain(lambda: admission.last_call, admission.clock, admission.limits)
 
 
 @asynccontextmanager
@@ -154,11 +173,12 @@ async def _running(server: Server, greet: Callable[[], Awaitable[None]]) -> Asyn
     """Run all background tasks as long as the context lasts."""
     works: list[tuple[str, Start]] = [
         *server.background(),
-        ("greeting", partial(_welcome, server, greet)),
+        ("greeting", partial(_greet_once_complete, server, greet)),
     ]
+    supervise = server.monitoring.supervisor.run
     async with asyncio.TaskGroup() as group:
         tasks = [
-            group.create_task(server.supervisor.run(name, start), name=f"supervisor of {name}")
+            group.create_task(supervise(name, start), name=f"supervisor of {name}")
             for name, start in works
         ]
         yield
@@ -166,44 +186,33 @@ async def _running(server: Server, greet: Callable[[], Awaitable[None]]) -> Asyn
             task.cancel()
 
 
-async def _until_left(server: Server, stop: StopRequest, log: Log) -> None:
-    """Wait for a signal, then until the API servers have left, if they are waited for."""
-    await stop.wait()
-    log.info("stopping", patient=stop.patient)
-    server.readiness.phase = Phase.STOPPING
-    admission = server.admission
-    admission.draining = True
-    if stop.patient:
-        await drain(lambda: admission.last_call, admission.clock, admission.limits)
-
-
-async def _welcome(server: Server, greet: Callable[[], Awaitable[None]]) -> None:
-    """Greet whoever started it, once it knows all there is to know."""
-    await server.knowledge.complete()
-    gc.freeze()  # what is there by now stays, and need not be looked at again
+async def _greet_once_complete(server: Server, greet: Callable[[], Awaitable[None]]) -> None:
+    """Greet the user once all facts are there."""
+    await server.facts.complete()
+    gc.freeze()  # objects of the start live as long as the process: never collect them again
     await greet()
 
 
-async def _greet(ready: ServerAddresses, console: Console, greet: Greet | None, log: Log) -> None:
-    """Print where the server is, and greet once; the reader of either may have gone."""
+async def _greet(at: ServerAddresses, console: Console, greet: Greet | None, log: Log) -> None:
+    """Print the addresses and greet once; a closed terminal or a failed greeting is no error."""
     with suppress(OSError):
-        for line in format_greeting(ready):
+        for line in format_greeting(at):
             console(line)
     if greet is None:
         return
     try:
-        await asyncio.to_thread(greet, ready)
+        await asyncio.to_thread(greet, at)
     except (EvenspreadError, OSError) as error:
         log.warning("greeting", says=describe_error(error))
 
 
 @contextmanager
 def _bound(settings: Settings) -> Generator[tuple[Sockets, Sockets]]:
-    """Take both ports, and give them back."""
-    with ExitStack() as taken:
-        callers = [taken.enter_context(each) for each in bind(settings.address, settings.port)]
+    """Bind both ports, and close them at the end."""
+    with ExitStack() as bound:
+        callers = [bound.enter_context(s) for s in bind(settings.address, settings.port)]
         probes = bind(settings.address, settings.health_port)
-        yield callers, [taken.enter_context(each) for each in probes]
+        yield callers, [bound.enter_context(s) for s in probes]
 
 
 @contextmanager
@@ -211,11 +220,11 @@ def _logging(settings: Settings) -> Generator[tuple[Log, VerdictLog, LineWriter]
     loop = asyncio.get_running_loop()
     lines = LineWriter(sys.stderr.buffer, loop.call_soon, loop.call_later)
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
-    how = LogFormat(settings.log_format)
-    log = make_log(how, lines, _now, level)
+    log_format = LogFormat(settings.log_format)
+    log = make_log(log_format, lines, _now, level)
     try:
         with forward_library_logs(log):
-            yield log, VerdictLog(how, lines, _now, level), lines
+            yield log, VerdictLog(log_format, lines, _now, level), lines
     finally:
         lines.finish(time.monotonic)
 
@@ -224,13 +233,18 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _reached(listener: socket) -> tuple[str, int]:
+def _addresses(settings: Settings, callers: socket, probes: socket) -> ServerAddresses:
+    url, health = f"https://{_authority(callers)}", f"http://{_authority(probes)}"
+    return ServerAddresses(url, authority_file(settings), health, settings.client_ca)
+
+
+def _authority(listener: socket) -> str:
+    """Host and port of a listener as in a URL. Source: RFC 3986 3.2 "authority"."""
+    host, port = _host_and_port(listener)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _host_and_port(listener: socket) -> tuple[str, int]:
     """The host and port that a client on this machine connects to."""
     host, port = listener.getsockname()[:2]
     return ("localhost" if ip_address(host).is_unspecified else host), port
-
-
-def _place(listener: socket) -> str:
-    """Host and port as they stand in a URL."""
-    host, port = _reached(listener)
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,12 +1,12 @@
 """
 Supervision of background tasks: restart one that failed, with back-off, and report it.
 
-``Supervisor.run`` runs one task. An exception, a group of exceptions, and a cancellation that does
-not come from stopping are faults: each is logged with its traceback, counted, and shown in
-``/readyz?verbose``. None of them reaches the listeners, and none makes the server unready.
+``Supervisor.run`` runs one task. An exception, an exception group, and a cancellation that does not
+come from stopping are faults. Each fault is logged with its traceback, counted, and shown in
+``/readyz?verbose``. No fault reaches the listeners or makes the server unready.
 
-What can be expected (an API server that answers garbage, a file that cannot be read) is handled
-where it arises, and is no fault.
+Expected errors (an API server that answers garbage, an unreadable file) are no faults: the tasks
+must handle them themselves.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from webhook.cluster.caches import Start
 from webhook.server.health import Conditions, ReadinessCondition
 from webhook.telemetry.logs import Log, log_bug
 
-LASTING_S = MAX_BACKOFF_S  # of a task that ran well: longer than any pause before it
+HEALTHY_S = MAX_BACKOFF_S  # a task that ran this long, longer than any pause, restarts its back-off
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class TaskFaults:
     The faults of one task.
 
     Attributes:
-        number: Since the server started.
-        last: When the last one was, by the clock of the supervisor.
-        error: The class name of its exception.
+        number: The number of faults since the server started.
+        last: The time of the last fault, by the supervisor's clock.
+        error: The class name of the last exception.
     """
 
     number: int
@@ -55,10 +55,10 @@ class Supervisor:
         Start without a task.
 
         Args:
-            restarts: Counts faults by the name of the task.
+            restarts: The counter of faults by the name of the task.
             clock: Seconds; never goes back.
-            sleep: Waits so many seconds.
-            jitter: Gives numbers from 0 to 1, all as likely.
+            sleep: Waits for a number of seconds.
+            jitter: Gives uniformly distributed numbers from 0 to 1.
         """
         self._log = log
         self._restarts = restarts
@@ -71,13 +71,13 @@ class Supervisor:
         """
         Run a task until it returns, and restart it after each fault.
 
-        Cancelling this stops the task, and waits for its end.
+        Cancelling this stops the task and waits for its end.
 
         Args:
-            name: Of the task, in the log, in metrics and in ``/readyz?verbose``.
-            start: Gives a new coroutine for each try.
+            name: The name of the task in the log, in metrics and in ``/readyz?verbose``.
+            start: Creates a new coroutine for each try.
         """
-        self._restarts.labels(name)  # 0 from the beginning, or the first fault is no increase
+        self._restarts.labels(name)  # expose 0 now, else Prometheus sees no increase at fault 1
         backoff = Backoff(self._jitter, self._sleep)
         while True:
             began = self._clock()
@@ -85,18 +85,18 @@ class Supervisor:
             if error is None:
                 return
             self._report(name, error)
-            if self._clock() - began >= LASTING_S:
+            if self._clock() - began >= HEALTHY_S:
                 backoff.reset()
             await backoff.pause()
 
     def check(self) -> Conditions:
-        """List the tasks that were restarted; the server is ready all the same."""
+        """List the tasks that were restarted; the condition is always ok."""
         now = self._clock()
-        said = (_text_reply(name, faults, now) for name, faults in self._faults.items())
-        return {"tasks": ReadinessCondition(ok=True, detail="; ".join(said))}
+        summaries = (_summary(name, faults, now) for name, faults in self._faults.items())
+        return {"tasks": ReadinessCondition(ok=True, detail="; ".join(summaries))}
 
     async def _try(self, name: str, start: Start) -> BaseException | None:
-        """Run a task once, in an asyncio.Task of its own; gives why it failed."""
+        """Run a task once, in its own asyncio.Task; returns its error, None if it ended well."""
         task = asyncio.create_task(_run(start), name=name)
         try:
             await asyncio.wait((task,))
@@ -122,7 +122,7 @@ async def _run(start: Start) -> None:
 
 
 def _error_of(task: asyncio.Task[None]) -> BaseException | None:
-    """Give what a task ended with; of a group of exceptions the first cause."""
+    """The error of an ended task; of an exception group the first leaf."""
     try:
         task.result()
     except BaseException as raised:  # noqa: BLE001  # a cancellation too
@@ -137,6 +137,6 @@ def _is_group(error: BaseException) -> TypeGuard[BaseExceptionGroup[BaseExceptio
     return isinstance(error, BaseExceptionGroup)
 
 
-def _text_reply(name: str, faults: TaskFaults, now: float) -> str:
+def _summary(name: str, faults: TaskFaults, now: float) -> str:
     times = "once" if faults.number == 1 else f"{faults.number} times"
     return f"{name} restarted {times}, last {now - faults.last:.0f} s ago: {faults.error}"

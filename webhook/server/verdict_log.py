@@ -1,8 +1,9 @@
 """
-The lines that verdicts leave in the log: a denial, an injection, a dropped field.
+The log lines of verdicts: denials, injections, dropped fields.
 
-They are written without structlog. Nearly every pod creation of a cluster leaves one, and to pass
-it through a chain of processors costs three times as much as encoding it, measured.
+``VerdictLog.write`` is the entry point. It does not use structlog: nearly every pod creation of a
+cluster writes a line, and a chain of processors takes three times as long as the encoding,
+measured.
 """
 
 import logging
@@ -17,15 +18,15 @@ from webhook.telemetry.line_writer import LineWriter
 from webhook.telemetry.logs import RENDERERS, LogFormat, render_line
 
 INFO = "info"
-MOST_LOGGED = 10  # findings or drops of one review; more add nothing that a reader could use
+MOST_LOGGED = 10  # findings or drops of one review; more would not help a reader
 
 
 class VerdictLine(msgspec.Struct, frozen=True, gc=False):
     """
-    What every line says: who asked for what, and what came of it.
+    The members of every line: the request and its verdict.
 
     Attributes:
-        event: ``denied``, ``violates`` (told, not denied), ``dropped`` or ``injected``.
+        event: ``denied``, ``violates`` (reported, not denied), ``dropped`` or ``injected``.
     """
 
     time: datetime
@@ -40,14 +41,14 @@ class VerdictLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class ViolationLine(VerdictLine, frozen=True, gc=False):
-    """Rules that are violated, and fields that do."""
+    """The violated rules, and the fields that violate them."""
 
     rules: tuple[str, ...]
     fields: tuple[str, ...]
 
 
 class DroppedFieldLine(VerdictLine, frozen=True, gc=False):
-    """A field that is held back; without an entry it is the whole list."""
+    """A dropped field; without an entry, the whole list."""
 
     gate: str
     field: str
@@ -55,7 +56,7 @@ class DroppedFieldLine(VerdictLine, frozen=True, gc=False):
 
 
 class InjectionLine(VerdictLine, frozen=True, gc=False):
-    """Constraints that are added."""
+    """The topology keys of the added constraints."""
 
     profile: str
     keys: tuple[str, ...]
@@ -65,7 +66,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class VerdictLog:
-    """Writes the lines of verdicts."""
+    """Writes the log lines of verdicts."""
 
     def __init__(
         self,
@@ -75,38 +76,40 @@ class VerdictLog:
         level: int = logging.INFO,
     ) -> None:
         """
-        Write to the same lines as the rest of the log.
+        Share a line writer with the rest of the log.
 
         Args:
             clock: The wall clock: aware, UTC.
-            level: The least level that is written; these lines are ``info``.
+            level: The lowest level that is written; these lines are ``info``.
         """
         self._lines = lines
         self._clock = clock
-        self._hears = level <= logging.INFO
+        self._enabled = level <= logging.INFO
         self._format = format
 
-    def tell(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
-        """Write what a review led to; nothing if nothing."""
-        if self._hears and (verdict.findings or verdict.drops or verdict.patch or verdict.held):
-            for line in self._told(asked, hook, verdict):
-                self._lines.take(self._rendered(line))
+    def write(self, request: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
+        """Write the lines of one review; none if it is simply allowed."""
+        if self._enabled and (verdict.findings or verdict.drops or verdict.patch or verdict.held):
+            for line in self._lines_of(request, hook, verdict):
+                self._lines.take(self._render(line))
 
-    def _rendered(self, line: VerdictLine) -> bytes:
+    def _render(self, line: VerdictLine) -> bytes:
         if self._format is LogFormat.JSON:
             try:
                 written = _encode(line)
-            except UnicodeEncodeError:  # half a surrogate pair
+            except UnicodeEncodeError:  # a lone surrogate: ``render_line`` escapes it
                 written = b"\x7f"
             if written.isascii() and b"\x7f" not in written:
                 return written
         event = msgspec.to_builtins(line, builtin_types=(datetime,))
         return render_line(RENDERERS[self._format], event, self._lines)
 
-    def _told(self, asked: AdmissionRequest, hook: Hook, verdict: Verdict) -> Iterator[VerdictLine]:
+    def _lines_of(
+        self, request: AdmissionRequest, hook: Hook, verdict: Verdict
+    ) -> Iterator[VerdictLine]:
         now = self._clock()
-        kind, name, outcome = str(asked.kind), asked.shown_name, verdict.outcome
-        about = (asked.uid, hook.value, kind, asked.namespace, name, outcome)
+        kind, name, outcome = str(request.kind), request.shown_name, verdict.outcome
+        about = (request.uid, hook.value, kind, request.namespace, name, outcome)
         if verdict.findings:
             event = "violates" if verdict.allowed else "denied"
             yield ViolationLine(now, INFO, event, *about, *_violated(verdict))

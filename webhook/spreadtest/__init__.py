@@ -1,6 +1,7 @@
 """
-Suites of expected answers: manifests, a cluster, a configuration, and what the server has to say.
+Test suites for configurations: ``evenspread test``.
 
-``form`` is how a suite is written, ``loading`` reads suites and what they name, ``running`` runs
-their cases, ``expectations`` compares, and ``results`` is what came of it.
+A suite holds requests with expected responses. ``schema`` defines the file format, ``discovery``
+finds suites, ``suite`` loads them with the files they name, ``runner`` runs their cases,
+``expectations`` compares responses, and ``results`` holds the outcome.
 """

@@ -1,7 +1,7 @@
 """
-Finding suites: files below a folder that hold a ``SpreadTest``, whatever their names.
+Discovery of suites: files below a folder that contain a ``SpreadTest``, whatever their names.
 
-What is meant as one is recognised by its text, so that none is passed over because of a mistake.
+``find_suites`` recognises a suite by its text, so that it also finds suites with errors.
 """
 
 import re
@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
-from webhook.manifests import Skipped, read_text, walk
+from webhook.manifests import SkippedSource, find_files, read_text
 from webhook.spreadtest.schema import SUITE_API_VERSION, SUITE_KIND
 
 _holds_suite = re.compile(
     rf"""^(?:kind|"kind")\s*:\s*["']?{SUITE_KIND}\b|"kind"\s*:\s*"{SUITE_KIND}\"""", re.MULTILINE
 ).search
-"""A key of YAML's outermost mapping, or of JSON; not a line of a text that stands in a manifest."""
+"""Match a key of YAML's outermost mapping or of JSON, but no line of a nested text."""
 
 
 class SuiteText(NamedTuple):
-    """A suite that has not been read yet."""
+    """The text of a suite that is not decoded yet."""
 
     source: str
     text: str
@@ -31,33 +31,33 @@ def find_suites(paths: Iterable[str]) -> Iterator[SuiteText | SourceError]:
     Find suites.
 
     Args:
-        paths: Folders, and files that are suites.
+        paths: Folders, and files that contain suites.
 
     Yields:
-        Suites in the order of their names, and what cannot be read.
+        Suites in the order of their names, and files that cannot be read.
 
     Raises:
-        ConfigError: There is none at one of the paths.
+        ConfigError: One of the paths has no suite.
     """
     for path in paths:
         found = list(_find_at(Path(path)))
         if not found:
-            raise CombinedConfigError([_none_at(path)])
+            raise CombinedConfigError([_build_none_error(path)])
         yield from found
 
 
 def _find_at(root: Path) -> Iterator[SuiteText | SourceError]:
-    for item in walk(root):
+    for item in find_files(root):
         match item:
             case str():
-                yield from _suite(item)
+                yield from _read_suite(item)
             case SourceError():
                 yield item
-            case Skipped():
+            case SkippedSource():
                 pass
 
 
-def _suite(path: str) -> Iterator[SuiteText | SourceError]:
+def _read_suite(path: str) -> Iterator[SuiteText | SourceError]:
     try:
         text = read_text(path)
     except SourceError as error:
@@ -67,7 +67,7 @@ def _suite(path: str) -> Iterator[SuiteText | SourceError]:
             yield SuiteText(path, text)
 
 
-def _none_at(path: str) -> ConfigError:
+def _build_none_error(path: str) -> ConfigError:
     is_folder = Path(path).is_dir()
     problem = f"no file below it is a {SUITE_KIND}" if is_folder else f"is no {SUITE_KIND}"
     return ConfigError(

@@ -1,9 +1,9 @@
 """
-Comparing an answer with what was expected of it; pure.
+Comparison of a response with an expectation; pure functions.
 
-Each member is compared in its own way, which brings the answer into the form of the expectation:
-what was not asked for is left out, what is met stands there as it was expected. So the two differ
-in nothing but what is wrong.
+``compare`` is the entry point. Each member has a view that reduces the response to what the
+expectation mentions: parts that nothing expects are left out, and matching parts are written as
+expected. So the view and the expectation differ only where the response is not as expected.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,77 +15,77 @@ from webhook.policy.paths import is_array, is_object
 from webhook.spreadtest.results import Mismatch
 
 View = Callable[[Any, Any], Any]
-"""Of a member: what was answered, what was expected -> what was answered in its form."""
+"""Actual value, expected value -> the actual value reduced to what is expected."""
 
 
-def compare(expected: Mapping[str, Any], answered: Mapping[str, Any]) -> Iterator[Mismatch]:
+def compare(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> Iterator[Mismatch]:
     """
-    Find what was answered otherwise than expected.
+    Find the members that differ from the expectation.
 
     Args:
-        expected: The written members of an ``Expectation``, of JSON's types.
-        answered: All members of an ``Answer``, of JSON's types.
+        expected: The members written in an ``Expectation``, of JSON's types.
+        actual: All members of a ``CaseResponse``, of JSON's types.
     """
     for member, view in VIEWS.items():
         if member not in expected:
             continue
-        wanted, found = expected[member], view(answered[member], expected[member])
-        if not _same(found, wanted):
-            yield Mismatch(member, wanted, found)
+        required, found = expected[member], view(actual[member], expected[member])
+        if not _is_same(found, required):
+            yield Mismatch(member, required, found)
 
 
-def as_it_is(answered: Any, _expected: Any) -> Any:
-    """All of it."""
-    return answered
+def view_all(actual: Any, _expected: Any) -> Any:
+    """Return the whole value."""
+    return actual
 
 
-def in_any_order(answered: Sequence[str], expected: Sequence[str]) -> list[str]:
-    """All of it: first what was expected, in the order of that."""
-    met = [each for each in expected if each in answered]
-    return met + [each for each in answered if each not in expected]
+def view_in_any_order(actual: Sequence[str], expected: Sequence[str]) -> list[str]:
+    """Return all items: first the expected ones, in the expected order."""
+    matching = [item for item in expected if item in actual]
+    return matching + [item for item in actual if item not in expected]
 
 
-def fragment(answered: str, expected: str) -> str:
-    """The text; of one that holds the expected part, that part."""
-    return expected if expected in answered else answered
+def view_fragment(actual: str, expected: str) -> str:
+    """Return the expected part if the text contains it, else the whole text."""
+    return expected if expected in actual else actual
 
 
-def fragments(answered: Sequence[str], expected: Sequence[str]) -> list[str]:
-    """The texts, each as a fragment of the one that stands in its place."""
-    met = [fragment(said, part) for said, part in zip(answered, expected, strict=False)]
-    return met + list(answered[len(met) :])
+def view_fragments(actual: Sequence[str], expected: Sequence[str]) -> list[str]:
+    """Return the texts, each as ``view_fragment`` of the expected text at the same position."""
+    views = [view_fragment(text, part) for text, part in zip(actual, expected, strict=False)]
+    return views + list(actual[len(views) :])
 
 
-def among_others(answered: Any, expected: Any) -> Any:
-    """The expected members of a mapping, also in lists of the expected length."""
-    if is_object(answered) and is_object(expected):
+def view_members(actual: Any, expected: Any) -> Any:
+    """Return the expected members of a mapping, also within lists of the expected length."""
+    if is_object(actual) and is_object(expected):
         return {
-            key: among_others(answered[key], inner)
+            key: view_members(actual[key], inner)
             for key, inner in expected.items()
-            if key in answered
+            if key in actual
         }
-    if is_array(answered) and is_array(expected) and len(answered) == len(expected):
-        return [among_others(*pair) for pair in zip(answered, expected, strict=True)]
-    return answered
+    if is_array(actual) and is_array(expected) and len(actual) == len(expected):
+        return [view_members(*pair) for pair in zip(actual, expected, strict=True)]
+    return actual
 
 
 VIEWS: Mapping[str, View] = {
-    "verdict": as_it_is,
-    "denied": in_any_order,
-    "message": fragment,
-    "warnings": fragments,
-    "constraints": as_it_is,
-    "injected": as_it_is,
-    "skipped": as_it_is,
-    "patch": as_it_is,
-    "patched": among_others,
-    "auditAnnotations": among_others,
+    "verdict": view_all,
+    "denied": view_in_any_order,
+    "message": view_fragment,
+    "warnings": view_fragments,
+    "constraints": view_all,
+    "injected": view_all,
+    "skipped": view_all,
+    "patch": view_all,
+    "patched": view_members,
+    "auditAnnotations": view_members,
 }
-"""Every member of an expectation, in the order in which differences are told."""
+"""Every member of an expectation, in the order of the report."""
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Whether two values are one in JSON, where unlike in Python true is not 1."""
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values are equal in JSON; unlike in Python, true is not equal to 1."""
     return _canonical(one) == _canonical(other)
 
 

@@ -1,4 +1,8 @@
-"""The objects that the cases of a suite are about: as they are, or in the files that it names."""
+"""
+Objects of a suite: written in the suite itself, or in files that it names.
+
+``SuiteObjects.find`` returns one object and reports errors of the suite to its ``Reading``.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,24 +19,22 @@ from webhook.spreadtest.schema import ObjectReference
 
 Templates = Mapping[GroupKind, TemplatePath]
 
-MOST_LISTED_OBJECTS = (
-    5  # objects of a file that a sentence repeats: more hide the one that is meant
-)
+MOST_LISTED_OBJECTS = 5  # objects of a file that a message lists; more would hide the right one
 
-_INLINE = "apiVersion"  # the member that tells an object from a reference to one
+_INLINE = "apiVersion"  # a member that objects have and references do not have
 _NO_TEMPLATE = "with a pod template: write a Pod, a workload, or a recorded AdmissionReview"
 
 
 class SuiteObjects:
-    """What a suite names is found by this; each file is read once."""
+    """Finds the objects that a suite names; reads each file once."""
 
     def __init__(self, reading: Reading, templates: Templates) -> None:
         """
-        Start with no file read.
+        Start without any file.
 
         Args:
-            reading: Of the suite; takes note of what is wrong with it.
-            templates: The kinds that hold a pod template.
+            reading: The suite; collects its errors.
+            templates: Kinds with a pod template.
         """
         self._reading = reading
         self._templates = templates
@@ -43,23 +45,23 @@ class SuiteObjects:
         Find an object.
 
         Args:
-            written: An object, the path of a file, or a reference to an object of one.
-            path: Where that stands in the suite.
+            written: An object, the path of a file, or a reference to an object in a file.
+            path: Position in the suite.
 
         Returns:
-            Why the file cannot be read, if that is so; None if the suite is wrong about it.
+            The object; an error if the file cannot be read; None if the suite has an error here.
         """
         if is_object(written) and _INLINE in written:
             suite = self._reading.document
-            inline = Document(suite.source, written, suite.lines, path)
-            return self._chosen([inline], ObjectReference(file=suite.source), path)
+            inline = Document(suite.source, written, suite.text, path)
+            return self._choose([inline], ObjectReference(file=suite.source), path)
         value = written if is_object(written) else {"file": written}
         reference = self._reading.model(ObjectReference, value, path)
         if reference is None:
             return None
         documents = self._read(reference.file, path)
         return (
-            self._chosen(documents, reference, path) if isinstance(documents, list) else documents
+            self._choose(documents, reference, path) if isinstance(documents, list) else documents
         )
 
     def _read(self, file: str, path: FieldPath) -> list[Document] | SourceError | None:
@@ -76,48 +78,48 @@ class SuiteObjects:
                 self._files[file] = [each for one in documents for each in unpack_recording(one)]
         return self._files[file]
 
-    def _chosen(
+    def _choose(
         self, documents: list[Document], reference: ObjectReference, path: FieldPath
     ) -> Document | None:
-        judged = [each for each in documents if self._is_judged(each)]
-        fitting = [each for each in judged if _fits(each, reference)]
+        reviewed = [item for item in documents if self._is_reviewed(item)]
+        fitting = [each for each in reviewed if _matches(each, reference)]
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
-            example = _example(reference.file, fitting[0])
+            example = _format_example(reference.file, fitting[0])
             self._reading.refuse(f"names {len(fitting)} objects: say which, as `{example}`", path)
-        elif judged:
-            there = f"{reference.file!r}, which has {_titles(judged)}"
+        elif reviewed:
+            there = f"{reference.file!r}, which has {_format_titles(reviewed)}"
             self._reading.refuse(f"names no object of {there}", path)
         else:
             self._reading.refuse(f"names nothing {_NO_TEMPLATE}", path)
         return None
 
-    def _is_judged(self, document: Document) -> bool:
+    def _is_reviewed(self, document: Document) -> bool:
         kind = GroupKind(group_of(document.api_version), document.kind)
         return document.kind == REVIEW_KIND or kind in self._templates
 
 
 def resolve_path(reading: Reading, file: str) -> Path:
-    """The path of a file that a suite names."""
+    """Return the path of a file that a suite names, relative to the suite."""
     return Path(reading.document.source).parent / file
 
 
-def _fits(document: Document, reference: ObjectReference) -> bool:
-    asked = (reference.kind, reference.namespace, reference.name)
-    there = (document.kind, document.namespace, document.name)
-    return all(word in (None, found) for word, found in zip(asked, there, strict=True))
+def _matches(document: Document, reference: ObjectReference) -> bool:
+    required = (reference.kind, reference.namespace, reference.name)
+    actual = (document.kind, document.namespace, document.name)
+    return all(word in (None, found) for word, found in zip(required, actual, strict=True))
 
 
-def _titles(documents: list[Document]) -> str:
+def _format_titles(documents: list[Document]) -> str:
     more = ", ..." if len(documents) > MOST_LISTED_OBJECTS else ""
-    return f"{', '.join(map(_title, documents[:MOST_LISTED_OBJECTS]))}{more}"
+    return f"{', '.join(map(_format_title, documents[:MOST_LISTED_OBJECTS]))}{more}"
 
 
-def _title(document: Document) -> str:
+def _format_title(document: Document) -> str:
     inside = f"{document.namespace}/" if document.namespace else ""
     return f"{document.kind} {inside}{document.name}".rstrip()
 
 
-def _example(file: str, document: Document) -> str:
+def _format_example(file: str, document: Document) -> str:
     return f"{{file: {file}, kind: {document.kind}, name: {document.name}}}"

@@ -1,4 +1,8 @@
-"""What the server says about one request: the answers of the webhooks that are called, together."""
+"""
+The response of the server to one request: the combined responses of the webhooks that are called.
+
+``call_webhooks`` is the entry point; it calls the admission code directly, without a network.
+"""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -11,12 +15,12 @@ from webhook.admission.offline import OfflineResult, OfflineReview, answer_revie
 from webhook.errors import ReviewError
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
-from webhook.policy.paths import CONSTRAINTS_IN_POD, TemplatePath, find_value
+from webhook.policy.paths import CONSTRAINTS_IN_POD, find_value
 from webhook.policy.request import Hook
 
 
 class CaseVerdict(StrEnum):
-    """What becomes of a request, as metrics say it; of two webhooks the first of these counts."""
+    """The outcome of a request, as in metrics; of two outcomes the first in this list counts."""
 
     DENY = "deny"
     WOULD_DENY = "would_deny"
@@ -27,12 +31,12 @@ class CaseVerdict(StrEnum):
 
 class CaseResponse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
-    An answer, in the members of an ``Expectation``.
+    A response, with the members of an ``Expectation``.
 
     Attributes:
-        denied: Rules, each once.
-        skipped: Why no profile adds anything; empty if one does, or none was asked.
-        patched: The object, once the patch is applied.
+        denied: Rules that deny the request, without duplicates.
+        skipped: Why no profile adds constraints; empty if one does, or if none applies.
+        patched: The object after the patch.
     """
 
     verdict: CaseVerdict
@@ -48,77 +52,64 @@ class CaseResponse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def call_webhooks(
-    asked: OfflineReview, hooks: Sequence[Hook], policy: Policy, facts: Facts
+    request: OfflineReview, hooks: Sequence[Hook], policy: Policy, facts: Facts
 ) -> CaseResponse:
     """
     Call one webhook after the other until one denies, as kube-apiserver does.
 
     Args:
-        asked: The request.
-        hooks: At least one; a later one is asked about what the earlier ones made of the object.
-        policy: What to judge by.
-        facts: The cluster as it is known.
+        request: The request.
+        hooks: At least one; each receives the object as the previous one changed it.
+        policy: Gates, profiles and actions.
+        facts: Facts about the cluster.
 
     Raises:
-        ManifestError: A recorded review is none.
+        ManifestError: A recorded AdmissionReview is invalid.
     """
-    answers: list[OfflineResult] = []
+    results: list[OfflineResult] = []
     try:
         for hook in hooks:
-            asked = follow_up_review(asked, answers[-1]) if answers else asked
-            answers.append(answer_review(asked, hook, policy, facts))
-            if not answers[-1].verdict.allowed:
+            request = follow_up_review(request, results[-1]) if results else request
+            results.append(answer_review(request, hook, policy, facts))
+            if not results[-1].verdict.allowed:
                 break
     except ReviewError as error:
-        if asked.recorded:
+        if request.recorded:
             problem = f"the server would answer {error.status}: {error}"
-            raise asked.document.error(problem) from error
-        return _refused(asked, error)
-    return _together(answers)
+            raise request.document.error(problem) from error
+        return _build_refusal(request, error)
+    return _combine(results)
 
 
-def _refused(asked: OfflineReview, error: ReviewError) -> CaseResponse:
-    """An object of wrong types, which kube-apiserver refuses before it calls any webhook."""
-    message = f"kube-apiserver cannot read the {asked.document.kind}: {error}"
-    return CaseResponse(verdict=CaseVerdict.DENY, message=message, patched=asked.document.value)
+def _build_refusal(request: OfflineReview, error: ReviewError) -> CaseResponse:
+    """Build the response to an object with type errors: kube-apiserver calls no webhook for it."""
+    message = f"kube-apiserver cannot read the {request.document.kind}: {error}"
+    return CaseResponse(verdict=CaseVerdict.DENY, message=message, patched=request.document.value)
 
 
-def _together(answers: Sequence[OfflineResult]) -> CaseResponse:
-    first, last = answers[0], answers[-1]
+def _combine(results: Sequence[OfflineResult]) -> CaseResponse:
+    first, last = results[0], results[-1]
     annotations: dict[str, str] = {}
-    for each in answers:
-        annotations |= admission.audit_annotations(each.verdict)
-    outcomes = {each.verdict.outcome for each in answers}
+    verdicts = [result.verdict for result in results]
+    for verdict in verdicts:
+        annotations |= admission.audit_annotations(verdict)
+    outcomes = {verdict.outcome for verdict in verdicts}
     injection = first.verdict.injection
-    denying = (each.verdict for each in answers if each.verdict.held or not each.verdict.allowed)
+    denying = (verdict for verdict in verdicts if verdict.held or not verdict.allowed)
     rules = (finding.rule for verdict in denying for finding in verdict.findings)
     return CaseResponse(
         verdict=next(outcome for outcome in CaseVerdict if outcome in outcomes),
         denied=tuple(dict.fromkeys(rules)),
         message=last.verdict.message,
-        warnings=_once(answers),
-        constraints=_constraints(last.after, last.request.path or ()),
-        injected=tuple(_written(each.written) for each in injection.entries) if injection else (),
+        # A user sees each warning once. Source: apiserver pkg/endpoints/filters/warning.go
+        # ``AddWarning``.
+        warnings=tuple(dict.fromkeys(text for verdict in verdicts for text in verdict.warnings)),
+        constraints=find_value(last.after, (*(last.request.path or ()), *CONSTRAINTS_IN_POD)) or [],
+        injected=tuple(msgspec.json.decode(entry.written) for entry in injection.entries)
+        if injection
+        else (),
         skipped=str(injection.skip) if injection else "",
-        patch=tuple(each for one in answers for each in one.review["response"].get("patch", ())),
+        patch=tuple(step for item in results for step in item.review["response"].get("patch", ())),
         patched=last.after,
         audit_annotations=annotations,
     )
-
-
-def _once(answers: Sequence[OfflineResult]) -> tuple[str, ...]:
-    """
-    The warnings of all webhooks; a user reads each one once.
-
-    Source: apiserver pkg/endpoints/filters/warning.go ``AddWarning``.
-    """
-    return tuple(dict.fromkeys(text for each in answers for text in each.verdict.warnings))
-
-
-def _constraints(value: Any, path: TemplatePath) -> list[Any]:
-    constraints: list[Any] | None = find_value(value, (*path, *CONSTRAINTS_IN_POD))
-    return constraints or []
-
-
-def _written(raw: msgspec.Raw) -> Any:
-    return msgspec.json.decode(raw)

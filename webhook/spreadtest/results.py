@@ -1,7 +1,7 @@
 """
-What came of suites, as a value that all renderers are made from and programs can read.
+Results of suites: one value that all renderers and programs read.
 
-Nothing tells of time, so that equal input makes equal results.
+``build_report`` counts results. No member depends on time, so that equal input gives equal reports.
 """
 
 from collections.abc import Iterable
@@ -15,23 +15,23 @@ SUITE_REPORT_KIND = "SpreadTestReport"
 
 
 class CaseStatus(StrEnum):
-    """What came of a case."""
+    """The result of a case in one word."""
 
     PASSED = "pass"
     FAILED = "fail"
-    """It was answered otherwise than expected."""
+    """The response differs from the expectation."""
     ERROR = "error"
-    """It could not be run, since something it needs could not be read."""
+    """The case could not run, because a file that it needs cannot be read."""
 
 
 class Mismatch(msgspec.Struct, frozen=True):
     """
-    A member that was answered otherwise than expected.
+    A member of the response that differs from the expectation.
 
     Attributes:
-        member: Of an ``Expectation``.
-        expected: As it stands in the suite; of JSON's types, as is the next.
-        actual: As it was answered, but for what was not asked for.
+        member: Name of the member of an ``Expectation``.
+        expected: The value in the suite, of JSON's types.
+        actual: The value in the response, reduced to what the suite expects; of JSON's types.
     """
 
     member: str
@@ -41,13 +41,13 @@ class Mismatch(msgspec.Struct, frozen=True):
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     """
-    What came of a case.
+    The result of a case.
 
     Attributes:
-        line: Where the case stands in its suite, from 1.
-        mismatches: None unless it failed.
-        said: If it failed, the message of the denial, if there was one, and all warnings.
-        problem: Why it could not be run; empty if it could.
+        line: Line of the case in its suite, from 1.
+        mismatches: Differences; empty unless the case failed.
+        said: The message of the denial and all warnings; empty unless the case failed.
+        problem: Why the case could not run; empty if it ran.
     """
 
     name: str
@@ -60,11 +60,11 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 class SuiteResult(msgspec.Struct, frozen=True):
     """
-    What came of a suite.
+    The result of a suite.
 
     Attributes:
-        source: Its file.
-        name: As it is called; the file's path if it is not.
+        source: Path of its file.
+        name: Its name; the path of its file if it has none.
     """
 
     source: str
@@ -73,7 +73,7 @@ class SuiteResult(msgspec.Struct, frozen=True):
 
 
 class SuiteSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything counted; each case is in one of the last three."""
+    """Counts of suites and cases; each case counts in one of the last three."""
 
     suites: int
     cases: int
@@ -83,7 +83,7 @@ class SuiteSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SuiteReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What came of all suites, in the order in which they were found."""
+    """The results of all suites, in the order in which they were found."""
 
     api_version: str = SUITE_REPORT_API_VERSION
     kind: str = SUITE_REPORT_KIND
@@ -92,7 +92,7 @@ class SuiteReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def build_report(suites: Iterable[SuiteResult]) -> SuiteReport:
-    """Count what came of suites."""
+    """Build the report on suites, with its counts."""
     suites = tuple(suites)
     statuses = [case.status for suite in suites for case in suite.cases]
     summary = SuiteSummary(

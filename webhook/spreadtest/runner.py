@@ -1,4 +1,8 @@
-"""Runs the cases of suites: the server is asked, and its answer compared."""
+"""
+Runner of suites: calls the webhooks for each case and compares the responses.
+
+``run_suite`` is the entry point. It reads no file; ``suite`` loads what it needs.
+"""
 
 from collections.abc import Sequence
 
@@ -14,27 +18,27 @@ from webhook.spreadtest.suite import Suite, SuiteCase
 
 def run_suite(suite: Suite) -> SuiteResult:
     """Run all cases of a suite."""
-    cases = (_run(case, suite.cluster, suite.problems) for case in suite.cases)
+    cases = (_run_case(case, suite.cluster, suite.problems) for case in suite.cases)
     return SuiteResult(suite.source, suite.name, tuple(cases))
 
 
-def _run(case: SuiteCase, facts: Facts, problems: Sequence[SourceError]) -> CaseResult:
+def _run_case(case: SuiteCase, facts: Facts, problems: Sequence[SourceError]) -> CaseResult:
     for problem in problems:
-        return _broken(case, problem)
-    if isinstance(case.asked, SourceError):
-        return _broken(case, case.asked)
+        return _build_error(case, problem)
+    if isinstance(case.request, SourceError):
+        return _build_error(case, case.request)
     try:
-        answer = call_webhooks(case.asked, case.hooks, case.policy, facts)
+        response = call_webhooks(case.request, case.hooks, case.policy, facts)
     except SourceError as error:
-        return _broken(case, error)
-    mismatches = tuple(compare(case.expected, msgspec.to_builtins(answer)))
+        return _build_error(case, error)
+    mismatches = tuple(compare(case.expected, msgspec.to_builtins(response)))
     if not mismatches:
         return CaseResult(name=case.name, line=case.line, status=CaseStatus.PASSED)
-    said = (*filter(None, [answer.message]), *answer.warnings)
+    said = (*filter(None, [response.message]), *response.warnings)
     return CaseResult(
         name=case.name, line=case.line, status=CaseStatus.FAILED, mismatches=mismatches, said=said
     )
 
 
-def _broken(case: SuiteCase, problem: SourceError) -> CaseResult:
+def _build_error(case: SuiteCase, problem: SourceError) -> CaseResult:
     return CaseResult(name=case.name, line=case.line, status=CaseStatus.ERROR, problem=str(problem))

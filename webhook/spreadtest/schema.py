@@ -1,7 +1,8 @@
 """
-``SpreadTest``: the form of a suite.
+``SpreadTest``: the schema of a suite.
 
-Files that a suite names are read elsewhere; their paths start at the folder of the suite.
+``SpreadTest`` validates what is written in the suite itself. ``suite`` reads the files that it
+names; their paths are relative to the folder of the suite.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -58,7 +59,7 @@ def _path_or(what: str) -> Callable[[Any], Any]:
 
 
 def _check_version(value: Any) -> Any:
-    """Refuse a version that is not known; YAML takes one without quotes for a number."""
+    """Refuse an unknown version; YAML reads a version without quotes as a number."""
     if not isinstance(value, str):
         raise refusal(
             f'must be a text, not {shown(value)}: write it in quotes, as "{NEWEST_VERSION}"'
@@ -69,7 +70,7 @@ def _check_version(value: Any) -> Any:
         raise refusal(error.problem) from error
     if version > NEWEST_VERSION:
         raise refusal(
-            f'{value} is newer than what is known: write "{NEWEST_VERSION}", or leave it out'
+            f'{value} is newer than any known version: write "{NEWEST_VERSION}", or remove it'
         )
     return value
 
@@ -89,7 +90,7 @@ _Fragment = Annotated[str, _not_empty("a part of it")]
 
 
 class _Part(Written):
-    """A part of a suite; what stands below a key describes it in the schema and in the docs."""
+    """A part of a suite; the text below a field describes it in JSON Schema and docs."""
 
     model_config = ConfigDict(
         use_attribute_docstrings=True,
@@ -98,14 +99,14 @@ class _Part(Written):
 
 
 class ObjectReference(_Part):
-    """An object of a file that holds several: as much as it takes to choose one."""
+    """A reference to one of several objects in a file."""
 
     file: _File
     """path of the file"""
     kind: str | None = None
     """its kind"""
     namespace: str | None = None
-    """its namespace, as it stands there"""
+    """its namespace, as written in the file"""
     name: str | None = None
     """its name"""
 
@@ -114,11 +115,13 @@ _Configured = Annotated[
     Any,
     BeforeValidator(_path_or("a SpreadConfiguration"), json_schema_input_type=str | Object),
 ]
-_Asked = Annotated[
+_Requested = Annotated[
     Any,
     BeforeValidator(_path_or("an object"), json_schema_input_type=str | ObjectReference | Object),
 ]
-_There = Annotated[Any, BeforeValidator(_path_or("an object"), json_schema_input_type=str | Object)]
+_ClusterPart = Annotated[
+    Any, BeforeValidator(_path_or("an object"), json_schema_input_type=str | Object)
+]
 _KubeVersion = Annotated[str, BeforeValidator(_check_version, json_schema_input_type=str)]
 _RuleId = Annotated[
     str, _one_of(RULE_IDS, "rule"), Field(json_schema_extra={"enum": list(RULE_IDS)})
@@ -136,109 +139,109 @@ class Expectation(_Part):
     verdict: CaseVerdict | None = None
     """`allow`, `patch` or `deny`; in recommend mode `would_patch` or `would_deny`"""
     denied: tuple[_RuleId, ...] | None = None
-    """the rules for which it is denied, or would be, in any order; there are no others"""
+    """all rules that deny it, or would deny it in recommend mode, in any order"""
     message: _Fragment | None = None
     """a part of the denial's message"""
     warnings: tuple[_Fragment, ...] | None = None
-    """a part of each warning, in order; there are no others, so that `[]` asks for none"""
+    """a part of each warning, in order; `[]` expects no warnings"""
     constraints: tuple[Object, ...] | None = None
-    """the `topologySpreadConstraints` that the object ends up with"""
+    """all `topologySpreadConstraints` of the resulting object"""
     injected: tuple[Object, ...] | None = None
-    """those of them that a profile adds, or would add in recommend mode"""
+    """the constraints that a profile adds, or would add in recommend mode"""
     skipped: _Skipped | None = None
-    """why no profile adds any, as `no-selector`"""
+    """why no profile adds constraints, such as `no-selector`"""
     patch: tuple[Object, ...] | None = None
     """the operations of the JSON Patch (RFC 6902)"""
     patched: Object | None = None
-    """members that the object ends up with, among others; a list with all its items"""
+    """some members of the resulting object; lists with all their items"""
     audit_annotations: dict[str, str] | None = None
-    """audit annotations of the answer, among others"""
+    """some audit annotations of the response"""
 
     @model_validator(mode="after")
     def check(self) -> Self:
-        """Refuse what any answer would meet."""
+        """Refuse an expectation that every response meets."""
         if not self.written:
             raise refusal("expects nothing: write at least the verdict, as `verdict: allow`")
         return self
 
     @property
     def written(self) -> Mapping[str, Any]:
-        """The members that are written, of JSON's types, by their names in the file."""
+        """The members written in the file, of JSON's types."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 class CaseSchema(_Part):
-    """A request, and how it has to be answered."""
+    """A request and the expected response."""
 
     name: _Name = Field(examples=["a pod gets the defaults"])
-    """what is tested; no two cases of a suite share one"""
-    object: _Asked = Field(examples=["pod.yaml"])
-    """what is created, or what it is updated to"""
-    old_object: _Asked = None
-    """what is updated; without it the object is created"""
+    """name of the case; unique in its suite"""
+    object: _Requested = Field(examples=["pod.yaml"])
+    """the object to create, or the new object of an update"""
+    old_object: _Requested = None
+    """the old object of an update; without it the object is created"""
     hook: Literal["mutate", "validate", "both"] | None = None
-    """the webhooks that are called: `both`, the second about what the first made of the object, if
-    this is not written; for a recorded review the one that it was sent to"""
+    """the webhook to call; the default is `both`, where the second receives the object as the first
+    changed it; for a recorded review, the webhook that it was sent to"""
     kube_version: _KubeVersion | None = None
-    """instead of the suite's"""
+    """overrides that of the suite"""
     feature_gates: dict[GateName, bool] = Field({})
-    """over the suite's, gate by gate"""
+    """gates that override those of the suite"""
     allow_locked_gates: bool | None = None
-    """instead of the suite's"""
+    """overrides that of the suite"""
     expect: Expectation = Field(examples=["{verdict: allow}"])
-    """what has to be answered"""
+    """the expected response"""
 
 
 class SpreadTest(_Part):
-    """A suite: a configuration, a cluster, and requests with expected answers."""
+    """A suite: a configuration, a cluster, and requests with expected responses."""
 
     api_version: Literal["evenspread.io/v1alpha1"] = Field(examples=[SUITE_API_VERSION])
     """`evenspread.io/v1alpha1`"""
     kind: Literal["SpreadTest"] = Field(examples=[SUITE_KIND])
     """`SpreadTest`"""
     name: _Name | None = None
-    """what reports call it; the file's path if it is not written"""
+    """name in reports; the default is the path of the file"""
     config: _Configured = None
-    """path of a `SpreadConfiguration`, or one as it is"""
+    """a `SpreadConfiguration`, or the path of one"""
     scheduler_config: _File | None = None
-    """path of a configuration of kube-scheduler, instead"""
-    cluster: tuple[_There, ...] = ()
-    """the cluster: paths of files and folders, and objects as they are; without it, nothing is
-    known of one"""
+    """path of a kube-scheduler configuration, instead of `config`"""
+    cluster: tuple[_ClusterPart, ...] = ()
+    """the cluster: objects, and paths of files and folders; without it no facts about a cluster are
+    known"""
     kube_version: _KubeVersion | None = None
-    """the Kubernetes version to judge by, in quotes; the newest known if it is not written"""
+    """the Kubernetes version, in quotes; the default is the newest known one"""
     feature_gates: dict[GateName, bool] = Field({})
-    """gates to switch, over those of the configuration"""
+    """feature gates that override those of the configuration"""
     allow_locked_gates: bool = False
-    """whether a feature may be held back that Kubernetes has locked on"""
+    """whether a gate may be off that Kubernetes has locked on"""
     cases: tuple[CaseSchema, ...] = Field(examples=["[{name: ..., object: ..., expect: ...}]"])
-    """requests with expected answers, at least one"""
+    """requests with expected responses, at least one"""
 
     @field_validator("cases")
     @classmethod
     def check_cases(cls, cases: tuple[CaseSchema, ...]) -> tuple[CaseSchema, ...]:
-        """Refuse a suite that tests nothing, and a name that stands twice."""
+        """Refuse a suite without cases, and duplicate names."""
         if not cases:
             raise refusal("is empty, which tests nothing: write a case, as `- name: ...`")
-        refuse(_repeated_names(cases))
+        refuse(_find_repeated_names(cases))
         return cases
 
     @model_validator(mode="after")
     def check(self) -> Self:
         """Refuse two configurations."""
         if self.config is not None and self.scheduler_config is not None:
-            problem = "cannot stand beside config: leave one of the two out"
+            problem = "cannot be used with config: remove one of the two"
             raise refusal(problem, ("schedulerConfig",))
         return self
 
 
 def suite_schema() -> dict[str, Any]:
-    """Describe the form, by JSON Schema 2020-12."""
+    """Describe the schema by JSON Schema 2020-12."""
     described = SpreadTest.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
 
 
-def _repeated_names(cases: tuple[CaseSchema, ...]) -> Iterator[tuple[FieldPath, str]]:
+def _find_repeated_names(cases: tuple[CaseSchema, ...]) -> Iterator[tuple[FieldPath, str]]:
     seen = set[str]()
     for i, case in enumerate(cases):
         if case.name in seen:

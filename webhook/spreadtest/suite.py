@@ -1,4 +1,8 @@
-"""Makes suites that can be run of the files in which they are written, and of those they name."""
+"""
+Loading of suites, with the files that they name.
+
+``load_suite`` returns a suite that is ready to run, or raises all errors at once.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,18 +37,18 @@ from webhook.spreadtest.schema import SpreadTest
 
 class SuiteCase(msgspec.Struct, frozen=True, kw_only=True):
     """
-    A case, ready to be run.
+    A case that is ready to run.
 
     Attributes:
-        line: Where it stands in its suite, from 1.
-        asked: The request, or why its object cannot be read.
-        hooks: The webhooks that are called.
-        expected: The written members of the expectation, of JSON's types.
+        line: Line of the case in its suite, from 1.
+        request: The request, or why its object cannot be read.
+        hooks: The webhooks to call.
+        expected: The members written in the expectation, of JSON's types.
     """
 
     name: str
     line: int
-    asked: OfflineReview | SourceError
+    request: OfflineReview | SourceError
     hooks: tuple[Hook, ...]
     policy: Policy
     expected: dict[str, Any]
@@ -52,10 +56,10 @@ class SuiteCase(msgspec.Struct, frozen=True, kw_only=True):
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """
-    A suite, ready to be run.
+    A suite that is ready to run.
 
     Attributes:
-        problems: What could not be read of its cluster; then no case can be run.
+        problems: Files of its cluster that cannot be read; with any, no case can run.
     """
 
     source: str
@@ -67,20 +71,20 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
 
 def load_suite(suite: SuiteText) -> Suite:
     """
-    Read a suite and all that it names.
+    Read a suite and the files that it names.
 
     Raises:
-        MistakesError: Everything that is wrong with it, and with the configuration that it names.
+        MistakesError: All errors of the suite and of the configuration that it names.
     """
     reading = Reading(read_document(suite.text, suite.source))
     written = reading.model(SpreadTest, reading.document.value)
     reading.finish()
-    assert written is not None, "otherwise something was wrong"
-    configuration = _configuration(written, reading)
+    assert written is not None, "finish raises otherwise"
+    configuration = _read_configuration(written, reading)
     cluster = Cluster(configuration.owner_selectors)
-    problems = _fill(cluster, written, reading)
-    maker = _CaseMaker(written, reading, configuration)
-    cases = [case for i in range(len(written.cases)) for case in maker.make(i)]
+    problems = _fill_cluster(cluster, written, reading)
+    builder = _CaseBuilder(written, reading, configuration)
+    cases = [case for i in range(len(written.cases)) for case in builder.build(i)]
     reading.finish()
     return Suite(
         source=suite.source,
@@ -91,27 +95,27 @@ def load_suite(suite: SuiteText) -> Suite:
     )
 
 
-def _configuration(written: SpreadTest, reading: Reading) -> Configuration:
+def _read_configuration(written: SpreadTest, reading: Reading) -> Configuration:
     """
-    Read the configuration, which everything else depends on.
+    Read the configuration of a suite.
 
     Raises:
-        MistakesError: Everything that is wrong with it.
+        MistakesError: All errors of the configuration.
     """
     if is_object(written.config):
         suite = reading.document
-        inline = Document(suite.source, written.config, suite.lines, ("config",))
+        inline = Document(suite.source, written.config, suite.text, ("config",))
         return check_document(inline, read_text)
     files = (written.config, written.scheduler_config)
     return load(*(str(resolve_path(reading, file)) if file else "" for file in files))
 
 
-def _fill(cluster: Cluster, written: SpreadTest, reading: Reading) -> list[SourceError]:
-    """Put everything into the cluster that the suite has for it; returns what cannot be read."""
+def _fill_cluster(cluster: Cluster, written: SpreadTest, reading: Reading) -> list[SourceError]:
+    """Put the objects of the suite's cluster into ``cluster``; return what cannot be read."""
     problems: list[SourceError] = []
     for i, part in enumerate(written.cluster):
         documents: list[Document] = []
-        for item in _parts(part, ("cluster", i), reading):
+        for item in _read_part(part, ("cluster", i), reading):
             if isinstance(item, SourceError):
                 problems.append(item)
             else:
@@ -120,10 +124,10 @@ def _fill(cluster: Cluster, written: SpreadTest, reading: Reading) -> list[Sourc
     return problems
 
 
-def _parts(part: Any, path: FieldPath, reading: Reading) -> Iterator[Document | SourceError]:
+def _read_part(part: Any, path: FieldPath, reading: Reading) -> Iterator[Document | SourceError]:
     if is_object(part):
         suite = reading.document
-        yield from expand(Document(suite.source, part, suite.lines, path))
+        yield from expand(Document(suite.source, part, suite.text, path))
         return
     beside = resolve_path(reading, part)
     if not beside.exists():
@@ -134,8 +138,8 @@ def _parts(part: Any, path: FieldPath, reading: Reading) -> Iterator[Document | 
             yield item
 
 
-class _CaseMaker:
-    """Makes the cases of one suite."""
+class _CaseBuilder:
+    """Builds the cases of one suite."""
 
     def __init__(self, written: SpreadTest, reading: Reading, configuration: Configuration) -> None:
         self._written = written
@@ -143,51 +147,51 @@ class _CaseMaker:
         self._configuration = configuration
         self._objects = SuiteObjects(reading, configuration.pod_templates)
 
-    def make(self, index: int) -> Iterator[SuiteCase]:
-        """Make a case, unless something is wrong with it."""
+    def build(self, index: int) -> Iterator[SuiteCase]:
+        """Build a case, unless it has an error."""
         case, path = self._written.cases[index], ("cases", index)
-        asked, judged_by = self._asked(case, path), self._policy(case, path)
-        if asked is None or judged_by is None:
+        request, case_policy = self._read_request(case, path), self._build_policy(case, path)
+        if request is None or case_policy is None:
             return
         yield SuiteCase(
             name=case.name,
             line=self._reading.document.line(path),
-            asked=asked,
-            hooks=_hooks(case, asked),
-            policy=judged_by,
+            request=request,
+            hooks=_choose_hooks(case, request),
+            policy=case_policy,
             expected=dict(case.expect.written),
         )
 
-    def _asked(
+    def _read_request(
         self, case: schema.CaseSchema, path: FieldPath
     ) -> OfflineReview | SourceError | None:
         document = self._objects.find(case.object, (*path, "object"))
         if not isinstance(document, Document):
             return document
-        asked = next(build_reviews([document], self._configuration.pod_templates))
+        request = next(build_reviews([document], self._configuration.pod_templates))
         if case.old_object is None:
-            return asked
+            return request
         at = (*path, "oldObject")
         old = self._objects.find(case.old_object, at)
         if not isinstance(old, Document):
             return old
-        if problem := _no_update(asked, old):
+        if problem := _explain_no_update(request, old):
             self._reading.refuse(problem, at)
             return None
-        return update_review(asked, old)
+        return update_review(request, old)
 
-    def _policy(self, case: schema.CaseSchema, path: FieldPath) -> Policy | None:
+    def _build_policy(self, case: schema.CaseSchema, path: FieldPath) -> Policy | None:
         configuration = self._configuration
         version = case.kube_version or self._written.kube_version
-        asked = {
+        requested = {
             **configuration.asked_gates,
-            **self._gates(self._written.feature_gates, ()),
-            **self._gates(case.feature_gates, path),
+            **self._convert_gates(self._written.feature_gates, ()),
+            **self._convert_gates(case.feature_gates, path),
         }
         locked = case.allow_locked_gates
         try:
             gates = gates_in_force(
-                replace(configuration, asked_gates=asked),
+                replace(configuration, asked_gates=requested),
                 parse_version(version) if version else NEWEST_VERSION,
                 allow_locked=self._written.allow_locked_gates if locked is None else locked,
             )
@@ -197,26 +201,30 @@ class _CaseMaker:
             return None
         return policy(configuration, gates)
 
-    def _gates(self, gates: dict[str, bool], path: FieldPath) -> dict[str, AskedGate]:
+    def _convert_gates(self, gates: dict[str, bool], path: FieldPath) -> dict[str, AskedGate]:
         return {
             name: AskedGate(on, self._reading.where((*path, "featureGates", name)))
             for name, on in gates.items()
         }
 
 
-def _no_update(asked: OfflineReview, old: Document) -> str:
-    """Why an object cannot be what a request updates; empty if it can."""
-    if asked.recorded:
-        return "stands in the recorded review already: leave it out"
-    new = asked.document
+def _explain_no_update(request: OfflineReview, old: Document) -> str:
+    """Explain why a request cannot update an object; empty if it can."""
+    if request.recorded:
+        return "is already in the recorded review: remove it"
+    new = request.document
     if (old.kind, old.name) != (new.kind, new.name):
-        return f"is {old.kind} {old.name}, and no update makes it {new.kind} {new.name}"
+        return f"is {old.kind} {old.name}, which no update can change to {new.kind} {new.name}"
     return ""
 
 
-def _hooks(case: schema.CaseSchema, asked: OfflineReview | SourceError) -> tuple[Hook, ...]:
+def _choose_hooks(
+    case: schema.CaseSchema, request: OfflineReview | SourceError
+) -> tuple[Hook, ...]:
     if case.hook:
         return HOOK_CHOICES[case.hook]
     return (
-        (asked.hook,) if isinstance(asked, OfflineReview) and asked.recorded else HOOK_CHOICES[BOTH]
+        (request.hook,)
+        if isinstance(request, OfflineReview) and request.recorded
+        else HOOK_CHOICES[BOTH]
     )

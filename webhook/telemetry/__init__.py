@@ -1,1 +1,1 @@
-"""Logs and metrics: ``catalogue`` is the table of metrics, ``logs`` the format of log lines."""
+"""Logs and metrics: ``logs`` is the entry point of the log, ``metrics`` that of the metrics."""

@@ -1,7 +1,7 @@
 """
-Metrics that somebody else has computed, as text.
+The metrics of an audit in Prometheus' text format.
 
-Such are those of an audit: a process of its own writes them, so that no scrape has to.
+``expose`` runs in the audit process, so that no scrape has to format these metrics.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 from webhook.telemetry.catalogue import AUDITED, Metric
 
 Samples: TypeAlias = Mapping[Metric, Mapping[tuple[str, ...], float]]
-"""Gauge -> values of its labels -> value."""
+"""Gauge -> label values -> value."""
 
 
 class _Computed(Collector):
@@ -34,7 +34,7 @@ def expose(samples: Samples) -> bytes:
     Write the metrics of an audit in Prometheus' text format.
 
     Args:
-        samples: Of some of them; the others are there without a sample.
+        samples: The values; a metric of an audit that is missing here gets no sample.
     """
     registry = CollectorRegistry()
     registry.register(_Computed(samples))

@@ -9,7 +9,7 @@ from tests.audit import multitool
 from tests.audit.world import EVERYTHING, audit, finding, report
 from webhook.audit.renderers import render_report
 from webhook.audit.report import AuditReport, AuditSeverity
-from webhook.audit.rulebook import RULEBOOK
+from webhook.policy.catalogue import CATALOGUE
 
 REPORTS = {
     "of manifests": audit(EVERYTHING),
@@ -93,5 +93,5 @@ def test_every_result_names_a_rule_of_the_list() -> None:
     run = run_of(audit(EVERYTHING))
     rules = [each["id"] for each in run["tool"]["driver"]["rules"]]
 
-    assert rules == list(RULEBOOK)
+    assert rules == list(CATALOGUE)
     assert all(rules[each["ruleIndex"]] == each["ruleId"] for each in run["results"])

@@ -122,7 +122,7 @@ CASES: dict[str, tuple[Json, Gates, str, str]] = {
         spread(nodeTaintsPolicy="Honor"),
         OLD,
         f"{PATH}[0].nodeTaintsPolicy",
-        "Kubernetes 1.24 does not know it, it came with 1.25",
+        "Kubernetes 1.24 does not have it, it came with 1.25",
     ),
     "the whole list": (
         spread(),

@@ -6,13 +6,11 @@ from webhook.policy.advice.findings import (
     LINE_CHARACTERS,
     LINES,
     AdviceFinding,
-    RuleViolation,
     clip,
     count_of,
     format_warnings,
     join_names,
     quote_value,
-    to_finding,
 )
 from webhook.policy.api.fielderrors import FORBIDDEN
 
@@ -20,7 +18,7 @@ FIELD = "spec.template.spec.topologySpreadConstraints[1].maxSkew"
 
 
 def finding(rule: str = "TSC112", field: str = FIELD, brief: str = "too much") -> AdviceFinding:
-    return to_finding(rule, RuleViolation(field, "maxSkew 9 is too much", "maxSkew: 1", brief))
+    return AdviceFinding(rule, field, "maxSkew 9 is too much", "maxSkew: 1", brief)
 
 
 WORDS = {
@@ -54,7 +52,7 @@ def test_a_finding_is_a_cause_of_a_denial() -> None:
 
 
 def test_where_there_is_nothing_to_write_a_denial_says_what_to_do() -> None:
-    told = to_finding("TSC103", RuleViolation(FIELD, "a key is missing", "# label the nodes"))
+    told = AdviceFinding("TSC103", FIELD, "a key is missing", "# label the nodes")
 
     assert told.error.message == "Forbidden: a key is missing; label the nodes"
 

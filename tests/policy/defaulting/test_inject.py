@@ -140,7 +140,7 @@ def test_a_pod_gets_no_defaults_if(
 
     assert injection.skip is skip
     assert bool(injection.entries) == bool(injection.annotation) == (skip is SkipReason.NONE)
-    assert injection.ours == {}
+    assert injection.previous == {}
 
 
 def test_the_reason_is_known_without_a_profile() -> None:
@@ -292,7 +292,7 @@ def test_what_was_injected_is_found_again_and_wanted_still() -> None:
         WEB,
     )
 
-    assert list(again.ours.values()) == [each.digest for each in first.entries]
+    assert list(again.previous.values()) == [each.digest for each in first.entries]
     assert again.entries == first.entries
     assert again.annotation == first.annotation
 
@@ -305,9 +305,9 @@ def test_defaults_are_applied_after_the_constraints_of_others_and_once() -> None
     assert applied[:1] == own
     assert [each.topology_key for each in applied[1:]] == list(first.keys)
     assert all(each.label_selector == selector(app="web") for each in applied)
-    assert replace(first, ours={0: "old"}).applied_to(own) == applied[1:]
+    assert replace(first, previous={0: "old"}).applied_to(own) == applied[1:]
     in_place = dict(enumerate((each.digest for each in first.entries), start=1))
-    assert replace(first, ours=in_place).applied_to(applied) is applied
+    assert replace(first, previous=in_place).applied_to(applied) is applied
 
 
 def test_a_mirror_pod_is_one_by_its_annotation() -> None:
@@ -411,7 +411,9 @@ def test_defaults_never_repeat_a_key_of_the_pod_s_own(
 
     injection = inject(asked, NAMESPACE, obeyed, known)
 
-    own = {each.topology_key for i, each in enumerate(asked.constraints) if i not in injection.ours}
+    own = {
+        each.topology_key for i, each in enumerate(asked.constraints) if i not in injection.previous
+    }
     assert own.isdisjoint(injection.keys)
     assert bool(injection.entries) == (injection.skip is SkipReason.NONE)
 

@@ -8,7 +8,7 @@ from webhook.policy.placement.nodes import (
     NodeRejection,
     RejectionReason,
     SchedulingPod,
-    admits,
+    admits_node,
     find_mismatch,
     find_rejection,
 )
@@ -114,7 +114,7 @@ def test_equal_demands_are_one_key_of_a_table() -> None:
 def test_policies_keep_what_they_honor(affinity: bool, taints: bool) -> None:
     honored = Demands(SSD, (ON_N2,), ()).honoring(affinity=affinity, taints=taints)
 
-    assert admits(honored, node()) is not affinity
+    assert admits_node(honored, node()) is not affinity
     assert (
         find_mismatch(node(GPU), Demands(tolerations=honored.tolerations)) is None
     ) is not taints

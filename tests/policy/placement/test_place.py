@@ -302,7 +302,7 @@ def test_the_order_of_nodes_and_pods_does_not_matter(
     assert one.statuses == other.statuses
     assert (one.scores is None) is (other.scores is None)
     assert one.scores is None or (
-        other.scores is not None and one.scores.normalised == other.scores.normalised
+        other.scores is not None and one.scores.normalized == other.scores.normalized
     )
 
 
@@ -326,7 +326,7 @@ def test_only_passing_nodes_are_scored(
     found = placed(Topology(nodes), census_of(pods), *own, pod=pod)
 
     if found.scores is not None:
-        assert tuple(found.scores.raw) == tuple(found.scores.normalised) == found.passing
+        assert tuple(found.scores.raw) == tuple(found.scores.normalized) == found.passing
         assert found.scores.ignored <= set(found.passing)
     assert set(found.best) <= set(found.passing)
 

@@ -30,9 +30,9 @@ def test_the_fuller_a_domain_the_worse_its_nodes() -> None:
 
     found = scored(topology, {"n1": 1, "n2": 2, "n3": 1}, soft())
 
-    assert [(each.size, each.weight) for each in found.weighings] == [(2, log(4))]
+    assert [(each.size, each.weight) for each in found.weights] == [(2, log(4))]
     assert found.raw == {"n1": 1, "n2": 4, "n3": 4}  # ln 4 = 1.39, 3 ln 4 = 4.16
-    assert found.normalised == {"n1": 100, "n2": 25, "n3": 25}
+    assert found.normalized == {"n1": 100, "n2": 25, "n3": 25}
 
 
 def test_what_max_skew_tolerates_waters_the_differences_down() -> None:
@@ -41,7 +41,7 @@ def test_what_max_skew_tolerates_waters_the_differences_down() -> None:
     found = scored(topology, {"n1": 1}, soft(max_skew=5))
 
     assert found.raw == {"n1": 5, "n2": 4}
-    assert found.normalised == {"n1": 80, "n2": 100}
+    assert found.normalized == {"n1": 80, "n2": 100}
 
 
 def test_nodes_that_lack_a_key_are_ignored() -> None:
@@ -51,7 +51,7 @@ def test_nodes_that_lack_a_key_are_ignored() -> None:
 
     assert found.ignored == {"n2"}
     assert found.raw == {"n1": 1, "n2": 0}  # ln 3 = 1.10
-    assert found.normalised == {"n1": 100, "n2": 0}
+    assert found.normalized == {"n1": 100, "n2": 0}
 
 
 def test_with_system_defaults_a_missing_value_is_one_more_domain() -> None:
@@ -60,7 +60,7 @@ def test_with_system_defaults_a_missing_value_is_one_more_domain() -> None:
     found = scored(topology, {"n1": 1, "n2": 1}, soft(), requires_keys=False)
 
     assert found.ignored == frozenset()
-    assert [each.size for each in found.weighings] == [2]
+    assert [each.size for each in found.weights] == [2]
     assert found.raw == {"n1": 1, "n2": 0, "n3": 0}
 
 
@@ -69,7 +69,7 @@ def test_for_the_hostname_the_pods_on_the_node_itself_count() -> None:
 
     found = scored(Topology(nodes), {"n1": 1, "n2": 2}, soft(HOSTNAME, node_taints_policy="Honor"))
 
-    assert [each.size for each in found.weighings] == [3]
+    assert [each.size for each in found.weights] == [3]
     assert found.raw == {"n1": 2, "n2": 3, "n3": 0}  # ln 5 = 1.61
 
 
@@ -92,7 +92,7 @@ def test_constraints_add_up() -> None:
 def test_no_node_means_no_score() -> None:
     found = scored(Topology([]), {}, soft())
 
-    assert (found.raw, found.normalised) == ({}, {})
+    assert (found.raw, found.normalized) == ({}, {})
 
 
 NORMALISED = {

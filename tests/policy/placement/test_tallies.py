@@ -57,7 +57,7 @@ def test_global_minimum(
 ) -> None:
     found = tally(spread_over(min_domains=min_domains), *cluster(pods))
 
-    assert (found.minimum, found.floor) == (minimum, floor)
+    assert (found.minimum, found.minimum_reason) == (minimum, floor)
 
 
 def test_fewer_domains_have_a_minimum_of_their_own() -> None:
@@ -67,8 +67,8 @@ def test_fewer_domains_have_a_minimum_of_their_own() -> None:
 
     fewer = found.within(closed.domains(ZONE, (ZONE,), Demands()))
 
-    assert (found.minimum, found.floor) == (0, MinimumReason.EMPTY_DOMAIN)
-    assert (fewer.minimum, fewer.floor) == (2, MinimumReason.FEWEST_PODS)
+    assert (found.minimum, found.minimum_reason) == (0, MinimumReason.EMPTY_DOMAIN)
+    assert (fewer.minimum, fewer.minimum_reason) == (2, MinimumReason.FEWEST_PODS)
     assert fewer.pods == {"a": 3, "b": 2}
     assert fewer.domains.sizes.keys() == {"a", "b"}
 
@@ -78,7 +78,7 @@ def test_within_no_domain_there_is_no_pod() -> None:
 
     none = found.within(Topology(()).domains(ZONE, (ZONE,), Demands()))
 
-    assert (none.pods, none.minimum, none.floor) == ({}, 0, MinimumReason.NO_DOMAIN)
+    assert (none.pods, none.minimum, none.minimum_reason) == ({}, 0, MinimumReason.NO_DOMAIN)
 
 
 OTHER = LabelSelector(match_labels={"app": "db"})
@@ -102,7 +102,7 @@ def test_whether_the_incoming_pod_counts(
 ) -> None:
     found = tally(spread_over(label_selector=selector), *cluster({"a": 2}))
 
-    assert (found.pods.get("a", 0), found.joins) == (pods, joins)
+    assert (found.pods.get("a", 0), found.matches_pod) == (pods, joins)
 
 
 def test_pods_on_nodes_that_are_not_eligible_count_in_no_domain() -> None:

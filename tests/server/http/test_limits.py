@@ -9,7 +9,7 @@ import pytest
 
 from tests.server.serving import JSON, UID, Wire, call, head, review, serving, settled
 from webhook.policy.facts import Facts, NoFacts
-from webhook.server.http.limits import MIB, Limits, table
+from webhook.server.http.limits import MIB, Limits, limit_rows
 
 SPECIFIED = {
     "body": 32 * MIB,
@@ -31,13 +31,13 @@ SPECIFIED = {
 
 
 def test_the_bounds_are_those_that_were_agreed() -> None:
-    values = {row.name: row.value for row in table()}
+    values = {row.name: row.value for row in limit_rows()}
 
     assert {name: values[name] for name in SPECIFIED} == SPECIFIED
 
 
 def test_every_bound_has_a_unit_and_a_reason() -> None:
-    rows = list(table())
+    rows = list(limit_rows())
 
     assert len(rows) == len(fields(Limits)) + 1
     assert all(row.unit and row.reason for row in rows)

@@ -1,7 +1,7 @@
 """
-Reports as texts: one module a format, each with ``render_report``, a pure function of a report.
+Audit reports as texts: one module for each format, all pure functions of a report.
 
-``AUDIT_FORMATS`` lists them; ``render_report`` imports the one that is asked for.
+``render_report`` imports the requested module, so that a command loads one format only.
 """
 
 from collections.abc import Mapping
@@ -10,30 +10,31 @@ from types import MappingProxyType
 
 from webhook.audit.report import AuditReport, AuditSeverity
 
-AUDIT_FORMATS: Mapping[str, str] = MappingProxyType(
+AUDIT_FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "table": "webhook.audit.renderers.table",
-        "json": "webhook.audit.renderers.jsonreport",
-        "sarif": "webhook.audit.renderers.sarif",
-        "junit": "webhook.audit.renderers.junit",
-        "policyreport": "webhook.audit.renderers.policyreport",
-        "openreports": "webhook.audit.renderers.openreports",
-        "html": "webhook.audit.renderers.html",
+        "table": ("table", "render"),
+        "json": ("jsonreport", "render"),
+        "sarif": ("sarif", "render"),
+        "junit": ("junit", "render"),
+        "policyreport": ("policyreport", "render"),
+        "openreports": ("policyreport", "render_openreports"),
+        "html": ("html", "render"),
     }
 )
-"""What ``-o`` takes -> the module that renders it."""
+"""Value of ``-o`` -> module of this package and function that render it."""
 
 
 def render_report(
     report: AuditReport, output: str, threshold: AuditSeverity | None = AuditSeverity.DENY
 ) -> str:
     """
-    Make a text of a report; it ends with a line break.
+    Render a report; the text ends with a line break.
 
     Args:
-        report: What was found.
+        report: The report.
         output: A key of ``AUDIT_FORMATS``.
-        threshold: From which weight on a finding is a failure, for formats that know such.
+        threshold: Lowest severity that counts as a failure, in formats that have failures.
     """
-    text: str = import_module(AUDIT_FORMATS[output]).render(report, threshold)
+    module, function = AUDIT_FORMATS[output]
+    text: str = getattr(import_module(f"{__name__}.{module}"), function)(report, threshold)
     return text

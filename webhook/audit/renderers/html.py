@@ -19,8 +19,8 @@ from webhook.audit.report import (
     SpreadReport,
     WorkloadReport,
 )
-from webhook.audit.rulebook import RULEBOOK
 from webhook.policy.advice.findings import count_of
+from webhook.policy.catalogue import CATALOGUE
 
 MOST_PICTURES = 300  # workloads, 3 KB each; the most uneven ones, then those with most findings
 
@@ -61,7 +61,7 @@ def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
         summary=report.summary,
         rows=sorted(rows, key=lambda row: row.rank),
         rules=sorted({row.finding.rule for row in rows}),
-        rulebook=RULEBOOK,
+        rulebook=CATALOGUE,
         weights=[*map(str, AuditSeverity), "exempted"],
         pictures=[SpreadPicture(each, each.spreads) for each in pictures],
         left_out=len(spread) - len(pictures),

@@ -20,7 +20,7 @@ from webhook.audit.report import (
     AuditSeverity,
     WorkloadReport,
 )
-from webhook.audit.rulebook import RULEBOOK
+from webhook.policy.catalogue import CATALOGUE
 
 Json: TypeAlias = dict[str, Any]
 WorkloadFinding: TypeAlias = tuple[WorkloadReport, AuditFinding]
@@ -54,11 +54,16 @@ OPEN_REPORTS = ReportApi("openreports.io/v1alpha1", "Report", has_source=True)
 
 
 def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
-    """Write objects of wgpolicyk8s.io/v1alpha2, as documents of YAML."""
-    return as_yaml(report, WG_POLICY)
+    """Render PolicyReports of wgpolicyk8s.io/v1alpha2 as YAML documents."""
+    return format_objects(report, WG_POLICY)
 
 
-def as_yaml(report: AuditReport, dialect: ReportApi) -> str:
+def render_openreports(report: AuditReport, _threshold: AuditSeverity | None) -> str:
+    """Render Reports of openreports.io/v1alpha1, the successor of PolicyReports."""
+    return format_objects(report, OPEN_REPORTS)
+
+
+def format_objects(report: AuditReport, dialect: ReportApi) -> str:
     """Write the objects of one API."""
     text: str = yaml.dump_all(
         list(build_objects(report, dialect)),
@@ -125,7 +130,7 @@ def _result(workload: WorkloadReport, finding: AuditFinding) -> Json:
         "source": NAME,
         "policy": NAME,
         "rule": finding.rule,
-        "category": RULEBOOK[finding.rule].category,
+        "category": CATALOGUE[finding.rule].category.value,
         "severity": severity,
         "result": "skip" if finding.reason else result,
         "scored": finding.weight is AuditSeverity.DENY,

@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-import msgspec
-
 from webhook import __version__
+from webhook.audit.renderers.jsonreport import format_json
 from webhook.audit.report import AuditFinding, AuditReport, AuditSeverity, WorkloadReport
-from webhook.audit.rulebook import RULEBOOK
+from webhook.policy.catalogue import CATALOGUE
 
 Json: TypeAlias = dict[str, Any]
 
@@ -26,7 +25,7 @@ LEVELS: Mapping[AuditSeverity, str] = MappingProxyType(
 )
 """Weight -> ``level`` of 3.27.10."""
 
-_INDEXES = {rule: index for index, rule in enumerate(RULEBOOK)}
+_INDEXES = {rule: index for index, rule in enumerate(CATALOGUE)}
 
 
 def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
@@ -37,7 +36,7 @@ def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
         "results": [_result(workload, finding) for workload, finding in report.findings()],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
+    return format_json(log)
 
 
 def _driver() -> Json:
@@ -48,11 +47,11 @@ def _driver() -> Json:
             {
                 "id": rule,
                 "shortDescription": {"text": entry.title},
-                "fullDescription": {"text": entry.why},
+                "fullDescription": {"text": entry.effect},
                 "help": {"text": f"Instead: {entry.fix}."},
-                "properties": {"tags": [entry.category]},
+                "properties": {"tags": [entry.category.value]},
             }
-            for rule, entry in RULEBOOK.items()
+            for rule, entry in CATALOGUE.items()
         ],
     }
 

@@ -7,6 +7,7 @@ Entry points: ``ManifestCluster`` and ``open_cluster``.
 import asyncio
 from collections.abc import Coroutine, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -18,11 +19,12 @@ from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
 from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
-from webhook.cluster.protocol import Source
+from webhook.cluster.protocol import WatchClient
 from webhook.config import OwnerSelector
-from webhook.manifests import Document, mistype
+from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, group_of
+from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import format_path
 from webhook.policy.placement.census import ObservedPod
 
@@ -111,7 +113,7 @@ class ManifestCluster:
             try:
                 pod = msgspec.convert(document.value, ObservedPod)
             except msgspec.ValidationError as error:
-                wrong = mistype(error, document.value)
+                wrong = find_type_mismatch(error, document.value)
                 message = f"Pod/{document.name}: {format_path(wrong.path)}: {wrong.problem}"
                 self._problems.append(document.error(message, wrong.path))
             else:
@@ -140,7 +142,9 @@ class ManifestCluster:
 class LiveCluster:
     """A cluster behind an API server; facts of a namespace are read once."""
 
-    def __init__(self, source: Source, owners: Iterable[OwnerSelector], run: RunCoroutine) -> None:
+    def __init__(
+        self, source: WatchClient, owners: Iterable[OwnerSelector], run: RunCoroutine
+    ) -> None:
         """
         Store the connection; methods read through it.
 
@@ -164,16 +168,16 @@ class LiveCluster:
 
     def pods(self, namespace: str) -> list[ObservedPod]:
         """Read the pods of a namespace."""
-        return list(map(_decode_pod, self._run(self._list(PLACES[POD], namespace))))
+        return list(map(_read_pod, self._run(self._list(PLACES[POD], namespace))))
 
     def find(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
         """Read an object."""
         found = self._run(self._read(kind, namespace, name))
-        return None if found is None else msgspec.json.decode(found)
+        return None if found is None else _read_any(found)
 
     def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
         """Read all objects of a kind in a namespace."""
-        return list(map(msgspec.json.decode, self._run(self._list(PLACES[kind], namespace))))
+        return list(map(_read_any, self._run(self._list(PLACES[kind], namespace))))
 
     def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
         """None: a user who may read one namespace usually may not read the others."""
@@ -210,4 +214,5 @@ def open_cluster(
             runner.run(api.__aexit__())
 
 
-_decode_pod = msgspec.json.Decoder(ObservedPod).decode
+_read_pod = partial(decode_nested, msgspec.json.Decoder(ObservedPod).decode)
+_read_any = partial(decode_nested, msgspec.json.decode)

@@ -126,7 +126,7 @@ class TargetBuilder:
         if is_new and not self._replaces:
             # The webhook will patch the pod: apply its defaults before the scheduler sees it.
             injection = inject(pod, namespace, self._policy, facts)
-            kept = (entry for i, entry in enumerate(constraints) if i not in injection.ours)
+            kept = (entry for i, entry in enumerate(constraints) if i not in injection.previous)
             added = (_decode_constraint(entry.written) for entry in injection.entries)
             constraints = (*kept, *added)
         return Scenario(

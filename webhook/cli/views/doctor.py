@@ -35,12 +35,12 @@ def as_document(installation: Installation, results: Sequence[CheckResult]) -> d
                 "findings": [
                     {
                         "severity": finding.severity.value,
-                        "says": finding.says,
+                        "says": finding.message,
                         "advice": finding.advice,
                     }
                     for finding in result.findings
                 ],
-                "notLookedAt": list(result.unseen),
+                "notLookedAt": list(result.unreadable),
             }
             for result in results
         ],
@@ -62,9 +62,9 @@ def show(installation: Installation, results: Sequence[CheckResult], terminal: T
         )
         for advice, findings in groupby(result.findings, lambda finding: finding.advice):
             for finding in findings:
-                terminal.line(_INDENT, (finding.says, Style.PLACE))
+                terminal.line(_INDENT, (finding.message, Style.PLACE))
             terminal.line(f"{_INDENT}-> ", (advice, Style.HINT))
-        for hidden in result.unseen:
+        for hidden in result.unreadable:
             terminal.line(f"{_INDENT}not checked: {hidden}")
     terminal.line(f"{len(results)} checks: {', '.join(_format_counts(results))}")
 

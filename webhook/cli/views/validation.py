@@ -11,16 +11,16 @@ from typing import Any
 
 import msgspec
 
-from webhook.cli.views.catalogue import fix_of
-from webhook.manifests import Document, mistype
+from webhook.manifests import Document, find_type_mismatch
 from webhook.policy import render
 from webhook.policy.api import apiserver, fieldgates
 from webhook.policy.api.apiserver import Request
 from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gates, Stage
-from webhook.policy.api.rules import RuleViolation
+from webhook.policy.api.rules import ApiViolation
 from webhook.policy.api.warnings import ApiWarning
+from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID
 from webhook.policy.model import GroupKind, PodTemplate, group_of
 from webhook.policy.paths import (
     CONSTRAINTS_IN_POD,
@@ -34,8 +34,6 @@ from webhook.policy.render import Rendered
 from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
 
 CREATED = 201  # status code of kube-apiserver for a create that it accepts
-
-TYPE_INVALID = "FieldValueTypeInvalid"  # apimachinery meta/v1 CauseTypeTypeInvalid
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -173,9 +171,7 @@ def _report_answer(document: Document, request: Request, gates: Gates) -> Valida
     )
 
 
-def causes(
-    document: Document, path: TemplatePath, findings: list[RuleViolation]
-) -> Iterator[Cause]:
+def causes(document: Document, path: TemplatePath, findings: list[ApiViolation]) -> Iterator[Cause]:
     """
     Yield the cause of a denial for each finding, with its line.
 
@@ -187,12 +183,14 @@ def causes(
     lines = _Lines(document, path)
     for finding in findings:
         reason, message, field = finding.error.reason, finding.error.message, finding.error.field
-        yield Cause(reason, message, field, finding.rule, lines.find(field), fix_of(finding.rule))
+        yield Cause(
+            reason, message, field, finding.rule, lines.find(field), CATALOGUE[finding.rule].fix
+        )
 
 
 def _report_type_error(document: Document, error: msgspec.ValidationError) -> ValidationReport:
     """Report a type error: kube-apiserver cannot decode such an object."""
-    found = mistype(error, document.value)
+    found = find_type_mismatch(error, document.value)
     field = format_path(found.path) or document.kind
     line = document.line(found.path)
     fix = next((fix for end, fix in _TYPE_FIXES.items() if found.problem.endswith(end)), "")
@@ -235,7 +233,7 @@ class _Lines:
 def _describe_warning(caution: ApiWarning, lines: _Lines) -> ValidationNotice:
     field = caution.text.partition(": ")[0]
     return ValidationNotice(
-        caution.text, field, caution.rule, lines.find(field), fix_of(caution.rule)
+        caution.text, field, caution.rule, lines.find(field), CATALOGUE[caution.rule].fix
     )
 
 
@@ -244,10 +242,10 @@ def _describe_drop(drop: DroppedField, lines: _Lines, gates: Gates) -> Validatio
     why, setting = fieldgates.why_held_back(drop.gate, gates), gates.settings[drop.gate]
     source = f" ({setting.source})" if setting.stage is not Stage.ABSENT else ""
     message = f"{field}: dropped, since {why}{source}"
-    return ValidationNotice(message, field, "TSC111", lines.find(field), fix_of("TSC111"))
+    return ValidationNotice(message, field, "TSC111", lines.find(field), CATALOGUE["TSC111"].fix)
 
 
-def _format_invalid(kind: GroupKind, name: str, findings: list[RuleViolation]) -> str:
+def _format_invalid(kind: GroupKind, name: str, findings: list[ApiViolation]) -> str:
     if not findings:
         return ""
     return f'{kind} "{name}" is invalid: {aggregate([finding.error for finding in findings])}'

@@ -1,1 +1,1 @@
-"""The checks, by subject: pure functions from an installation to findings."""
+"""Checks of an installation: pure functions from an ``Installation`` to findings."""

@@ -1,4 +1,4 @@
-"""Whether rights, configuration and the rest of the cluster let the server do its work."""
+"""Checks of rights, configuration, feature gates and other policies in the cluster."""
 
 from collections.abc import Iterator
 
@@ -6,136 +6,134 @@ from webhook.doctor.checks.registration import APPLY
 from webhook.doctor.configmap import InstalledConfiguration, read_config_map
 from webhook.doctor.findings import DoctorFinding, DoctorSeverity
 from webhook.doctor.installation import DryRunPod, Installation
-from webhook.doctor.objects import WebhookConfiguration
 from webhook.errors import ConfigError, VersionError
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
 from webhook.policy.defaulting.provenance import recognize_constraints
 
-OLDEST = Version(1, 28)
-"""The oldest Kubernetes that the chart installs on, and that the manifests are checked for."""
+OLDEST_KUBERNETES = Version(1, 28)
+"""The oldest Kubernetes that the chart supports."""
 
 
-def rights(all_: Installation) -> Iterator[DoctorFinding]:
-    """The ServiceAccount may do all that the server does."""
-    lacking = [right for right, seen in all_.rights.items() if not seen.value]
-    if lacking:
-        told = ", ".join(map(str, lacking))
+def check_rights(installation: Installation) -> Iterator[DoctorFinding]:
+    """The ServiceAccount has every right that the server needs."""
+    missing = [str(right) for right, lookup in installation.rights.items() if not lookup.value]
+    if missing:
         yield DoctorFinding(
-            f"the ServiceAccount may not {told}",
-            f"{APPLY}; or see what binds it: kubectl {all_.place} auth can-i --list --as="
-            f"system:serviceaccount:{all_.namespace}:{all_.name}",
+            f"the ServiceAccount may not {', '.join(missing)}",
+            f"{APPLY}; or check its bindings: kubectl {installation.namespace_flag} auth can-i "
+            f"--list --as=system:serviceaccount:{installation.namespace}:{installation.name}",
         )
 
 
-def configuration(all_: Installation) -> Iterator[DoctorFinding]:
-    """The configuration is one that the server takes."""
-    if all_.configuration.value is None:
-        yield DoctorFinding(f"ConfigMap {all_.namespace}/{all_.name} does not exist", APPLY)
+def check_configuration(installation: Installation) -> Iterator[DoctorFinding]:
+    """The server can read its configuration."""
+    config_map = f"ConfigMap {installation.namespace}/{installation.name}"
+    if installation.configuration.value is None:
+        yield DoctorFinding(f"{config_map} does not exist", APPLY)
         return
     try:
-        _configured(all_)
+        _read_configuration(installation)
     except ConfigError as error:
         for line in str(error).splitlines():
             yield DoctorFinding(
-                f"ConfigMap {all_.namespace}/{all_.name}: {line}",
-                "mend it, and have it checked before it is applied: evenspread config check "
-                "--config FILE",
+                f"{config_map}: {line}",
+                "fix it, and check it before you apply it: evenspread config check --config FILE",
             )
 
 
-def kubernetes(all_: Installation) -> Iterator[DoctorFinding]:
-    """The API server is of a version that is known."""
+def check_kubernetes_version(installation: Installation) -> Iterator[DoctorFinding]:
+    """The version of the API server is supported."""
     try:
-        version = parse_version(all_.kubernetes)
+        version = parse_version(installation.kubernetes)
     except VersionError:
         version = Version(0, 0)
-    if version < OLDEST:
+    if version < OLDEST_KUBERNETES:
         yield DoctorFinding(
-            f"Kubernetes {all_.kubernetes} is older than {OLDEST}, the oldest that the manifests "
-            "are checked for",
-            f"upgrade to {OLDEST} or later",
+            f"Kubernetes {installation.kubernetes} is older than {OLDEST_KUBERNETES}, the oldest "
+            "that the manifests support",
+            f"upgrade to {OLDEST_KUBERNETES} or later",
         )
     elif version > NEWEST_VERSION:
         yield DoctorFinding(
-            f"Kubernetes {all_.kubernetes} is newer than {NEWEST_VERSION}, as which it is judged",
-            "upgrade evenspread when there is a version that knows it",
+            f"Kubernetes {installation.kubernetes} is newer than {NEWEST_VERSION}, whose rules "
+            "apply",
+            "upgrade evenspread when a version supports it",
             DoctorSeverity.NOTE,
         )
 
 
-def gates(all_: Installation) -> Iterator[DoctorFinding]:
-    """No field is let pass here that the API server drops."""
-    theirs = all_.features.value or {}
-    found = _configured_or_none(all_)
+def check_gates(installation: Installation) -> Iterator[DoctorFinding]:
+    """Feature gates of the server and of the API server agree."""
+    theirs = installation.features.value or {}
+    found = _read_usable_configuration(installation)
     for gate in found.gates.on if found else ():
         if theirs.get(gate, True) is False:
             yield DoctorFinding(
-                f"{gate} is on here and off in the API server, which drops silently what it guards",
+                f"{gate} is on here and off in the API server, which silently drops its fields",
                 f"switch it off here too: featureGates: {{{gate}: false}} in the configuration",
             )
     off = [gate for gate in Gate if found and gate not in found.gates and theirs.get(gate)]
     if off:
         yield DoctorFinding(
-            f"{', '.join(off)} is off here and on in the API server: what it guards is held back",
-            "leave it so if that is wanted",
+            f"{', '.join(off)} is off here and on in the API server: its fields are removed here",
+            "nothing, if this is intended",
             DoctorSeverity.NOTE,
         )
 
 
-def other_writers(all_: Installation) -> Iterator[DoctorFinding]:
-    """Nobody else changes the constraints of pods."""
-    for rival in all_.rivals.value or ():
+def check_other_writers(installation: Installation) -> Iterator[DoctorFinding]:
+    """No other policy or webhook changes the constraints of pods."""
+    for policy in installation.conflicts.value or ():
         yield DoctorFinding(
-            f"{rival.kind} {rival.name} writes topologySpreadConstraints too: what a pod gets "
-            "depends on who comes last",
-            "leave it to one of the two: docs/migrate.md says how to take such policies over",
+            f"{policy.kind} {policy.name} writes topologySpreadConstraints too: the last writer "
+            "decides what a pod gets",
+            "keep one of the two: docs/migrate.md shows how to replace such policies",
         )
-    if any(map(_meddled, all_.tried.value or ())):
-        names = ", ".join(_suspects(all_)) or "none that can be seen"
+    if any(map(_is_changed_by_others, installation.dry_run_pods.value or ())):
+        names = ", ".join(_find_pod_webhooks(installation)) or "none is readable"
         yield DoctorFinding(
-            "somebody else changes the topologySpreadConstraints of new pods; other webhooks that "
+            "another client changes the topologySpreadConstraints of new pods; other webhooks that "
             f"are called for them: {names}",
-            "leave the field to one of the two, or exempt namespaces in one of them",
+            "keep one of the two writers, or exempt namespaces in one of them",
         )
 
 
-def _meddled(tried: DryRunPod) -> bool:
-    """Whether a list holds anything but what was asked for and what we added."""
-    ours = recognize_constraints(tried.annotation, tried.constraints)
-    others = tuple(each for i, each in enumerate(tried.constraints) if i not in ours)
-    return others != tried.own
+def _is_changed_by_others(pod: DryRunPod) -> bool:
+    """Whether constraints differ from those sent, apart from those that we added."""
+    ours = recognize_constraints(pod.annotation, pod.constraints)
+    others = tuple(item for index, item in enumerate(pod.constraints) if index not in ours)
+    return others != pod.own
 
 
-def _suspects(all_: Installation) -> Iterator[str]:
-    for each in all_.others.value or ():
-        if each.metadata.name != all_.name and _takes_pods(each):
-            yield each.metadata.name
+def _find_pod_webhooks(installation: Installation) -> Iterator[str]:
+    for configuration in installation.mutating.value or ():
+        name = configuration.metadata.name
+        if name != installation.name and any(
+            rule.includes("pods", "CREATE")
+            for webhook in configuration.webhooks
+            for rule in webhook.rules
+        ):
+            yield name
 
 
-def _takes_pods(configuration: WebhookConfiguration) -> bool:
-    return any(
-        {"pods", "*", "*/*"} & {*rule.resources} and {"CREATE", "*"} & {*rule.operations}
-        for webhook in configuration.webhooks
-        for rule in webhook.rules
-    )
-
-
-def _configured(all_: Installation) -> InstalledConfiguration:
-    held = all_.configuration.value
-    assert held is not None
+def _read_configuration(installation: Installation) -> InstalledConfiguration:
+    config_map = installation.configuration.value
+    assert config_map is not None
     try:
-        version = parse_version(all_.settings.get("kube-version") or all_.kubernetes)
+        version = parse_version(
+            installation.settings.get("kube-version") or installation.kubernetes
+        )
     except VersionError:
         version = NEWEST_VERSION
-    return read_config_map(held, all_.settings, version)
+    return read_config_map(config_map, installation.settings, version)
 
 
-def _configured_or_none(all_: Installation) -> InstalledConfiguration | None:
-    """The configuration; None if there is none that can be used, which another check tells."""
-    if all_.configuration.value is None:
+def _read_usable_configuration(installation: Installation) -> InstalledConfiguration | None:
+    """Read the configuration; None if it is unusable, which ``check_configuration`` reports."""
+    if installation.configuration.value is None:
         return None
     try:
-        return _configured(all_)
+        return _read_configuration(installation)
     except ConfigError:
         return None

@@ -1,4 +1,4 @@
-"""Whether both webhooks are registered, and as the manifests register them."""
+"""Checks of both webhook configurations against those that the manifests install."""
 
 import re
 from collections.abc import Iterator
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from webhook.doctor.configmap import read_config_map
 from webhook.doctor.findings import DoctorFinding, DoctorSeverity
 from webhook.doctor.installation import CONFIGURATION_KINDS, Installation, NotReadableError
-from webhook.doctor.objects import Webhook, WebhookRule
+from webhook.doctor.webhooks import Webhook
 from webhook.errors import ConfigError
 from webhook.policy.catalogue import Action
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
+from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind
 from webhook.policy.request import Hook
 
@@ -17,154 +17,169 @@ APPLY = "apply the manifests again: helm upgrade, or kubectl apply -k"
 
 LONGEST_TIMEOUT_S = 10
 """
-More, and a client that waits 30 s for a write gives up before ``Ignore`` lets it through.
+With a longer timeout, a client that waits 30 s gives up before ``Ignore`` lets its write through.
 
-Several webhooks are called one after the other, and an API server ends a write after 34 s.
+The API server calls several webhooks in sequence, and ends a write after 34 s.
 """
 
 NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
 KUBE_SYSTEM = "kube-system"
+FEWEST_REPLICAS_UNDER_FAIL = 2  # one serves while the other restarts
 
-FIXED = {
-    "side_effects": ("sideEffects", "None", "a dry run fails otherwise"),
+FIXED_FIELDS = {
+    "side_effects": ("sideEffects", "None", "otherwise dry runs fail"),
     "match_policy": (
         "matchPolicy",
         "Equivalent",
-        "another version of a kind gets past it otherwise",
+        "otherwise objects of another version of a kind skip the webhook",
     ),
     "reinvocation_policy": (
         "reinvocationPolicy",
         "IfNeeded",
-        "what webhooks after it change is not looked at otherwise",
+        "otherwise changes by later webhooks are not reviewed",
     ),
 }
-"""Members that every installation has, by their name here: name there, value, reason."""
+"""Attribute -> field, required value and reason; the same in every installation."""
 
-_HAS = re.compile(r"has\(\s*object\.metadata\.annotations\s*\)")
+_HAS_ANNOTATIONS = re.compile(r"has\(\s*object\.metadata\.annotations\s*\)")
+_NEW_PODS = (POD.group, "pods", "CREATE")
 
 
-def registered(all_: Installation) -> Iterator[DoctorFinding]:
-    """Both configurations exist, and hold our webhook."""
+def check_registered(installation: Installation) -> Iterator[DoctorFinding]:
+    """Both configurations exist and contain our webhook."""
     for hook, kind in CONFIGURATION_KINDS.items():
-        if all_.configurations[hook].value is None:
-            yield DoctorFinding(f"{kind} {all_.name} does not exist", f"{APPLY}; {_NOBODY_ELSE}")
-        elif all_.webhook(hook) is None:
-            yield DoctorFinding(f"{kind} {all_.name} has no webhook {hook}.evenspread.io", APPLY)
+        title = f"{kind} {installation.name}"
+        if installation.configurations[hook].value is None:
+            yield DoctorFinding(
+                f"{title} does not exist",
+                f"{APPLY}; the server never creates it, so that deleting it is a way to disable "
+                "the webhook",
+            )
+        elif installation.webhook(hook) is None:
+            yield DoctorFinding(f"{title} has no webhook {hook}.evenspread.io", APPLY)
 
 
-_NOBODY_ELSE = "the server never makes it again, since to delete it is the way to get past it"
-
-
-def called_by_service(all_: Installation) -> Iterator[DoctorFinding]:
-    """The webhooks lead to the Service of the installation, and to the right path."""
-    for hook, webhook in _webhooks(all_):
+def check_called_service(installation: Installation) -> Iterator[DoctorFinding]:
+    """Both webhooks call the Service of the installation, at the right path."""
+    for hook, webhook in _list_webhooks(installation):
         service = webhook.client_config.service
         if service is None:
             yield DoctorFinding(f"{webhook.name} is called by URL, not by a Service", APPLY)
             continue
         called = f"{service.namespace}/{service.name}{service.path}"
-        wanted = f"{all_.namespace}/{all_.name}/{hook}"
-        if called != wanted:
-            yield DoctorFinding(f"{webhook.name} calls {called}, not {wanted}", APPLY)
+        expected = f"{installation.namespace}/{installation.name}/{hook}"
+        if called != expected:
+            yield DoctorFinding(f"{webhook.name} calls {called}, not {expected}", APPLY)
 
 
-def rules(all_: Installation) -> Iterator[DoctorFinding]:
-    """The webhooks are called for every kind that is judged, and for nothing else."""
-    for hook, webhook in _webhooks(all_):
-        wanted = [each for each in _wanted() if hook is Hook.MUTATE or each != _NEW_PODS]
-        missing = [each for each in wanted if not _covers(webhook.rules, *each)]
+def check_rules(installation: Installation) -> Iterator[DoctorFinding]:
+    """Both webhooks are called for every kind that they review, and for nothing else."""
+    for hook, webhook in _list_webhooks(installation):
+        missing = {
+            f"{operation} {resource}"
+            for group, resource, operation in _list_reviewed()
+            if (hook is Hook.MUTATE or (group, resource, operation) != _NEW_PODS)
+            and not webhook.covers(group, resource, operation)
+        }
         if missing:
-            told = ", ".join(sorted({f"{verb} {resource}" for _, resource, verb in missing}))
-            yield DoctorFinding(f"{webhook.name} is not called for {told}", APPLY)
-        yield from _too_wide(webhook)
-        for kind in _custom_kinds(all_):
+            yield DoctorFinding(
+                f"{webhook.name} is not called for {', '.join(sorted(missing))}", APPLY
+            )
+        yield from _check_width(webhook)
+        for kind in _list_custom_kinds(installation):
             if not any({kind.group, "*"} & {*rule.api_groups} for rule in webhook.rules):
                 yield DoctorFinding(
                     f"{webhook.name} is not called for {kind}, which podTemplates names",
-                    "name its resource in the value podTemplates of the chart, or in the rules of "
+                    "add its resource to the value podTemplates of the chart, or to the rules of "
                     f"both webhook configurations {CONFIGURATION_KINDS[hook]}",
                 )
 
 
-def fixed_members(all_: Installation) -> Iterator[DoctorFinding]:
-    """What is the same in every installation is so here."""
-    for hook, webhook in _webhooks(all_):
-        for member, (name, wanted, reason) in FIXED.items():
-            if member == "reinvocation_policy" and hook is Hook.VALIDATE:
+def check_fixed_fields(installation: Installation) -> Iterator[DoctorFinding]:
+    """Fields that are the same in every installation have their required values."""
+    for hook, webhook in _list_webhooks(installation):
+        for attribute, (field, required, reason) in FIXED_FIELDS.items():
+            if attribute == "reinvocation_policy" and hook is Hook.VALIDATE:
                 continue
-            value = getattr(webhook, member)
-            if value != wanted:
+            value = getattr(webhook, attribute)
+            if value != required:
                 yield DoctorFinding(
-                    f"{webhook.name} has {name}: {value}, not {wanted}: {reason}", APPLY
+                    f"{webhook.name} has {field}: {value}, not {required}: {reason}", APPLY
                 )
         if "v1" not in webhook.admission_review_versions:
             yield DoctorFinding(
-                f"{webhook.name} has no v1 in admissionReviewVersions, all that is served", APPLY
+                f"{webhook.name} has no v1 in admissionReviewVersions, the only version served",
+                APPLY,
             )
 
 
-def timeouts(all_: Installation) -> Iterator[DoctorFinding]:
-    """No user waits long for a server that does not answer."""
-    for hook, webhook in _webhooks(all_):
+def check_timeouts(installation: Installation) -> Iterator[DoctorFinding]:
+    """No write waits long for a server that does not respond."""
+    for hook, webhook in _list_webhooks(installation):
         if webhook.timeout_seconds > LONGEST_TIMEOUT_S:
             yield DoctorFinding(
                 f"{webhook.name} has timeoutSeconds: {webhook.timeout_seconds}: while no replica "
-                "answers, every write waits that long",
-                f"set it to 3: {_patch(all_, hook, 'timeoutSeconds', 3)}",
+                "responds, every write waits that long",
+                f"set it to 3: {_format_patch(installation, hook, 'timeoutSeconds', '3')}",
             )
 
 
-def failure_policy(all_: Installation) -> Iterator[DoctorFinding]:
-    """``Fail`` stands only where two replicas bear it."""
-    mutate = all_.webhook(Hook.MUTATE)
+def check_failure_policy(installation: Installation) -> Iterator[DoctorFinding]:
+    """A webhook with ``Fail`` has two replicas."""
+    mutate = installation.webhook(Hook.MUTATE)
     if mutate is not None and mutate.failure_policy == "Fail":
-        advice = (
-            "let the mutating webhook be Ignore, since the validating one judges the outcome: "
-            f"{_patch(all_, Hook.MUTATE, 'failurePolicy', 'Ignore')}"
+        patch = _format_patch(installation, Hook.MUTATE, "failurePolicy", '"Ignore"')
+        yield DoctorFinding(
+            f"{mutate.name} has failurePolicy: Fail",
+            "set Ignore for the mutating webhook, since the validating one reviews the result: "
+            f"{patch}",
+            DoctorSeverity.NOTE,
         )
-        yield DoctorFinding(f"{mutate.name} has failurePolicy: Fail", advice, DoctorSeverity.NOTE)
-    failing = [each.name for _, each in _webhooks(all_) if each.failure_policy == "Fail"]
-    deployment = all_.deployment.value if failing else None
+    failing = [
+        webhook.name
+        for _, webhook in _list_webhooks(installation)
+        if webhook.failure_policy == "Fail"
+    ]
+    deployment = installation.deployment.value if failing else None
     if deployment is not None and deployment.spec.replicas < FEWEST_REPLICAS_UNDER_FAIL:
         yield DoctorFinding(
-            f"{failing[0]} has failurePolicy: Fail, and there is one replica: whenever it goes, "
-            "nobody can create a pod",
-            f"run two: kubectl {all_.place} scale deployment {all_.name} --replicas=2 (helm: "
-            "--set replicas=2)",
+            f"{failing[0]} has failurePolicy: Fail, and there is one replica: no client can create "
+            "a pod while that replica is down",
+            f"run two: kubectl {installation.namespace_flag} scale deployment {installation.name} "
+            "--replicas=2 (helm: --set replicas=2)",
         )
 
 
-FEWEST_REPLICAS_UNDER_FAIL = 2  # replicas under Fail: one serves while the other is replaced
-
-
-def exemptions(all_: Installation) -> Iterator[DoctorFinding]:
-    """Neither kube-system nor our own namespace can be blocked by us."""
-    for _, webhook in _webhooks(all_):
+def check_exemptions(installation: Installation) -> Iterator[DoctorFinding]:
+    """The webhooks are not called for kube-system and our own namespace."""
+    for _, webhook in _list_webhooks(installation):
         for namespace, reason in (
-            (KUBE_SYSTEM, "what the cluster itself needs waits for us"),
-            (all_.namespace, "no replica can start again once all are gone"),
+            (KUBE_SYSTEM, "pods of the cluster itself wait for us"),
+            (installation.namespace, "no replica can start again once all are down"),
         ):
-            if webhook.is_called_for(_labels(namespace)):
+            # A namespace has at most these labels of those that our selectors use.
+            labels = {NAME_LABEL: namespace, "evenspread.io/enabled": "true"}
+            if webhook.selects_namespace(labels):
                 yield DoctorFinding(
                     f"{webhook.name} is called for namespace {namespace}: {reason}",
-                    f"name it in namespaceSelector, key {NAME_LABEL}, operator NotIn: {APPLY}",
+                    f"exclude it in namespaceSelector, key {NAME_LABEL}, operator NotIn: {APPLY}",
                 )
 
 
-def validated_pods(all_: Installation) -> Iterator[DoctorFinding]:
-    """Pods are sent to the validating webhook if a rule denies, and only then."""
-    webhook = all_.webhook(Hook.VALIDATE)
-    expected = _reason_to_validate_pods(all_) if webhook is not None else None
-    if webhook is None or expected is None:
+def check_validated_pods(installation: Installation) -> Iterator[DoctorFinding]:
+    """The validating webhook is called for pods if a rule denies, and only then."""
+    webhook = installation.webhook(Hook.VALIDATE)
+    reason = _explain_validated_pods(installation) if webhook is not None else None
+    if webhook is None or reason is None:
         return
-    if expected and not _covers(webhook.rules, *_NEW_PODS):
+    if reason and not webhook.covers(*_NEW_PODS):
         yield DoctorFinding(
-            f"{expected}, and {webhook.name} is not called for CREATE pods: no pod is denied for "
-            "advice, and nobody is warned",
+            f"{reason}, and {webhook.name} is not called for CREATE pods: no pod is denied for "
+            "advice, and no user gets a warning",
             "register it: helm upgrade with the rule in config.rules and validatePods: auto or "
             "true, or the component deploy/kustomize/validate-pods",
         )
-    elif not expected and any("pods" in rule.resources for rule in webhook.rules):
+    elif not reason and any("pods" in rule.resources for rule in webhook.rules):
         yield DoctorFinding(
             f"{webhook.name} is called for CREATE pods, and denies none for advice: each new pod "
             "waits for a call that changes nothing",
@@ -173,121 +188,105 @@ def validated_pods(all_: Installation) -> Iterator[DoctorFinding]:
         )
 
 
-def _reason_to_validate_pods(all_: Installation) -> str | None:
+def _explain_validated_pods(installation: Installation) -> str | None:
     """
-    Say why the server expects new pods at its validating webhook.
+    Explain why the server expects new pods at its validating webhook.
 
     Returns:
-        Empty if it does not expect them; None if nobody can know, which another check reports.
+        Empty if it does not expect them; None if the configuration cannot be read, which
+        ``check_configuration`` reports.
     """
-    setting = all_.settings.get("validate-pods", "auto")
+    setting = installation.settings.get("validate-pods", "auto")
     if setting != "auto":
         return f"the server runs with --validate-pods={setting}" if setting == "true" else ""
-    held = all_.configuration.value
-    if held is None:
+    config_map = installation.configuration.value
+    if config_map is None:
         return None
     try:
-        actions = read_config_map(held, all_.settings).configuration.actions
+        actions = read_config_map(config_map, installation.settings).configuration.actions
     except ConfigError:
         return None
     denying = [rule for rule, action in actions.items() if action is Action.DENY]
     return f"the configuration says deny for {', '.join(denying)}" if denying else ""
 
 
-def match_conditions(all_: Installation) -> Iterator[DoctorFinding]:
-    """No condition costs time, or fails for objects without annotations."""
-    for _, webhook in _webhooks(all_):
+def check_match_conditions(installation: Installation) -> Iterator[DoctorFinding]:
+    """No match condition costs time, or fails for objects without annotations."""
+    for _, webhook in _list_webhooks(installation):
         for condition in webhook.match_conditions:
             reads = "object.metadata.annotations" in condition.expression
-            if reads and not _HAS.search(condition.expression):
+            if reads and not _HAS_ANNOTATIONS.search(condition.expression):
                 yield DoctorFinding(
                     f"the match condition {condition.name} of {webhook.name} is an error for every "
-                    "object without annotations: under Ignore the webhook is then skipped, under "
-                    "Fail the request refused",
-                    f"{_WITHOUT_CONDITIONS}; one that must stay begins with "
+                    "object without annotations: Ignore then skips the webhook, Fail refuses the "
+                    "request",
+                    f"{_REMOVE_CONDITION}; one that must stay begins with "
                     "`!has(object.metadata.annotations) ||`",
                 )
         if webhook.match_conditions:
-            named = ", ".join(each.name for each in webhook.match_conditions)
+            names = ", ".join(condition.name for condition in webhook.match_conditions)
             yield DoctorFinding(
-                f"{webhook.name} has the match condition {named}: the API server converts every "
-                "object that is sent to evaluate it, which took 0.5 ms a pod where it was measured",
-                _WITHOUT_CONDITIONS,
+                f"{webhook.name} has the match condition {names}: the API server converts every "
+                "object to evaluate it, which took 0.5 ms per pod when measured",
+                _REMOVE_CONDITION,
                 DoctorSeverity.NOTE,
             )
 
 
-_WITHOUT_CONDITIONS = f"take it out, since the server leaves mirror pods alone by itself: {APPLY}"
+_REMOVE_CONDITION = f"remove it, since the server ignores mirror pods by itself: {APPLY}"
 
 
-def _webhooks(all_: Installation) -> Iterator[tuple[Hook, Webhook]]:
-    """Those that are registered; what is missing is told by ``registered`` alone."""
+def _list_webhooks(installation: Installation) -> Iterator[tuple[Hook, Webhook]]:
+    """List the registered webhooks; ``check_registered`` reports the missing ones."""
     for hook in CONFIGURATION_KINDS:
-        webhook = all_.webhook(hook)
+        webhook = installation.webhook(hook)
         if webhook is not None:
             yield hook, webhook
 
 
-def _wanted() -> Iterator[tuple[str, str, str]]:
-    """Group, resource and operation of all that is judged in every cluster."""
+def _list_reviewed() -> Iterator[tuple[str, str, str]]:
+    """List group, resource and operation of everything that every cluster has reviewed."""
     for kind in BUILT_IN_TEMPLATES:
         for operation in ("CREATE",) if kind == POD else ("CREATE", "UPDATE"):
-            yield kind.group, f"{kind.kind.lower()}s", operation
+            yield kind.group, BUILT_IN_KINDS[kind].plural, operation
 
 
-_NEW_PODS = (POD.group, "pods", "CREATE")
-
-
-def _covers(rules_: tuple[WebhookRule, ...], group: str, resource: str, operation: str) -> bool:
-    return any(
-        {group, "*"} & {*rule.api_groups}
-        and {resource, "*", "*/*"} & {*rule.resources}
-        and {operation, "*"} & {*rule.operations}
-        for rule in rules_
-    )
-
-
-def _too_wide(webhook: Webhook) -> Iterator[DoctorFinding]:
+def _check_width(webhook: Webhook) -> Iterator[DoctorFinding]:
+    """Find rules that include more than our manifests do."""
     wide = [
-        what
+        part
         for rule in webhook.rules
-        for what, holds in (
+        for part, is_included in (
             ("every resource", "*" in rule.resources or "*/*" in rule.resources),
             ("DELETE, CONNECT", bool({"*", "DELETE", "CONNECT"} & {*rule.operations})),
             ("objects outside of namespaces", rule.scope != "Namespaced"),
         )
-        if holds
+        if is_included
     ]
     if wide:
-        told = ", ".join(dict.fromkeys(wide))
         yield DoctorFinding(
-            f"{webhook.name} is called for {told}, which are none of our business: a fault of "
-            "ours could stop the cluster",
+            f"{webhook.name} is called for {', '.join(dict.fromkeys(wide))}, which evenspread does "
+            "not review: a fault of its server could stop the cluster",
             APPLY,
         )
 
 
-def _custom_kinds(all_: Installation) -> list[GroupKind]:
-    """Configured kinds; none if the configuration cannot be read, which another check tells."""
+def _list_custom_kinds(installation: Installation) -> list[GroupKind]:
+    """List the configured kinds; empty if ``check_configuration`` reports a problem."""
     try:
-        held = all_.configuration.value
-        found = read_config_map(held, all_.settings).configuration if held else None
+        config_map = installation.configuration.value
+        if config_map is None:
+            return []
+        templates = read_config_map(config_map, installation.settings).configuration.pod_templates
     except (ConfigError, NotReadableError):
         return []
-    return [kind for kind in found.pod_templates if kind not in BUILT_IN_TEMPLATES] if found else []
+    return [kind for kind in templates if kind not in BUILT_IN_TEMPLATES]
 
 
-def _labels(namespace: str) -> dict[str, str]:
-    """The labels that a namespace has at most, as far as a selector of ours asks for them."""
-    return {NAME_LABEL: namespace, "evenspread.io/enabled": "true"}
-
-
-def _patch(all_: Installation, hook: Hook, member: str, value: object) -> str:
-    """The command that changes one member of a webhook."""
+def _format_patch(installation: Installation, hook: Hook, field: str, json_value: str) -> str:
+    """Format the kubectl command that changes one field of our webhook."""
+    configuration = installation.configurations[hook].value
+    index = configuration.index(f"{hook}.evenspread.io") if configuration else 0
     kind = CONFIGURATION_KINDS[hook].lower()
-    operation = f'{{"op":"replace","path":"/webhooks/0/{member}","value":{_json(value)}}}'
-    return f"kubectl patch {kind} {all_.name} --type=json -p '[{operation}]'"
-
-
-def _json(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    operation = f'{{"op":"replace","path":"/webhooks/{index}/{field}","value":{json_value}}}'
+    return f"kubectl patch {kind} {installation.name} --type=json -p '[{operation}]'"

@@ -1,224 +1,233 @@
-"""Whether replicas run, are found, and are reached by the API server."""
+"""Checks of replicas: whether they run, and whether the Service and the API server reach them."""
 
 import math
 from collections.abc import Iterator
 
-from webhook.doctor import metrics
 from webhook.doctor.checks.registration import APPLY
 from webhook.doctor.findings import DoctorFinding, DoctorSeverity
 from webhook.doctor.installation import Installation, NotReadableError, Replica, value_or_none
+from webhook.doctor.metrics import MetricSample, read_failed_conditions, read_samples
 from webhook.doctor.probes import OTHER_FAILURE, ProbeResult, interpret
 from webhook.policy.request import Hook
 from webhook.policy.selectors import matches
 
 OLDEST_CACHE_S = 120
-"""Bookmarks come each minute; after two nothing has been heard of the API server."""
+"""The API server sends a bookmark each minute; after two minutes the connection is lost."""
 
 QUOTA = "insufficient quota to match these scopes"
 """
-What the API server says where pods of a priority class are let into some namespaces alone.
+The API server's message in namespaces that may not have pods of a priority class.
 
 Source: plugin/pkg/admission/resourcequota, with ``limitedResources`` for PriorityClass.
 """
 
+VERSION_LABEL = "app.kubernetes.io/version"
 
-def service(all_: Installation) -> Iterator[DoctorFinding]:
-    """The Service exists, and has the port that the webhooks call."""
-    found = all_.service.value
-    if found is None:
-        yield DoctorFinding(f"Service {all_.namespace}/{all_.name} does not exist", APPLY)
+
+def check_service(installation: Installation) -> Iterator[DoctorFinding]:
+    """The Service exists, with the port that the webhooks call."""
+    title = f"Service {installation.namespace}/{installation.name}"
+    service = installation.service.value
+    if service is None:
+        yield DoctorFinding(f"{title} does not exist", APPLY)
         return
-    ports = {each.port for each in found.spec.ports}
+    ports = {item.port for item in service.spec.ports}
     for hook in Hook:
-        webhook = all_.webhook(hook)
+        webhook = installation.webhook(hook)
         called = webhook.client_config.service if webhook else None
         if called is not None and ports and called.port not in ports:
-            has = ", ".join(map(str, sorted(ports)))
             yield DoctorFinding(
-                f"{hook}.evenspread.io calls port {called.port} of the Service, which has {has}",
+                f"{hook}.evenspread.io calls port {called.port} of the Service, which has "
+                f"{', '.join(map(str, sorted(ports)))}",
                 APPLY,
             )
 
 
-def endpoints(all_: Installation) -> Iterator[DoctorFinding]:
-    """The Service leads to a replica that is ready."""
-    if all_.service.value is not None and not sum(each.ready for each in all_.slices.value or ()):
+def check_endpoints(installation: Installation) -> Iterator[DoctorFinding]:
+    """The Service has a ready endpoint."""
+    ready = sum(item.ready for item in installation.slices.value or ())
+    if installation.service.value is not None and not ready:
         yield DoctorFinding(
-            f"Service {all_.namespace}/{all_.name} has no ready endpoint",
-            f"see why: kubectl {all_.place} get pods,endpointslices; the selector of the Service "
-            "must be the labels of the pods",
+            f"Service {installation.namespace}/{installation.name} has no ready endpoint",
+            f"see why: kubectl {installation.namespace_flag} get pods,endpointslices; the selector "
+            "of the Service must match the labels of the pods",
         )
 
 
-def replicas(all_: Installation) -> Iterator[DoctorFinding]:
-    """As many replicas are available as are wanted."""
-    deployment = all_.deployment.value
+def check_replicas(installation: Installation) -> Iterator[DoctorFinding]:
+    """All requested replicas are available."""
+    name, flag = installation.name, installation.namespace_flag
+    deployment = installation.deployment.value
     if deployment is None:
-        yield DoctorFinding(f"Deployment {all_.namespace}/{all_.name} does not exist", APPLY)
+        yield DoctorFinding(f"Deployment {installation.namespace}/{name} does not exist", APPLY)
         return
-    wanted, available = deployment.spec.replicas, deployment.status.available_replicas
-    refused = next(
-        (each.message for each in deployment.status.conditions if each.type == "ReplicaFailure"), ""
+    requested, available = deployment.spec.replicas, deployment.status.available_replicas
+    refusals = (
+        item.message for item in deployment.status.conditions if item.type == "ReplicaFailure"
     )
-    if QUOTA in refused:
+    refusal = next(refusals, "")
+    if QUOTA in refusal:
         yield DoctorFinding(
-            f"no pod of its priority class is let into namespace {all_.namespace}: {refused}",
-            "ship a ResourceQuota for the class: helm upgrade --set criticalQuota=true",
+            f"namespace {installation.namespace} allows no pod of this priority class: {refusal}",
+            "install a ResourceQuota for the class: helm upgrade --set criticalQuota=true",
         )
-    elif available < wanted:
+    elif available < requested:
+        reason = f": {refusal}" if refusal else _describe_unready_pods(installation)
         yield DoctorFinding(
-            f"{available} of {wanted} replicas are available{_because(all_, refused)}",
-            f"kubectl {all_.place} describe pods; kubectl {all_.place} logs deployment/{all_.name}",
+            f"{available} of {requested} replicas are available{reason}",
+            f"kubectl {flag} describe pods; kubectl {flag} logs deployment/{name}",
         )
-    elif wanted == 0:
+    elif requested == 0:
         yield DoctorFinding(
-            "the Deployment is scaled to no replica, and failurePolicy decides on every pod",
-            f"kubectl {all_.place} scale deployment {all_.name} --replicas=2",
+            "the Deployment has 0 replicas, so that failurePolicy decides on every pod",
+            f"kubectl {flag} scale deployment {name} --replicas=2",
         )
 
 
-def _because(all_: Installation, refused: str) -> str:
-    if refused:
-        return f": {refused}"
-    idle = [pod for pod in value_or_none(all_.pods) or () if not pod.ready]
-    return "".join(f"; {pod.metadata.name}: {pod.trouble or 'not ready'}" for pod in idle)
+def _describe_unready_pods(installation: Installation) -> str:
+    pods = value_or_none(installation.pods) or ()
+    unready = [pod for pod in pods if not pod.is_ready]
+    return "".join(f"; {pod.metadata.name}: {pod.trouble or 'not ready'}" for pod in unready)
 
 
-def disruption_budget(all_: Installation) -> Iterator[DoctorFinding]:
-    """A drain takes one replica after the other."""
-    deployment = all_.deployment.value
+def check_disruption_budget(installation: Installation) -> Iterator[DoctorFinding]:
+    """A PodDisruptionBudget lets a drain evict one replica at a time."""
+    deployment = installation.deployment.value
     if deployment is None:
         return
     labels = deployment.spec.template.metadata.labels
-    budgets = [each for each in all_.budgets.value or () if matches(each.spec.selector, labels)]
+    budgets = [
+        budget
+        for budget in installation.budgets.value or ()
+        if matches(budget.spec.selector, labels)
+    ]
     if not budgets:
-        failing = any(_fails(all_, hook) for hook in Hook)
+        webhooks = map(installation.webhook, Hook)
+        failing = any(webhook and webhook.failure_policy == "Fail" for webhook in webhooks)
         yield DoctorFinding(
-            "no PodDisruptionBudget is for the replicas: a drain may take all of them at once",
+            "no PodDisruptionBudget selects the replicas: a drain may evict all of them at once",
             APPLY,
             DoctorSeverity.PROBLEM if failing else DoctorSeverity.NOTE,
         )
-    for each in budgets:
-        status = each.status
+    for budget in budgets:
+        status = budget.status
         all_healthy = status.current_healthy >= status.expected_pods > 0
         if all_healthy and status.disruptions_allowed == 0:
             yield DoctorFinding(
-                f"PodDisruptionBudget {each.metadata.name} allows no disruption, though all "
+                f"PodDisruptionBudget {budget.metadata.name} allows no disruption, though all "
                 "replicas are healthy: no node with one of them can be drained",
-                "let it have maxUnavailable: 1, and run two replicas",
+                "set maxUnavailable: 1, and run two replicas",
             )
 
 
-def _fails(all_: Installation, hook: Hook) -> bool:
-    webhook = all_.webhook(hook)
-    return webhook is not None and webhook.failure_policy == "Fail"
-
-
-def reached(all_: Installation) -> Iterator[DoctorFinding]:
+def check_reached(installation: Installation) -> Iterator[DoctorFinding]:
     """The API server calls both webhooks, and a replica answers."""
     for hook in Hook:
-        webhook = all_.webhook(hook)
+        webhook = installation.webhook(hook)
         if webhook is None:
             continue
-        probed = all_.probed[hook]
-        if probed.lacks:
-            raise NotReadableError("not looked at", probed.lacks)
-        if not probed.by:
-            yield _unanswered(all_, hook, webhook.failure_policy, probed)
+        result = installation.probes[hook]
+        if result.problem:
+            raise NotReadableError("not looked at", result.problem)
+        if not result.replicas:
+            yield _explain_no_answer(installation, hook, webhook.failure_policy, result)
 
 
-def _unanswered(all_: Installation, hook: Hook, policy: str, probed: ProbeResult) -> DoctorFinding:
-    name = f"{hook}.evenspread.io"
-    ours = [each for each in Hook if f'webhook "{each}.evenspread.io"' in probed.refusal]
-    if not probed.refusal or (ours and hook not in ours):
+def _explain_no_answer(
+    installation: Installation, hook: Hook, policy: str, result: ProbeResult
+) -> DoctorFinding:
+    name, refusal = f"{hook}.evenspread.io", result.refusal
+    refusing = [item for item in Hook if f'webhook "{item}.evenspread.io"' in refusal]
+    if not refusal or (refusing and hook not in refusing):
         hidden = f"; failurePolicy {policy} hides why" if policy == "Ignore" else ""
         return DoctorFinding(
             f"no replica answered for {name}{hidden}",
-            "mend what else is found here first; if that is nothing, the log of the API server "
-            "tells why, after `failed calling webhook`",
+            "fix the other findings first; if there are none, read the log of the API server: "
+            "the reason follows `failed calling webhook`",
         )
-    if not ours:
+    if not refusing:
         return DoctorFinding(
-            f"somebody else refused the probe for {name}: {probed.refusal}",
-            "choose a namespace in which such a PodTemplate is let pass: --probe-namespace",
+            f"another admission plugin refused the probe for {name}: {refusal}",
+            "choose a namespace that allows such a PodTemplate: --probe-namespace",
         )
-    failure = interpret(probed.refusal)
-    advice = failure.advice.format(place=all_.place, name=all_.name)
-    said = probed.refusal if failure is OTHER_FAILURE else f"{failure.means} ({probed.refusal})"
-    return DoctorFinding(f"the API server does not get an answer of {name}: {said}", advice)
+    failure = interpret(refusal)
+    advice = failure.advice.format(flag=installation.namespace_flag, name=installation.name)
+    reason = refusal if failure is OTHER_FAILURE else f"{failure.meaning} ({refusal})"
+    return DoctorFinding(f"the API server gets no response from {name}: {reason}", advice)
 
 
-def versions(all_: Installation) -> Iterator[DoctorFinding]:
-    """All replicas are of one version."""
+def check_versions(installation: Installation) -> Iterator[DoctorFinding]:
+    """All replicas have one version, that of this command."""
+    name, flag = installation.name, installation.namespace_flag
     found: dict[str, str] = {}
-    for version, replica in _versions(all_):
+    for version, replica in _list_versions(installation):
         found.setdefault(version, replica)
     if not found:
-        _ = all_.pods.value  # nobody tells; who may not look should know
+        _ = installation.pods.value  # raises if the user may not list pods
     if len(found) > 1:
-        told = ", ".join(f"{version} ({replica})" for version, replica in sorted(found.items()))
+        versions = ", ".join(f"{version} ({replica})" for version, replica in sorted(found.items()))
         yield DoctorFinding(
-            f"replicas of different versions serve: {told}",
-            f"finish the upgrade, or undo it: kubectl {all_.place} rollout status deployment "
-            f"{all_.name}; kubectl {all_.place} rollout undo deployment {all_.name}",
+            f"replicas have different versions: {versions}",
+            f"finish the upgrade, or undo it: kubectl {flag} rollout status deployment {name}; "
+            f"kubectl {flag} rollout undo deployment {name}",
         )
-    elif found and all_.version not in found:
+    elif found and installation.version not in found:
         yield DoctorFinding(
-            f"the replicas are of version {next(iter(found))}, this command of {all_.version}",
-            "judge them by the command of their own version: kubectl "
-            f"{all_.place} exec deployment/{all_.name} -- evenspread doctor",
+            f"the replicas have version {next(iter(found))}, this command {installation.version}",
+            "use the command of their version: kubectl "
+            f"{flag} exec deployment/{name} -- evenspread doctor",
             DoctorSeverity.NOTE,
         )
 
 
-VERSION_LABEL = "app.kubernetes.io/version"
-
-
-def _versions(all_: Installation) -> Iterator[tuple[str, str]]:
-    """Each version that a replica says it is of, or whose pod is labelled so, with the replica."""
+def _list_versions(installation: Installation) -> Iterator[tuple[str, str]]:
+    """List version and replica from probes, metrics and labels of pods."""
     for hook in Hook:
-        for each in all_.probed[hook].by:
-            yield each.version, each.replica
-    for replica in all_.replicas:
-        for sample in metrics.read_samples(value_or_none(replica.metrics) or ""):
+        for identity in installation.probes[hook].replicas:
+            yield identity.version, identity.replica
+    for replica in installation.replicas:
+        for sample in read_samples(value_or_none(replica.metrics) or ""):
             if sample.name == "evenspread_build_info":
                 yield sample.labels["version"], replica.name
-    for pod in value_or_none(all_.pods) or ():
+    for pod in value_or_none(installation.pods) or ():
         if VERSION_LABEL in pod.metadata.labels:
             yield pod.metadata.labels[VERSION_LABEL], pod.metadata.name
 
 
-def well(all_: Installation) -> Iterator[DoctorFinding]:
-    """Every replica is ready, and knows the cluster as it is now."""
-    if not all_.replicas:
-        _ = all_.pods.value  # who may not look for them should know
-    for replica in all_.replicas:
-        for name, detail in metrics.read_failed_conditions(replica.readiness.value or ""):
-            yield DoctorFinding(f"{replica.name}: {name}: {detail}", all_.logs_of(replica))
-        for sample in metrics.read_samples(replica.metrics.value or ""):
-            yield from _measured(all_, replica, sample)
+def check_health(installation: Installation) -> Iterator[DoctorFinding]:
+    """Every replica is ready, with current caches."""
+    if not installation.replicas:
+        _ = installation.pods.value  # raises if the user may not list pods
+    for replica in installation.replicas:
+        for name, detail in read_failed_conditions(replica.readiness.value or ""):
+            message = f"{replica.name}: {name}: {detail}"
+            yield DoctorFinding(message, installation.log_command(replica))
+        for sample in read_samples(replica.metrics.value or ""):
+            yield from _check_sample(installation, replica, sample)
 
 
-def _measured(
-    all_: Installation, replica: Replica, sample: metrics.MetricSample
+def _check_sample(
+    installation: Installation, replica: Replica, sample: MetricSample
 ) -> Iterator[DoctorFinding]:
+    flag = installation.namespace_flag
     match sample.name:
         case "evenspread_cache_age_seconds" if sample.value > OLDEST_CACHE_S:
             age = "never" if math.isinf(sample.value) else f"{sample.value:.0f} s ago"
             yield DoctorFinding(
-                f"{replica.name}: of {sample.labels['kind']} it last heard {age}",
+                f"{replica.name}: last message of the API server about {sample.labels['kind']}: "
+                f"{age}",
                 "see whether it reaches the API server and may list and watch: "
-                f"{all_.logs_of(replica)}",
+                f"{installation.log_command(replica)}",
             )
         case "evenspread_config_valid" if sample.value == 0:
             yield DoctorFinding(
-                f"{replica.name}: a newer configuration cannot be used; the old one is in force",
-                f"kubectl {all_.place} get events; evenspread config check",
+                f"{replica.name}: a newer configuration is invalid; the old one is in force",
+                f"kubectl {flag} get events; evenspread config check",
             )
         case "evenspread_ca_bundle_in_sync" if sample.value == 0:
             yield DoctorFinding(
-                f"{replica.name}: the webhook configurations do not trust what it serves",
-                f"evenspread certs {all_.place} --name {all_.name}",
+                f"{replica.name}: the webhook configurations do not trust its certificate",
+                f"evenspread certs {flag} --name {installation.name}",
             )
         case _:
             pass

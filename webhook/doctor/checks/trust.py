@@ -1,4 +1,4 @@
-"""Whether the API server trusts what is served, now and for a while."""
+"""Checks of certificates: whether the API server trusts the served one, and until when."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -14,91 +14,96 @@ from webhook.doctor.installation import Installation
 from webhook.doctor.objects import decode_base64
 from webhook.policy.request import Hook
 
-OVERDUE = 4
-"""A certificate is overdue in the last quarter of its life: it is renewed at two thirds of it."""
+OVERDUE_FRACTION = 4
+"""A certificate is overdue in the last quarter of its lifetime; renewal is due at two thirds."""
 
-LEAF = "tls.crt"
-
-Certificates = tuple[x509.Certificate, ...]
+LEAF_ENTRY = "tls.crt"
 
 
-def ca_bundle(all_: Installation) -> Iterator[DoctorFinding]:
-    """Every caBundle is there, and is of the authority whose certificates are served."""
-    authority = _certificates(_data(all_, CA_BUNDLE)) if all_.mode == "self" else ()
+def check_ca_bundle(installation: Installation) -> Iterator[DoctorFinding]:
+    """Every caBundle contains the authority that signed the served certificate."""
+    authority = _read_authority(installation) if installation.mode == "self" else ()
+    served, advice = installation.served, _describe_bundle_writer(installation)
     for hook in Hook:
-        webhook = all_.webhook(hook)
+        webhook = installation.webhook(hook)
         if webhook is None:
             continue
-        bundle = _certificates(decode_base64(webhook.client_config.ca_bundle))
+        subject = f"the caBundle of {webhook.name}"
+        bundle = _read_certificates(decode_base64(webhook.client_config.ca_bundle))
         if not bundle:
-            yield DoctorFinding(f"the caBundle of {webhook.name} is empty", _write(all_))
-        elif authority and not any(one in bundle for one in authority):
+            yield DoctorFinding(f"{subject} is empty", advice)
+        elif authority and not any(certificate in bundle for certificate in authority):
             yield DoctorFinding(
-                f"the caBundle of {webhook.name} is of {name_of(bundle[-1])}, not of "
-                f"{name_of(authority[-1])} in Secret {all_.namespace}/{all_.name}-ca",
-                _write(all_),
+                f"{subject} is from {name_of(bundle[-1])}, not from {name_of(authority[-1])} in "
+                f"Secret {installation.namespace}/{installation.name}-ca",
+                advice,
             )
-        elif all_.served and not any(
-            one == all_.served or issued_by(all_.served, one) for one in bundle
-        ):
+        elif served and not any(item == served or issued_by(served, item) for item in bundle):
             yield DoctorFinding(
-                f"the caBundle of {webhook.name} does not lead to the served certificate, which "
-                f"{all_.served.issuer.rfc4514_string()} signed",
-                _write(all_),
+                f"{subject} does not verify the served certificate, which "
+                f"{served.issuer.rfc4514_string()} signed",
+                advice,
             )
 
 
-def _write(all_: Installation) -> str:
-    if all_.mode == "self":
+def _describe_bundle_writer(installation: Installation) -> str:
+    if installation.mode == "self":
         return (
-            "a replica writes it within seconds: see why none does, kubectl "
-            f"{all_.place} logs deployment/{all_.name}; nothing else may write it (GitOps: ignore "
-            "the field)"
+            "a replica writes it within seconds; see why none does: kubectl "
+            f"{installation.namespace_flag} logs deployment/{installation.name}; no other client "
+            "may write it (GitOps: ignore the field)"
         )
     return (
-        "in mode files whoever issues the certificate writes it: with cert-manager, the annotation "
-        "cert-manager.io/inject-ca-from on both webhook configurations"
+        "in mode files the issuer of the certificate writes it: with cert-manager, set the "
+        "annotation cert-manager.io/inject-ca-from on both webhook configurations"
     )
 
 
-def certificates(all_: Installation) -> Iterator[DoctorFinding]:
-    """No certificate has expired, or should have been renewed."""
-    if all_.mode == "self":
-        if all_.authority.value is None:
-            yield DoctorFinding(f"Secret {all_.namespace}/{all_.name}-ca does not exist", APPLY)
-        # The newest is last; those before it leave the bundle by themselves.
-        for one in _certificates(_data(all_, CA_BUNDLE))[-1:]:
-            rotate = f"evenspread certs rotate --ca {all_.place} --name {all_.name}"
-            yield from _dated(one, "the authority", all_.now, rotate)
-    if all_.serving.value is not None:
-        pem = all_.serving.value.certificates(LEAF)
-        for one in _certificates(pem)[:1]:
-            renew = "have whoever issues it renew it: kubectl get certificates, with cert-manager"
-            yield from _dated(one, "the certificate in the mounted Secret", all_.now, renew)
-    if all_.served is not None:
-        rotate = f"evenspread certs rotate {all_.place} --name {all_.name}"
-        yield from _dated(all_.served, "the served certificate", all_.now, rotate)
+def check_certificates(installation: Installation) -> Iterator[DoctorFinding]:
+    """No certificate has expired or is overdue for renewal."""
+    rotate = f"{installation.namespace_flag} --name {installation.name}"
+    now = installation.now
+    if installation.mode == "self":
+        if installation.authority.value is None:
+            secret = f"Secret {installation.namespace}/{installation.name}-ca"
+            yield DoctorFinding(f"{secret} does not exist", APPLY)
+        # The newest certificate is last; earlier ones leave the bundle by themselves.
+        for certificate in _read_authority(installation)[-1:]:
+            advice = f"evenspread certs rotate --ca {rotate}"
+            yield from _check_dates(certificate, "the authority", now, advice)
+    if installation.serving.value is not None:
+        for certificate in _read_certificates(installation.serving.value.certificates(LEAF_ENTRY))[
+            :1
+        ]:
+            advice = "have its issuer renew it: kubectl get certificates, with cert-manager"
+            subject = "the certificate in the mounted Secret"
+            yield from _check_dates(certificate, subject, now, advice)
+    if installation.served is not None:
+        advice = f"evenspread certs rotate {rotate}"
+        yield from _check_dates(installation.served, "the served certificate", now, advice)
 
 
-def _dated(
-    certificate: x509.Certificate, what: str, now: datetime, advice: str
+def _check_dates(
+    certificate: x509.Certificate, subject: str, now: datetime, advice: str
 ) -> Iterator[DoctorFinding]:
     start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if now >= end:
-        yield DoctorFinding(f"{what} expired at {end:%FT%TZ}", advice)
+        yield DoctorFinding(f"{subject} expired at {end:%FT%TZ}", advice)
     elif now < start:
-        yield DoctorFinding(f"{what} is valid only from {start:%FT%TZ} on", "compare the clocks")
-    elif (end - now) * OVERDUE < end - start:
-        yield DoctorFinding(f"{what} expires at {end:%FT%TZ}, and should have been renewed", advice)
+        yield DoctorFinding(f"{subject} is not valid before {start:%FT%TZ}", "compare the clocks")
+    elif (end - now) * OVERDUE_FRACTION < end - start:
+        yield DoctorFinding(
+            f"{subject} expires at {end:%FT%TZ}, and its renewal is overdue", advice
+        )
 
 
-def _data(all_: Installation, entry: str) -> bytes:
-    secret = all_.authority.value
-    return secret.certificates(entry) if secret else b""
+def _read_authority(installation: Installation) -> tuple[x509.Certificate, ...]:
+    secret = installation.authority.value
+    return _read_certificates(secret.certificates(CA_BUNDLE)) if secret else ()
 
 
-def _certificates(pem: bytes) -> Certificates:
-    """What can be read; a bundle that cannot trusts nobody."""
+def _read_certificates(pem: bytes) -> tuple[x509.Certificate, ...]:
+    """Read PEM certificates; empty if they are unreadable, as such a bundle trusts no server."""
     try:
         return read_certificates(pem)
     except PairError:

@@ -1,14 +1,16 @@
 """
-Advice: the policy rules that need facts of a cluster, TSC101 to TSC115.
+Advice: the policy rules TSC101 to TSC115, which need facts of a cluster.
 
-A rule is a small pure function of a ``Subject`` (a workload, or a pod that nobody controls) and of
-the ``Grounds`` to judge it on. It yields a ``Remark`` for everything that is wrong: the field, what
-is wrong with the real values in it, and the YAML to write instead. It knows nothing of ids,
-actions, exemptions or output. ``rows`` is the table that gives each rule its id, its words and its
-place: an admission asks only what costs the same in a cluster of any size, by ``Facts``; an audit
-has a ``Survey`` of all nodes and pods besides, and asks everything. ``advise`` is the one function
-to call: it asks the rows, and sorts what they say by what is to be done about it.
+A rule is a pure function of a ``Subject`` (a workload, or a pod without a controller) and an
+``AdviceContext`` (the policy, and the facts about the cluster). It yields a ``RuleViolation`` for
+every problem: the field, the problem with the real values, and the YAML to write instead. A rule
+knows nothing of ids, actions, exemptions or output.
 
-What the API itself demands of a constraint is in ``policy.rules``; constraints that break it are
-judged here too, without a fault, but what is said of them is worth little.
+``advise`` is the entry point. It runs the rules of the table in ``rules`` and sorts their findings
+by the configured action. At admission only rules run that cost the same in a cluster of any size,
+by ``Facts``; an audit also has a ``ClusterState`` of all nodes and pods, and runs every rule.
+
+To add a rule, write the check in the module of its topic, a row in ``rules`` and an example in
+``examples``. What the API itself demands of a constraint is in ``policy.api.rules``: constraints
+that break it are judged here without a fault, but the advice on them is of little use.
 """

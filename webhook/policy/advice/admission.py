@@ -1,8 +1,9 @@
 """
-The advice given at admission: asked of what a person wrote, where a person is looking.
+Advice at admission, on objects that a user or a tool created or changed.
 
-What a controller made is passed over, since its owner was asked. Advice looks at more of an object
-than the API rules do, so the object is read again, which nearly no pod creation pays for.
+``advise_request`` is the entry point. Objects that a controller creates are skipped, since their
+owner gets the advice. Advice needs more of an object than the API rules do, so the object is
+decoded a second time; nearly all pod creations are spared that.
 """
 
 from functools import partial
@@ -34,13 +35,13 @@ class _Body(msgspec.Struct, frozen=True, gc=False):
 
 
 LONGEST_ADVISED = 1024 * 1024
-"""Bytes of a review that is advised on: advice reads it again, which takes 30 MiB at most."""
+"""Bytes of a review that gets advice; decoding it again takes 30 MiB at most."""
 
 _decode = msgspec.json.Decoder(_Body).decode
 
 
 def is_advised_on(request: AdmissionRequest, policy: Policy) -> bool:
-    """Whether advice is given on a request: not on one without its ``body``, or a huge one."""
+    """Whether a request gets advice: not without its ``body``, nor above the size limit."""
     owned = request.metadata is not None and request.metadata.controller is not None
     is_short = 0 < len(request.body) <= LONGEST_ADVISED
     return not owned and is_short and Gate.ADVICE in policy.gates
@@ -53,20 +54,22 @@ def advise_request(
     constraints: tuple[Constraint, ...] | None = None,
 ) -> Advice:
     """
-    Ask the rules that need facts about an object that is created or updated.
+    Advise on an object that is created or updated.
 
     Args:
-        request: A create or an update; one without its ``body``, or with one of more than
-            ``LONGEST_ADVISED``, gets no advice.
-        policy: Says what is done about each rule's findings.
-        facts: The cluster as it is known.
-        constraints: The list that will be stored; None if it is the one in the request.
+        request: A create or an update; without its ``body``, or with one of more than
+            ``LONGEST_ADVISED`` bytes, it gets no advice.
+        policy: The policy in force; it has the action of each rule.
+        facts: Facts about the cluster.
+        constraints: The constraints that will be stored; None if they are those in the request.
     """
     if not is_advised_on(request, policy):
         return NO_ADVICE
     try:
         subject = decode_nested(partial(_subject, request), request.body)
-    except msgspec.DecodeError:  # an affinity, say, of a shape that no API server would send
+    except (
+        msgspec.DecodeError
+    ):  # a member, such as the affinity, of a type that no API server sends
         return NO_ADVICE
     if subject is None:
         return NO_ADVICE
@@ -78,10 +81,10 @@ def advise_request(
 
 def effective_action(rule: str, request: AdmissionRequest, policy: Policy) -> Action:
     """
-    What is done about a violation that is not for advice to see, as of TSC111.
+    Return the action on a violation that is found outside of advice, as those of TSC111.
 
     Returns:
-        What is configured; only recorded if the object is exempted from the rule.
+        The configured action, or AUDIT if the object is exempted from the rule.
     """
     action = policy.actions[rule]
     annotations = request.metadata.annotations if request.metadata else {}

@@ -1,16 +1,16 @@
 """
-Advice on one subject: every rule asked, and what they say sorted by what is to be done about it.
+Advise on one subject: run the rules, and sort their findings by the action on them.
 
-The configuration gives each rule an action. What an action leads to depends on the object:
+The configuration gives each rule an action. Its effect depends on the object:
 
-* ``deny`` denies, but not what a controller made, whose owner was asked already, nor an update
-  that leaves pod template and constraints as they were; of these it is only recorded;
-* ``warn`` warns whoever wrote the object; what a controller made, or was not changed, is recorded;
-* ``audit`` is recorded;
-* ``off``: the rule is not even asked.
+* ``deny`` denies the object. It only records what a controller created, whose owner was judged
+  already, and updates that leave the pod template and the constraints as they were.
+* ``warn`` warns the user, and only records in the same two cases.
+* ``audit`` records.
+* ``off`` skips the rule.
 
-Whoever asks decides whether it is the time to deny: only the validating hook sees the object as
-it will be stored.
+The caller decides whether denying is possible: only the validating webhook sees the object as it
+will be stored.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.findings import LINES, AdviceFinding, format_warnings, to_finding
+from webhook.policy.advice.findings import LINES, AdviceFinding, format_warnings
 from webhook.policy.advice.rules import POLICY_RULES, PolicyRule, RuleScope
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates, rules
@@ -30,7 +30,7 @@ from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 
 
 class ExemptFinding(NamedTuple):
-    """A finding that an annotation exempts from, and the reason that it gives."""
+    """A finding that the object's annotation exempts it from, with the reason given there."""
 
     finding: AdviceFinding
     reason: str
@@ -38,14 +38,14 @@ class ExemptFinding(NamedTuple):
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """
-    What there is to say about a subject; each finding stands in one of these.
+    The findings on a subject; every finding is in one of these lists.
 
     Attributes:
-        denied: For which the object is to be refused.
-        warned: Of which the one who wrote it is told.
-        audited: Which are recorded only.
-        exempted: Which the object's annotation asks to overlook, and may.
-        refused: Exemptions that hold for nothing, told as warnings.
+        denied: Findings to deny the object for.
+        warned: Findings to warn the user of.
+        audited: Findings to record only.
+        exempted: Findings that the object's annotation exempts it from.
+        refused: Exemptions without effect, as warnings.
     """
 
     denied: tuple[AdviceFinding, ...] = ()
@@ -55,23 +55,23 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[AdviceFinding, ...] = ()
 
     @property
-    def violations(self) -> tuple[rules.RuleViolation, ...]:
-        """What is denied, in the form in which API rules deny."""
-        return tuple(rules.RuleViolation(each.rule, each.error) for each in self.denied)
+    def violations(self) -> tuple[rules.ApiViolation, ...]:
+        """The denied findings, in the type of the API rules' violations."""
+        return tuple(rules.ApiViolation(finding.rule, finding.error) for finding in self.denied)
 
     def without_denial(self) -> "Advice":
-        """The same advice, with warnings instead of denials."""
+        """Return the advice with its denials as warnings."""
         if not self.denied:
             return self
         return replace(self, denied=(), warned=self.denied + self.warned)
 
     def lines(self, most: int = LINES) -> tuple[str, ...]:
-        """The warnings as kubectl shows them, refused exemptions first; at most so many lines."""
+        """Format the warnings for kubectl, refused exemptions first; at most ``most`` lines."""
         return format_warnings((*self.refused, *self.warned), most)
 
 
 NO_ADVICE = Advice()
-"""The advice on what is in order."""
+"""The advice on an object without findings."""
 
 
 def advise(
@@ -83,15 +83,15 @@ def advise(
     rows: Iterable[PolicyRule] = POLICY_RULES,
 ) -> Advice:
     """
-    Ask the rules about a subject.
+    Run the rules on a subject.
 
     Args:
         subject: A workload or a pod.
-        context: The policy and the cluster. Without a cluster it is an admission: only rules that
-            are for everywhere are asked, and none while the gate of advice is off.
-        actions: What is done about the findings of each rule.
-        not_exemptible: Rules from which no annotation exempts.
-        rows: The rules to ask.
+        context: The policy and the facts. Without ``cluster`` it is an admission: only rules of
+            scope EVERYWHERE run, and none if the feature gate for advice is off.
+        actions: The action on the findings of each rule.
+        not_exemptible: Rules that no annotation exempts from.
+        rows: The rules to run.
     """
     if context.cluster is None and Gate.ADVICE not in context.gates:
         return NO_ADVICE
@@ -99,21 +99,21 @@ def advise(
     read = exemptions.parse_exemptions(subject.metadata.annotations, not_exemptible)
     if not findings and not read.refused:
         return NO_ADVICE
-    sorted_by: dict[Action, list[AdviceFinding]] = {action: [] for action in Action}
+    by_action: dict[Action, list[AdviceFinding]] = {action: [] for action in Action}
     for finding in findings:
         if finding.rule not in read.reasons:
-            sorted_by[_consequence(actions[finding.rule], subject)].append(finding)
-    is_told = _consequence(Action.WARN, subject) is Action.WARN
+            by_action[_consequence(actions[finding.rule], subject)].append(finding)
+    warns = _consequence(Action.WARN, subject) is Action.WARN
     return Advice(
-        denied=tuple(sorted_by[Action.DENY]),
-        warned=tuple(sorted_by[Action.WARN]),
-        audited=tuple(sorted_by[Action.AUDIT]),
+        denied=tuple(by_action[Action.DENY]),
+        warned=tuple(by_action[Action.WARN]),
+        audited=tuple(by_action[Action.AUDIT]),
         exempted=tuple(
-            ExemptFinding(each, read.reasons[each.rule])
-            for each in findings
-            if each.rule in read.reasons
+            ExemptFinding(finding, read.reasons[finding.rule])
+            for finding in findings
+            if finding.rule in read.reasons
         ),
-        refused=read.refused if is_told else (),
+        refused=read.refused if warns else (),
     )
 
 
@@ -123,23 +123,25 @@ def _findings(
     actions: Mapping[str, Action],
     rows: Iterable[PolicyRule],
 ) -> Iterator[AdviceFinding]:
+    # All rules but one see the constraints without the fields that feature gates disable, which
+    # is what kube-scheduler acts on. TSC111 reports exactly those fields.
     in_force = _without_gated(subject, context.gates)
     for row in rows:
         if actions[row.id] is Action.OFF:
             continue
-        if context.cluster is not None or row.where is RuleScope.EVERYWHERE:
+        if context.cluster is not None or row.scope is RuleScope.EVERYWHERE:
             judged = subject if row.as_written else in_force
-            for remark in row.check(judged, context):
-                yield to_finding(row.id, remark)
+            for violation in row.check(judged, context):
+                yield AdviceFinding(row.id, *violation)
 
 
 def _without_gated(subject: Subject, gates: Gates) -> Subject:
-    """The subject without the fields that feature gates hold back."""
+    """Return the subject without the fields that feature gates disable."""
     written = subject.pod.constraints
     kept = fieldgates.drop_disabled_fields(written, None, gates).constraints
     return subject if kept is written else subject.with_constraints(kept)
 
 
 def _consequence(action: Action, subject: Subject) -> Action:
-    """What an action leads to, given whose the object is."""
+    """Reduce an action to AUDIT for objects that nobody is writing by hand at the moment."""
     return Action.AUDIT if subject.controlled or subject.settled else action

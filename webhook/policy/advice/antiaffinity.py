@@ -1,9 +1,11 @@
 """
-Pod anti-affinity: the older way to keep pods apart, which counts as spreading.
+Wire types of pod affinity and anti-affinity, reduced to what advice looks at.
 
-Affinity to other pods is not here: it brings pods together.
+Anti-affinity is the older way to keep pods apart, and counts as spreading. Required affinity binds
+pods to those of other workloads. Preferred terms of affinity are not
+decoded.
 
-Source: k8s.io/api core/v1 types.go.
+Source: k8s.io api core/v1 types.go.
 """
 
 import msgspec
@@ -13,16 +15,16 @@ from webhook.policy.model import LabelSelector
 
 class PodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
-    The pods that a pod is to be away from, and how far.
+    A term of pod affinity or anti-affinity.
 
     Attributes:
-        label_selector: None matches no pod.
-        topology_key: The node label whose values must differ.
-        namespaces: Where these pods are; None or empty for the pod's own, unless there is a
-            namespace_selector.
+        label_selector: The other pods; None matches no pod.
+        topology_key: The node label that defines what "together" and "apart" mean.
+        namespaces: Namespaces of the other pods; None or empty for the pod's own, unless there is
+            a namespace_selector.
         namespace_selector: Further namespaces; None adds none.
-        mismatch_label_keys: Labels in which these pods differ from a pod that carries them; None is
-            the same as empty.
+        mismatch_label_keys: Keys for which the other pods must have other values than the pod; None
+            is the same as empty.
 
     Source: k8s.io api core/v1 ``PodAffinityTerm``.
     """
@@ -35,13 +37,13 @@ class PodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 
 class WeightedPodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """A term that is only preferred, by whatever weight."""
+    """A preferred term; its weight is not decoded."""
 
     pod_affinity_term: PodAffinityTerm | None = None
 
 
 class PodAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """The terms of a pod affinity that are required; None is the same as empty."""
+    """The required terms of a pod affinity; None is the same as empty."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
 
@@ -60,5 +62,5 @@ class PodAntiAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
         preferred = self.preferred_during_scheduling_ignored_during_execution or ()
         return (
             *(self.required_during_scheduling_ignored_during_execution or ()),
-            *(each.pod_affinity_term for each in preferred if each.pod_affinity_term),
+            *(term.pod_affinity_term for term in preferred if term.pod_affinity_term),
         )

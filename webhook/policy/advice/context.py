@@ -1,8 +1,9 @@
 """
-What a subject is judged on: the policy in force, and what is known of the cluster.
+The context of advice: the policy in force, and what is known of the cluster.
 
-An admission knows ``Facts``, questions that cost the same in a cluster of any size. An audit has a
-``ClusterState`` besides: every node, every pod that counts, and the workloads that these belong to.
+``AdviceContext`` is what every rule gets. At admission it has ``Facts``, queries that cost the same
+in a cluster of any size. An audit adds a ``ClusterState``: every node, every pod that counts, and
+the workloads that the pods belong to.
 """
 
 from collections import Counter
@@ -33,12 +34,12 @@ from webhook.policy.placement.topology import CACHED_DOMAINS, Topology
 
 class NestedDomains(NamedTuple):
     """
-    Domains that lie within larger ones, as nodes within zones.
+    Inner domains within outer ones, such as nodes within zones.
 
     Attributes:
-        outer: Number of the larger domains; at least 1.
-        inner: Number of the smaller ones; at least 1.
-        shapes: What the larger ones are made of -> how many there are of each shape.
+        outer: Number of outer domains; at least 1.
+        inner: Number of inner domains; at least 1.
+        shapes: Outer domain, by its numbers of inner domains -> how many are alike.
     """
 
     outer: int
@@ -46,99 +47,99 @@ class NestedDomains(NamedTuple):
     shapes: Mapping[OuterDomain, int]
 
 
-_Asked: TypeAlias = tuple[Census, IncomingPod, tuple[Constraint, ...], Gates]
+_Query: TypeAlias = tuple[Census, IncomingPod, tuple[Constraint, ...], Gates]
 
 
 class ClusterState:
     """
-    A whole cluster at one moment, shared by the judgements of an audit.
+    The nodes and pods of a whole cluster at one moment, for an audit.
 
     Attributes:
         topology: Every node.
-        census: Every pod that counts, by the node it is on.
-        members: The same pods, or those that manifests would make, by the workload they belong to
-            instead: named as a ``Subject`` names itself, as ``Deployment/web``.
+        census: Every pod that counts, by its node.
+        members: The same pods, or those that manifests would create, by their workload instead of
+            their node; a workload is named like ``str(Subject)``, as ``Deployment/web``.
     """
 
     def __init__(self, nodes: Iterable[Node], census: Census, members: Census) -> None:
-        """Take the nodes, whose names are unique, and the pods."""
+        """Take the nodes, whose names are unique, and the two counts of the pods."""
         self.topology = Topology(nodes)
         self.census = census
         self.members = members
         self._schedulable = Topology(node for node in self.topology.nodes if not node.unschedulable)
         self._nested = lru_cache(maxsize=CACHED_DOMAINS)(self._nest)
-        self._measured: tuple[_Asked, ConstraintTallies] | None = None
+        self._last: tuple[_Query, ConstraintTallies] | None = None
 
     def with_pods(self, census: Census, members: Census) -> "ClusterState":
-        """Look at other pods on the same nodes; what is remembered of these is shared."""
+        """Return the state with other pods on the same nodes; it shares the caches of the nodes."""
         twin = copy(self)
         twin.census, twin.members = census, members
         return twin
 
     def schedulable(self, demands: Demands) -> Topology:
-        """The nodes that are not cordoned; all of them for a pod that tolerates that."""
+        """Return the nodes that are not cordoned; all nodes for a pod that tolerates cordons."""
         return self.topology if tolerates_cordons(demands) else self._schedulable
 
     def tally(
         self, pod: IncomingPod, constraints: tuple[Constraint, ...], gates: Gates
     ) -> ConstraintTallies:
         """
-        Count what the constraints of a pod count.
+        Count the pods of a pod's constraints.
 
-        The last answer is remembered: most rules ask the same about a subject.
+        The last result is cached: most rules need the same tallies of a subject.
 
         Args:
-            pod: The pod that is asked about.
-            constraints: Its own; those that no API server would take are left out.
+            pod: The incoming pod.
+            constraints: Its own; those that no API server accepts are left out.
             gates: The gates in force.
         """
-        asked = (self.census, pod, constraints, gates)
-        if self._measured is None or self._measured[0] != asked:
+        query = (self.census, pod, constraints, gates)
+        if self._last is None or self._last[0] != query:
             spreads = resolve_valid(constraints, pod.labels, gates)
-            self._measured = asked, tally_constraints(pod, spreads, self.topology, self.census)
-        return self._measured[1]
+            self._last = query, tally_constraints(pod, spreads, self.topology, self.census)
+        return self._last[1]
 
     def tallies(
         self, pod: IncomingPod, constraints: tuple[Constraint, ...], gates: Gates
     ) -> list[PodTally]:
         """
-        Count what the constraints of a pod count, in their order, by the domains that matter.
+        Count the pods of a pod's constraints in list order, soft ones by reachable domains only.
 
-        The domains of a soft constraint are those that the pod can go to: kube-scheduler ranks no
-        other, so that one which stays empty makes nothing uneven.
+        kube-scheduler scores only nodes that the pod can go to. A domain that it cannot enter
+        stays empty, but that is no skew of a soft constraint.
 
         Args:
-            pod: The pod that is asked about.
-            constraints: Its own; those that no API server would take are left out.
+            pod: The incoming pod.
+            constraints: Its own; those that no API server accepts are left out.
             gates: The gates in force.
 
         Source: kube-scheduler plugins/podtopologyspread/scoring.go ``PreScore``.
         """
-        measured = self.tally(pod, constraints, gates)
+        tallies = self.tally(pod, constraints, gates)
         nodes = self.schedulable(pod.demands)
-        keys = tuple(tally.spread.topology_key for tally in measured.soft)
+        keys = tuple(tally.spread.topology_key for tally in tallies.soft)
         soft = (
             tally.within(nodes.domains(tally.spread.topology_key, keys, pod.demands))
-            for tally in measured.soft
+            for tally in tallies.soft
         )
-        return sorted((*measured.hard, *soft), key=lambda tally: tally.spread.index)
+        return replace(tallies, soft=tuple(soft)).by_index
 
     def nest_domains(
         self, outer: str, inner: str, demands: Demands, counting: Demands
     ) -> NestedDomains | None:
         """
-        How the domains of one topology key lie within those of another.
+        Find how the domains of one topology key lie within those of another.
 
-        Takes O(nodes) when it is asked for the first time, O(1) while the answer is remembered.
+        Takes O(nodes) at first, O(1) while the result is cached.
 
         Args:
-            outer: The key of the larger domains.
-            inner: The key of the smaller ones.
+            outer: The topology key of the outer domains.
+            inner: The topology key of the inner domains.
             demands: What a node must meet for the pod to go there.
             counting: What a node must meet to count.
 
         Returns:
-            None if an inner domain lies in two outer ones, or the pod may go to none.
+            None if an inner domain lies in two outer ones, or the pod cannot go to any.
         """
         return self._nested(outer, inner, demands, counting)
 
@@ -162,11 +163,11 @@ class ClusterState:
 
 class AdviceContext(NamedTuple):
     """
-    What a subject is judged on.
+    Policy and cluster facts for judging a subject.
 
     Attributes:
-        policy: Gates and profiles.
-        facts: The cluster as an admission knows it.
+        policy: The policy in force, with its gates and profiles.
+        facts: Facts about the cluster, from indexes.
         cluster: The whole cluster, for an audit; None at admission.
     """
 
@@ -183,11 +184,11 @@ class AdviceContext(NamedTuple):
 def resolve_valid(
     constraints: tuple[Constraint, ...], labels: Mapping[str, str], gates: Gates
 ) -> SpreadConstraints:
-    """What kube-scheduler makes of constraints, without those that no API server would take."""
+    """Resolve constraints like kube-scheduler, without those that no API server accepts."""
     spreads = resolve_constraints(constraints, labels, gates)
     if all(map(_is_possible, (*spreads.hard, *spreads.soft))):
         return spreads
-    hard, soft = (tuple(filter(_is_possible, each)) for each in (spreads.hard, spreads.soft))
+    hard, soft = (tuple(filter(_is_possible, kind)) for kind in (spreads.hard, spreads.soft))
     return replace(spreads, hard=hard, soft=soft)
 
 
@@ -196,5 +197,5 @@ def _is_possible(spread: SpreadConstraint) -> bool:
 
 
 def tolerates_cordons(demands: Demands) -> bool:
-    """Whether a pod may go to nodes that are marked unschedulable."""
+    """Whether a pod may go to cordoned nodes."""
     return find_untolerated((UNSCHEDULABLE,), demands.tolerations or ()) is None

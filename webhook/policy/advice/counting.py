@@ -1,8 +1,8 @@
 """
-Whom the constraints of a subject count, as far as it can be known before its pods exist.
+Which pods the constraints of a subject count, as far as is known before its pods exist.
 
-Controllers add labels to those of a template, so a constraint that counts by them cannot be judged
-by the template alone. How many pods there are is the subject of ``placement.tallies``.
+Controllers add labels to those of a template, so a constraint that selects by such a label cannot
+be judged by the template alone. How many pods are counted is the subject of ``placement.tallies``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -43,14 +43,14 @@ ADDED_LABELS: Mapping[GroupKind, frozenset[str]] = MappingProxyType(
     }
 )
 """
-Labels that a controller adds to those of the template. Controllers of other kinds may add any.
+Labels that a controller adds to those of the template. Controllers of unlisted kinds may add any.
 
 Source: k8s.io api apps/v1 and batch/v1 types.go.
 """
 
 
 def may_add(subject: Subject, key: str) -> bool:
-    """Whether a controller may add a label that the pods of a subject do not have yet."""
+    """Whether a controller may add this label to the pods of a subject."""
     if key in subject.labels:
         return False
     added = ADDED_LABELS.get(subject.kind)
@@ -59,23 +59,23 @@ def may_add(subject: Subject, key: str) -> bool:
 
 def known_selectors(subject: Subject, gates: Gates) -> list[LabelSelector | None]:
     """
-    The selector by which each constraint of a subject's next pod counts.
+    Return the selectors of a subject's constraints, with the matchLabelKeys of its next pod merged.
 
     Returns:
-        One for each constraint; None where it counts no pod, does not count its own, or depends
-        on the value of a label that the pod's controller will add. Nothing for pods that no
-        scheduler is asked about.
+        One for each constraint; None if it counts no pod, does not count the subject's own, or
+        depends on the value of a label that a controller will add. An empty list for pods that are
+        bound to a node without a scheduler.
     """
     if not subject.constraints or subject.is_bound:
-        return []  # as of most workloads
+        return []  # most workloads
     labels = subject.next_labels
     joins = Gate.MATCH_LABEL_KEYS in gates
     merged = merge_match_label_keys(subject.constraints, labels) if joins else subject.constraints
     return [
         None
-        if joins and any(k not in labels and may_add(subject, k) for k in each.match_label_keys)
-        else _counting(each.label_selector, labels)
-        for each in merged
+        if joins and any(k not in labels and may_add(subject, k) for k in own.match_label_keys)
+        else _counting(own.label_selector, labels)
+        for own in merged
     ]
 
 
@@ -84,7 +84,7 @@ def _counting(selector: LabelSelector | None, labels: Mapping[str, str]) -> Labe
 
 
 def counts_no_pod(constraint: Constraint, subject: Subject, gates: Gates) -> bool:
-    """Whether a selector is null, or empty and joined by no label that the pod will carry."""
+    """Whether the selector is null, or empty without a matchLabelKey that the pod will have."""
     selector = constraint.label_selector
     if selector is None:
         return True
@@ -95,7 +95,7 @@ def counts_no_pod(constraint: Constraint, subject: Subject, gates: Gates) -> boo
 
 
 def counts_itself(constraint: Constraint, subject: Subject, gates: Gates) -> bool:
-    """Whether a constraint counts the subject's own pods, unless labels that are added forbid."""
+    """Whether a constraint counts the subject's own pods, as far as their labels are known."""
     selector = constraint.label_selector
     return (
         selector is not None
@@ -105,49 +105,49 @@ def counts_itself(constraint: Constraint, subject: Subject, gates: Gates) -> boo
 
 
 def unmet_requirements(selector: LabelSelector, subject: Subject) -> Iterator[tuple[str, str]]:
-    """What a selector asks for and its pod surely does not have, and the label it is about."""
+    """Yield each requirement that the subject's pods certainly do not meet, and its label key."""
     for key, value in selector.match_labels.items():
         if subject.labels.get(key) != value and not may_add(subject, key):
             yield f"{key}={value}", key
-    for each in selector.match_expressions:
-        alone = LabelSelector(match_expressions=(each,))
-        known = each.operator in OPERATORS and not may_add(subject, each.key)
+    for expression in selector.match_expressions:
+        alone = LabelSelector(match_expressions=(expression,))
+        known = expression.operator in OPERATORS and not may_add(subject, expression.key)
         if known and not matches(alone, subject.labels):
-            yield render(alone), each.key
+            yield render(alone), expression.key
 
 
 def other_workloads(
     subject: Subject, selector: LabelSelector | None, cluster: ClusterState
 ) -> dict[str, int]:
-    """The other workloads of a subject's namespace that a selector counts -> their pods."""
+    """Find the other workloads in the namespace that a selector counts -> number of pods."""
     counted = cluster.members.count(subject.namespace, selector)
     counted.pop(str(subject), None)
     return counted
 
 
 def selected_keys(constraint: Constraint) -> frozenset[str]:
-    """The labels that a constraint counts by, whatever it says about them."""
+    """Return the label keys that a constraint selects by."""
     selector = constraint.label_selector or LabelSelector()
-    asked = (each.key for each in selector.match_expressions)
-    return frozenset((*selector.match_labels, *asked, *constraint.match_label_keys))
+    expressions = (expression.key for expression in selector.match_expressions)
+    return frozenset((*selector.match_labels, *expressions, *constraint.match_label_keys))
 
 
 def next_pod(subject: Subject, labels: Mapping[str, str] | None = None) -> IncomingPod:
     """
-    A pod of a subject as its constraints look at it.
+    Build the next pod of a subject.
 
     Args:
         subject: The workload or pod.
-        labels: Of the pod that is asked about; None for those of the next pod.
+        labels: The pod's labels; None for those that the next pod will have.
     """
     own = subject.next_labels if labels is None else labels
     return IncomingPod(subject.namespace, own, subject.demands)
 
 
 def hard_constraints(subject: Subject, context: AdviceContext) -> tuple[SpreadConstraint, ...]:
-    """What kube-scheduler keeps a subject's next pod from nodes by, in order."""
+    """Return the hard constraints of a subject's next pod as kube-scheduler resolves them."""
     if not subject.constraints or subject.is_bound:
-        return ()  # as of most workloads
+        return ()  # most workloads
     if context.cluster is not None:
         pod = next_pod(subject)
         return context.cluster.tally(pod, subject.constraints, context.gates).spreads.hard

@@ -1,8 +1,8 @@
 """
-Reading what advice is about from an object on the wire.
+Decode the object of advice from JSON.
 
-Much of it (replicas, affinity, tolerations, volume claims) is nothing that any other judgement
-looks at, so it is read only when there is something to advise on.
+``decode_subject`` is the entry point. It reads fields that no other judgement needs (replicas,
+affinity, tolerations, volume claims), so it is called only for objects that get advice.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from webhook.policy.advice.subject import JOBS, Subject, SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.paths import TemplatePath
 
-INT32 = range(2**31)  # what a number of pods may be
+INT32 = range(2**31)  # values that the API allows for a number of pods
 
 
 class _Outer(msgspec.Struct, frozen=True, gc=False):
@@ -23,9 +23,9 @@ class _Outer(msgspec.Struct, frozen=True, gc=False):
 
 
 class TemplateHolder(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """What holds a pod template: the specification of a workload, or of a Job in a CronJob."""
+    """The object around a pod template: the spec of a workload, or that of a CronJob's Job."""
 
-    replicas: Any = None  # of a custom kind, anything may stand here
+    replicas: Any = None  # Any: a custom kind may use the name for something else
     parallelism: Any = None
     completions: Any = None
     strategy: Any = None
@@ -39,20 +39,20 @@ def decode_subject(
     namespace: str = "",
 ) -> Subject | None:
     """
-    Read a subject.
+    Decode a subject.
 
     Args:
         obj: The object as JSON.
         kind: Its kind.
-        path: Where that kind holds its pod template.
-        namespace: Where it is; empty if the object itself says it.
+        path: Path of the pod template in objects of this kind; empty for pods.
+        namespace: Its namespace; empty to take it from the object.
 
     Returns:
         None if the object has no pod template.
 
     Raises:
-        msgspec.DecodeError: It is no JSON, or a part that is read has another shape than an API
-            server would send.
+        msgspec.DecodeError: The object is no JSON, or a decoded member has a type that no API
+            server sends.
     """
     steps = [msgspec.Raw(obj)]
     for name in path:

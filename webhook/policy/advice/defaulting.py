@@ -1,7 +1,7 @@
 """
-Rules about defaults: does anything spread a workload at all, and do its pods have what they should.
+Rules about defaults: TSC110 (anything spreads a workload) and TSC115 (pods have their defaults).
 
-What the defaults of a pod are is decided in ``policy.defaults``.
+The defaults themselves are computed in ``policy.defaulting``.
 """
 
 from collections.abc import Iterator
@@ -23,11 +23,11 @@ from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, LabelSelector, PodTemplate
 from webhook.policy.selectors import matches, merge_match_label_keys
 
-SUGGESTED = (ZONE, HOSTNAME)  # over what to spread a workload that nothing spreads
+SUGGESTED = (ZONE, HOSTNAME)  # topology keys for a workload that nothing spreads
 
 
 def something_spreads(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC110: with nothing to spread them, all replicas may share one node and fall with it."""
+    """TSC110: without any spreading, all replicas may run on one node and be lost with it."""
     replicas = subject.replicas or 0
     if subject.is_alone or replicas <= 1 or Gate.EVEN_PODS_SPREAD not in context.gates:
         return
@@ -57,7 +57,7 @@ def something_spreads(subject: Subject, context: AdviceContext) -> Iterator[Rule
 
 
 def _is_pinned(subject: Subject) -> bool:
-    """Whether its pods are meant for one node, or for those of other workloads' pods."""
+    """Whether its pods are meant for one node, or for the nodes of other workloads' pods."""
     return (
         subject.is_bound
         or any(key == HOSTNAME for key, _ in subject.demands.pairs)
@@ -66,7 +66,7 @@ def _is_pinned(subject: Subject) -> bool:
 
 
 def _is_spread(subject: Subject) -> bool:
-    """Whether something is written, or was injected, that keeps its pods apart."""
+    """Whether the template or the running pods have something that keeps the pods apart."""
     return (
         bool(subject.constraints)
         or subject.alone_on_node
@@ -77,9 +77,9 @@ def _is_spread(subject: Subject) -> bool:
 
 def _counts_itself(term: PodAffinityTerm, subject: Subject) -> bool:
     """
-    Whether a term of an anti-affinity keeps a subject's own pods apart.
+    Whether a term of pod affinity or anti-affinity matches the subject's own pods.
 
-    Which namespaces a namespaceSelector selects is not asked: the own one may be among them.
+    Any namespaceSelector is assumed to select the subject's namespace.
     """
     here = not term.namespaces or subject.namespace in term.namespaces or term.namespace_selector
     return (
@@ -91,7 +91,7 @@ def _counts_itself(term: PodAffinityTerm, subject: Subject) -> bool:
 
 
 def _follows_others(subject: Subject) -> bool:
-    """Whether its pods must be on nodes of other workloads' pods: these are what can be spread."""
+    """Whether its pods must be on the nodes of other workloads' pods, which can be spread."""
     return any(
         term.topology_key == HOSTNAME and not _counts_itself(term, subject)
         for term in subject.companions
@@ -104,7 +104,7 @@ def _foreseen(subject: Subject, context: AdviceContext) -> Injection:
 
 
 def completes_selectors(subject: Subject, context: AdviceContext) -> bool:
-    """Whether the null selectors of a subject will be filled in when its pods are created."""
+    """Whether a profile will fill in null selectors when the subject's pods are created."""
     policy, namespace = context.policy, subject.namespace
     pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
     if policy.mode is Mode.RECOMMEND or reason_to_leave_alone(pod, namespace, policy):
@@ -119,13 +119,14 @@ def completes_selectors(subject: Subject, context: AdviceContext) -> bool:
 
 
 def pods_have_defaults(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC115: pods that are older than a profile, or than a change of their Services, lack it."""
+    """TSC115: pods older than a profile, or than a change of their Services, lack its defaults."""
     if context.policy.mode is Mode.RECOMMEND or not context.policy.profiles:
-        return  # pods are given nothing
+        return  # no defaults are injected
     lacking, injection = 0, None
     for group in subject.running:
+        # A pod that has the profile's entries would get the same again: compare their digests.
         given = _given(group, subject, context)
-        if [entry.digest for entry in given.entries] != list(given.ours.values()):
+        if [entry.digest for entry in given.entries] != list(given.previous.values()):
             lacking += group.number if given.entries else 0
             injection = given if given.entries else injection
     if injection is None:
@@ -141,12 +142,12 @@ def pods_have_defaults(subject: Subject, context: AdviceContext) -> Iterator[Rul
 
 
 def _given(group: RunningPods, subject: Subject, context: AdviceContext) -> Injection:
-    """What a running pod would be given if it were created now, as it stands."""
+    """Compute the defaults that a running pod would get if it were created now."""
     pod = group.pod
     if pod.spec is not None:
         constraints = pod.constraints
         if Gate.SELECTOR_MERGE in context.gates:
-            constraints = tuple(_unmerged(each, pod) for each in constraints)
+            constraints = tuple(_unmerged(constraint, pod) for constraint in constraints)
         spec = replace(pod.spec, node_name="", topology_spread_constraints=constraints)
         pod = PodTemplate(pod.metadata, spec)
     return inject(pod, subject.namespace, context.policy, context.facts)
@@ -154,7 +155,7 @@ def _given(group: RunningPods, subject: Subject, context: AdviceContext) -> Inje
 
 def _unmerged(constraint: Constraint, pod: PodTemplate) -> Constraint:
     """
-    A constraint as it was before the API server merged matchLabelKeys into its selector.
+    Undo the API server's merge of matchLabelKeys into the selector of a constraint.
 
     Source: KEP-3243.
     """

@@ -1,8 +1,8 @@
 """
-For every policy rule manifests that violate it, and the same mended.
+For every policy rule, manifests that violate it and the same manifests fixed.
 
-The first document is the object that is judged; others are its cluster: Nodes, if there are any
-other than ``NODES``, pods that run, and other workloads. The tests run every example.
+The first document is the object to judge. The others are its cluster: Nodes (``NODES`` if there are
+none), running pods and other workloads. The tests run every example; the reference page shows it.
 """
 
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 class AdviceExample(NamedTuple):
     """
-    A rule, shown.
+    An example of one rule.
 
     Attributes:
-        violates: YAML; the rule has something to say about its first document.
-        passes: YAML; the rule has nothing to say about its first document.
-        gates: Feature gates as they are switched for both.
-        profile: Whether a profile gives defaults: zones, ScheduleAnyway.
+        violates: YAML; its first document violates the rule.
+        passes: YAML; its first document does not violate the rule.
+        gates: Feature gates for both.
+        profile: Whether a profile injects a default constraint: zones, ScheduleAnyway.
     """
 
     violates: str
@@ -28,7 +28,7 @@ class AdviceExample(NamedTuple):
 
 
 def _node(name: str, zone: str, spec: str = "") -> str:
-    """A Node in one line; named for its zone, so that people can follow."""
+    """Build a Node in one line, named for its zone."""
     labels = f"kubernetes.io/hostname: {name}, topology.kubernetes.io/zone: {zone}"
     tail = f", spec: {{{spec}}}" if spec else ""
     metadata = f"metadata: {{name: {name}, labels: {{{labels}}}}}"
@@ -36,16 +36,16 @@ def _node(name: str, zone: str, spec: str = "") -> str:
 
 
 def _nodes(*names: str) -> str:
-    """Nodes in the zone that their first letter names."""
+    """Build Nodes in the zone that their first letter names."""
     return "".join(_node(name, f"zone-{name[0]}") for name in names)
 
 
 NODES = _nodes("a1", "a2", "b1", "b2", "c1", "c2")
-"""Three zones of two nodes: the cluster of the examples that have no other."""
+"""Three zones of two nodes: the cluster of the examples without Nodes."""
 
 
 def _pods(*nodes: str, app: str = "web", constraints: str = "") -> str:
-    """Running pods of an application, one on each of the nodes."""
+    """Build running pods of an application, one on each of the nodes."""
     spec = f", topologySpreadConstraints: [{constraints}]" if constraints else ""
     return "".join(
         f"---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {app}-{i}, labels: {{app: {app}}}}}, "
@@ -65,7 +65,7 @@ _SOFT = _ZONE.replace("DoNotSchedule", "ScheduleAnyway")
 
 
 def _deployment(*constraints: str, replicas: int = 6, labels: str = "app: web") -> str:
-    """A Deployment of the application web."""
+    """Build a Deployment of the application web."""
     listed = "      topologySpreadConstraints:\n" if constraints else ""
     return f"""\
 apiVersion: apps/v1
@@ -86,7 +86,7 @@ spec:
 
 
 def _stateful_set(constraint: str) -> str:
-    """A StatefulSet of the application web, with a volume for each pod."""
+    """Build a StatefulSet of the application web, with a volume for each pod."""
     claims = """\
   volumeClaimTemplates:
   - metadata: {name: data}
@@ -179,4 +179,4 @@ ADVICE_EXAMPLES: Mapping[str, AdviceExample] = MappingProxyType(
         ),
     }
 )
-"""By id, in order."""
+"""Rule id -> example, in order."""

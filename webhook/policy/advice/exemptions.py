@@ -1,9 +1,9 @@
 """
-The annotation by which an object is exempted from policy rules, each for a reason.
+The annotation that exempts an object from policy rules, each with a reason.
 
-``evenspread.io/exempt: "TSC101=counted by its operator, TSC110=one zone by contract"``: commas
-separate exemptions, so there is none in a reason. What is not of this form exempts from nothing,
-and is told.
+``evenspread.io/exempt: "TSC101=counted by its operator, TSC110=one zone by contract"``. Commas
+separate exemptions, so a reason has no comma. ``parse_exemptions`` is the entry point; a malformed
+exemption has no effect and becomes a finding.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,17 +15,17 @@ from webhook.policy.catalogue import DEFAULT_ACTIONS
 EXEMPT_ANNOTATION = "evenspread.io/exempt"
 FIELD = f"metadata.annotations[{EXEMPT_ANNOTATION}]"
 
-MOST_EXEMPTIONS = 32  # in one annotation that are looked at; there are 15 rules
-REASON_CHARACTERS = 200  # of a reason, so that reports can repeat it; a sentence has half of that
+MOST_EXEMPTIONS = 32  # that are read of one annotation; there are 15 rules
+REASON_CHARACTERS = 200  # of a reason, which reports repeat; a sentence has half of that
 
 
 class Exemptions(NamedTuple):
     """
-    What an annotation says.
+    The exemptions of an object.
 
     Attributes:
-        reasons: Id of each rule that the object is exempted from -> why.
-        refused: What exempts from nothing, as findings of the rules that were meant.
+        reasons: Id of each rule that the object is exempted from -> reason.
+        refused: Exemptions without effect, as findings of the rules they name.
     """
 
     reasons: Mapping[str, str]
@@ -34,11 +34,11 @@ class Exemptions(NamedTuple):
 
 def parse_exemptions(annotations: Mapping[str, str], not_exemptible: frozenset[str]) -> Exemptions:
     """
-    Read the exemptions of an object.
+    Parse the exemptions of an object.
 
     Args:
-        annotations: The object's own.
-        not_exemptible: Rules from which no annotation exempts.
+        annotations: The object's annotations.
+        not_exemptible: Rules that no annotation exempts from.
     """
     reasons: dict[str, str] = {}
     refused: list[AdviceFinding] = []

@@ -1,10 +1,10 @@
 """
-Whether a number of replicas can meet two hard constraints at once, one of them within the other.
+Whether replicas can meet two hard constraints at once whose domains are nested, as zones and nodes.
 
-The zones of a cluster hold its nodes: a constraint on the outer domains decides how many pods each
-holds, one on the inner domains how they are divided there. This is arithmetic on the counts that
-the two allow in the end; which pod goes where first is not asked, so what is said to be impossible
-is so in every order.
+``can_place`` is the entry point. Outer domains (zones) consist of inner domains (nodes). The outer
+constraint limits the pods of each zone, the inner one their division over its nodes. The function
+compares the final counts that both allow and ignores the order of placement, so "impossible" holds
+for every order.
 
 Source: kube-scheduler plugins/podtopologyspread/filtering.go ``Filter``.
 """
@@ -13,17 +13,18 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 FEASIBILITY_REPLICAS = (
-    300  # that are looked at: two nodes of two zones take 22 500 steps, some 30 ms
+    300  # most that are checked: two zones of two nodes take 22 500 steps, some 30 ms
 )
 
 
 class SkewLimit(NamedTuple):
     """
-    What one constraint allows.
+    The limit that one constraint sets.
 
     Attributes:
-        max_skew: Most pods that a domain may hold above the global minimum; at least 1.
-        has_minimum: Whether that is the least full domain's; else it is 0, for want of domains.
+        max_skew: Number of pods that a domain may have above the global minimum; at least 1.
+        has_minimum: Whether the least full domain sets the minimum; otherwise it is 0, because
+            there are fewer domains than minDomains.
     """
 
     max_skew: int
@@ -32,19 +33,19 @@ class SkewLimit(NamedTuple):
 
 class OuterDomain(NamedTuple):
     """
-    What an outer domain is made of.
+    An outer domain, described by its inner domains.
 
     Attributes:
-        open: Inner domains that the pods may go to.
-        shut: Inner domains that count, and that the pods may not go to.
+        open: Number of inner domains that the pods can go to.
+        closed: Number of inner domains that count although the pods cannot go there.
     """
 
     open: int
-    shut: int
+    closed: int
 
 
 class _Room(NamedTuple):
-    """How many pods each of some outer domains may hold, by the inner constraint."""
+    """Number of pods that outer domains of one shape may each have, by the inner constraint."""
 
     least: int
     most: int
@@ -58,32 +59,35 @@ def can_place(
     inner: SkewLimit | None,
 ) -> bool:
     """
-    Whether there is a way to place the replicas.
-
-    Takes O(replicas² / inner domains) for each shape.
+    Whether all replicas can be placed; O(replicas² / inner domains) for each shape.
 
     Args:
         replicas: At least 1; all count for both constraints, and no other pod does.
-        shapes: Of the outer domains -> how many there are of each; at least one, and one of them
-            has an open inner domain.
-        outer: None if there is no such constraint.
-        inner: None if there is no such constraint.
+        shapes: Outer domain -> how many are alike; at least one has an open inner domain.
+        outer: Limit of the outer constraint; None if there is none.
+        inner: Limit of the inner constraint; None if there is none.
     """
+    # Try every pair of final minimums, one over the inner and one over the outer domains. Given
+    # both, each outer domain has a range of pods, and the replicas fit if their number lies
+    # between the sums of these ranges' ends.
     inner_open = sum(shape.open * number for shape, number in shapes.items())
-    has_shut = any(shape.shut for shape in shapes)
-    emptied = not all(shape.open for shape in shapes)
-    for floor in _floors(replicas, inner_open, inner, has_shut=has_shut):
+    has_closed = any(shape.closed for shape in shapes)
+    has_empty = not all(shape.open for shape in shapes)
+    for floor in _floors(replicas, inner_open, inner, has_closed=has_closed):
         rooms = [_room(shape, number, floor, replicas, inner) for shape, number in shapes.items()]
-        for outer_floor in _floors(replicas, sum(shapes.values()), outer, has_shut=emptied):
+        for outer_floor in _floors(replicas, sum(shapes.values()), outer, has_closed=has_empty):
             if _hold(replicas, rooms, outer_floor, outer):
                 return True
     return False
 
 
-def _floors(replicas: int, domains: int, limit: SkewLimit | None, *, has_shut: bool) -> range:
-    """The global minimums that are possible when all replicas are placed."""
-    if limit is None or not limit.has_minimum or has_shut:
+def _floors(replicas: int, domains: int, limit: SkewLimit | None, *, has_closed: bool) -> range:
+    """Return the global minimums that are possible once all replicas are placed."""
+    # A domain that no pod can enter keeps the minimum at 0, and so does minDomains.
+    if limit is None or not limit.has_minimum or has_closed:
         return range(1)
+    # The minimum is at most the average. If it were lower than average - maxSkew, the domains
+    # could not hold all replicas.
     most = replicas // domains
     return range(max(0, most - limit.max_skew), most + 1)
 
@@ -97,7 +101,7 @@ def _room(
 
 
 def _hold(replicas: int, rooms: list[_Room], floor: int, outer: SkewLimit | None) -> bool:
-    """Whether domains hold exactly the replicas, each no less and no more than it may."""
+    """Whether the domains can have exactly these replicas, each within its limits."""
     least = most = 0
     for room in rooms:
         low = max(room.least, floor)

@@ -1,4 +1,8 @@
-"""Rules about what happens later: when a new revision is rolled out, when a pod comes back."""
+"""
+Rules about single fields of a constraint: TSC107, TSC108 and TSC111.
+
+They judge the object and the feature gates alone, without any facts of the cluster.
+"""
 
 from collections.abc import Iterator
 
@@ -13,15 +17,15 @@ from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
 from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
-ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels that pin volumes
+ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels of volumes, too
 
 
 def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC107: new pods are placed by where the old ones are, and stay there when those are gone."""
+    """TSC107: a rollout places new pods around the old ones, and is uneven once those are gone."""
     if subject.kind != DEPLOYMENT or subject.is_alone or subject.is_bound or subject.recreates:
         return
     if Gate.MATCH_LABEL_KEYS not in context.gates:
-        return  # there is nothing else that they could write
+        return  # the fix is not available
     for i, constraint in enumerate(subject.constraints):
         counts = counts_itself(constraint, subject, context.gates)
         if counts and POD_TEMPLATE_HASH not in selected_keys(constraint):
@@ -36,7 +40,7 @@ def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[
 
 
 def volumes_can_follow(subject: Subject, _context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC108: a pod whose volume is in one zone can go to no other, whatever the skew."""
+    """TSC108: a pod cannot leave the zone of its volume, whatever the skew."""
     if subject.kind != STATEFUL_SET or not subject.claims or subject.is_alone or subject.is_bound:
         return
     for i, constraint in enumerate(subject.constraints):
@@ -52,7 +56,7 @@ def volumes_can_follow(subject: Subject, _context: AdviceContext) -> Iterator[Ru
 
 
 def fields_are_in_force(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC111: what a gate holds back is dropped from what is created, silently by Kubernetes."""
+    """TSC111: Kubernetes silently drops fields of new objects whose feature gate is off."""
     for drop in fieldgates.drop_disabled_fields(subject.constraints, None, context.gates).drops:
         at = subject.list_path if drop.entry is None else subject.field(drop.entry, drop.field)
         yield RuleViolation(
@@ -66,5 +70,5 @@ def fields_are_in_force(subject: Subject, context: AdviceContext) -> Iterator[Ru
 def _why(gate: Gate, gates: Gates) -> str:
     if stage_at(gate, gates.version).stage is Stage.ABSENT:
         first = GATES[gate].history[0].since
-        return f"Kubernetes {gates.version} does not know it, it came with {first}"
+        return f"Kubernetes {gates.version} does not have it, it came with {first}"
     return f"feature gate {gate} is off in Kubernetes {gates.version}"

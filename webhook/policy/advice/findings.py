@@ -1,7 +1,8 @@
 """
-What a rule says, what is found, and how a finding is told in one line of kubectl.
+What a rule reports, and its one-line form for kubectl.
 
-What is done about a finding is not here.
+``RuleViolation`` is what a check yields, ``AdviceFinding`` adds the rule's id. What is done about a
+finding is decided in ``advise``.
 """
 
 import re
@@ -13,26 +14,26 @@ import msgspec
 from webhook.policy.api import fielderrors
 from webhook.policy.api.fielderrors import FieldError
 
-LINE_CHARACTERS = 120  # of a warning; kubectl and the API's conventions ask for no longer ones
-LINES = 3  # warnings about one object; more would not be read
-SHOWN_CHARACTERS = 80  # of a value that is repeated in a message; labels have at most 63
-NAMED_EXAMPLES = 3  # examples that a message names before it says how many more there are
+LINE_CHARACTERS = 120  # of a warning, as kubectl and the API conventions recommend
+LINES = 3  # warnings about one object; more are not read
+SHOWN_CHARACTERS = 80  # of a value in a message; label values have at most 63
+NAMED_EXAMPLES = 3  # names in a message before "and 2 more"
 
 _ENTRY = re.compile(r"topologySpreadConstraints(\[[0-9]+\])?")
-"""What a line says of a field: a path of the whole object would leave no room for anything else."""
+"""The part of a field's path that a warning shows; the whole path would fill the line."""
 
 
 class RuleViolation(NamedTuple):
     """
-    One thing that a rule says.
+    One violation of a rule.
 
     Attributes:
-        field: Its path in the object, as ``spec.template.spec.topologySpreadConstraints[0]``.
-        problem: What is wrong, with the real values; a sentence without its full stop.
-        instead: What to write in the place of the field, in YAML; where nothing is to be written,
-            a comment that says what to do.
-        brief: The same in few words that name the member of the constraint, for a line of kubectl,
-            where the field is only named by its constraint; empty if the problem does.
+        field: Path of the field in the object, as
+            ``spec.template.spec.topologySpreadConstraints[0]``.
+        problem: The problem with the real values; a sentence without its full stop.
+        instead: YAML to write instead of the field, or a comment that says what to do.
+        brief: A short form of the problem for a warning, which shows only the constraint's path,
+            so it names the member; empty if the problem is short itself.
     """
 
     field: str
@@ -43,10 +44,11 @@ class RuleViolation(NamedTuple):
 
 class AdviceFinding(msgspec.Struct, frozen=True, gc=False):
     """
-    A remark, and the rule that made it.
+    A violation, and the rule that reports it.
 
     Attributes:
-        rule: Its id.
+        rule: Id of the rule.
+        field: As in ``RuleViolation``, like all that follow.
     """
 
     rule: str
@@ -57,65 +59,62 @@ class AdviceFinding(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def error(self) -> FieldError:
-        """The finding as a cause of a denial, as kube-apiserver tells of one."""
+        """The finding as a cause of a denial, in kube-apiserver's format."""
         done = self.instead.removeprefix("# ")
         what = f"write instead: {done}" if done == self.instead else done
         return fielderrors.forbidden(self.field, f"{self.problem}; {what}")
 
     @property
     def line(self) -> str:
-        """The finding as a warning: at most ``LINE_CHARACTERS``, all of them printable."""
+        """The finding as a warning of at most ``LINE_CHARACTERS`` printable characters."""
         entry = _ENTRY.search(self.field)
         where = entry[0] if entry else self.field
         return clip(f"{self.rule} {where}: {self.brief or self.problem}", LINE_CHARACTERS)
 
 
-def to_finding(rule: str, remark: RuleViolation) -> AdviceFinding:
-    """A remark as the finding of a rule."""
-    return AdviceFinding(rule, *remark)
-
-
 def format_warnings(findings: Sequence[AdviceFinding], most: int = LINES) -> tuple[str, ...]:
     """
-    Tell of findings in lines.
+    Format findings as warnings.
 
     Args:
-        findings: Of one object, the gravest first.
-        most: Lines to use, at least 1; if there are more findings, the last line counts the rest.
+        findings: The findings on one object, the most severe first.
+        most: Number of lines, at least 1; if there are more findings, the last line counts the
+            rest.
     """
     if len(findings) <= most:
         return tuple(finding.line for finding in findings)
-    told, rest = findings[: most - 1], findings[most - 1 :]
+    quote_value, rest = findings[: most - 1], findings[most - 1 :]
     rules = ", ".join(dict.fromkeys(finding.rule for finding in rest))
     more = clip(f"and {len(rest)} more findings ({rules}): evenspread audit", LINE_CHARACTERS)
-    return (*(finding.line for finding in told), more)
+    return (*(finding.line for finding in quote_value), more)
 
 
 def count_of(many: int, thing: str) -> str:
-    """A number of things, as ``1 pod`` and ``2 pods``."""
+    """Format a number of things, as ``1 pod`` and ``2 pods``."""
     return f"1 {thing}" if many == 1 else f"{many} {thing}s"
 
 
 def quote_value(text: str) -> str:
-    """A value as messages repeat it: quoted, and short."""
+    """Quote a value for a message, shortened to ``SHOWN_CHARACTERS``."""
     return fielderrors.quote(clip(text, SHOWN_CHARACTERS))
 
 
-def join_names(names: Sequence[str], total: int | None = None) -> str:
+def join_names(names: Sequence[str], total: int | None = None, most: int = NAMED_EXAMPLES) -> str:
     """
-    The first names of many, as ``a, b, c and 2 more``.
+    Join the first names of many, as ``a, b, c and 2 more``.
 
     Args:
-        names: At least one, in order; need not be all there are.
+        names: In order; need not be all there are.
         total: How many there are; None for as many as are given.
+        most: How many to name.
     """
-    told = [clip(name, SHOWN_CHARACTERS) for name in names[:NAMED_EXAMPLES]]
-    more = (len(names) if total is None else total) - len(told)
-    return f"{', '.join(told)} and {more} more" if more else ", ".join(told)
+    first = ", ".join(clip(name, SHOWN_CHARACTERS) for name in names[:most])
+    more = (len(names) if total is None else total) - len(names[:most])
+    return f"{first} and {more} more" if more else first
 
 
 def clip(text: str, characters: int) -> str:
-    """A text that is not too long, without control characters, which API servers do not pass on."""
-    text = text[: characters + 1]  # first, since a client decides how long it is
+    """Shorten a text, and escape control characters, which API servers do not pass on."""
+    text = text[: characters + 1]  # first: clients control the length
     line = text if text.isprintable() else fielderrors.quote(text)[1:-1]
     return line if len(line) <= characters else f"{line[: characters - 3]}..."

@@ -1,7 +1,7 @@
 """
-A value as YAML on one line, to be pasted: ``labelSelector: {matchLabels: {app: web}}``.
+YAML in flow style, on one line, to paste: ``labelSelector: {matchLabels: {app: web}}``.
 
-Reading YAML is not here, nor anything that keeps the comments of a manifest.
+Nothing here parses YAML or edits manifests.
 """
 
 import re
@@ -12,21 +12,21 @@ import msgspec
 
 _is_plain = re.compile(r"[A-Za-z][-A-Za-z0-9_./]*").fullmatch
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
-"""Plain texts that YAML 1.1 reads as something else, in any case."""
+"""Words, in lower case, that YAML 1.1 does not read as strings."""
 
 
 def member(key: str, value: object) -> str:
-    """One member of an object, as ``maxSkew: 1``."""
+    """Format one member of an object, as ``maxSkew: 1``."""
     return f"{_text(key)}: {flow(value)}"
 
 
 def entries(key: str, values: Sequence[object]) -> str:
-    """A member that is a list, each entry on a line of its own."""
+    """Format a member that is a list, with every entry on a line of its own."""
     return "\n".join([f"{_text(key)}:", *(f"- {flow(value)}" for value in values)])
 
 
 def flow(value: object) -> str:
-    """Any value of JSON; texts are quoted only where YAML would read something else."""
+    """Format any JSON value; strings are quoted only where YAML needs it."""
     if isinstance(value, str):
         return _text(value)
     if _is_mapping(value):

@@ -1,7 +1,8 @@
 """
-Ports of the node that a pod asks for: two pods that ask for the same one never share a node.
+Host ports of a pod: two pods that request the same host port never share a node.
 
-So replicas of one template are a node apart, as by an anti-affinity. Zones are not kept apart.
+``requests_host_ports`` is the entry point. Replicas of a template with host ports are therefore a
+node apart, as by an anti-affinity on hostname. Nothing keeps them in different zones.
 
 Source: kube-scheduler util ``GetHostPorts``; k8s.io kubernetes pkg/apis/core/v1/defaults.go
 ``SetDefaults_PodSpec``.
@@ -11,18 +12,18 @@ from collections.abc import Iterator
 
 import msgspec
 
-ALWAYS = "Always"  # restartPolicy of an init container that runs as long as the pod
+ALWAYS = "Always"  # restartPolicy of a sidecar, an init container that keeps running
 
 
 class ContainerPort(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """A port that a container listens on; ``host_port`` is that of the node, None or 0 for none."""
+    """A port of a container; ``host_port`` is None or 0 if it needs no port of the node."""
 
     container_port: int | None = None
     host_port: int | None = None
 
 
 class PortContainer(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """The parts of a container, or init container, that its node's ports depend on."""
+    """The fields of a container or init container that decide on host ports."""
 
     ports: tuple[ContainerPort, ...] | None = None
     restart_policy: str | None = None
@@ -30,10 +31,10 @@ class PortContainer(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 class NetworkedSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
-    The parts of a pod's specification that its node's ports depend on.
+    The fields of a pod's specification that decide on host ports.
 
     Attributes:
-        host_network: Whether every port of a container is one of the node.
+        host_network: Whether every container port is a host port.
     """
 
     containers: tuple[PortContainer, ...] | None = None
@@ -42,17 +43,17 @@ class NetworkedSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 
 class NetworkedPod(msgspec.Struct, frozen=True):
-    """A pod, or the template of one."""
+    """A pod or pod template."""
 
     spec: NetworkedSpec | None = None
 
 
 def requests_host_ports(pod: bytes | msgspec.Raw) -> bool:
     """
-    Whether a pod, or a template, asks for a port of its node.
+    Whether a pod or pod template requests a host port.
 
     Raises:
-        msgspec.DecodeError: A part that is read has another shape than an API server would send.
+        msgspec.DecodeError: A decoded member has a type that no API server sends.
     """
     spec = msgspec.json.decode(pod, type=NetworkedPod).spec
     return spec is not None and any(
@@ -63,6 +64,6 @@ def requests_host_ports(pod: bytes | msgspec.Raw) -> bool:
 
 
 def _running(spec: NetworkedSpec) -> Iterator[PortContainer]:
-    """The containers that run as long as the pod."""
+    """Yield the containers that run as long as the pod, sidecars included."""
     yield from spec.containers or ()
-    yield from (each for each in spec.init_containers or () if each.restart_policy == ALWAYS)
+    yield from (own for own in spec.init_containers or () if own.restart_policy == ALWAYS)

@@ -15,7 +15,7 @@ import msgspec
 from webhook.policy.api import fieldgates, rules
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.api.rules import RuleViolation, ValidationOptions
+from webhook.policy.api.rules import ApiViolation, ValidationOptions
 from webhook.policy.api.versions import Version
 from webhook.policy.api.warnings import ApiWarning, list_warnings
 from webhook.policy.kinds import POD, REPLICATION_CONTROLLER, STATEFUL_SET
@@ -60,7 +60,7 @@ class PredictedResponse(NamedTuple):
         drops: What gates would take away, silently.
     """
 
-    findings: list[RuleViolation]
+    findings: list[ApiViolation]
     stored: Constraints
     warned: list[ApiWarning]
     drops: tuple[DroppedField, ...]
@@ -113,11 +113,7 @@ def validation_options(old: Constraints | None, gates: Gates) -> ValidationOptio
 
 
 def _violates(rule: str, constraints: Constraints, judged: ValidationOptions) -> bool:
-    check = _CHECKS[rule]
-    return any(True for _ in check(constraints, "", judged))
-
-
-_CHECKS = {row.id: row.check for row in rules.API_RULES}
+    return any(True for _ in rules.API_RULES[rule](constraints, "", judged))
 
 
 def _passes_over(

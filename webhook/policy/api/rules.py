@@ -8,8 +8,9 @@ Source: kubernetes pkg/apis/core/validation/validation.go ``validateTopologySpre
 apimachinery meta/v1/validation ``ValidateLabelSelector``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -17,7 +18,6 @@ import msgspec
 from webhook.policy import selectors
 from webhook.policy.api import fielderrors, labels
 from webhook.policy.api.fielderrors import FieldError
-from webhook.policy.api.versions import Version
 from webhook.policy.model import (
     DO_NOT_SCHEDULE,
     MAX_CONSTRAINTS,
@@ -56,26 +56,7 @@ Judges a list that stands at a path: yields the index of a constraint and what i
 """
 
 
-class ApiRule(NamedTuple):
-    """
-    One row of the table.
-
-    Attributes:
-        id: Public and for ever: it stands in messages, metrics, exemptions and reports.
-        title: What the rule demands, in a few words.
-        fix: What to write instead.
-        since: The first Kubernetes version whose API server judges this.
-        check: The rule itself.
-    """
-
-    id: str
-    title: str
-    fix: str
-    since: Version
-    check: ApiCheck
-
-
-class RuleViolation(msgspec.Struct, frozen=True, gc=False):
+class ApiViolation(msgspec.Struct, frozen=True, gc=False):
     """One violation of one rule."""
 
     rule: str
@@ -84,7 +65,7 @@ class RuleViolation(msgspec.Struct, frozen=True, gc=False):
 
 def check(
     constraints: Constraints, path: str, form: ValidationOptions, most: int | None = None
-) -> list[RuleViolation]:
+) -> list[ApiViolation]:
     """
     Judge a list by every rule.
 
@@ -98,17 +79,17 @@ def check(
         What is wrong, by constraint and then by rule; nothing if the API server would take it.
     """
     found = [
-        (index, RuleViolation(rule.id, error))
-        for rule in API_RULES
-        for index, error in islice(rule.check(constraints, path, form), most)
+        (index, ApiViolation(rule, error))
+        for rule, judge in API_RULES.items()
+        for index, error in islice(judge(constraints, path, form), most)
     ]
     found.sort(key=lambda item: item[0])
     return [finding for _, finding in found[:most]]
 
 
-def too_many(constraints: Constraints, path: str) -> RuleViolation:
+def too_many(constraints: Constraints, path: str) -> ApiViolation:
     """TSC010: our own bound, for the hooks alone; kube-apiserver has none."""
-    return RuleViolation("TSC010", fielderrors.too_many(path, len(constraints), MAX_CONSTRAINTS))
+    return ApiViolation("TSC010", fielderrors.too_many(path, len(constraints), MAX_CONSTRAINTS))
 
 
 def max_skew_is_positive(
@@ -302,70 +283,17 @@ def _expression_errors(expression: LabelSelectorRequirement, at: str) -> Iterato
             yield fielderrors.invalid(f"{at}.values[{m}]", value, problem)
 
 
-_1_16, _1_24, _1_25 = Version(1, 16), Version(1, 24), Version(1, 25)
-
-API_RULES: tuple[ApiRule, ...] = (
-    ApiRule(
-        "TSC001",
-        "maxSkew is at least 1",
-        "write the number of pods that a domain may hold above the emptiest one, as `maxSkew: 1`",
-        _1_16,
-        max_skew_is_positive,
-    ),
-    ApiRule(
-        "TSC002",
-        "topologyKey is set",
-        "name the node label that makes the domains, as `topologyKey: topology.kubernetes.io/zone`",
-        _1_16,
-        topology_key_is_set,
-    ),
-    ApiRule(
-        "TSC003",
-        "whenUnsatisfiable is DoNotSchedule or ScheduleAnyway",
-        "write `DoNotSchedule` to hold the pod back, `ScheduleAnyway` to prefer emptier domains",
-        _1_16,
-        action_is_known,
-    ),
-    ApiRule(
-        "TSC004",
-        "each pair of topologyKey and whenUnsatisfiable stands once",
-        "remove one of the two entries, or join them into one with the smaller maxSkew",
-        _1_16,
-        pairs_are_unique,
-    ),
-    ApiRule(
-        "TSC005",
-        "minDomains is at least 1",
-        "write the number of domains there must be, or leave minDomains out",
-        _1_24,
-        min_domains_is_positive,
-    ),
-    ApiRule(
-        "TSC006",
-        "minDomains stands with DoNotSchedule only",
-        "write `whenUnsatisfiable: DoNotSchedule`, or leave minDomains out",
-        _1_24,
-        min_domains_is_hard,
-    ),
-    ApiRule(
-        "TSC007",
-        "node inclusion policies are Honor or Ignore",
-        "write `Honor` to count only nodes the pod may go to, `Ignore` to count all",
-        _1_25,
-        node_policies_are_known,
-    ),
-    ApiRule(
-        "TSC008",
-        "matchLabelKeys are label keys that the selector does not name too",
-        "add a labelSelector, and leave out of it the keys that stand in matchLabelKeys",
-        _1_25,
-        match_label_keys_fit_selector,
-    ),
-    ApiRule(
-        "TSC009",
-        "labelSelector is a valid label selector",
-        "write label keys and values as labels are written; values with In and NotIn only",
-        _1_16,
-        selector_is_valid,
-    ),
+API_RULES: Mapping[str, ApiCheck] = MappingProxyType(
+    {
+        "TSC001": max_skew_is_positive,
+        "TSC002": topology_key_is_set,
+        "TSC003": action_is_known,
+        "TSC004": pairs_are_unique,
+        "TSC005": min_domains_is_positive,
+        "TSC006": min_domains_is_hard,
+        "TSC007": node_policies_are_known,
+        "TSC008": match_label_keys_fit_selector,
+        "TSC009": selector_is_valid,
+    }
 )
+"""Id -> the rule's function; the texts are in ``policy.catalogue``."""

@@ -24,27 +24,6 @@ class ApiWarning(NamedTuple):
     text: str
 
 
-class WarningRow(NamedTuple):
-    """A row of the reference: what a warning is about, and what to write instead."""
-
-    id: str
-    title: str
-    fix: str
-
-
-WARNINGS = (
-    WarningRow(
-        "TSC020",
-        "topologyKey is no deprecated node label",
-        "write the label that the warning names",
-    ),
-    WarningRow(
-        "TSC021",
-        "labelSelector is set",
-        "write a selector that matches the pod's own labels; a null one counts no pod",
-    ),
-)
-
 DEPRECATED_KEYS = {
     "failure-domain.beta.kubernetes.io/zone": ("v1.17", "topology.kubernetes.io/zone"),
     "failure-domain.beta.kubernetes.io/region": ("v1.17", "topology.kubernetes.io/region"),

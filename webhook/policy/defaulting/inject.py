@@ -1,5 +1,8 @@
 """
-Default constraints: which ones a new pod gets, and why it gets none.
+Default constraints of new pods: which ones a pod gets, or why it gets none.
+
+``inject`` is the entry point. It reads the pod and the facts and changes nothing; ``policy.patch``
+turns its result into a patch.
 
 Source: kube-scheduler plugins/podtopologyspread/common.go ``buildDefaultConstraints``; KEP-1258.
 """
@@ -24,7 +27,7 @@ from webhook.policy.model import MAX_CONSTRAINTS, Constraint, ObjectMeta, PodSpe
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # core/v1 annotation_key_constants.go
 SKIP_LABEL = "evenspread.io/skip"
 
-CACHED_INJECTIONS = 512  # remembered, about 8 KiB each: the ReplicaSets that create pods at a time
+CACHED_INJECTIONS = 512  # of about 8 KiB each: the ReplicaSets that create pods at one time
 
 _GATES = frozenset((Gate.DEFAULTS, Gate.EVEN_PODS_SPREAD))  # without both there are no defaults
 
@@ -54,9 +57,9 @@ class InjectedConstraint(msgspec.Struct, frozen=True, gc=False):
     One constraint to inject.
 
     Attributes:
-        constraint: The profile's, without the selector.
-        written: As it shall stand in the pod, selector and all, in JSON.
-        digest: By which it is recognised later.
+        constraint: The constraint of the profile, without a selector.
+        written: The JSON of the constraint with its selector, as the pod gets it.
+        digest: Identifies the constraint in later calls.
     """
 
     constraint: Constraint
@@ -66,24 +69,24 @@ class InjectedConstraint(msgspec.Struct, frozen=True, gc=False):
 
 class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """
-    What a pod's defaults should be.
+    The default constraints of a pod.
 
-    Told apart by identity: those of one ReplicaSet's pods are one object, by which verdicts and
-    answers are remembered.
+    Injections compare by identity: the pods of one ReplicaSet share one, by which verdicts and
+    encoded responses are cached.
 
     Attributes:
-        skip: Why there are none; NONE if there are some.
-        profile: The name of the profile that decided; empty if none did.
-        ours: Those of the pod's constraints that an earlier call injected: index -> digest.
-        entries: What should stand there instead, at the end of the list.
-        annotation: How to say so; empty if there is nothing to say.
-        zone_left_out: Whether System's zone constraint was left out, since nodes lack zones.
-        is_small: Whether what is made from it may be remembered.
+        skip: Why there are no defaults; NONE if there are some.
+        profile: The name of the profile that applies; empty if none does.
+        previous: The pod's constraints that an earlier call injected: index -> digest.
+        entries: The constraints that replace them, at the end of the list.
+        annotation: The value of the defaults annotation; empty if nothing is injected.
+        zone_left_out: Whether System's zone constraint is omitted because nodes lack zones.
+        is_small: Whether results built from this injection may be cached.
     """
 
     skip: SkipReason
     profile: str = ""
-    ours: dict[int, str] = msgspec.field(default_factory=dict[int, str])
+    previous: dict[int, str] = msgspec.field(default_factory=dict[int, str])
     entries: tuple[InjectedConstraint, ...] = ()
     annotation: str = ""
     zone_left_out: bool = False
@@ -91,39 +94,39 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The topology keys of what is injected, in order."""
+        """The topology keys of the injected constraints, in order."""
         return tuple(entry.constraint.topology_key for entry in self.entries)
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the pod has its defaults already, and needs no change."""
-        return [*self.ours.values()] == [entry.digest for entry in self.entries]
+        """Whether the pod already has its defaults and needs no change."""
+        return [*self.previous.values()] == [entry.digest for entry in self.entries]
 
     def applied_to(self, constraints: Constraints) -> Constraints:
-        """Give the constraint list of the pod once its defaults are injected."""
+        """Build the constraint list of the pod after the injection."""
         if self.is_in_place:
             return constraints
-        others = (each for i, each in enumerate(constraints) if i not in self.ours)
-        return (*others, *(_decode_constraint(entry.written) for entry in self.entries))
+        kept = (constraint for i, constraint in enumerate(constraints) if i not in self.previous)
+        return (*kept, *(_decode_constraint(entry.written) for entry in self.entries))
 
 
 def is_mirror(pod: PodTemplate) -> bool:
-    """Whether a Pod stands for one that a kubelet runs from a file, and that nobody can change."""
+    """Whether a Pod represents a static pod of a kubelet, which the API server cannot change."""
     return pod.metadata is not None and MIRROR_ANNOTATION in pod.metadata.annotations
 
 
 def reason_to_leave_alone(pod: PodTemplate, namespace: str, policy: Policy) -> SkipReason:
-    """Why a pod's constraints are not ours to change, whatever the profiles say."""
+    """Find why the constraints of a pod must not be changed, regardless of the profiles."""
     if not policy.gates.on.issuperset(_GATES):
         return SkipReason.GATE_OFF
     if namespace in policy.exempt_namespaces:
         return SkipReason.EXEMPT_NAMESPACE
     if pod.spec is None or pod.metadata is None:
         return SkipReason.NO_SPEC
-    return _mark(pod.metadata, pod.spec)
+    return _read_marks(pod.metadata, pod.spec)
 
 
-def _mark(metadata: ObjectMeta, spec: PodSpec) -> SkipReason:
+def _read_marks(metadata: ObjectMeta, spec: PodSpec) -> SkipReason:
     if MIRROR_ANNOTATION in metadata.annotations:
         return SkipReason.MIRROR_POD
     if spec.node_name:
@@ -132,7 +135,7 @@ def _mark(metadata: ObjectMeta, spec: PodSpec) -> SkipReason:
 
 
 def profile_of(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Profile | None:
-    """The first profile that fits a pod."""
+    """Find the first profile that fits a pod."""
     for profile in policy.profiles:
         if profile.fits(pod) and (
             profile.namespace_selector is None
@@ -148,16 +151,17 @@ def complete_selectors(
     """
     Fill in the null selectors of a pod's own constraints, never an empty one.
 
-    One whose matchLabelKeys would then name a selected key is left as it is: the API server of
-    some versions refuses such a pair, and the keys are not ours to change.
+    A constraint stays unchanged if its matchLabelKeys list a key of the selector: API servers of
+    some versions refuse such a pair, and the user's keys must not be changed.
     """
     derived = derive_selector(pod, namespace, facts)
     if derived is None:
         return constraints
-    pinned = derived.keys
+    selected = derived.keys
     return tuple(
         constraint
-        if constraint.label_selector is not None or pinned.intersection(constraint.match_label_keys)
+        if constraint.label_selector is not None
+        or selected.intersection(constraint.match_label_keys)
         else replace(constraint, label_selector=derived.selector)
         for constraint in constraints
     )
@@ -165,108 +169,122 @@ def complete_selectors(
 
 def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Injection:
     """
-    Decide a new pod's default constraints.
+    Determine the default constraints of a new pod.
 
     Args:
-        pod: The pod as it stands after everything else was done to it.
-        namespace: Where it is created.
+        pod: The pod after all other changes.
+        namespace: The namespace in which the pod is created.
         policy: The profiles and gates in force.
-        facts: The cluster as it is known.
+        facts: The current facts of the cluster.
     """
     skip = reason_to_leave_alone(pod, namespace, policy)
     if skip or pod.metadata is None:
-        return _none(skip)
+        return _skip(skip)
     annotation = pod.metadata.annotations.get(provenance.DEFAULTS_ANNOTATION)
-    ours = provenance.recognize_constraints(annotation, pod.constraints)
-    if not ours:
-        return _beside(pod.constraints, pod, namespace, policy, facts)
-    others = tuple(each for i, each in enumerate(pod.constraints) if i not in ours)
-    return replace(_beside(others, pod, namespace, policy, facts), ours=ours)
+    previous = provenance.recognize_constraints(annotation, pod.constraints)
+    if not previous:
+        return _inject_beside(pod.constraints, pod, namespace, policy, facts)
+    # Another webhook changed the pod after our first call: compute the defaults again.
+    own = tuple(constraint for i, constraint in enumerate(pod.constraints) if i not in previous)
+    return replace(_inject_beside(own, pod, namespace, policy, facts), previous=previous)
 
 
-def _beside(
-    others: Constraints, pod: PodTemplate, namespace: str, policy: Policy, facts: Facts
+def _inject_beside(
+    own: Constraints, pod: PodTemplate, namespace: str, policy: Policy, facts: Facts
 ) -> Injection:
-    """Decide the defaults of a pod that has these constraints of its own."""
+    """Determine the defaults of a pod with these constraints of its own."""
     profile = profile_of(pod, namespace, policy, facts)
     if profile is None:
-        return _none(SkipReason.NO_PROFILE)
+        return _skip(SkipReason.NO_PROFILE)
     if profile.system and Gate.DEFAULT_POD_TOPOLOGY_SPREAD not in policy.gates:
-        return _none(SkipReason.GATE_OFF, profile.name)
-    wanted = _wanted(profile, others)
-    if not wanted:
-        return _none(
-            SkipReason.OWN_CONSTRAINTS if others else SkipReason.NOTHING_TO_ADD, profile.name
-        )
+        return _skip(SkipReason.GATE_OFF, profile.name)
+    constraints = _choose_constraints(profile, own)
+    if not constraints:
+        reason = SkipReason.OWN_CONSTRAINTS if own else SkipReason.NOTHING_TO_ADD
+        return _skip(reason, profile.name)
     derived = derive_selector(pod, namespace, facts)
     if derived is None:
-        return _none(SkipReason.NO_SELECTOR, profile.name)
-    spared = profile.system and _lacks_zones(wanted, facts)
-    if spared:
-        wanted = tuple(each for each in wanted if each.topology_key != ZONE)
-    kept = fieldgates.drop_disabled_fields(wanted, None, policy.gates).constraints
-    make = _some if derived.is_small else _some.__wrapped__
-    return make(profile.name, kept, derived, spared)
+        return _skip(SkipReason.NO_SELECTOR, profile.name)
+    lacks_zones = profile.system and _lacks_zones(constraints, facts)
+    if lacks_zones:
+        constraints = tuple(
+            constraint for constraint in constraints if constraint.topology_key != ZONE
+        )
+    kept = fieldgates.drop_disabled_fields(constraints, None, policy.gates).constraints
+    build = _build_injection if derived.is_small else _build_injection.__wrapped__
+    return build(profile.name, kept, derived, lacks_zones)
 
 
 @lru_cache(CACHED_INJECTIONS)
-def _none(skip: SkipReason, profile: str = "") -> Injection:
-    return Injection(skip=skip, profile=profile)
+def _skip(reason: SkipReason, profile: str = "") -> Injection:
+    return Injection(skip=reason, profile=profile)
 
 
-def _lacks_zones(wanted: Constraints, facts: Facts) -> bool:
+def _lacks_zones(constraints: Constraints, facts: Facts) -> bool:
     """
-    Whether System's zone constraint must be left out.
+    Whether System's zone constraint must be omitted.
 
     An explicit constraint makes nodes without the label score last; the scheduler's own System
-    defaults do not, so there must be none while any schedulable node lacks it.
+    defaults do not, so the constraint is omitted while any schedulable node lacks the label.
     """
     return facts.nodes_with(ZONE) < facts.schedulable_nodes() and any(
-        each.topology_key == ZONE for each in wanted
+        constraint.topology_key == ZONE for constraint in constraints
     )
 
 
-def _wanted(profile: Profile, others: Constraints) -> Constraints:
-    if not others:
+def _choose_constraints(profile: Profile, own: Constraints) -> Constraints:
+    """Choose the constraints of a profile that join a pod's own."""
+    if not own:
         return profile.constraints
     if profile.merge is Merge.IF_EMPTY:
         return ()
-    mentioned = {constraint.topology_key for constraint in others}
-    wanted = tuple(each for each in profile.constraints if each.topology_key not in mentioned)
-    # A longer list would be denied by our own validating hook, though its author did no wrong.
-    return wanted if len(others) + len(wanted) <= MAX_CONSTRAINTS else ()
+    used = {constraint.topology_key for constraint in own}
+    chosen = tuple(
+        constraint for constraint in profile.constraints if constraint.topology_key not in used
+    )
+    # A longer list would be denied by our own validating hook, though the user's list is valid.
+    return chosen if len(own) + len(chosen) <= MAX_CONSTRAINTS else ()
 
 
 @lru_cache(CACHED_INJECTIONS)
-def _some(profile: str, wanted: Constraints, derived: DerivedSelector, spared: bool) -> Injection:  # noqa: FBT001
+def _build_injection(
+    profile: str,
+    constraints: Constraints,
+    derived: DerivedSelector,
+    zone_left_out: bool,  # noqa: FBT001
+) -> Injection:
     """
-    The defaults for one derived selector.
+    Build the defaults for one derived selector.
 
-    Remembered, since the pods of a ReplicaSet come in numbers and differ in nothing that counts.
+    The result is cached: the pods of a ReplicaSet are created in large numbers and have the same
+    labels, owner and Services.
     """
     selector = render.encode(render.selector(derived.selector)) + b"}"
-    entries = tuple(_entry(_unpinned(each, derived), selector) for each in wanted)
+    entries = tuple(
+        _render_entry(_drop_selected_keys(constraint, derived), selector)
+        for constraint in constraints
+    )
     keys = tuple(entry.constraint.topology_key for entry in entries)
     digests = ",".join(entry.digest for entry in entries)
-    told = Provenance(profile, derived.sources, keys, digests)
+    value = Provenance(profile, derived.sources, keys, digests)
     return Injection(
         skip=SkipReason.NONE if entries else SkipReason.NOTHING_TO_ADD,
         profile=profile,
         entries=entries,
-        annotation=render.encode(told).decode() if entries else "",
-        zone_left_out=spared,
+        annotation=render.encode(value).decode() if entries else "",
+        zone_left_out=zone_left_out,
         is_small=derived.is_small,
     )
 
 
-def _unpinned(constraint: Constraint, derived: DerivedSelector) -> Constraint:
-    """Without the matchLabelKeys that the selector says something about already."""
+def _drop_selected_keys(constraint: Constraint, derived: DerivedSelector) -> Constraint:
+    """Remove the matchLabelKeys that the selector contains already."""
     if not constraint.match_label_keys:
         return constraint
     keys = tuple(key for key in constraint.match_label_keys if key not in derived.keys)
     return replace(constraint, match_label_keys=keys)
 
 
-def _entry(constraint: Constraint, selector: bytes) -> InjectedConstraint:
+def _render_entry(constraint: Constraint, selector: bytes) -> InjectedConstraint:
     written = render.opening(constraint) + selector
     return InjectedConstraint(constraint, msgspec.Raw(written), provenance.digest(written))

@@ -1,8 +1,8 @@
 """
-How many pods run where: the pods of a cluster, counted by namespace, labels and node.
+Index of the running pods of a cluster by namespace, labels and node.
 
-Pods with the same labels are one group, so a question costs as much as there are groups that
-could match and nodes that they are on, not as much as there are pods.
+``Census.count`` is the entry point. Pods with the same labels form one group, so a query costs as
+much as there are groups that could match and nodes that they are on, however many pods there are.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ _Pair = tuple[str, str]  # a label: its key and its value
 
 
 class ObservedMeta(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """What counting needs of a pod's metadata; None is the same as absent."""
+    """The fields of a pod's metadata that counting needs; None is the same as absent."""
 
     name: str | None = None
     namespace: str | None = None
@@ -27,19 +27,19 @@ class ObservedMeta(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 
 class ObservedSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """What counting needs of a pod's specification; no node name before it is bound."""
+    """The field of a pod's specification that counting needs; None until the pod is bound."""
 
     node_name: str | None = None
 
 
 class ObservedStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """What counting needs of a pod's status."""
+    """The field of a pod's status that counting needs."""
 
     phase: str | None = None
 
 
 class ObservedPod(msgspec.Struct, frozen=True, rename="camel"):
-    """A pod as the cluster shows it, reduced to what counting needs."""
+    """A pod of the cluster, reduced to the fields that counting needs."""
 
     metadata: ObservedMeta = ObservedMeta()
     spec: ObservedSpec = ObservedSpec()
@@ -48,7 +48,7 @@ class ObservedPod(msgspec.Struct, frozen=True, rename="camel"):
     @property
     def counts(self) -> bool:
         """
-        Whether the scheduler counts it: bound to a node, not terminating, not finished.
+        Whether the scheduler counts the pod: bound to a node, not terminating, not finished.
 
         Source: kube-scheduler plugins/podtopologyspread/common.go ``countPodsMatchSelector``.
         """
@@ -69,7 +69,7 @@ class _Group:
 
 
 class _Namespace:
-    """The groups of a namespace, by all their labels and by each single one."""
+    """The groups of a namespace, indexed by their label set and by every single label."""
 
     __slots__ = ("groups", "having")
 
@@ -79,14 +79,16 @@ class _Namespace:
 
     def group(self, labels: Mapping[str, str]) -> _Group:
         pairs = frozenset(labels.items())
-        found = self.groups.get(pairs)
-        if found is None:
-            found = self.groups[pairs] = _Group(pairs, labels)
+        group = self.groups.get(pairs)
+        if group is None:
+            group = self.groups[pairs] = _Group(pairs, labels)
             for pair in pairs:
-                self.having.setdefault(pair, []).append(found)
-        return found
+                self.having.setdefault(pair, []).append(group)
+        return group
 
-    def selected(self, selector: LabelSelector) -> Iterator[_Group]:
+    def select(self, selector: LabelSelector) -> Iterator[_Group]:
+        # Look only at the groups with the rarest of the labels that the selector requires. Without
+        # such a label every group of the namespace has to be matched.
         pairs, rest = _split(selector)
         rarest = min((self.having.get(pair, []) for pair in pairs), key=len, default=None)
         for group in self.groups.values() if rarest is None else rarest:
@@ -95,13 +97,13 @@ class _Namespace:
 
 
 def _split(selector: LabelSelector) -> tuple[frozenset[_Pair], LabelSelector]:
-    """The labels that a selector asks for by their value, and what else it asks for."""
+    """Split a selector into the labels it requires by their value, and the rest of it."""
     single = {
         requirement: (requirement.key, requirement.values[0])
         for requirement in selector.match_expressions
         if requirement.operator == IN and len(requirement.values) == 1
     }
-    rest = tuple(each for each in selector.match_expressions if each not in single)
+    rest = tuple(expr for expr in selector.match_expressions if expr not in single)
     return (
         frozenset((*selector.match_labels.items(), *single.values())),
         LabelSelector(match_expressions=rest),
@@ -112,12 +114,11 @@ class Census:
     """
     The pods of a cluster that count, and where they run.
 
-    It grows by ``add`` and ``add_alike``, as pods are seen or, on a ``copy``, as pods are placed to
-    see what would be; it never changes otherwise.
+    ``add`` and ``add_alike`` are the only changes. To try a placement, add its pods to a ``copy``.
     """
 
     def __init__(self, pods: Iterable[ObservedPod] = ()) -> None:
-        """Count the pods that count; O(pods)."""
+        """Add those of the pods that count; O(pods)."""
         self._namespaces: dict[str, _Namespace] = {}
         for pod in pods:
             if pod.counts:
@@ -126,10 +127,10 @@ class Census:
 
     def add(self, namespace: str, labels: Mapping[str, str], node: str, pods: int = 1) -> None:
         """
-        Count pods that run on a node; O(labels).
+        Add pods that run on one node; O(labels).
 
         Args:
-            labels: Of each of the pods; kept, so they must not change.
+            labels: The labels of every pod; kept by reference, so they must not change.
             pods: How many; at least 1.
         """
         self.add_alike(namespace, labels, {node: pods})
@@ -138,10 +139,10 @@ class Census:
         self, namespace: str, labels: Mapping[str, str], nodes: Mapping[str, int]
     ) -> None:
         """
-        Count pods with the same labels, wherever they run; O(labels + nodes).
+        Add pods with the same labels on several nodes; O(labels + nodes).
 
         Args:
-            labels: Of each of the pods; kept, so they must not change.
+            labels: The labels of every pod; kept by reference, so they must not change.
             nodes: Node name -> how many run there, at least 1.
         """
         counted = self._of(namespace).group(labels).nodes
@@ -150,30 +151,32 @@ class Census:
 
     def count(self, namespace: str, selector: LabelSelector | None) -> dict[str, int]:
         """
-        How many pods of a namespace a selector selects on each node.
+        Count the pods of a namespace that a selector selects, by node.
 
-        Takes O(c + n) for c groups with the rarest label that the selector asks for by ``key =
-        value`` (all groups of the namespace if it asks for none), which are on n nodes.
+        Takes O(g + n) for g groups with the rarest label that the selector requires by ``key =
+        value`` (all groups of the namespace if it requires none), which are on n nodes.
 
         Args:
-            selector: None and, as in the scheduler, an empty one select no pod.
+            selector: None selects no pod, and, as in the scheduler, neither does an empty one.
 
         Returns:
-            Node name -> pods, at least 1; owned by the caller. Nodes need not exist.
+            Node name -> pods, at least 1, in a new dict. The nodes need not exist.
 
         Source: kube-scheduler plugins/podtopologyspread/common.go ``countPodsMatchSelector``.
         """
-        found = self._namespaces.get(namespace)
+        groups = self._namespaces.get(namespace)
         total: dict[str, int] = {}
-        if found is None or selector is None or selector == LabelSelector():
+        # kube-scheduler skips empty selectors here although they match every pod elsewhere, also
+        # the incoming pod itself.
+        if groups is None or selector is None or selector == LabelSelector():
             return total
-        for group in found.selected(selector):
+        for group in groups.select(selector):
             for node, pods in group.nodes.items():
                 total[node] = total.get(node, 0) + pods
         return total
 
     def copy(self) -> "Census":
-        """Make one that can grow on its own; O(groups and the nodes they are on)."""
+        """Copy the census, to add pods to the copy; O(groups and the nodes they are on)."""
         twin = Census()
         for name, namespace in self._namespaces.items():
             for group in namespace.groups.values():
@@ -181,7 +184,7 @@ class Census:
         return twin
 
     def _of(self, namespace: str) -> _Namespace:
-        found = self._namespaces.get(namespace)
-        if found is None:
-            found = self._namespaces[namespace] = _Namespace()
-        return found
+        groups = self._namespaces.get(namespace)
+        if groups is None:
+            groups = self._namespaces[namespace] = _Namespace()
+        return groups

@@ -1,5 +1,7 @@
 """
-Which nodes the hard constraints of a pod allow.
+Filter nodes by the hard constraints of a pod.
+
+``filter_nodes`` judges all nodes, ``filter_node`` one. Counting pods is not done here.
 
 Source: kube-scheduler plugins/podtopologyspread/filtering.go ``Filter``.
 """
@@ -18,7 +20,7 @@ MISSING_KEY_REASON = f"{SKEW_REASON} (missing required label)"
 
 
 class Code(StrEnum):
-    """How a filter answers; an unresolvable answer is one that evicting pods would not change."""
+    """Result code of a scheduler plugin; preempting pods cannot change an unresolvable one."""
 
     SUCCESS = "Success"
     SKIP = "Skip"
@@ -28,13 +30,13 @@ class Code(StrEnum):
 
 class FilterStatus(msgspec.Struct, frozen=True):
     """
-    What the plugin says about one node.
+    Result of the plugin's filter for one node.
 
     Attributes:
-        code: Success, and Skip if the pod has no hard constraints, let the node pass.
+        code: The node passes with Success, and with Skip if the pod has no hard constraints.
         reason: In kube-scheduler's words; empty if the node passes.
-        spread: The constraint that rejected the node, the first in order; None if it passes.
-        skew: The skew that was too large; None if there is none to blame.
+        spread: The first constraint in order that rejects the node; None if the node passes.
+        skew: The skew that exceeds maxSkew; None if the node passes or lacks the topology key.
     """
 
     code: Code
@@ -48,7 +50,7 @@ class FilterStatus(msgspec.Struct, frozen=True):
         return self.spread is None
 
     def __str__(self) -> str:
-        """Write it as ``Success`` or ``Unschedulable: reason``."""
+        """Format the status as ``Success`` or ``Unschedulable: reason``."""
         return f"{self.code}: {self.reason}" if self.reason else str(self.code)
 
 
@@ -58,7 +60,7 @@ SKIP = FilterStatus(Code.SKIP)
 
 def filter_nodes(topology: Topology, hard: tuple[PodTally, ...]) -> dict[str, FilterStatus]:
     """
-    Ask the hard constraints about every node; O(nodes x constraints).
+    Apply the hard constraints to every node; O(nodes x constraints).
 
     Args:
         topology: The nodes that were counted.
@@ -73,12 +75,15 @@ def filter_nodes(topology: Topology, hard: tuple[PodTally, ...]) -> dict[str, Fi
 
 
 def filter_node(node: Node, hard: tuple[PodTally, ...]) -> FilterStatus:
-    """Ask the hard constraints, of which there is one at least, about one node."""
+    """Apply the hard constraints, at least one, to one node."""
     for tally in hard:
         spread = tally.spread
         value = node.labels.get(spread.topology_key)
+        # A node without the key is in no domain. Preempting its pods would not give it one.
         if value is None:
             return FilterStatus(Code.UNRESOLVABLE, MISSING_KEY_REASON, spread)
+        # The pod's own tolerations and affinity play no part here: a node that does not count can
+        # still pass, by the pods of its domain. Other filters reject it if the pod cannot go there.
         skew = tally.skew(value)
         if skew > spread.max_skew:
             return FilterStatus(Code.UNSCHEDULABLE, SKEW_REASON, spread, skew)

@@ -1,7 +1,8 @@
 """
-Required node affinity: terms of conditions on the labels and the name of a node.
+Required node affinity: the wire types, and whether a node matches.
 
-Preferred affinity ranks nodes and excludes none: it is not here.
+``required_terms`` and ``term_matches`` are the entry points. Preferred affinity only ranks nodes,
+so it is not modelled.
 
 Source: component-helpers scheduling/corev1/nodeaffinity, apimachinery pkg/labels selector.go.
 """
@@ -15,7 +16,7 @@ from webhook.policy.api.labels import key_problems, value_problems
 from webhook.policy.model import Node
 from webhook.policy.selectors import IN, NOT_IN
 
-_NODE_NAME = "metadata.name"  # the only field of a node that a matchFields can ask for
+_NODE_NAME = "metadata.name"  # the only node field that matchFields supports
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)  # Go strconv ParseInt, base 10
 _INT64 = range(-(2**63), 2**63)
 
@@ -26,7 +27,7 @@ class NodeSelectorRequirement(msgspec.Struct, frozen=True, rename="camel", gc=Fa
 
     Attributes:
         operator: In, NotIn, Exists, DoesNotExist, Gt or Lt.
-        values: For Gt and Lt one integer, for In and NotIn at least one text, else none.
+        values: One integer for Gt and Lt, at least one text for In and NotIn, none otherwise.
     """
 
     key: str = ""
@@ -48,7 +49,7 @@ class NodeSelectorTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 
 class NodeSelector(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """Terms of which one must match; without any, no node does."""
+    """Terms of which one must match; without terms no node matches."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] | None = None
 
@@ -67,16 +68,18 @@ class Affinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 def required_terms(affinity: Affinity | None) -> tuple[NodeSelectorTerm, ...] | None:
     """
-    The terms of which a node must match one.
+    Return the terms of which a node must match one.
 
     Returns:
         None if nothing is required. Terms that are empty or that Kubernetes cannot parse match no
-        node, so they are left out; none may be left.
+        node and are left out, so the result may be an empty tuple, which no node matches.
 
     Source: nodeaffinity.go ``GetRequiredNodeAffinity``, ``NewLazyErrorNodeSelector``.
     """
-    on_nodes = affinity.node_affinity if affinity else None
-    required = on_nodes.required_during_scheduling_ignored_during_execution if on_nodes else None
+    node_affinity = affinity.node_affinity if affinity else None
+    if node_affinity is None:
+        return None
+    required = node_affinity.required_during_scheduling_ignored_during_execution
     if required is None:
         return None
     return tuple(filter(_is_usable, required.node_selector_terms or ()))

@@ -1,5 +1,8 @@
 """
-What a pod asks of a node, and what stands between the two.
+What a pod requires of a node, and why a node is rejected.
+
+``find_rejection`` answers for the filters besides PodTopologySpread, ``find_mismatch`` for what a
+constraint's node inclusion policies look at.
 
 Source: kube-scheduler plugins/nodeunschedulable, plugins/tainttoleration, plugins/nodeaffinity.
 """
@@ -26,12 +29,12 @@ from webhook.policy.placement.taints import (
 
 class Demands(msgspec.Struct, frozen=True, gc=False):
     """
-    What a pod asks of a node; hashable, and equal for pods that ask the same.
+    What a pod requires of a node; hashable, and equal for pods with equal requirements.
 
     Attributes:
-        pairs: Labels the node must carry, sorted.
-        terms: Of which one must match; None if there is no required affinity.
-        tolerations: Of taints; None if taints are not looked at.
+        pairs: Labels that the node must have, sorted.
+        terms: Terms of which one must match; None if there is no required affinity.
+        tolerations: Tolerated taints; None if taints are ignored.
     """
 
     pairs: tuple[tuple[str, str], ...] = ()
@@ -49,11 +52,11 @@ class Demands(msgspec.Struct, frozen=True, gc=False):
 
 class SchedulingSpec(PodSpec, frozen=True, rename="camel", gc=False):
     """
-    A pod's specification with what it asks of nodes; admission does without these fields.
+    A pod's specification with its requirements of nodes, which admission does not decode.
 
     Attributes:
-        node_selector: Labels the node must carry; None asks for none.
-        affinity: None asks for nothing.
+        node_selector: Labels that the node must have; None requires none.
+        affinity: None requires nothing.
         tolerations: None tolerates nothing.
     """
 
@@ -64,17 +67,17 @@ class SchedulingSpec(PodSpec, frozen=True, rename="camel", gc=False):
 
 class SchedulingPod(PodTemplate, frozen=True, rename="camel", gc=False):
     """
-    A pod, or the template of one, with all that placement looks at.
+    A pod or pod template with the fields that placement looks at.
 
     Attributes:
-        spec: None if the object has no such member.
+        spec: None if the object has no spec.
     """
 
     spec: SchedulingSpec | None = None
 
     @property
     def demands(self) -> Demands:
-        """What the pod asks of a node."""
+        """What the pod requires of a node."""
         spec = self.spec or SchedulingSpec()
         return Demands(
             tuple(sorted((spec.node_selector or {}).items())),
@@ -84,7 +87,7 @@ class SchedulingPod(PodTemplate, frozen=True, rename="camel", gc=False):
 
 
 class RejectionReason(StrEnum):
-    """Why a node is out of the question; the words are kube-scheduler's where it has some."""
+    """Why a node is rejected, in kube-scheduler's words where it has any."""
 
     MISSING_KEY = "node(s) lack a topology key"
     CORDON = "node(s) were unschedulable"
@@ -94,11 +97,11 @@ class RejectionReason(StrEnum):
 
 class NodeRejection(NamedTuple):
     """
-    What stands between a pod and a node.
+    Why a pod cannot go to a node, or a node does not count.
 
     Attributes:
-        reason: The kind of obstacle.
-        about: The topology key that is missing, or the taint as kubectl writes it; else empty.
+        reason: The kind of rejection.
+        about: The missing topology key, or the taint as kubectl writes it; otherwise empty.
     """
 
     reason: RejectionReason
@@ -106,17 +109,15 @@ class NodeRejection(NamedTuple):
 
 
 _CORDON = NodeRejection(RejectionReason.CORDON)
-_AFFINITY = NodeRejection(
-    RejectionReason.AFFINITY
-)  # one for all nodes: it is remembered for thousands of them
+_AFFINITY = NodeRejection(RejectionReason.AFFINITY)  # shared: caches hold it for thousands of nodes
 
 
 def find_rejection(node: Node, demands: Demands) -> NodeRejection | None:
     """
-    Why the filters besides PodTopologySpread would reject a node; None if they would not.
+    Find why the filters besides PodTopologySpread reject a node; None if they do not.
 
-    They are asked in the scheduler's order: cordon, taints, affinity. Resources, ports, volumes
-    and pod affinity are not modelled.
+    The order is the scheduler's: cordon, taints, affinity. Resources, ports, volumes and pod
+    affinity are not modelled.
     """
     if node.unschedulable and find_untolerated((UNSCHEDULABLE,), demands.tolerations or ()):
         return _CORDON
@@ -124,17 +125,17 @@ def find_rejection(node: Node, demands: Demands) -> NodeRejection | None:
 
 
 def find_mismatch(node: Node, demands: Demands) -> NodeRejection | None:
-    """Why a node does not meet the demands; None if it does. A cordon is not looked at."""
+    """Find why a node does not meet the demands; None if it does. Cordons are ignored."""
     if demands.tolerations is not None:
         taint = find_untolerated(node.taints, demands.tolerations)
         if taint is not None:
             return NodeRejection(RejectionReason.TAINT, render_taint(taint))
-    return None if admits(demands, node) else _AFFINITY
+    return None if admits_node(demands, node) else _AFFINITY
 
 
-def admits(demands: Demands, node: Node) -> bool:
+def admits_node(demands: Demands, node: Node) -> bool:
     """
-    Whether nodeSelector and required affinity allow a node; taints are not looked at.
+    Whether nodeSelector and required affinity allow a node; taints are ignored.
 
     Source: nodeaffinity.go ``RequiredNodeAffinity.Match``.
     """

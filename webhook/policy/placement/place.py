@@ -1,8 +1,8 @@
 """
-Where a pod can go, and why: what kube-scheduler's PodTopologySpread plugin answers, as a value.
+Run the steps of kube-scheduler's PodTopologySpread plugin for one pod, and return the result.
 
-``place_pod`` asks the parts in the scheduler's order. It changes nothing and remembers nothing but
-what its ``Topology`` does, so "what if" is the same question with other nodes, pods or constraints.
+``tally_constraints`` counts, ``place_pod`` filters and scores. Both are pure but for the cache in
+``Topology``, so a what-if is the same call with other nodes, pods or constraints.
 
 Source: kube-scheduler plugins/podtopologyspread.
 """
@@ -22,10 +22,10 @@ from webhook.policy.placement.topology import Topology
 
 class ConstraintTallies(msgspec.Struct, frozen=True):
     """
-    How pods are spread at the moment, as a pod's constraints see it.
+    The tallies of all constraints of a pod.
 
     Attributes:
-        spreads: What the pod asks for.
+        spreads: The constraints.
         hard: The tallies of its hard constraints, in order.
         soft: The tallies of its soft constraints, in order.
     """
@@ -34,16 +34,21 @@ class ConstraintTallies(msgspec.Struct, frozen=True):
     hard: tuple[PodTally, ...]
     soft: tuple[PodTally, ...]
 
+    @property
+    def by_index(self) -> list[PodTally]:
+        """All tallies, in the order of the constraint list."""
+        return sorted((*self.hard, *self.soft), key=lambda tally: tally.spread.index)
+
 
 class Placement(msgspec.Struct, frozen=True):
     """
-    Where a pod can go.
+    The nodes that a pod can go to, with the reasons and scores.
 
     Attributes:
-        tallies: The counts that everything follows from.
-        statuses: Node name -> what the plugin's filter says, in the order of the nodes.
+        tallies: The counts that the result is based on.
+        statuses: Node name -> result of the plugin's filter, in the order of the nodes.
         refused: Name of each node that another filter rejects -> why.
-        scores: Of the nodes that pass; None if there is no soft constraint, or no node at all.
+        scores: Scores of the nodes that pass; None without soft constraints, or without nodes.
     """
 
     tallies: ConstraintTallies
@@ -62,21 +67,21 @@ class Placement(msgspec.Struct, frozen=True):
 
     @property
     def best(self) -> tuple[str, ...]:
-        """Names of the nodes that the plugin would choose from, in order; empty if none passes."""
+        """Names of the nodes with the highest score, in order; empty if no node passes."""
         if self.scores is None:
             return self.passing
-        scores = self.scores.normalised
+        scores = self.scores.normalized
         highest = max(scores.values(), default=0)
         return tuple(name for name, points in scores.items() if points == highest)
 
 
 def incoming_pod(pod: SchedulingPod, namespace: str = "") -> IncomingPod:
     """
-    A pod as its constraints look at it.
+    Reduce a pod to what its constraints look at.
 
     Args:
-        pod: The pod, or a template.
-        namespace: Of the workload, for a template; a pod's own goes first.
+        pod: The pod or pod template.
+        namespace: The workload's, for a template; the pod's own takes precedence.
     """
     own = pod.metadata.namespace if pod.metadata else ""
     return IncomingPod(own or namespace, pod.labels, pod.demands)
@@ -86,17 +91,19 @@ def tally_constraints(
     pod: IncomingPod, spreads: SpreadConstraints, topology: Topology, census: Census
 ) -> ConstraintTallies:
     """
-    Count what a pod's constraints count, without a verdict on every node.
+    Count the pods of all constraints of a pod.
 
-    Takes O(nodes that have counted pods) for each constraint whose domains the topology remembers,
-    O(nodes) for each other one.
+    Takes O(nodes) for each constraint, or O(nodes with counted pods) if the topology has its
+    domains in the cache.
 
     Args:
-        pod: The pod; it is not among those counted.
-        spreads: What it asks for, from ``spreads.resolve``.
+        pod: The incoming pod; it does not count itself.
+        spreads: Its constraints, from ``resolve_constraints``.
         topology: The nodes.
         census: The pods.
     """
+    # Nodes need the keys of all hard constraints to count for a hard one, and those of all soft
+    # constraints to count for a soft one; System defaults waive the latter.
     return ConstraintTallies(
         spreads,
         tally_pods(pod, spreads.hard, topology, census),
@@ -105,32 +112,34 @@ def tally_constraints(
 
 
 def place_pod(
-    measured: ConstraintTallies,
+    tallies: ConstraintTallies,
     topology: Topology,
     refused: Mapping[str, NodeRejection] | None = None,
 ) -> Placement:
     """
-    Where a pod can go; O(nodes x constraints).
+    Filter and score the nodes for a pod; O(nodes x constraints).
 
     Args:
-        measured: The counts.
+        tallies: The counts.
         topology: The nodes that were counted.
-        refused: Nodes that other filters reject, from ``find_rejections``; None for this plugin
-            alone.
+        refused: Nodes that other filters reject, from ``find_rejections``; None to run this
+            plugin alone.
     """
-    statuses = filter_nodes(topology, measured.hard)
+    statuses = filter_nodes(topology, tallies.hard)
     refused = refused or {}
+    # Only nodes that pass every filter are scored: they alone define the sizes of the soft
+    # constraints' domains and the range of the scores.
     passing = [
         node for node in topology.nodes if statuses[node.name].passes and node.name not in refused
     ]
     scores = None
-    if measured.soft and topology.nodes:
-        scores = score_nodes(measured.soft, passing, requires_keys=measured.spreads.requires_keys)
-    return Placement(measured, statuses, refused, scores)
+    if tallies.soft and topology.nodes:
+        scores = score_nodes(tallies.soft, passing, requires_keys=tallies.spreads.requires_keys)
+    return Placement(tallies, statuses, refused, scores)
 
 
 def find_rejections(topology: Topology, demands: Demands) -> dict[str, NodeRejection]:
-    """Name of each node that another filter of the scheduler would reject -> why; O(nodes)."""
+    """Find the nodes that other filters of the scheduler reject: name -> why; O(nodes)."""
     return {
         node.name: found
         for node in topology.nodes

@@ -1,5 +1,7 @@
 """
-How the soft constraints of a pod rank the nodes that passed.
+Score nodes by the soft constraints of a pod.
+
+``score_nodes`` is the entry point; it takes the nodes that passed all filters, and filters none.
 
 Source: kube-scheduler plugins/podtopologyspread/scoring.go.
 """
@@ -19,13 +21,13 @@ MAX_SCORE = 100  # of a node, framework ``MaxNodeScore``
 
 class ConstraintWeight(msgspec.Struct, frozen=True):
     """
-    What one soft constraint adds to the scores.
+    The weight of one soft constraint in the scores.
 
     Attributes:
-        tally: The pods it counts.
-        size: Number of its domains among the scored nodes; for hostname their own number.
-        weight: What a pod in a domain counts, ln(size + 2); it keeps small topologies, in which
-            each domain has many pods, from drowning large ones.
+        tally: The pods that the constraint counts.
+        size: Number of its domains among the scored nodes; for hostname, number of scored nodes.
+        weight: Points of each pod in a domain, ln(size + 2). With few domains each one has many
+            pods; the weight keeps such constraints from outweight those with many domains.
     """
 
     tally: PodTally
@@ -35,74 +37,88 @@ class ConstraintWeight(msgspec.Struct, frozen=True):
 
 class Scores(msgspec.Struct, frozen=True):
     """
-    How the passing nodes rank.
+    Scores of the nodes that passed the filters.
 
     Attributes:
-        weighings: One for each soft constraint, in order.
-        ignored: Names of passing nodes that lack a topology key and are not ranked.
-        raw: Passing node -> raw score, at least 0; fewer are better; 0 if ignored.
-        normalised: Passing node -> 0 to 100; more are better; 0 if ignored.
+        weights: One for each soft constraint, in order.
+        ignored: Names of passing nodes that lack a topology key and are not scored.
+        raw: Passing node -> raw score, at least 0, lower is better; 0 if ignored.
+        normalized: Passing node -> 0 to 100, higher is better; 0 if ignored.
     """
 
-    weighings: tuple[ConstraintWeight, ...]
+    weights: tuple[ConstraintWeight, ...]
     ignored: frozenset[str]
     raw: Mapping[str, int]
-    normalised: Mapping[str, int]
+    normalized: Mapping[str, int]
 
 
 def score_nodes(
     soft: tuple[PodTally, ...], passing: Sequence[Node], *, requires_keys: bool
 ) -> Scores:
     """
-    Rank the nodes that passed all filters; O(nodes x constraints).
+    Score the nodes that passed all filters; O(nodes x constraints).
 
     Args:
         soft: The tallies of all soft constraints of the pod, in order; at least one.
-        passing: May be empty.
-        requires_keys: Whether nodes that lack a topology key of any of them are ignored.
+        passing: The nodes; may be empty.
+        requires_keys: Whether nodes that lack any of the topology keys are ignored.
 
     Source: scoring.go ``PreScore``, ``Score``.
     """
     keys = tuple(tally.spread.topology_key for tally in soft) if requires_keys else ()
-    ranked = [node for node in passing if carries_keys(node, keys)]
-    weighings = tuple(_weigh(tally, ranked) for tally in soft)
-    raw = {node.name: round_half_up(_sum(node, weighings)) for node in ranked}
-    normalised = normalize_scores(raw)
+    scored = [node for node in passing if carries_keys(node, keys)]
+    weights = tuple(_weigh(tally, scored) for tally in soft)
+    # Rounding comes after the sum over constraints. Ignored nodes take no part in the minimum and
+    # maximum by which scores are normalized, and end with 0, the worst score.
+    raw = {node.name: round_half_up(_sum(node, weights)) for node in scored}
+    normalized = normalize_scores(raw)
     return Scores(
-        weighings,
+        weights,
         frozenset(node.name for node in passing if node.name not in raw),
         {node.name: raw.get(node.name, 0) for node in passing},
-        {node.name: normalised.get(node.name, 0) for node in passing},
+        {node.name: normalized.get(node.name, 0) for node in passing},
     )
 
 
-def _weigh(tally: PodTally, ranked: Sequence[Node]) -> ConstraintWeight:
-    """Source: scoring.go ``initPreScoreState``, ``topologyNormalizingWeight``."""
+def _weigh(tally: PodTally, scored: Sequence[Node]) -> ConstraintWeight:
+    """
+    Weigh one constraint.
+
+    Source: scoring.go ``initPreScoreState``, ``topologyNormalizingWeight``.
+    """
     key = tally.spread.topology_key
-    values = {node.labels.get(key, "") for node in ranked}
-    size = len(ranked) if key == HOSTNAME else len(values)
+    values = {node.labels.get(key, "") for node in scored}
+    size = len(scored) if key == HOSTNAME else len(values)
     return ConstraintWeight(tally, size, log(size + 2))
 
 
-def _sum(node: Node, weighings: tuple[ConstraintWeight, ...]) -> float:
-    """Source: scoring.go ``Score``, ``scoreForCount``."""
+def _sum(node: Node, weights: tuple[ConstraintWeight, ...]) -> float:
+    """
+    Add up the raw score of a node.
+
+    Source: scoring.go ``Score``, ``scoreForCount``.
+    """
     total = 0.0
-    for weighing in weighings:
-        tally = weighing.tally
+    for constraint in weights:
+        tally = constraint.tally
         value = node.labels.get(tally.spread.topology_key)
         if value is None:
             continue
+        # For hostname kube-scheduler counts the pods of the node itself, so node inclusion
+        # policies make no difference; for other keys, those on the domain's eligible nodes.
         if tally.spread.topology_key == HOSTNAME:
             pods = tally.by_node.get(node.name, 0)
         else:
             pods = tally.pods.get(value, 0)
-        total += pods * weighing.weight + (tally.spread.max_skew - 1)
+        # A larger maxSkew makes the pod counts of this constraint matter less in the ratio of
+        # two nodes' scores: it adds the same to both.
+        total += pods * constraint.weight + (tally.spread.max_skew - 1)
     return total
 
 
 def round_half_up(number: float) -> int:
     """
-    The nearest integer to a number that is not negative; a half goes up.
+    Round a number that is not negative to the nearest integer, halves up.
 
     Source: Go math ``Round``, which for such numbers does the same.
     """
@@ -112,14 +128,14 @@ def round_half_up(number: float) -> int:
 
 def normalize_scores(raw: Mapping[str, int]) -> dict[str, int]:
     """
-    Turn raw scores, of which fewer are better, into scores of 0 to 100, of which more are.
+    Turn raw scores (lower is better) into scores of 0 to 100 (higher is better).
 
     Args:
-        raw: Name of each ranked node -> raw score, at least 0; may be empty.
+        raw: Name of each scored node -> raw score, at least 0; may be empty.
 
     Source: scoring.go ``NormalizeScore``.
     """
     low, high = min(raw.values(), default=0), max(raw.values(), default=0)
-    if high == 0:
+    if high == 0:  # no pod counts anywhere: all nodes are equally good
         return dict.fromkeys(raw, MAX_SCORE)
     return {name: MAX_SCORE * (high + low - number) // high for name, number in raw.items()}

@@ -1,7 +1,8 @@
 """
-What a pod's constraints ask for: every default filled in, the selector complete, the gates obeyed.
+Topology spread constraints as kube-scheduler resolves them.
 
-Valid constraints are taken for granted; whether they are is a question for ``rules``.
+``resolve_constraints`` fills in defaults, merges matchLabelKeys and applies feature gates. It
+assumes valid constraints: validation is the subject of ``policy.api.rules``.
 
 Source: kube-scheduler plugins/podtopologyspread/common.go.
 """
@@ -24,18 +25,18 @@ from webhook.policy.selectors import merge_match_label_keys
 
 class SpreadConstraint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
-    A constraint as the scheduler acts on it.
+    One constraint with all defaults filled in.
 
     Attributes:
-        constraint: As it was written.
-        index: Its place in the list it stands in, from 0.
+        constraint: The constraint as written.
+        index: Its position in the list, from 0.
         topology_key: Node label whose values are the domains.
-        max_skew: Most pods a domain may hold above the global minimum; at least 1.
-        selector: The pods that count, matchLabelKeys included; None selects none, an empty one
-            counts none but matches the incoming pod.
-        min_domains: With fewer domains the global minimum is 0; at least 1, for a soft one 1.
-        honors_affinity: Whether nodes that the pod's nodeSelector or affinity exclude are left out.
-        honors_taints: Whether nodes with taints that the pod does not tolerate are left out.
+        max_skew: Number of pods that a domain may have above the global minimum; at least 1.
+        selector: The pods that count, with matchLabelKeys merged; None selects no pod, an empty
+            one counts no pod but matches the incoming pod.
+        min_domains: With fewer domains the global minimum is 0; at least 1, always 1 if soft.
+        honors_affinity: Whether nodes excluded by the pod's nodeSelector or affinity do not count.
+        honors_taints: Whether nodes with taints that the pod does not tolerate do not count.
 
     Source: common.go ``topologySpreadConstraint``.
     """
@@ -52,13 +53,13 @@ class SpreadConstraint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 class DefaultConstraints(msgspec.Struct, frozen=True):
     """
-    The constraints of pods that have none of their own.
+    The scheduler's constraints for pods that have none of their own.
 
     Attributes:
         constraints: Without selectors; may be empty.
-        selector: Derived from the pod's Services and owner; None or empty switches defaults off.
-        system: Whether they are the scheduler's System defaults, which spread over nodes that
-            lack a topology key too.
+        selector: Derived from the pod's Services and owner; None or empty turns defaults off.
+        system: Whether they are the System defaults, which also score nodes that lack a topology
+            key.
     """
 
     constraints: tuple[Constraint, ...] = ()
@@ -71,13 +72,13 @@ NO_DEFAULTS = DefaultConstraints()
 
 class SpreadConstraints(msgspec.Struct, frozen=True):
     """
-    All that a pod asks for.
+    All constraints that apply to a pod.
 
     Attributes:
-        hard: DoNotSchedule, in order.
-        soft: ScheduleAnyway, in order.
-        defaulted: Whether they are defaults, not the pod's own.
-        requires_keys: Whether nodes that lack the topology key of a soft one are not scored.
+        hard: Those with DoNotSchedule, in order.
+        soft: Those with ScheduleAnyway, in order.
+        defaulted: Whether they are defaults rather than the pod's own.
+        requires_keys: Whether nodes that lack a topology key of a soft constraint are not scored.
     """
 
     hard: tuple[SpreadConstraint, ...]
@@ -93,16 +94,18 @@ def resolve_constraints(
     defaults: DefaultConstraints = NO_DEFAULTS,
 ) -> SpreadConstraints:
     """
-    What the scheduler makes of a pod's constraints.
+    Resolve the constraints that apply to a pod.
 
     Args:
-        constraints: The pod's own; if there is one, defaults do not count at all.
+        constraints: The pod's own. A single one turns all defaults off.
         labels: The pod's own.
-        gates: MatchLabelKeys, NodeInclusionPolicy and MinDomains are asked.
-        defaults: In force where the pod is scheduled.
+        gates: Those of matchLabelKeys, node inclusion policies and minDomains matter.
+        defaults: The defaults of the scheduler that places the pod.
 
     Source: common.go ``getConstraints``, ``buildDefaultConstraints``; scoring.go ``PreScore``.
     """
+    # The pod's own constraints replace the defaults as a whole. Only they merge matchLabelKeys;
+    # defaults take the selector derived from the pod's Services and owner instead.
     if constraints:
         chosen = constraints
         merges = Gate.MATCH_LABEL_KEYS in gates
@@ -115,6 +118,7 @@ def resolve_constraints(
         _spread(index, constraint, selector, gates)
         for index, (constraint, selector) in enumerate(zip(chosen, selectors, strict=True))
     )
+    # Hard and soft constraints are evaluated apart from here on, each set by its own nodes.
     return SpreadConstraints(
         tuple(
             spread for spread in spreads if spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
@@ -134,8 +138,16 @@ def _selects(selector: LabelSelector | None) -> bool:
 def _spread(
     index: int, constraint: Constraint, selector: LabelSelector | None, gates: Gates
 ) -> SpreadConstraint:
-    """Source: common.go ``filterTopologySpreadConstraints``."""
-    asked = constraint.min_domains if constraint.when_unsatisfiable == DO_NOT_SCHEDULE else None
+    """
+    Fill in the defaults of one constraint.
+
+    Source: common.go ``filterTopologySpreadConstraints``.
+    """
+    min_domains = None
+    if constraint.when_unsatisfiable == DO_NOT_SCHEDULE and Gate.MIN_DOMAINS in gates:
+        min_domains = constraint.min_domains
+    # Without the gate of the node inclusion policies the scheduler behaves as with their defaults:
+    # it honors affinity and ignores taints, whatever the constraint says.
     policies = Gate.NODE_INCLUSION_POLICY in gates
     return SpreadConstraint(
         constraint=constraint,
@@ -143,7 +155,7 @@ def _spread(
         topology_key=constraint.topology_key,
         max_skew=constraint.max_skew,
         selector=selector,
-        min_domains=asked if asked is not None and Gate.MIN_DOMAINS in gates else 1,
+        min_domains=1 if min_domains is None else min_domains,
         honors_affinity=not policies or (constraint.node_affinity_policy or HONOR) == HONOR,
         honors_taints=policies and (constraint.node_taints_policy or IGNORE) == HONOR,
     )

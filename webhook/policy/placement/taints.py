@@ -1,7 +1,7 @@
 """
 Taints of nodes and tolerations of pods.
 
-PreferNoSchedule ranks nodes and keeps no pod away: it matches here, and excludes nothing.
+``find_untolerated`` is the entry point. PreferNoSchedule only ranks nodes, so it never rejects one.
 
 Source: k8s.io/api core/v1 toleration.go, component-helpers scheduling/corev1 helpers.go.
 """
@@ -11,20 +11,20 @@ import msgspec
 from webhook.policy.model import Taint
 
 UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
-"""The taint of a cordoned node; whoever tolerates it may go there. core/v1 well_known_taints.go."""
+"""The taint of a cordoned node; a pod that tolerates it may go there. Source: core/v1."""
 
-EXCLUDING = frozenset({"NoSchedule", "NoExecute"})  # effects that keep a new pod away
+EXCLUDING = frozenset({"NoSchedule", "NoExecute"})  # effects that reject new pods
 
 
 class Toleration(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
-    A taint that a pod puts up with; for every field None is the same as empty.
+    A taint that a pod tolerates; for every field None is the same as empty.
 
     Attributes:
-        key: Empty for any key.
+        key: Empty matches any key.
         operator: Equal or Exists; empty means Equal.
-        value: What Equal compares with.
-        effect: Empty for any effect.
+        value: Compared by Equal.
+        effect: Empty matches any effect.
     """
 
     key: str | None = None
@@ -37,19 +37,19 @@ def find_untolerated(
     taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]
 ) -> Taint | None:
     """
-    The first NoSchedule or NoExecute taint that no toleration matches; None if there is none.
+    Find the first NoSchedule or NoExecute taint that no toleration matches; None if there is none.
 
     Source: helpers.go ``FindMatchingUntoleratedTaint``.
     """
     for taint in taints:
-        if taint.effect in EXCLUDING and not any(tolerates(each, taint) for each in tolerations):
+        if taint.effect in EXCLUDING and not any(tolerates(own, taint) for own in tolerations):
             return taint
     return None
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
     """
-    Whether a toleration matches a taint; one with an unknown operator matches none.
+    Whether a toleration matches a taint; an unknown operator matches no taint.
 
     Source: toleration.go ``ToleratesTaint``.
     """
@@ -67,6 +67,6 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def render_taint(taint: Taint) -> str:
-    """A taint as ``kubectl taint`` reads it: ``key=value:effect``, ``key:effect``."""
+    """Format a taint as ``kubectl taint`` takes it: ``key=value:effect`` or ``key:effect``."""
     pair = f"{taint.key}={taint.value}" if taint.value else taint.key
     return f"{pair}:{taint.effect}"

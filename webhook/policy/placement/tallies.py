@@ -1,7 +1,8 @@
 """
-The pods in each domain of a constraint, the global minimum, and the skew.
+Pod tallies: the pods in each domain of a constraint, the global minimum and the skew.
 
-Which nodes and which pods count was decided before, in ``topology`` and ``census``.
+``tally_pods`` is the entry point. Which nodes are eligible is decided in ``topology``, which pods
+count in ``census``. What follows from the skew is decided in ``filtering`` and ``scoring``.
 
 Source: kube-scheduler plugins/podtopologyspread/filtering.go.
 """
@@ -20,7 +21,7 @@ from webhook.policy.selectors import matches
 
 
 class MinimumReason(StrEnum):
-    """What makes the global minimum what it is."""
+    """Why the global minimum is what it is; it is 0 in all cases but the last."""
 
     NO_DOMAIN = "no node is eligible"
     TOO_FEW_DOMAINS = "there are fewer domains than minDomains"
@@ -30,12 +31,12 @@ class MinimumReason(StrEnum):
 
 class IncomingPod(msgspec.Struct, frozen=True):
     """
-    A pod that is to be placed, as far as its constraints look at it.
+    A pod to place, reduced to what its constraints look at.
 
     Attributes:
-        namespace: Only its pods count.
+        namespace: Only pods of this namespace count.
         labels: The pod's own.
-        demands: What it asks of a node.
+        demands: What the pod requires of a node.
     """
 
     namespace: str
@@ -49,11 +50,12 @@ class Domain(msgspec.Struct, frozen=True):
 
     Attributes:
         value: The value.
-        nodes: Eligible nodes with it; 0 if it is no domain, only a value that nodes have.
-        left_out: Names of nodes with it that are not eligible -> why.
+        nodes: Number of eligible nodes with it; 0 if only ineligible nodes have the value, which
+            makes it no domain.
+        left_out: Name of each ineligible node with it -> why.
         pods: Counted pods on its eligible nodes.
-        skew: What the skew were if the incoming pod went there.
-        fits: Whether that is at most maxSkew.
+        skew: The skew if the incoming pod went there.
+        fits: Whether that skew is at most maxSkew.
     """
 
     value: str
@@ -70,25 +72,25 @@ class PodTally(msgspec.Struct, frozen=True):
 
     Attributes:
         spread: The constraint.
-        domains: Its eligible nodes.
-        by_node: Node name -> counted pods, eligible or not; a node without pods is absent.
-        pods: Domain -> counted pods on its eligible nodes; a domain without pods is absent.
-        joins: Whether the incoming pod matches the constraint's own selector.
+        domains: Its eligible nodes, by domain.
+        by_node: Node name -> counted pods, eligible or not; nodes without pods are absent.
+        pods: Domain -> counted pods on its eligible nodes; domains without pods are absent.
+        matches_pod: Whether the constraint's selector matches the incoming pod itself.
         minimum: The global minimum.
-        floor: What makes it so.
+        minimum_reason: Why the minimum is what it is.
     """
 
     spread: SpreadConstraint
     domains: Domains
     by_node: Mapping[str, int]
     pods: Mapping[str, int]
-    joins: bool
+    matches_pod: bool
     minimum: int
-    floor: MinimumReason
+    minimum_reason: MinimumReason
 
     def skew(self, value: str) -> int:
         """
-        The skew if the incoming pod went to a node with this value of the topology key.
+        Calculate the skew if the incoming pod went to a node with this topology value.
 
         Returns:
             Pods above the global minimum; never negative for a domain. A value that is no domain
@@ -96,32 +98,33 @@ class PodTally(msgspec.Struct, frozen=True):
 
         Source: filtering.go ``Filter``.
         """
-        return self.pods.get(value, 0) + self.joins - self.minimum
+        # skew = 'existing matching num' + 'if self-match (1 or 0)' - 'global min matching num'.
+        # A pod that its own selector does not match adds nothing wherever it goes.
+        return self.pods.get(value, 0) + self.matches_pod - self.minimum
 
     def fits(self, value: str) -> bool:
-        """Whether the constraint lets the incoming pod go to nodes with this value."""
+        """Whether the constraint allows the incoming pod on nodes with this value."""
         return self.skew(value) <= self.spread.max_skew
 
     def within(self, domains: Domains) -> "PodTally":
         """
-        The same over fewer domains, as kube-scheduler scores by those of passing nodes only.
+        Restrict the tally to some domains; O(domains with counted pods).
 
-        Takes O(domains with counted pods).
+        kube-scheduler scores soft constraints only by the domains of nodes that passed the filters.
 
         Args:
-            domains: Of the same key. The pods of each are those on all its nodes that are eligible
-                for the constraint.
+            domains: Of the same key. The pods of a domain remain those on all its nodes that are
+                eligible for the constraint.
 
         Source: scoring.go ``PreScore``.
         """
         pods = {value: pods for value, pods in self.pods.items() if value in domains.sizes}
-        floor = _floor(len(domains.sizes), len(pods), self.spread.min_domains)
-        minimum = min(pods.values()) if floor is MinimumReason.FEWEST_PODS else 0
-        return replace(self, domains=domains, pods=pods, minimum=minimum, floor=floor)
+        minimum, reason = _find_minimum(domains, pods, self.spread.min_domains)
+        return replace(self, domains=domains, pods=pods, minimum=minimum, minimum_reason=reason)
 
     def table(self, topology: Topology) -> tuple[Domain, ...]:
         """
-        A row for every value that nodes have, domain or not, sorted by value; O(nodes).
+        List every topology value of the nodes, domain or not, sorted by value; O(nodes).
 
         Args:
             topology: The nodes that were counted.
@@ -129,19 +132,19 @@ class PodTally(msgspec.Struct, frozen=True):
         left_out: dict[str, dict[str, NodeRejection]] = {value: {} for value in self.domains.sizes}
         key = self.spread.topology_key
         for node in topology.nodes:
-            found = self.domains.left_out.get(node.name)
-            if found is not None and key in node.labels:
-                left_out.setdefault(node.labels[key], {})[node.name] = found
-        return tuple(self._row(value, nodes) for value, nodes in sorted(left_out.items()))
-
-    def _row(self, value: str, left_out: Mapping[str, NodeRejection]) -> Domain:
-        return Domain(
-            value=value,
-            nodes=self.domains.sizes.get(value, 0),
-            left_out=left_out,
-            pods=self.pods.get(value, 0),
-            skew=self.skew(value),
-            fits=self.fits(value),
+            rejection = self.domains.left_out.get(node.name)
+            if rejection is not None and key in node.labels:
+                left_out.setdefault(node.labels[key], {})[node.name] = rejection
+        return tuple(
+            Domain(
+                value=value,
+                nodes=self.domains.sizes.get(value, 0),
+                left_out=nodes,
+                pods=self.pods.get(value, 0),
+                skew=self.skew(value),
+                fits=self.fits(value),
+            )
+            for value, nodes in sorted(left_out.items())
         )
 
 
@@ -156,32 +159,34 @@ def tally_pods(
     """
     Count the pods of each constraint.
 
-    Takes O(nodes) for each constraint; where the topology remembers the domains and pods stand in
-    its way, only O(nodes that have counted pods).
+    Takes O(nodes) for each constraint, or O(nodes with counted pods) if the topology still has the
+    constraint's domains in its cache.
 
     Args:
         pod: The incoming pod.
         spreads: Either all hard constraints of the pod or all soft ones, in order.
         topology: The nodes.
-        census: The pods; those on nodes that do not exist count nowhere.
-        requires_keys: Whether only nodes that have the keys of all these constraints are eligible.
+        census: The pods; those on unknown nodes are in no domain.
+        requires_keys: Whether a node must have the topology keys of all these constraints to be
+            eligible for any of them.
 
     Source: filtering.go ``calPreFilterState``, scoring.go ``PreScore``.
     """
+    # Eligibility spans constraints: a node without the zone label does not count for the hostname
+    # constraint either. Hard and soft constraints are separate sets with separate keys.
     keys = tuple(spread.topology_key for spread in spreads) if requires_keys else ()
-    counts: dict[bytes, Mapping[str, int]] = {}  # asked once: constraints mostly share a selector
+    counts: dict[bytes, Mapping[str, int]] = {}  # constraints of a pod mostly share their selector
     tallies: list[PodTally] = []
     for spread in spreads:
         selector = msgspec.json.encode(spread.selector)
         if selector not in counts:
             counts[selector] = census.count(pod.namespace, spread.selector)
-        domains = topology.domains(spread.topology_key, keys, _honored(pod.demands, spread))
+        # nodeAffinityPolicy and nodeTaintsPolicy decide which of the pod's demands a node must
+        # meet to count. By default affinity is honored and taints are ignored.
+        demands = pod.demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
+        domains = topology.domains(spread.topology_key, keys, demands)
         tallies.append(_tally(pod, spread, domains, counts[selector]))
     return tuple(tallies)
-
-
-def _honored(demands: Demands, spread: SpreadConstraint) -> Demands:
-    return demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
 
 
 def _tally(
@@ -190,22 +195,35 @@ def _tally(
     pods: dict[str, int] = {}
     for node, number in by_node.items():
         value = domains.values.get(node)
-        if value is not None:
+        if value is not None:  # pods on ineligible nodes do not count, whatever their labels
             pods[value] = pods.get(value, 0) + number
-    floor = _floor(len(domains.sizes), len(pods), spread.min_domains)
+    minimum, reason = _find_minimum(domains, pods, spread.min_domains)
     return PodTally(
         spread=spread,
         domains=domains,
         by_node=by_node,
         pods=pods,
-        joins=matches(spread.selector, pod.labels),
-        minimum=min(pods.values()) if floor is MinimumReason.FEWEST_PODS else 0,
-        floor=floor,
+        matches_pod=matches(spread.selector, pod.labels),
+        minimum=minimum,
+        minimum_reason=reason,
     )
 
 
-def _floor(domains: int, inhabited: int, min_domains: int) -> MinimumReason:
-    """Source: filtering.go ``minMatchNum``."""
-    if domains < min_domains:
-        return MinimumReason.TOO_FEW_DOMAINS if domains else MinimumReason.NO_DOMAIN
-    return MinimumReason.FEWEST_PODS if inhabited == domains else MinimumReason.EMPTY_DOMAIN
+def _find_minimum(
+    domains: Domains, pods: Mapping[str, int], min_domains: int
+) -> tuple[int, MinimumReason]:
+    """
+    Find the global minimum: the pods of the least full domain.
+
+    Source: filtering.go ``minMatchNum``.
+    """
+    # With fewer domains than minDomains the minimum counts as 0, so that pods stay Pending until
+    # a domain is added instead of filling those there are.
+    if len(domains.sizes) < min_domains:
+        few = MinimumReason.TOO_FEW_DOMAINS if domains.sizes else MinimumReason.NO_DOMAIN
+        return 0, few
+    # Every domain with an eligible node takes part, also one without pods. This is why a domain
+    # of tainted nodes, which the pod can never enter, holds the minimum at 0.
+    if len(pods) < len(domains.sizes):
+        return 0, MinimumReason.EMPTY_DOMAIN
+    return min(pods.values()), MinimumReason.FEWEST_PODS

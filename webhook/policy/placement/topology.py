@@ -1,7 +1,7 @@
 """
-The domains that the nodes of a cluster form, and the nodes that belong to none.
+Topology: the domains that the nodes of a cluster form, and the nodes that belong to none.
 
-How many pods there are in a domain is the subject of ``tallies``.
+``Topology.domains`` is the entry point. Pods are counted in ``tallies``.
 """
 
 from collections import Counter
@@ -11,10 +11,15 @@ from functools import lru_cache
 import msgspec
 
 from webhook.policy.model import Node
-from webhook.policy.placement.nodes import Demands, NodeRejection, RejectionReason, find_mismatch
+from webhook.policy.placement.nodes import (
+    Demands,
+    NodeRejection,
+    RejectionReason,
+    find_mismatch,
+)
 
 CACHED_DOMAINS = 64
-"""Answers that a Topology keeps: at most 0.5 MB each at 5 000 nodes; most workloads share a few."""
+"""Results that a Topology caches, at most 0.5 MB each at 5 000 nodes; workloads share a few."""
 
 
 class Domains(msgspec.Struct, frozen=True):
@@ -25,7 +30,7 @@ class Domains(msgspec.Struct, frozen=True):
         key: The topology key.
         values: Name of each eligible node -> its value, in the order of the nodes.
         sizes: Value -> number of eligible nodes, at least 1.
-        left_out: Name of each node that is not eligible -> why.
+        left_out: Name of each ineligible node -> why.
     """
 
     key: str
@@ -36,50 +41,49 @@ class Domains(msgspec.Struct, frozen=True):
 
 class Topology:
     """
-    The nodes of a cluster at one moment, and what was asked of them before.
+    The nodes of a cluster at one moment, with a cache of the domains they form.
 
-    Ask a new one what would be with other nodes; making one costs nothing.
+    The nodes never change. To try other nodes build another Topology, which costs nothing.
     """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         """Take the nodes; their names are unique."""
         self.nodes = tuple(nodes)
-        self._remembered = lru_cache(maxsize=CACHED_DOMAINS)(self._find_domains)
+        self._cached = lru_cache(maxsize=CACHED_DOMAINS)(self._find_domains)
 
     def domains(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
         """
-        The domains of a topology key.
-
-        Takes O(nodes) when it is asked for the first time, O(1) while the answer is remembered.
+        Find the domains of a topology key; O(nodes) at first, O(1) while the result is cached.
 
         Args:
             key: The topology key; the value of a node that lacks it is empty.
-            required: Keys that an eligible node must carry; with ``key`` among them no node that
-                lacks it is eligible.
+            required: Keys that an eligible node must have, usually including ``key``.
             demands: What else an eligible node must meet.
 
         Source: kube-scheduler plugins/podtopologyspread/filtering.go ``calPreFilterState``.
         """
-        return self._remembered(key, required, demands)
+        return self._cached(key, required, demands)
 
     def _find_domains(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
         values: dict[str, str] = {}
         left_out: dict[str, NodeRejection] = {}
         for node in self.nodes:
-            found = _missing(node, required) or find_mismatch(node, demands)
-            if found is None:
+            # A cordon is not looked at: kube-scheduler counts cordoned nodes, and a constraint
+            # leaves them out only by nodeTaintsPolicy Honor and the taint that comes with it.
+            rejection = _find_missing_key(node, required) or find_mismatch(node, demands)
+            if rejection is None:
                 values[node.name] = node.labels.get(key, "")
             else:
-                left_out[node.name] = found
+                left_out[node.name] = rejection
         return Domains(key, values, dict(Counter(values.values())), left_out)
 
 
 def carries_keys(node: Node, keys: tuple[str, ...]) -> bool:
     """Whether a node has every key among its labels."""
-    return _missing(node, keys) is None
+    return _find_missing_key(node, keys) is None
 
 
-def _missing(node: Node, keys: tuple[str, ...]) -> NodeRejection | None:
+def _find_missing_key(node: Node, keys: tuple[str, ...]) -> NodeRejection | None:
     for key in keys:
         if key not in node.labels:
             return NodeRejection(RejectionReason.MISSING_KEY, key)

@@ -1,9 +1,8 @@
 """
-HTTP between a socket and a request: bounded, polite, and without knowledge of Kubernetes.
+HTTP/1.1 for both listeners, without knowledge of Kubernetes.
 
-``endpoint`` owns a port and its connections, which ``connections`` counts and chooses among when
-there are too many; ``body`` reads what is sent, ``budget`` says how long that and the answer may
-take, ``responses`` writes it, and ``drain`` ends it all without losing a call. ``limits`` holds
-every bound with its unit and its reason. Two listeners are built from these: ``server.admission``,
-which answers admission reviews, and ``server.health``, which answers probes.
+``endpoint`` owns a port and its connections; ``connections`` decides which ones close when there
+are too many; ``body`` reads request targets and bodies; ``responses`` writes replies; ``drain``
+stops a server without losing a call; ``limits`` holds every limit with its unit and reason. Two
+listeners build on these: ``server.admission`` answers reviews, ``server.health`` answers probes.
 """

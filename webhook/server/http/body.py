@@ -1,4 +1,8 @@
-"""Request bodies: bounded in size, in time, and in what all of them hold together."""
+"""
+Requests: the caller's timeout in the request target, and the body, limited in size and time.
+
+``read_target`` and ``Bodies.read`` are the entry points. The body is not decoded here.
+"""
 
 import asyncio
 from collections.abc import Generator
@@ -13,40 +17,74 @@ from webhook.config.durations import parse_duration
 from webhook.errors import OverloadError, ReviewError
 from webhook.server.http.limits import MIB, Limits
 
-COPIED = 1024 * 1024  # bytes of a body that becomes ``bytes``; a larger one is not held twice
+COPIED = 1024 * 1024  # bytes up to which a body is copied to ``bytes``; a larger one is not
+
+TARGETS = 64  # different request targets to remember; a cluster's API servers use two
 
 _NOTHING = nullcontext()
 
 
-class Bodies:
+class CallTarget(NamedTuple):
     """
-    The bodies that are being read, and the large ones that are not answered yet.
+    The target of a request.
 
     Attributes:
-        held: Bytes that they hold together.
+        path: Without the query.
+        timeout: Seconds after which the caller gives up; None if the target does not say.
+    """
+
+    path: str
+    timeout: float | None
+
+
+@lru_cache(maxsize=TARGETS)
+def read_target(target: str) -> CallTarget:
+    """
+    Split a request target; an invalid timeout, or zero, counts as none.
+
+    Args:
+        target: As in the request line, such as ``/mutate?timeout=10s``.
+
+    Source: k8s.io/apiserver pkg/admission/plugin/webhook/mutating/dispatcher.go.
+    """
+    path, _, query = target.partition("?")
+    try:
+        text = parse_qs(query, max_num_fields=8).get("timeout", [""])[0]
+    except ValueError:  # more fields than any API server sends
+        text = ""
+    timeout = parse_duration(text)
+    return CallTarget(path, timeout.total_seconds() or None if timeout else None)
+
+
+class Bodies:
+    """
+    The bodies that are being read, and the large ones whose requests are not answered yet.
+
+    Attributes:
+        held: Bytes that all these bodies hold together.
     """
 
     def __init__(self, limits: Limits) -> None:
-        """Start with nothing."""
+        """Start without a body."""
         self._limits = limits
-        self._uncounted = min(limits.body, limits.long_review)  # bytes; small ones are many
+        self._uncounted = min(limits.body, limits.long_review)  # bytes; most bodies are smaller
         self.held = 0
 
     async def read(self, request: web.BaseRequest, patience: float) -> bytes | bytearray:
         """
-        Read the body of a request to its end; it counts until ``held_until_answered`` ends.
+        Read the whole body of a request; a large one counts until ``held_until_answered`` ends.
 
         Args:
-            patience: Seconds that the caller is going to wait for its answer.
+            patience: Seconds that the caller waits for its answer.
 
         Raises:
-            ReviewError: It is too large or too slow; one whose framing breaks never ends.
+            ReviewError: The body is too large or too slow; one with broken framing never ends.
             OverloadError: All bodies together would be too large.
-            ConnectionError: The client has gone.
+            ConnectionError: The client has closed the connection.
         """
         content = request.content
         if content.is_eof() and content.total_bytes <= self._uncounted:
-            return content.read_nowait()  # all there, as most are: no timer, nothing to count
+            return content.read_nowait()  # the usual case: complete, so no timer and no counting
         if (request.content_length or 0) > self._limits.body:
             raise self._too_large()
         body = bytearray()
@@ -60,7 +98,7 @@ class Bodies:
         return body if len(body) > COPIED else bytes(body)
 
     def held_until_answered(self, body: bytes | bytearray) -> AbstractContextManager[object]:
-        """Count a body that ``read`` gave as long as the context lasts."""
+        """Count a body from ``read`` as long as the context lasts."""
         return self._holding(len(body)) if len(body) > self._uncounted else _NOTHING
 
     @contextmanager
@@ -75,7 +113,7 @@ class Bodies:
             async with asyncio.timeout(seconds):
                 await self._append(body, content)
         except TimeoutError:
-            raise ReviewError("the body did not come in time", 408) from None
+            raise ReviewError("the body did not arrive in time", 408) from None
 
     async def _append(self, body: bytearray, content: StreamReader) -> None:
         while chunk := await content.readany():
@@ -87,39 +125,6 @@ class Bodies:
             body += chunk
 
     def _too_large(self) -> ReviewError:
-        most = self._limits.body
-        size = f"{most // MIB} MiB" if most >= MIB else f"{most} bytes"
+        limit = self._limits.body
+        size = f"{limit // MIB} MiB" if limit >= MIB else f"{limit} bytes"
         return ReviewError(f"the body is larger than {size}", 413)
-
-
-TARGETS = 64  # different request targets to remember; a cluster's API servers use two
-
-
-class CallTarget(NamedTuple):
-    """
-    What a request is for.
-
-    Attributes:
-        path: Without the query.
-        timeout: Seconds after which the caller gives up; None if it does not say.
-    """
-
-    path: str
-    timeout: float | None
-
-
-@lru_cache(maxsize=TARGETS)
-def read_target(target: str) -> CallTarget:
-    """
-    Take a request target apart; a timeout that is none, or zero, counts as none.
-
-    Args:
-        target: As it stands in the request line, such as ``/mutate?timeout=10s``.
-    """
-    path, _, query = target.partition("?")
-    try:
-        asked = parse_qs(query, max_num_fields=8).get("timeout", [""])[0]
-    except ValueError:  # more fields than any API server sends
-        asked = ""
-    timeout = parse_duration(asked)
-    return CallTarget(path, timeout.total_seconds() or None if timeout else None)

@@ -1,10 +1,10 @@
 """
-Which connections stay when there are too many; a table without sockets or clocks.
+The table of open connections, which decides which one closes when there are too many.
 
-A connection that is closed while an API server is about to use it loses an admission call, since
-Go does not repeat a POST. So those go first that never carried a valid review, the oldest first;
-then the one that was idle for longest, if that is longer than Go keeps one; and if there is none,
-the newcomer is refused.
+Closing a connection that an API server is about to use loses an admission call, because Go does not
+repeat a POST. The order is therefore: connections without a valid review so far, the oldest first;
+then the connection that is idle for longest, if that is longer than Go keeps one; if there is none,
+the new connection is refused. The table has no sockets and reads no clock.
 """
 
 from collections.abc import Callable, Hashable
@@ -14,52 +14,52 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Connections(Generic[Key]):
-    """The open connections of one listener, in the order in which they would have to go."""
+    """The open connections of one listener, in the order in which they would be closed."""
 
     def __init__(self, most: int, idle: float, cut: Callable[[Key], None]) -> None:
         """
         Start without a connection.
 
         Args:
-            most: How many may be open.
-            idle: Seconds after which a proven connection may be cut.
-            cut: Closes a connection at once; called after it has left the table.
+            most: The maximum number of open connections.
+            idle: Seconds after which a proven connection may be closed.
+            cut: Closes a connection at once; called after the table has removed it.
         """
         self._most = most
         self._idle = idle
         self._cut = cut
-        self._strangers: dict[Key, float] = {}
-        self._callers: dict[Key, float] = {}
+        self._unproven: dict[Key, float] = {}
+        self._proven: dict[Key, float] = {}
 
     def __len__(self) -> int:
-        """How many are open."""
-        return len(self._strangers) + len(self._callers)
+        """The number of open connections."""
+        return len(self._unproven) + len(self._proven)
 
     def admit(self, key: Key, now: float) -> bool:
         """
-        Take a newcomer in, in place of another one if need be.
+        Add a new connection, in place of another one if the table is full.
 
         Args:
             now: Seconds of a clock that never goes back.
 
         Returns:
-            False if it has to be refused.
+            False if the new connection must be refused.
         """
         if len(self) >= self._most and not self._make_room(now):
             return False
-        self._strangers[key] = now
+        self._unproven[key] = now
         return True
 
     def prove(self, key: Key, now: float) -> None:
-        """Note that a connection carried a valid review; one that has gone stays gone."""
-        if self._callers.pop(key, None) is None and self._strangers.pop(key, None) is None:
+        """Record that a connection carried a valid review; a closed one is ignored."""
+        if self._proven.pop(key, None) is None and self._unproven.pop(key, None) is None:
             return
-        self._callers[key] = now  # at the end: the table stays sorted by time
+        self._proven[key] = now  # re-inserted last, so that the table stays sorted by time
 
     def forget(self, key: Key) -> None:
-        """Note that a connection has gone, if that is news."""
-        if self._strangers.pop(key, None) is None:
-            self._callers.pop(key, None)
+        """Remove a closed connection, if it is still there."""
+        if self._unproven.pop(key, None) is None:
+            self._proven.pop(key, None)
 
     def _make_room(self, now: float) -> bool:
         victim = self._victim(now)
@@ -70,8 +70,8 @@ class Connections(Generic[Key]):
         return True
 
     def _victim(self, now: float) -> Key | None:
-        for key in self._strangers:
+        for key in self._unproven:
             return key
-        for key, used in self._callers.items():
+        for key, used in self._proven.items():
             return key if now - used > self._idle else None
         return None

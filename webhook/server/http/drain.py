@@ -1,9 +1,9 @@
 """
-How a server stops: after which signal, and how long it goes on.
+The stop of a server: the signals, and how long it goes on serving after them.
 
-API servers keep using connections that they have, and learn only after a while that a replica is
-leaving. So it goes on serving, ends each connection with its next reply, and leaves when nobody
-has come for a while. Somebody at a keyboard, behind whom there is no cluster, need not wait.
+API servers reuse open connections, and learn only after a while that a replica stops. After SIGTERM
+the server therefore goes on serving, closes each connection with its next reply, and ends when no
+call has come for a while. After SIGINT (a user at a keyboard) it ends at once.
 """
 
 import asyncio
@@ -13,66 +13,65 @@ from collections.abc import Awaitable, Callable
 from webhook.server.http.limits import Limits
 
 SIGNALED = 128
-"""Added to the number of a signal for the exit code of what it ended, as shells do."""
+"""The exit code of a process ended by a signal is this plus the signal's number, as in shells."""
 
 
 class StopRequest:
     """
-    The wish to stop; the first signal is a wish, the second one a command.
+    The request to stop: the first signal requests it, the second one ends the process at once.
 
     Attributes:
-        patient: Whether callers are to be waited for.
+        patient: Whether to wait until callers have left.
     """
 
     def __init__(self, exit_now: Callable[[int], object]) -> None:
         """
-        Wish for nothing yet.
+        Start without a request.
 
         Args:
-            exit_now: Ends the process at once with that code.
+            exit_now: Ends the process at once with an exit code.
         """
         self._exit_now = exit_now
-        self._asked = asyncio.Event()
+        self._requested = asyncio.Event()
         self.patient = False
 
     def listen(self) -> None:
-        """Take the signals of this process; SIGTERM waits for callers, SIGINT does not."""
+        """Handle the signals of this process: SIGTERM waits for callers, SIGINT does not."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self.take, signal.SIGTERM)
         loop.add_signal_handler(signal.SIGINT, self.take, signal.SIGINT)
 
     def take(self, number: signal.Signals) -> None:
-        """Act on a signal."""
-        if self.asked:
+        """Handle a signal."""
+        if self.requested:
             self._exit_now(SIGNALED + number)
         self.patient = number is signal.SIGTERM
-        self._asked.set()
+        self._requested.set()
 
     @property
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         """Whether a signal has come."""
-        return self._asked.is_set()
+        return self._requested.is_set()
 
     async def wait(self) -> None:
         """Wait for the first signal."""
-        await self._asked.wait()
+        await self._requested.wait()
 
 
-def time_to_wait(asked: float, last_call: float, now: float, limits: Limits) -> float:
+def time_to_wait(requested: float, last_call: float, now: float, limits: Limits) -> float:
     """
-    How long to go on before looking again.
+    Compute how long to serve before checking again; all times are seconds of one clock.
 
     Args:
-        asked: When the server was asked to stop.
-        last_call: When the last request came.
-        now: All three by the same clock, in seconds.
+        requested: The time of the request to stop.
+        last_call: The time of the last call.
 
     Returns:
         Seconds; 0 or less: stop now.
     """
-    least = asked + limits.drain_least
+    least = requested + limits.drain_least
     quiet = last_call + limits.drain_quiet
-    return min(max(least, quiet), asked + limits.drain_most) - now
+    return min(max(least, quiet), requested + limits.drain_most) - now
 
 
 async def drain(
@@ -81,7 +80,7 @@ async def drain(
     limits: Limits,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Wait until nobody comes any more, or until it has been too long."""
-    asked = clock()
-    while (seconds := time_to_wait(asked, last_call(), clock(), limits)) > 0:
+    """Wait until no call has come for ``drain_quiet``, at most for ``drain_most``."""
+    requested = clock()
+    while (seconds := time_to_wait(requested, last_call(), clock(), limits)) > 0:
         await sleep(seconds)

@@ -1,8 +1,9 @@
 """
-HTTP/1.1 as both listeners speak it: aiohttp's server, bounded, and without its habit of telling.
+HTTP/1.1 server for both listeners: aiohttp with limits on connections, sizes and times.
 
-Connections are counted from the moment they are accepted, before TLS costs anything. No reply
-names a version, repeats what was sent, or shows a traceback.
+``HttpEndpoint`` is the base class, ``bind`` and ``listening`` run one. Connections are counted when
+they are accepted, before their TLS handshake takes CPU. No reply may name a version, echo the
+request or show a traceback.
 """
 
 import asyncio
@@ -21,52 +22,52 @@ from webhook.server.http.connections import Connections
 from webhook.server.http.limits import Limits
 from webhook.server.http.responses import text_reply
 
-BACKLOG = 1024  # connections that the kernel keeps until we accept them; a restart brings many
+BACKLOG = 1024  # connections that wait in the kernel; after a restart many come at once
 
 SENTENCES = {400: "the request is broken HTTP", 504: "there was no answer in time"}
-"""What aiohttp's own errors are answered with; they quote the request, so none of their text."""
+"""Replies to aiohttp's own errors by status; aiohttp's texts are unused: they quote the request."""
 
 
 class ParserError(EvenspreadError):
-    """The machine's: aiohttp's C parser is missing, whose twin in Python is slow and was lax."""
+    """aiohttp's C parser is missing; its Python twin is slow and has accepted invalid requests."""
 
     def __str__(self) -> str:
-        """Say what to do."""
+        """Name the problem and its solution."""
         return "aiohttp has no C parser: install its wheel, and unset AIOHTTP_NO_EXTENSIONS"
 
 
 def require_c_parser() -> None:
     """
-    Make sure that requests are parsed by llhttp.
+    Check that llhttp parses requests.
 
     Raises:
-        ParserError: They would be parsed by the code of PYSEC-2026-4371.
+        ParserError: The code of PYSEC-2026-4371 would parse them.
     """
     if http_parser.HttpRequestParser is http_parser.HttpRequestParserPy:
         raise ParserError
 
 
 class NoAccessLog(AbstractAccessLogger):
-    """No line a request: it would cost as much as judging."""
+    """No access log: a line per request would take as long as its verdict."""
 
     @property
     def enabled(self) -> bool:
-        """Say no, so that aiohttp does not even look at the clock."""
+        """False, so that aiohttp does not read the clock either."""
         return False
 
     def log(
         self, request: web.BaseRequest, response: web.StreamResponse, time: float
     ) -> None:  # pragma: no cover  # not enabled
-        """Write nothing."""
+        """Do nothing."""
 
 
 class HttpConnection(web.RequestHandler):
-    """One connection, whose errors are told to the endpoint instead of to a log."""
+    """One connection, which reports errors to its endpoint instead of a log."""
 
     __slots__ = ("_endpoint",)
 
     def __init__(self, endpoint: "HttpEndpoint", limits: Limits) -> None:
-        """Give aiohttp our bounds."""
+        """Pass our limits to aiohttp."""
         super().__init__(
             endpoint,
             loop=asyncio.get_running_loop(),
@@ -74,7 +75,7 @@ class HttpConnection(web.RequestHandler):
             access_log_class=NoAccessLog,
             lingering_time=limits.discarded,
             read_bufsize=limits.read_buffer,
-            auto_decompress=False,  # what is compressed is refused
+            auto_decompress=False,  # compressed bodies are refused
         )
         self._endpoint = endpoint
 
@@ -85,8 +86,8 @@ class HttpConnection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer a request that aiohttp could not parse, or whose handler failed."""
-        del request, message  # it quotes the request
+        """Answer a request that aiohttp cannot parse, or whose handler has failed."""
+        del request, message  # the message quotes the request
         self._endpoint.failed(status, exc)
         response = text_reply(status, SENTENCES.get(status, "a fault in the server"))
         response.force_close()
@@ -95,13 +96,12 @@ class HttpConnection(web.RequestHandler):
 
 class HttpEndpoint(web.Server, ABC):
     """
-    A server of a bounded number of connections.
+    A server with a limited number of connections.
 
     Attributes:
-        limits: Its bounds.
-        callers: Connections that are open, or in the middle of their TLS handshake.
-        draining: Whether each reply is to be the last one of its connection.
-        clock: Seconds that never go back.
+        callers: The connections that are open, or in their TLS handshake.
+        draining: Whether each reply closes its connection.
+        clock: Seconds; never goes back.
     """
 
     def __init__(self, limits: Limits, most: int, tls: ssl.SSLContext | None = None) -> None:
@@ -109,32 +109,32 @@ class HttpEndpoint(web.Server, ABC):
         Start without a connection.
 
         Args:
-            most: How many connections may be open.
-            tls: None speaks plain HTTP.
+            most: The maximum number of open connections.
+            tls: None serves plain HTTP.
         """
         super().__init__(self.answer)
         self.limits = limits
         self.callers: Connections[web.RequestHandler] = Connections(most, limits.idle, self._cut)
         self.draining = False
         self._tls = tls
-        self.clock = time.monotonic  # the loop's own stands still while a request is answered
+        self.clock = time.monotonic  # the loop's clock stands still while a request is answered
         self._handshakes: dict[web.RequestHandler, asyncio.Task[None]] = {}
         self._stalled: set[web.RequestHandler] = set()
 
     @abstractmethod
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request; it raises nothing but ``CancelledError``."""
+        """Answer one request; raise nothing but ``CancelledError``."""
 
     @abstractmethod
     def refused(self, reason: str) -> None:
-        """Take note of a connection that was refused, cut, or failed its handshake."""
+        """Record a connection that was refused or cut, or whose handshake failed."""
 
     @abstractmethod
     def failed(self, status: int, error: BaseException | None) -> None:
-        """Take note of a request that ``answer`` did not get, or did not answer."""
+        """Record a request that ``answer`` did not receive or did not answer."""
 
     def take(self, accepted: socket.socket) -> None:
-        """Serve a connection that was accepted, or close it, if it is one too many."""
+        """Serve an accepted connection, or close it if there are too many."""
         exchange = HttpConnection(self, self.limits)
         if not self.callers.admit(exchange, self.clock()):
             accepted.close()
@@ -147,23 +147,23 @@ class HttpEndpoint(web.Server, ABC):
     def connection_lost(
         self, handler: web.RequestHandler, exc: BaseException | None = None
     ) -> None:
-        """Forget a connection."""
+        """Forget a closed connection."""
         super().connection_lost(handler, exc)
         self.callers.forget(handler)
 
     def cut_stalled(self) -> None:
-        """Cut connections that read no replies, neither now nor when this was called before."""
-        stalled = {each for each in self.connections if each.writing_paused}
-        for each in stalled & self._stalled:
+        """Cut connections whose client has read no reply since the last call of this method."""
+        stalled = {connection for connection in self.connections if connection.writing_paused}
+        for connection in stalled & self._stalled:
             self.refused("stalled-reply")
-            _abort(each)
+            _abort(connection)
         self._stalled = stalled
 
     async def finish(self) -> None:
-        """Finish handshakes and what is in flight; close all connections."""
+        """Finish handshakes and requests in flight; close all connections."""
         self.draining = True
         if self._handshakes:
-            await asyncio.wait(self._handshakes.values())  # each has its own deadline
+            await asyncio.wait(self._handshakes.values())  # they have deadlines of their own
         self.pre_shutdown()
         await self.shutdown(self.limits.finish)
 
@@ -200,21 +200,21 @@ async def listening(
     endpoint: HttpEndpoint, sockets: Sequence[socket.socket]
 ) -> AsyncGenerator[None]:
     """
-    Accept connections as long as the context lasts; then close the sockets and finish.
+    Accept connections as long as the context lasts; then close the sockets, and finish.
 
     Args:
-        sockets: Bound, listening and not blocking; closed at the end.
+        sockets: Bound, listening and non-blocking; closed at the end.
     """
     async with asyncio.TaskGroup() as group:
-        accepting = [group.create_task(_accept(each, endpoint)) for each in sockets]
+        accepting = [group.create_task(_accept(listener, endpoint)) for listener in sockets]
         try:
             yield
         finally:
             for task in accepting:
                 task.cancel()
             await asyncio.wait(accepting)
-            for each in sockets:
-                each.close()
+            for listener in sockets:
+                listener.close()
             await endpoint.finish()
 
 
@@ -223,7 +223,7 @@ async def _accept(listener: socket.socket, endpoint: HttpEndpoint) -> None:
     while True:
         try:
             accepted, _ = await loop.sock_accept(listener)
-        except ConnectionError:  # gone before it was accepted
+        except ConnectionError:  # the client closed it before it was accepted
             continue
         except OSError:  # no file descriptor left
             await asyncio.sleep(endpoint.limits.accept_again)
@@ -233,28 +233,28 @@ async def _accept(listener: socket.socket, endpoint: HttpEndpoint) -> None:
 
 def bind(host: str, port: int) -> list[socket.socket]:
     """
-    Make the sockets that a server listens on; ``::`` takes IPv4 as well.
+    Create the listening sockets of a server; ``::`` accepts IPv4 as well.
 
     Args:
-        host: An address, or a name, whose addresses are all listened on.
-        port: 0 takes any that is free, the same for all addresses.
+        host: An address, or a name, all of whose addresses are bound.
+        port: 0 chooses a free port, the same for all addresses.
 
     Raises:
-        ConfigError: There is no such address here, or the port is taken.
+        ConfigError: The address is not on this machine, or the port is in use.
     """
     sockets: list[socket.socket] = []
     try:
         for family, address in _addresses(host, port):
             port = sockets[0].getsockname()[1] if sockets else port
             dual = family == socket.AF_INET6 and host == "::" and socket.has_dualstack_ipv6()
-            made = socket.create_server(
+            listener = socket.create_server(
                 (address, port), family=family, backlog=BACKLOG, dualstack_ipv6=dual
             )
-            made.setblocking(False)  # noqa: FBT003  # the standard library's signature
-            sockets.append(made)
+            listener.setblocking(False)  # noqa: FBT003  # the standard library's signature
+            sockets.append(listener)
     except OSError as error:
-        for each in sockets:
-            each.close()
+        for listener in sockets:
+            listener.close()
         reason = (error.strerror or str(error)).partition(" (")[0]
         problem = f"cannot listen on {host} port {port}: {reason}"
         raise ConfigError(f"{problem}: {_INSTEAD}") from None

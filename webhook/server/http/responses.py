@@ -1,4 +1,8 @@
-"""Replies: what clients of either listener are sent. None names a version or repeats a request."""
+"""
+HTTP replies of both listeners: ``reply``, ``text_reply`` and, for reviews, ``ReviewResponse``.
+
+No reply names a version or echoes the request.
+"""
 
 from collections.abc import Mapping
 
@@ -8,7 +12,7 @@ from aiohttp.helpers import rfc822_formatted_time
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
-SERVER = "evenspread"  # in place of the names and versions of Python and aiohttp
+SERVER = "evenspread"  # instead of the names and versions of Python and aiohttp
 
 _ANSWER = (
     b"HTTP/1.1 200 OK\r\n"
@@ -24,7 +28,7 @@ _ANSWER = (
 def reply(
     status: int, body: bytes, content_type: str = TEXT, headers: Mapping[str, str] | None = None
 ) -> web.StreamResponse:
-    """Make a reply of any kind."""
+    """Build a reply of any media type."""
     named = {hdrs.CONTENT_TYPE: content_type, hdrs.SERVER: SERVER, **(headers or {})}
     return web.Response(status=status, body=body, headers=named)
 
@@ -32,34 +36,34 @@ def reply(
 def text_reply(
     status: int, text: str, headers: Mapping[str, str] | None = None
 ) -> web.StreamResponse:
-    """Make a reply of one sentence, or of a few lines."""
+    """Build a plain-text reply; ``text`` gets a final newline."""
     return reply(status, f"{text}\n".encode(), headers=headers)
 
 
 class ReviewResponse(web.StreamResponse):
     """
-    The answer to a review on a connection that stays, written in one piece.
+    The response to a review on a connection that stays open, written in one piece.
 
-    All answers have the same head but for date and length. To build it header by header, as
-    ``web.Response`` does, takes 14 us: as long as decoding a review of 9 KB. What is defined here
-    is all that aiohttp asks of a response, ``RequestHandler.finish_response`` and ``start``.
+    All these responses have the same head but for date and length. Building it header by header, as
+    ``web.Response`` does, takes 14 us: as long as decoding a review of 9 KB. The methods below are
+    all that aiohttp calls, in ``RequestHandler.finish_response`` and ``start``.
     """
 
     def __init__(self, body: bytes) -> None:  # pyright: ignore[reportMissingSuperCall]
-        """Keep the body; what the parent would prepare is not needed."""
+        """Keep the body; the attributes that the parent would set are not needed."""
         self._answer = body
         self._keep_alive = True
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Write everything."""
+        """Write head and body."""
         transport = request.transport
         if transport is None:
             raise ConnectionResetError
         body = self._answer
         transport.write(_ANSWER % (rfc822_formatted_time().encode(), len(body), body))
-        if request.protocol.writing_paused:  # the client does not read; nor do we, until it does
+        if request.protocol.writing_paused:  # the client does not read: read no more until it does
             await request.writer.drain()
         return None
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Do nothing: all is written."""
+        """Do nothing: ``prepare`` has written everything."""

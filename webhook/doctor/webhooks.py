@@ -1,0 +1,100 @@
+"""
+Webhook configurations as ``evenspread doctor`` reads them.
+
+Source: k8s.io/api admissionregistration/v1.
+"""
+
+from collections.abc import Mapping
+
+from webhook.doctor.objects import ApiObject, NamedObject
+from webhook.policy.model import LabelSelector
+from webhook.policy.selectors import matches
+
+
+class ServiceReference(ApiObject, frozen=True):
+    """The Service that receives a webhook's calls."""
+
+    name: str
+    namespace: str
+    path: str = ""
+    port: int = 443
+
+
+class ClientConfig(ApiObject, frozen=True):
+    """
+    How the API server calls a webhook.
+
+    Attributes:
+        url: The alternative to a Service.
+        ca_bundle: PEM certificates in base64; empty if nothing has written them yet.
+    """
+
+    url: str = ""
+    service: ServiceReference | None = None
+    ca_bundle: str = ""
+
+
+class WebhookRule(ApiObject, frozen=True):
+    """Resources and operations that a webhook is called for."""
+
+    api_groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+    scope: str = "*"
+
+    def includes(self, resource: str, operation: str) -> bool:
+        """Whether the rule includes an operation on a resource, in whatever group."""
+        return bool(
+            {resource, "*", "*/*"} & {*self.resources} and {operation, "*"} & {*self.operations}
+        )
+
+
+class MatchCondition(ApiObject, frozen=True):
+    """A CEL expression that must be true for a webhook to be called."""
+
+    name: str = ""
+    expression: str = ""
+
+
+class Webhook(ApiObject, frozen=True):
+    """One webhook of a configuration."""
+
+    name: str
+    client_config: ClientConfig
+    rules: tuple[WebhookRule, ...] = ()
+    failure_policy: str = "Fail"
+    match_policy: str = "Equivalent"
+    side_effects: str = ""
+    timeout_seconds: int = 10
+    reinvocation_policy: str = "Never"
+    admission_review_versions: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+    match_conditions: tuple[MatchCondition, ...] = ()
+
+    def selects_namespace(self, labels: Mapping[str, str]) -> bool:
+        """Whether the webhook is called for objects in a namespace with these labels."""
+        return self.namespace_selector is None or matches(self.namespace_selector, labels)
+
+    def covers(self, group: str, resource: str, operation: str) -> bool:
+        """Whether any rule includes an operation on a resource."""
+        return any(
+            {group, "*"} & {*rule.api_groups} and rule.includes(resource, operation)
+            for rule in self.rules
+        )
+
+
+class WebhookConfiguration(NamedObject, frozen=True):
+    """A MutatingWebhookConfiguration or a ValidatingWebhookConfiguration."""
+
+    webhooks: tuple[Webhook, ...] = ()
+
+    def index(self, name: str) -> int | None:
+        """Return the index of the webhook with a name; None if there is none."""
+        names = [webhook.name for webhook in self.webhooks]
+        return names.index(name) if name in names else None
+
+    def webhook(self, name: str) -> Webhook | None:
+        """Return the webhook with a name; None if there is none."""
+        index = self.index(name)
+        return None if index is None else self.webhooks[index]

@@ -1,0 +1,71 @@
+"""
+Policies and facts in force: what the admission listener uses for its next review.
+
+``Enforcement`` swaps the listener's review context after a reload of the configuration, an upgrade
+of the API server, or a change of the facts' source, and reports each swap. It must not read files
+or call the API server.
+"""
+
+from webhook import __version__
+from webhook.config import Configuration, advise
+from webhook.policy.api.versions import Version
+from webhook.policy.defaulting.profiles import Policy
+from webhook.server.admission import Admission
+from webhook.server.events import EventRecorder
+from webhook.server.facts import FactsSource
+from webhook.server.reload import ReloadResult
+from webhook.telemetry.logs import Log
+from webhook.telemetry.metrics import Metrics
+
+
+class Enforcement:
+    """The policy and the facts in force."""
+
+    def __init__(
+        self, admission: Admission, facts: FactsSource, metrics: Metrics, log: Log
+    ) -> None:
+        """Change nothing yet: the listener keeps the review context that it was built with."""
+        self._admission = admission
+        self._facts = facts
+        self._metrics = metrics
+        self._log = log
+
+    @property
+    def version(self) -> Version:
+        """The Kubernetes version of the policy in force."""
+        return self._admission.context.policy.gates.version
+
+    def apply_policy(self, configuration: Configuration, policy: Policy) -> None:
+        """Put a policy in force, and follow the custom controllers of its configuration."""
+        self._admission.context = self._admission.context._replace(policy=policy)
+        self._metrics.show_policy(__version__, policy)
+        self._facts.follow(configuration.owner_selectors)
+        self.advise()
+
+    def use_current_facts(self) -> None:
+        """Use the facts that the source holds now."""
+        self._admission.context = self._admission.context._replace(
+            facts=self._facts.facts, fetch=self._facts.fetch
+        )
+
+    def advise(self) -> None:
+        """Warn of hard defaults that the Nodes may not be able to satisfy."""
+        advice = advise(self._admission.context.policy, self._facts.facts)
+        self._metrics.config_advice.set(len(advice))
+        for message in advice:
+            self._log.warning("advice", says=message)
+
+
+def report_reload(
+    result: ReloadResult, metrics: Metrics, log: Log, events: EventRecorder | None
+) -> None:
+    """Report the result of a changed configuration as a metric, a log line and an Event."""
+    valid, message = result.valid, result.message
+    label = "success" if valid else "failure"
+    metrics.reloads.labels(label).inc()
+    metrics.config_valid.set(valid)
+    (log.info if valid else log.error)("reload", result=label, says=message)
+    if events is not None:
+        reason = "ConfigurationLoaded" if valid else "ConfigurationInvalid"
+        kept = "" if valid else "; the old configuration stays in force"
+        events.record(reason, f"{message or 'in force'}{kept}", warning=not valid)
