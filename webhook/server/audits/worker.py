@@ -1,8 +1,8 @@
 """
-The process that audits: ``python -m webhook.server.audits.worker``, started by the server.
+The audit process: ``python -m webhook.server.audits.worker``, started by the server.
 
-It takes one order from its standard input and ends when it is carried out, or when the server is
-gone. It waits for nothing but the server, so its reads and writes may block.
+It reads one order from its standard input, and ends when it has carried it out or the server has
+ended. It only ever waits for the server, so its reads and writes may block.
 """
 
 import asyncio
@@ -24,8 +24,9 @@ from webhook.server.audits.messages import (
     AuditFailure,
     AuditOrder,
     AuditResult,
-    decode_answer,
+    WorkerMessage,
     decode_order,
+    decode_response,
     encode,
     frame,
 )
@@ -34,32 +35,32 @@ from webhook.server.audits.policyreports import PolicyReportWriter
 from webhook.server.reload import PolicySources, read_policy
 from webhook.telemetry.exposition import expose
 
-LOWEST = 19  # of priorities: whoever answers callers goes first, also on a single core
-MOST_PROBLEMS = 20  # that are told; more say no more
+LOWEST_PRIORITY = 19  # so that admission goes first, also on a single core
+MOST_PROBLEMS = 20  # in one result; further ones would not help
 
 OK = range(200, 300)
 
 
 class PipeClient:
     """
-    The API server, called through the server's pipe; implements ``policyreports.ApiCaller``.
+    A client of the API server that sends through a pipe; implements ``policyreports.ApiCaller``.
 
-    Its calls block, and end the process when the server is gone.
+    Its calls block, and raise EOFError when the server has ended.
     """
 
     name = "the API server"
 
     def __init__(self, source: BinaryIO, sink: BinaryIO) -> None:
-        """Take both ends of the pipes."""
+        """Use the process' ends of two pipes."""
         self._source = source
         self._sink = sink
 
     async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
         """
-        Give the body of an answer.
+        Get the body of an answer.
 
         Raises:
-            ApiError: There was none, or its status was not 200; ExpiredError if it was 410.
+            ApiError: There is no answer, or its status is not 2xx; ExpiredError if it is 410.
         """
         answer = await self.call(ApiRequest("GET", path, dict(query)))
         if answer.reason:
@@ -68,31 +69,31 @@ class PipeClient:
             raise status_error(f"{self.name}: {path}", answer.status, answer.body)
         return answer.body
 
-    async def call(self, ask: ApiRequest) -> ApiResponse:
+    async def call(self, request: ApiRequest) -> ApiResponse:
         """Send a request."""
-        self.tell(ask)
-        return decode_answer(self.hear())
+        self.send(request)
+        return decode_response(self.receive())
 
-    def tell(self, message: ApiRequest | AuditResult | AuditFailure) -> None:
-        """Say something to the server."""
+    def send(self, message: WorkerMessage) -> None:
+        """Send a message to the server."""
         self._sink.write(frame(encode(message)))
         self._sink.flush()
 
-    def hear(self) -> bytes:
+    def receive(self) -> bytes:
         """
-        Wait for what the server says.
+        Wait for the next message of the server.
 
         Raises:
-            EOFError: It is gone.
+            EOFError: The server has ended.
         """
-        length = self._take(LENGTH)
-        return self._take(int.from_bytes(length, "big"))
+        length = self._read_exactly(LENGTH)
+        return self._read_exactly(int.from_bytes(length, "big"))
 
-    def _take(self, number: int) -> bytes:
-        taken = self._source.read(number)
-        if len(taken) < number:
+    def _read_exactly(self, number: int) -> bytes:
+        data = self._source.read(number)
+        if len(data) < number:
             raise EOFError
-        return taken
+        return data
 
 
 async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
@@ -100,22 +101,22 @@ async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
     Carry out an order.
 
     Raises:
-        EvenspreadError: It cannot be.
+        EvenspreadError: The audit is not possible.
     """
-    asked = PolicySources(
+    sources = PolicySources(
         order.config,
         order.scheduler_config,
         order.feature_gates,
         parse_version(order.version),
         order.allow_locked_gates,
-        timedelta(),  # no certificate is made here
+        timedelta(),  # the audit process issues no certificate
     )
-    configuration, policy = read_policy(asked)
-    question = AuditOptions(policy, configuration.actions, configuration.not_exemptible)
-    sweep, gauges = ClusterSweep(server, configuration, question), AuditGauges()
+    configuration, policy = read_policy(sources)
+    options = AuditOptions(policy, configuration.actions, configuration.not_exemptible)
+    sweep, gauges = ClusterSweep(server, configuration, options), AuditGauges()
     reports = PolicyReportWriter(server, order.policy_reports) if order.policy_reports else None
     if reports is not None:
-        await reports.look()
+        await reports.read_stored()
     async for report in sweep.reports():
         gauges.add(report)
         if reports is not None:
@@ -133,27 +134,27 @@ async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
 
 
 def main() -> int:
-    """Take an order and carry it out; returns the exit code."""
-    os.nice(LOWEST)
+    """Read an order and carry it out; returns the exit code."""
+    os.nice(LOWEST_PRIORITY)
     server = PipeClient(sys.stdin.buffer, sys.stdout.buffer)
     try:
-        order = decode_order(server.hear())
+        order = decode_order(server.receive())
         resource.setrlimit(resource.RLIMIT_DATA, (order.memory, order.memory))
-        outcome = _outcome(order, server)
-        server.tell(outcome)
-    except (EOFError, BrokenPipeError):  # the server has gone, and with it who wants to know
+        result = _carry_out(order, server)
+        server.send(result)
+    except (EOFError, BrokenPipeError):  # the server has ended: no reader is left
         return 1
     return 0
 
 
-def _outcome(order: AuditOrder, server: PipeClient) -> AuditResult | AuditFailure:
+def _carry_out(order: AuditOrder, server: PipeClient) -> AuditResult | AuditFailure:
     try:
         return asyncio.run(audit(order, server))
     except EvenspreadError as error:
         return AuditFailure(str(error))
     except MemoryError:
-        says = f"a namespace of the cluster needs more than {order.memory >> 20} MiB"
-    return AuditFailure(f"{says}: allow more by --audit-memory")
+        problem = f"a namespace of the cluster needs more than {order.memory >> 20} MiB"
+    return AuditFailure(f"{problem}: allow more by --audit-memory")
 
 
 if __name__ == "__main__":
