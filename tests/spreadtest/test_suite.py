@@ -210,7 +210,7 @@ UPDATES = {
     "a recorded review": (
         "pod.yaml",
         "recorded.json",
-        "7: cases[0].oldObject: is already in the recorded review: leave it out",
+        "7: cases[0].oldObject: is already in the recorded review: remove it",
     ),
     "an object that is not there": ("none.yaml", "pod.yaml", "7: cases[0].oldObject: '"),
 }

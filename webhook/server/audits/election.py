@@ -23,7 +23,14 @@ from typing import Annotated, NoReturn, TypeAlias
 
 import msgspec
 
-from webhook.cluster.protocol import DECODE_ERRORS, NO_QUERY, FailureReason, Sender, status_error
+from webhook.cluster.protocol import (
+    DECODE_ERRORS,
+    NO_QUERY,
+    ApiClient,
+    FailureReason,
+    Response,
+    status_error,
+)
 from webhook.errors import ApiError
 from webhook.telemetry.logs import Log
 
@@ -173,10 +180,10 @@ class Election:
         leads: Whether this replica holds it.
     """
 
-    def __init__(self, sender: Sender, candidate: Candidate, clocks: Clocks, log: Log) -> None:
+    def __init__(self, client: ApiClient, candidate: Candidate, clocks: Clocks, log: Log) -> None:
         """Send no request yet."""
         self.leads = False
-        self._sender = sender
+        self._client = client
         self._candidate = candidate
         self._clocks = clocks
         self._log = log
@@ -251,8 +258,7 @@ class Election:
             self._warn(error)
 
     async def _read(self) -> _Lease:
-        status, body = await self._sender.send("GET", self._candidate.path)
-        return self._decode(status, body)
+        return self._decode(await self._client.send("GET", self._candidate.path))
 
     async def _write(self, lease: _Lease, spec: LeaseSpec) -> None:
         """Replace the specification of a Lease, unless the Lease was changed since it was read."""
@@ -262,17 +268,15 @@ class Election:
             "metadata": lease.metadata,
             "spec": spec,
         }
-        status, body = await self._sender.send(
-            "PUT", self._candidate.path, NO_QUERY, msgspec.json.encode(content)
-        )
-        self._decode(status, body)
+        body = msgspec.json.encode(content)
+        self._decode(await self._client.send("PUT", self._candidate.path, NO_QUERY, body))
 
-    def _decode(self, status: int, body: bytes) -> _Lease:
+    def _decode(self, response: Response) -> _Lease:
         source = f"Lease {self._candidate.path}"
-        if status != HTTPStatus.OK:
-            raise status_error(source, status, body)
+        if response.status != HTTPStatus.OK:
+            raise status_error(source, response.status, response.body)
         try:
-            return _decode(body)
+            return _decode(response.body)
         except DECODE_ERRORS:
             raise ApiError(source, "the answer is no Lease", FailureReason.GARBAGE) from None
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -28,9 +28,8 @@ from webhook.audit.renderers.policyreport import (
 )
 from webhook.audit.report import AuditReport
 from webhook.cluster.lists import list_pages
-from webhook.cluster.protocol import Reader, status_error
+from webhook.cluster.protocol import NO_QUERY, ApiClient, status_error
 from webhook.errors import ApiError
-from webhook.server.audits.messages import ApiRequest, ApiResponse
 
 DIALECTS: Mapping[str, tuple[ReportApi, str]] = MappingProxyType(
     {
@@ -44,14 +43,6 @@ REPORT_PAGE = 20  # objects in the first page; one has up to 500 KB
 
 _WRITTEN = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
 _MEMBERS = ("source", "scope", "summary", "results")  # the members that an audit writes
-
-
-class ApiCaller(Reader, Protocol):
-    """An API server to read from and write to."""
-
-    async def call(self, request: ApiRequest) -> ApiResponse:
-        """Send a request."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +102,7 @@ class PolicyReportWriter:
         problems: What could not be written, in sentences.
     """
 
-    def __init__(self, server: ApiCaller, group: str) -> None:
+    def __init__(self, client: ApiClient, group: str) -> None:
         """
         Send no request yet.
 
@@ -119,7 +110,7 @@ class PolicyReportWriter:
             group: A key of ``DIALECTS``.
         """
         self.problems: list[str] = []
-        self._server = server
+        self._client = client
         self._api, self._plural = DIALECTS[group]
         self._stored: dict[str, StoredReport] | None = None
         self._written: set[str] = set()
@@ -129,7 +120,7 @@ class PolicyReportWriter:
         stored: dict[str, StoredReport] = {}
         query = {"fieldSelector": f"metadata.name={NAME}"}
         try:
-            async for page in list_pages(self._server, self._path(""), query, first=REPORT_PAGE):
+            async for page in list_pages(self._client, self._path(""), query, first=REPORT_PAGE):
                 for item in page:
                     content = msgspec.json.decode(item)
                     stored[content["metadata"]["namespace"]] = _stored(content)
@@ -166,25 +157,26 @@ class PolicyReportWriter:
                 )
                 return
             case ReportChange.CREATE:
-                request = ApiRequest(
-                    "POST", self._path(namespace), body=msgspec.json.encode(content)
-                )
+                method, path, body = "POST", self._path(namespace), msgspec.json.encode(content)
             case ReportChange.REPLACE:
                 assert stored is not None, "REPLACE implies a stored report"
                 assert content is not None, "REPLACE implies new content"
                 metadata = {**content["metadata"], "resourceVersion": stored.resource_version}
                 body = msgspec.json.encode({**content, "metadata": metadata})
-                request = ApiRequest("PUT", f"{self._path(namespace)}/{NAME}", body=body)
+                method, path = "PUT", f"{self._path(namespace)}/{NAME}"
             case ReportChange.DELETE:
                 assert stored is not None, "DELETE implies a stored report"
                 expected = {"uid": stored.uid, "resourceVersion": stored.resource_version}
                 options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": expected}
                 body = msgspec.json.encode(options)
-                request = ApiRequest("DELETE", f"{self._path(namespace)}/{NAME}", body=body)
-        answer = await self._server.call(request)
-        if answer.status not in _WRITTEN:
-            problem = answer.reason or status_error("", answer.status, answer.body).problem
-            self.problems.append(f"{self._title(namespace)}: cannot be written: {problem}")
+                method, path = "DELETE", f"{self._path(namespace)}/{NAME}"
+        try:
+            response = await self._client.send(method, path, NO_QUERY, body)
+            if response.status not in _WRITTEN:
+                raise status_error("", response.status, response.body)
+        except ApiError as error:
+            problem = f"cannot be written: {error.problem}"
+            self.problems.append(f"{self._title(namespace)}: {problem}")
 
     def _describe(self, error: ApiError) -> str:
         if error.status == HTTPStatus.NOT_FOUND:

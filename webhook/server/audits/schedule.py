@@ -15,7 +15,7 @@ from functools import partial
 from typing import NoReturn, TypeAlias
 
 from webhook.cluster.caches import Start
-from webhook.cluster.protocol import Sender
+from webhook.cluster.protocol import ApiClient
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import Version
@@ -125,7 +125,7 @@ class AuditContext:
         wall: The wall clock: aware, UTC.
     """
 
-    api: Sender | None
+    api: ApiClient | None
     namespace: str
     replica: str
     lease_s: float

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
-from webhook.cluster.protocol import DECODE_ERRORS, Sender, describe_error
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, describe_error
 from webhook.errors import ApiError
 from webhook.server.audits.messages import (
     LENGTH,
@@ -40,7 +40,7 @@ GRACE_S = 2.0  # seconds for a process to end after it has closed its pipes; it 
 class AuditProcess:
     """Runs audits, each in a process of its own."""
 
-    def __init__(self, api: Sender, silence_s: float, command: Sequence[str] = COMMAND) -> None:
+    def __init__(self, api: ApiClient, silence_s: float, command: Sequence[str] = COMMAND) -> None:
         """
         Start no process yet.
 
@@ -87,10 +87,10 @@ class AuditProcess:
     async def _forward(self, request: ApiRequest) -> ApiResponse:
         method, path, query, body = msgspec.structs.astuple(request)
         try:
-            status, answer = await self._api.send(method, path, query, body)
+            response = await self._api.send(method, path, query, body)
         except ApiError as error:
             return ApiResponse(0, reason=error.problem)
-        return ApiResponse(status, answer)
+        return ApiResponse(response.status, response.body)
 
 
 class _StderrTail:

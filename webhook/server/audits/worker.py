@@ -14,13 +14,12 @@ from typing import BinaryIO
 
 from webhook.audit.scan import AuditOptions
 from webhook.audit.sweep import ClusterSweep
-from webhook.cluster.protocol import NO_QUERY, FailureReason, Query, status_error
+from webhook.cluster.protocol import JSON, NO_QUERY, FailureReason, Query, Response
 from webhook.errors import ApiError, EvenspreadError
 from webhook.policy.api.versions import parse_version
 from webhook.server.audits.messages import (
     LENGTH,
     ApiRequest,
-    ApiResponse,
     AuditFailure,
     AuditOrder,
     AuditResult,
@@ -38,12 +37,12 @@ from webhook.telemetry.exposition import expose
 LOWEST_PRIORITY = 19  # so that admission goes first, also on a single core
 MOST_PROBLEMS = 20  # in one result; further ones would not help
 
-OK = range(200, 300)
-
 
 class PipeClient:
     """
-    A client of the API server that sends through a pipe; implements ``policyreports.ApiCaller``.
+    A client of the API server that sends through a pipe.
+
+    Implements ``webhook.cluster.protocol.ApiClient``.
 
     Its calls block, and raise EOFError when the server has ended.
     """
@@ -55,26 +54,31 @@ class PipeClient:
         self._source = source
         self._sink = sink
 
-    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
         """
-        Get the body of an answer.
+        Send a request through the server.
+
+        Args:
+            content_type: Always JSON.
 
         Raises:
-            ApiError: There is no answer, or its status is not 2xx; ExpiredError if it is 410.
+            ApiError: There was no response.
         """
-        answer = await self.call(ApiRequest("GET", path, dict(query)))
-        if answer.reason:
-            raise ApiError(self.name, answer.reason, FailureReason.UNREACHABLE)
-        if answer.status not in OK:
-            raise status_error(f"{self.name}: {path}", answer.status, answer.body)
-        return answer.body
+        del content_type
+        self.write(ApiRequest(method, path, dict(query), body))
+        response = decode_response(self.receive())
+        if response.reason:
+            raise ApiError(self.name, response.reason, FailureReason.UNREACHABLE)
+        return Response(response.status, response.body)
 
-    async def call(self, request: ApiRequest) -> ApiResponse:
-        """Send a request."""
-        self.send(request)
-        return decode_response(self.receive())
-
-    def send(self, message: WorkerMessage) -> None:
+    def write(self, message: WorkerMessage) -> None:
         """Send a message to the server."""
         self._sink.write(frame(encode(message)))
         self._sink.flush()
@@ -141,7 +145,7 @@ def main() -> int:
         order = decode_order(server.receive())
         resource.setrlimit(resource.RLIMIT_DATA, (order.memory, order.memory))
         result = _carry_out(order, server)
-        server.send(result)
+        server.write(result)
     except (EOFError, BrokenPipeError):  # the server has ended: no reader is left
         return 1
     return 0
