@@ -164,7 +164,7 @@ def _mended(proposal: Proposal, file: Draft) -> Mended:
     finding = proposal.finding
     return Mended(
         rule=finding.rule,
-        weight=finding.weight,
+        weight=finding.severity,
         source=file.source,
         line=file.first_line(finding.line),
         object=name_of(proposal.judged.audited),

@@ -77,7 +77,7 @@ class Judging:
         self.problems: Sequence[SourceError] = gathering.problems
         configuration = law.configuration
         self._inventory = Inventory(gathering.snapshot, configuration.owner_selectors)
-        self.grounds = AdviceContext(law.policy, self._inventory.cluster, self._inventory.survey)
+        self.grounds = AdviceContext(law.policy, self._inventory.cluster, self._inventory.state)
         question = AuditOptions(law.policy, configuration.actions, configuration.not_exemptible)
         self._scanner = Scanner(question, self.grounds)
 
@@ -90,7 +90,7 @@ class Judging:
         for each in self._inventory.audited:
             document = each.origin.document if each.origin else None
             if document is not None:
-                yield Judged(document, each, self._scanner.judge(each).found)
+                yield Judged(document, each, self._scanner.evaluate(each).found)
 
     def mistyped(self) -> Iterator[WorkloadReport]:
         """Report the objects that have values of wrong types."""
@@ -117,7 +117,7 @@ class Judging:
             return Obstacle("the object could not be read any more")
         running = judged.audited.subject.running
         subject = replace(gathering.snapshot.workloads[0].subject, running=running)
-        after = self._scanner.judge(judged.audited._replace(subject=subject)).found
+        after = self._scanner.evaluate(judged.audited._replace(subject=subject)).found
         return _objection(finding, judged.findings, after)
 
 

@@ -98,7 +98,7 @@ def left(finding: AuditFinding, source: str, name: str, reason: str) -> Left:
     """Tell of a finding that stays."""
     return Left(
         rule=finding.rule,
-        weight=finding.weight,
+        weight=finding.severity,
         source=source,
         line=finding.line,
         object=name,
