@@ -22,7 +22,7 @@ from webhook.config.kinds import SHIPPED_OWNERS
 from webhook.config.settings import setting_table
 from webhook.doctor.probes import FAILURES
 from webhook.doctor.table import CHECKS
-from webhook.fix.remedies import REMEDIES
+from webhook.fix.remedies import FIX_REMEDIES
 from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
 from webhook.policy.advice.examples import AdviceExample
 from webhook.policy.advice.rules import POLICY_RULES
@@ -198,7 +198,7 @@ def remedies() -> str:
     """What is written into manifests for each rule."""
     rows = (
         (rule, each.writes or "nothing", "yes" if each.on_request else "", each.leaves)
-        for rule, each in REMEDIES.items()
+        for rule, each in FIX_REMEDIES.items()
         if rule.startswith("TSC")
     )
     return table(("rule", "is written", "on request", "is left, and why"), rows)

@@ -127,7 +127,7 @@ EXAMPLES = {
         "error: --filename: contains no Pod: name the",
     ),
     "a pod that cannot be read": (files.POD + files.MISTYPED, 2, "error: pod.yaml:1: the object"),
-    "no YAML": ("kind: [", 3, "error: pod.yaml:1: no valid YAML"),
+    "no YAML": ("kind: [", 3, "error: pod.yaml:1: invalid YAML"),
 }
 
 

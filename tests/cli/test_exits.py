@@ -15,9 +15,9 @@ ERRORS: dict[str, tuple[BaseException, ExitCode, str]] = {
         "error: write x\nerror: write y\n",
     ),
     "an unreadable file": (
-        ManifestError("a.yaml", 3, "no valid YAML"),
+        ManifestError("a.yaml", 3, "invalid YAML"),
         ExitCode.UNFINISHED,
-        "error: a.yaml:3: no valid YAML\n",
+        "error: a.yaml:3: invalid YAML\n",
     ),
     "an unreachable cluster": (
         SourceError("https://10.0.0.1", "no answer"),

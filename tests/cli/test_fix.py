@@ -236,7 +236,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_mended(web: Path, run: Run) ->
 
     assert ran.code == 3
     assert "error: broken.yaml:" in ran.err
-    assert "error: latin.yaml:15: no text: write it in UTF-8" in ran.err
+    assert "error: latin.yaml:15: not text: save it as UTF-8" in ran.err
     assert f"error: none.yaml: cannot be read: {os.strerror(errno.ENOENT)}" in ran.err
     assert web.read_text() == FIXED
 

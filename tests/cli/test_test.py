@@ -69,7 +69,7 @@ def test_file_below_the_folder_that_cannot_be_read_is_told(suites: Path, run: Ru
 
     assert ran.code == 3
     assert ran.out.endswith("1 passed, 0 failed\n")
-    assert ran.err == "error: tests/latin.yaml:1: no text: write it in UTF-8\n"
+    assert ran.err == "error: tests/latin.yaml:1: not text: save it as UTF-8\n"
 
 
 def test_mistakes_of_all_suites_are_told_and_none_is_run(suites: Path, run: Run) -> None:

@@ -228,7 +228,7 @@ def test_broken_file_among_hundreds(folder: Path, run: Run) -> None:
     assert (ran.code, len(ran.documents)) == (3, 299)
     assert ran.err.splitlines() == [
         (
-            "error: pod-150.yaml:11: no valid YAML: while parsing a flow node, "
+            "error: pod-150.yaml:11: invalid YAML: while parsing a flow node, "
             "did not find expected node content"
         ),
         (
@@ -255,7 +255,7 @@ def test_empty_input(run: Run) -> None:
             "0 objects with a pod template, by the rules of Kubernetes 1.37: "
             "0 denied, 0 with warnings\n"
         ),
-        "skipped stdin: nothing in it is an object with apiVersion and kind\n",
+        "skipped stdin: it contains no object with apiVersion and kind\n",
     )
 
 

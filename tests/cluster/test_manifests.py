@@ -236,7 +236,7 @@ def test_the_broken_example_is_told_in_part() -> None:
 
     assert [str(problem).rpartition("/broken/")[2] for problem in loaded.problems] == [
         (
-            "syntax.yaml:16: no valid YAML: while parsing a flow sequence, did not find expected "
+            "syntax.yaml:16: invalid YAML: while parsing a flow sequence, did not find expected "
             "',' or ']'"
         ),
         "types.yaml:10: Service/metrics: spec.selector.shard: expected a string, got an integer",

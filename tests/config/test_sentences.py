@@ -275,12 +275,12 @@ MISTAKES = {
     ),
     "a key that stands twice": (
         "mode: apply\nmode: apply",
-        "4: the key 'mode' stands twice: leave one of the two",
+        "4: duplicate key 'mode': remove one of the two",
     ),
     "a second document": ("---\na: 1", "4: is a second document: keep one in a file"),
     "no YAML": (
         "a: [",
-        "3: no valid YAML: while parsing a flow node, did not find expected node content",
+        "3: invalid YAML: while parsing a flow node, did not find expected node content",
     ),
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from webhook.errors import SourceError
-from webhook.fix.atomic import Original, replace
+from webhook.fix.atomic import OriginalFile, replace_file
 
 
 def names(folder: Path) -> list[str]:
@@ -16,41 +16,41 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.fixture
-def original(tmp_path: Path) -> Original:
+def original(tmp_path: Path) -> OriginalFile:
     path = tmp_path / "web.yaml"
     path.write_bytes(b"before\n")
     path.chmod(0o640)
-    return Original(str(path), b"before\n")
+    return OriginalFile(str(path), b"before\n")
 
 
-def test_a_file_is_replaced_with_the_mode_that_it_had(original: Original) -> None:
-    replace(original, b"after\n")
+def test_a_file_is_replaced_with_the_mode_that_it_had(original: OriginalFile) -> None:
+    replace_file(original, b"after\n")
 
     assert original.path.read_bytes() == b"after\n"
     assert stat.S_IMODE(original.path.stat().st_mode) == 0o640
     assert names(original.path.parent) == ["web.yaml"]
 
 
-def test_a_link_stays_a_link(original: Original, tmp_path: Path) -> None:
+def test_a_link_stays_a_link(original: OriginalFile, tmp_path: Path) -> None:
     (tmp_path / "links").mkdir()
     link = tmp_path / "links/link.yaml"
     link.symlink_to("../web.yaml")
 
-    replace(Original(str(link), b"before\n"), b"after\n")
+    replace_file(OriginalFile(str(link), b"before\n"), b"after\n")
 
     assert link.is_symlink()
     assert original.path.read_bytes() == b"after\n"
     assert names(link.parent) == ["link.yaml"]
 
 
-def refused(original: Original, said: str) -> None:
+def refused(original: OriginalFile, said: str) -> None:
     with pytest.raises(SourceError) as raised:
-        replace(original, b"after\n")
+        replace_file(original, b"after\n")
 
     assert said in str(raised.value)
 
 
-def test_a_file_that_changed_meanwhile_is_left(original: Original) -> None:
+def test_a_file_that_changed_meanwhile_is_left(original: OriginalFile) -> None:
     original.path.write_bytes(b"somebody else's\n")
 
     refused(original, "changed meanwhile, not written: run it again")
@@ -59,7 +59,7 @@ def test_a_file_that_changed_meanwhile_is_left(original: Original) -> None:
     assert names(original.path.parent) == ["web.yaml"]
 
 
-def test_a_file_that_is_read_only_is_left(original: Original) -> None:
+def test_a_file_that_is_read_only_is_left(original: OriginalFile) -> None:
     original.path.chmod(0o444)
 
     refused(original, "cannot be written: it is read-only")
@@ -70,25 +70,25 @@ def test_a_file_that_is_read_only_is_left(original: Original) -> None:
 def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
-    refused(Original(str(tmp_path / "pipe"), b""), "no file that could be written")
+    refused(OriginalFile(str(tmp_path / "pipe"), b""), "no file that could be written")
 
 
-def test_a_folder_that_is_gone_is_told(original: Original) -> None:
+def test_a_folder_that_is_gone_is_told(original: OriginalFile) -> None:
     original.path.unlink()
     original.path.parent.rmdir()
 
     refused(original, f"cannot be written: {os.strerror(errno.ENOENT)}")
 
 
-def test_a_full_disk_leaves_the_file_as_it_was(original: Original) -> None:
+def test_a_full_disk_leaves_the_file_as_it_was(original: OriginalFile) -> None:
     script = f"""
 import resource, signal
 from webhook.errors import SourceError
-from webhook.fix.atomic import Original, replace
+from webhook.fix.atomic import OriginalFile, replace_file
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
-    replace(Original({original.source!r}, b"before\\n"), bytes(5000))
+    replace_file(OriginalFile({original.source!r}, b"before\\n"), bytes(5000))
 except SourceError as error:
     print(error)
 """

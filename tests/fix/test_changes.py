@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.fix.changes import Change, Put, Remove, apply, differences, identity, touch
+from webhook.fix.changes import (
+    Change,
+    Put,
+    Remove,
+    apply_changes,
+    conflict,
+    find_differences,
+    identity,
+)
 
 VALUE: dict[str, Any] = {"a": {"b": 1, "c": [1, 2, 3]}, "d": None}
 
@@ -28,7 +36,7 @@ APPLIED: dict[str, tuple[list[Change], Any]] = {
 def test_changes_are_made(changes: list[Change], expected: Any) -> None:
     before = repr(VALUE)
 
-    assert apply(changes, VALUE) == expected
+    assert apply_changes(changes, VALUE) == expected
     assert repr(VALUE) == before
 
 
@@ -43,7 +51,7 @@ LOST: dict[str, Change] = {
 @pytest.mark.parametrize("change", LOST.values(), ids=LOST.keys())
 def test_a_path_has_to_lead_somewhere(change: Change) -> None:
     with pytest.raises(LookupError):
-        apply([change], VALUE)
+        apply_changes([change], VALUE)
 
 
 # before, after, changes
@@ -64,7 +72,7 @@ SMALLEST: dict[str, tuple[Any, Any, list[Change]]] = {
 
 @pytest.mark.parametrize(("before", "after", "changes"), SMALLEST.values(), ids=SMALLEST.keys())
 def test_differences_are_the_smallest(before: Any, after: Any, changes: list[Change]) -> None:
-    assert list(differences((), before, after)) == changes
+    assert list(find_differences((), before, after)) == changes
 
 
 json_values = st.recursive(
@@ -76,7 +84,7 @@ json_values = st.recursive(
 
 @given(json_values, json_values)
 def test_differences_lead_from_one_to_the_other(before: Any, after: Any) -> None:
-    assert apply(differences((), before, after), before) == after
+    assert apply_changes(find_differences((), before, after), before) == after
 
 
 # one, other, whether they cannot be made together
@@ -96,8 +104,8 @@ TOUCHING: dict[str, tuple[Change, Change, bool]] = {
 
 @pytest.mark.parametrize(("one", "other", "expected"), TOUCHING.values(), ids=TOUCHING.keys())
 def test_some_changes_get_into_each_others_way(one: Change, other: Change, expected: bool) -> None:
-    assert touch(one, other) is expected
-    assert touch(other, one) is expected
+    assert conflict(one, other) is expected
+    assert conflict(other, one) is expected
 
 
 def test_changes_are_told_apart() -> None:

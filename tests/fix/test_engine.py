@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.audit import world
 from tests.fix import manifests
-from tests.fix.mended import NODES, deployment, law, mended, reasons
+from tests.fix.fixed import NODES, deployment, options, reasons, run_fix
 from webhook.fix.changes import Put
-from webhook.fix.conflicts import SHARED, Settled
-from webhook.fix.file import MISREAD, NOT_READ, Draft
+from webhook.fix.conflicts import ALIASED_ELSEWHERE, DocumentPlan
+from webhook.fix.file import MISREAD, NOT_READ, FileDraft
 from webhook.manifests import Document, parse
-from webhook.manifests.edits import Edit
+from webhook.manifests.edits import TextEdit
 from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
 CONSTRAINTS = """\
@@ -27,7 +27,7 @@ CONSTRAINTS = """\
 
 
 def test_what_one_finding_hides_is_mended_in_the_next_round() -> None:
-    outcome = mended(deployment(CONSTRAINTS), cluster=NODES)
+    outcome = run_fix(deployment(CONSTRAINTS), cluster=NODES)
 
     rules = [each.rule for each in outcome.fixed]
     assert rules == ["TSC001", "TSC003", "TSC005", "TSC102", "TSC103", "TSC107"]
@@ -37,7 +37,7 @@ def test_what_one_finding_hides_is_mended_in_the_next_round() -> None:
 def test_lines_are_those_of_the_file_as_it_was_read() -> None:
     text = "# one\n" + deployment(CONSTRAINTS)
 
-    outcome = mended(text, cluster=NODES)
+    outcome = run_fix(text, cluster=NODES)
 
     lines = text.splitlines()
     told = {each.rule: lines[each.line - 1].strip() for each in outcome.fixed}
@@ -75,7 +75,7 @@ EXEMPT = """\
 def test_what_an_alias_stands_for_is_edited_if_all_want_it() -> None:
     text = LIST.format(action=SCHEDULE_ANYWAY, more="")
 
-    outcome = mended(text)
+    outcome = run_fix(text)
 
     selector = "labelSelector: {matchLabels: {app: web}}"
     expected = text.replace("maxSkew: 0", "maxSkew: 1").replace("labelSelector: {}", selector)
@@ -89,22 +89,22 @@ def test_what_an_alias_stands_for_is_edited_if_all_want_it() -> None:
 
 
 def test_what_an_alias_stands_for_is_left_if_one_does_not_want_it() -> None:
-    outcome = mended(LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT), law("TSC102"))
+    outcome = run_fix(LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT), options("TSC102"))
 
     assert reasons(outcome.left) == {}  # the API refuses them, so nothing is said of selectors
 
     text = LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT).replace("maxSkew: 0", "maxSkew: 1")
-    outcome = mended(text)
+    outcome = run_fix(text)
 
     assert outcome.texts["web.yaml"] == text
-    assert reasons(outcome.left) == {"TSC102": SHARED.reason}
+    assert reasons(outcome.left) == {"TSC102": ALIASED_ELSEWHERE.reason}
 
 
 def test_a_typed_list_is_mended_as_it_is_written() -> None:
     text = LIST.format(action=DO_NOT_SCHEDULE, more="").replace("kind: List", "kind: PodList")
     text = text.replace("- apiVersion: v1\n  kind: Pod\n  ", "- ")
 
-    outcome = mended(text, law("TSC001"))
+    outcome = run_fix(text, options("TSC001"))
 
     assert outcome.texts["web.yaml"] == text.replace("maxSkew: 0", "maxSkew: 1")
 
@@ -112,7 +112,7 @@ def test_a_typed_list_is_mended_as_it_is_written() -> None:
 def test_a_file_with_a_broken_document_is_left_as_a_whole() -> None:
     text = deployment(CONSTRAINTS) + "---\n{\n"
 
-    outcome = mended({"web.yaml": text, "b.yaml": deployment(CONSTRAINTS)}, law("TSC001"))
+    outcome = run_fix({"web.yaml": text, "b.yaml": deployment(CONSTRAINTS)}, options("TSC001"))
 
     assert outcome.texts["web.yaml"] == text
     assert [each.source for each in outcome.fixed] == ["b.yaml"]
@@ -120,13 +120,13 @@ def test_a_file_with_a_broken_document_is_left_as_a_whole() -> None:
 
 
 def test_facts_are_not_mended() -> None:
-    outcome = mended({}, cluster=deployment(CONSTRAINTS))
+    outcome = run_fix({}, cluster=deployment(CONSTRAINTS))
 
     assert outcome == ({}, (), (), ())
 
 
 def test_facts_that_cannot_be_read_are_told() -> None:
-    outcome = mended("", cluster="apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: 1}\n")
+    outcome = run_fix("", cluster="apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: 1}\n")
 
     assert [str(each) for each in outcome.problems] == [
         "cluster.yaml:3: Node/a: metadata.labels: expected an object, got an integer"
@@ -134,7 +134,7 @@ def test_facts_that_cannot_be_read_are_told() -> None:
 
 
 def test_pods_that_are_uneven_are_left() -> None:
-    outcome = mended(world.LIVE, law("TSC114"))
+    outcome = run_fix(world.LIVE, options("TSC114"))
 
     assert {each.rule for each in outcome.left} == {"TSC114"}
     assert outcome.texts["web.yaml"] == world.LIVE
@@ -142,8 +142,8 @@ def test_pods_that_are_uneven_are_left() -> None:
 
 def test_what_would_not_be_read_as_meant_is_given_back_as_it_was() -> None:
     text = deployment(CONSTRAINTS)
-    draft = Draft("web.yaml", text)
-    wrong = Settled((), (Put(("kind",), "Pod"),), (Edit(0, 0, "# no\n"),), ())
+    draft = FileDraft("web.yaml", text)
+    wrong = DocumentPlan((), (Put(("kind",), "Pod"),), (TextEdit(0, 0, "# no\n"),), ())
 
     problem = draft.edit([wrong])
 
@@ -174,10 +174,10 @@ spec:
         f"{{kubernetes.io/hostname: {name}, topology.kubernetes.io/zone: {zone}}}}}\n"
         for name, zone in shapes
     )
-    both = law("TSC109", "TSC112")
+    both = options("TSC109", "TSC112")
 
-    outcome = mended(text, both, nodes)
-    again = mended(outcome.texts, both, nodes)
+    outcome = run_fix(text, both, nodes)
+    again = run_fix(outcome.texts, both, nodes)
 
     assert [each.rule for each in outcome.fixed] == ["TSC109"]
     assert (again.texts, again.fixed) == (outcome.texts, ())
@@ -255,9 +255,9 @@ TEXTS = st.lists(manifests.texts(pods), min_size=1, max_size=2).map("\n---\n".jo
 
 @given(TEXTS, st.sampled_from(["", NODES]))
 def test_any_manifest_is_mended_once_and_for_all(text: str, cluster: str) -> None:
-    outcome = mended(text, cluster=cluster)
+    outcome = run_fix(text, cluster=cluster)
     after = outcome.texts["web.yaml"]
-    again = mended(after, cluster=cluster)
+    again = run_fix(after, cluster=cluster)
 
     assert (outcome.problems, again.fixed, again.texts["web.yaml"]) == ((), (), after)
     assert manifests.comments(after) == manifests.comments(text)
@@ -286,7 +286,7 @@ def test_lines_that_are_not_touched_stay_to_the_byte(pieces: tuple[str, str]) ->
         + "\n\n# the end\n\n"
     )
 
-    outcome = mended(text)
+    outcome = run_fix(text)
 
     expected = text.replace("maxSkew: 0", "maxSkew: 1").replace("        minDomains: 2\n", "")
     assert outcome.texts["web.yaml"] == expected

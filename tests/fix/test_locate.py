@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from tests.fix import manifests
 from webhook.fix import changes as values
-from webhook.fix.changes import Change, Obstacle, Put, Remove
-from webhook.fix.locate import EXPLICIT, MERGED, Placed, place
+from webhook.fix.changes import Change, FixObstacle, Put, Remove
+from webhook.fix.locate import EXPLICIT, MERGED, Placement, locate_change
 from webhook.manifests import Document, edits, parse
-from webhook.manifests.jsontree import read_tree
+from webhook.manifests.text import read_tree
 
 SELECTOR = {"matchLabels": {"app": "web"}}
 
@@ -130,14 +130,14 @@ def value_of(text: str) -> Any:
 
 @pytest.mark.parametrize(("before", "change", "after"), PLACED.values(), ids=PLACED.keys())
 def test_a_change_is_the_smallest_edit(before: str, change: Change, after: str) -> None:
-    placed = place(read_tree(before), change)
+    placed = locate_change(read_tree(before), change)
 
-    assert isinstance(placed, Placed)
-    assert edits.apply(placed.edits, before) == after
-    assert value_of(after) == values.apply([change], value_of(before))
+    assert isinstance(placed, Placement)
+    assert edits.apply_edits(placed.edits, before) == after
+    assert value_of(after) == values.apply_changes([change], value_of(before))
 
 
-STUCK: dict[str, tuple[str, Change, Obstacle | str]] = {
+STUCK: dict[str, tuple[str, Change, FixObstacle | str]] = {
     "what is merged cannot be removed": ("b: &b {x: 1}\na: {<<: *b}\n", Remove(("a", "x")), MERGED),
     "nor changed inside": ("b: &b {x: {y: 1}}\na: {<<: *b}\n", Put(("a", "x", "y"), 2), MERGED),
     "a key after a question mark": ("? a\n: 1\n", Put(("b",), 1), EXPLICIT),
@@ -152,30 +152,30 @@ STUCK: dict[str, tuple[str, Change, Obstacle | str]] = {
 
 
 @pytest.mark.parametrize(("text", "change", "said"), STUCK.values(), ids=STUCK.keys())
-def test_some_texts_are_left(text: str, change: Change, said: Obstacle | str) -> None:
-    placed = place(read_tree(text), change)
+def test_some_texts_are_left(text: str, change: Change, said: FixObstacle | str) -> None:
+    placed = locate_change(read_tree(text), change)
 
-    assert isinstance(placed, Obstacle)
-    assert placed == said if isinstance(said, Obstacle) else said in placed.reason
+    assert isinstance(placed, FixObstacle)
+    assert placed == said if isinstance(said, FixObstacle) else said in placed.reason
 
 
 def test_what_is_merged_is_overridden() -> None:
     text = "b: &b {x: 1}\na: {<<: *b}\n"
 
-    placed = place(read_tree(text), Put(("a", "x"), 2))
+    placed = locate_change(read_tree(text), Put(("a", "x"), 2))
 
-    assert isinstance(placed, Placed)
-    assert edits.apply(placed.edits, text) == "b: &b {x: 1}\na: {<<: *b, x: 2}\n"
+    assert isinstance(placed, Placement)
+    assert edits.apply_edits(placed.edits, text) == "b: &b {x: 1}\na: {<<: *b, x: 2}\n"
 
 
 def test_an_alias_makes_a_place_more() -> None:
     tree = read_tree("a: &x {y: 1}\nb: [*x, *x]\n")
 
-    placed = place(tree, Put(("b", 1, "y"), 2))
-    replaced = place(tree, Put(("b", 1), 2))
+    placed = locate_change(tree, Put(("b", 1, "y"), 2))
+    replaced = locate_change(tree, Put(("b", 1), 2))
 
-    assert isinstance(placed, Placed)
-    assert isinstance(replaced, Placed)
+    assert isinstance(placed, Placement)
+    assert isinstance(replaced, Placement)
     assert (placed.places, replaced.places) == (3, 1)
 
 
@@ -185,9 +185,9 @@ def test_whatever_is_changed_is_read_back_and_nothing_else_moves(data: st.DataOb
     value = value_of(text)
     change = data.draw(manifests.changes(value))
 
-    placed = place(read_tree(text), change)
+    placed = locate_change(read_tree(text), change)
 
-    if isinstance(placed, Placed):
-        edited = edits.apply(placed.edits, text)
-        assert value_of(edited) == values.apply([change], value)
+    if isinstance(placed, Placement):
+        edited = edits.apply_edits(placed.edits, text)
+        assert value_of(edited) == values.apply_changes([change], value)
         assert manifests.comments(edited) == manifests.comments(text)

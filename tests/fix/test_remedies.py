@@ -3,9 +3,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.fix.mended import NODES, TAINTED, deployment, law, mended, reasons
+from tests.fix.fixed import NODES, TAINTED, deployment, options, reasons, run_fix
 from webhook.config import Configuration
-from webhook.fix.remedies import REMEDIES
+from webhook.fix.remedies import FIX_REMEDIES
 from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVICE
 from webhook.policy.advice.examples import NODES as ADVICE_NODES
 from webhook.policy.api.examples import API_EXAMPLES as API
@@ -528,10 +528,10 @@ def lines(text: str) -> str:
 @pytest.mark.parametrize("case", MENDED.values(), ids=MENDED.keys())
 def test_a_rule_is_mended_to_the_letter(case: Mend) -> None:
     before = deployment(lines(case.before), case.labels)
-    by = law(case.rule, version=case.version)
+    by = options(case.rule, version=case.version)
 
-    outcome = mended(before, by, case.cluster)
-    again = mended(outcome.texts, by, case.cluster)
+    outcome = run_fix(before, by, case.cluster)
+    again = run_fix(outcome.texts, by, case.cluster)
 
     assert outcome.texts["web.yaml"] == deployment(lines(case.after), case.labels)
     assert {each.rule for each in outcome.fixed} == {case.rule}
@@ -688,9 +688,9 @@ LEFT = {
 @pytest.mark.parametrize("case", LEFT.values(), ids=LEFT.keys())
 def test_what_a_machine_cannot_decide_is_left_and_said(case: Leave) -> None:
     before = deployment(case.before, case.labels).replace(HEAD, case.head)
-    by = law(*([case.rule] if case.named else []), version=case.version)
+    by = options(*([case.rule] if case.named else []), version=case.version)
 
-    outcome = mended(before, by, case.cluster)
+    outcome = run_fix(before, by, case.cluster)
 
     assert case.reason in reasons(outcome.left)[case.rule]
     assert case.rule not in {each.rule for each in outcome.fixed}
@@ -698,13 +698,13 @@ def test_what_a_machine_cannot_decide_is_left_and_said(case: Leave) -> None:
 
 
 def test_there_is_a_remedy_for_every_rule_in_order() -> None:
-    assert set(REMEDIES) == {*CATALOGUE, "TSC010"}
-    numbered = [rule for rule in REMEDIES if rule.startswith("TSC")]
+    assert set(FIX_REMEDIES) == {*CATALOGUE, "TSC010"}
+    numbered = [rule for rule in FIX_REMEDIES if rule.startswith("TSC")]
     assert numbered == sorted(numbered)
 
 
 def test_a_remedy_that_does_nothing_says_why() -> None:
-    assert all(each.writes or each.leaves for each in REMEDIES.values())
+    assert all(each.writes or each.leaves for each in FIX_REMEDIES.values())
 
 
 CHOICE = {"TSC002", "TSC003", "TSC007", "TSC009", "TSC113", "TSC114", "TSC115"}
@@ -723,7 +723,7 @@ EXAMPLES = {
 def test_the_example_of_a_rule_is_mended(rule: str) -> None:
     version = Version(1, 24) if rule == "TSC111" else NEWEST_VERSION
 
-    outcome = mended(EXAMPLES[rule], law(rule, version=version))
+    outcome = run_fix(EXAMPLES[rule], options(rule, version=version))
 
     assert [each.rule for each in outcome.fixed] == [rule]
     assert outcome.left == ()
@@ -731,7 +731,7 @@ def test_the_example_of_a_rule_is_mended(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", sorted(CHOICE - {"TSC114", "TSC115"}))
 def test_the_example_that_leaves_a_choice_is_left(rule: str) -> None:
-    outcome = mended(EXAMPLES[rule], law(rule))
+    outcome = run_fix(EXAMPLES[rule], options(rule))
 
     assert [each.rule for each in outcome.left] == [rule]
     assert outcome.texts["web.yaml"] == EXAMPLES[rule]
@@ -741,7 +741,7 @@ def test_a_null_selector_is_filled_in_where_only_the_api_server_minds() -> None:
     actions = {**DEFAULT_ACTIONS, "TSC102": Action.OFF}
     silent = Configuration(actions=actions)
 
-    outcome = mended(API["TSC021"].violates, law("TSC021", configuration=silent))
+    outcome = run_fix(API["TSC021"].violates, options("TSC021", configuration=silent))
 
     assert [each.wrote for each in outcome.fixed] == [
         "added labelSelector: {matchLabels: {app: web}}"
@@ -753,6 +753,6 @@ def test_a_selector_that_a_profile_completes_is_left() -> None:
     completing = Configuration(profiles=(profile,))
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}}\n"
 
-    outcome = mended(API["TSC021"].violates, law("TSC021", configuration=completing), service)
+    outcome = run_fix(API["TSC021"].violates, options("TSC021", configuration=completing), service)
 
     assert reasons(outcome.left) == {"TSC021": "the profile completes it when a pod is created"}

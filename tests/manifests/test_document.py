@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from webhook.errors import ManifestError, SourceError
 from webhook.manifests import (
     Document,
-    Skipped,
+    SkippedSource,
     decode,
     encode,
     expand,
@@ -22,10 +22,10 @@ from webhook.manifests import (
     read_documents,
     read_file,
 )
-from webhook.manifests.document import BROKEN
+from webhook.manifests.document import MOST_BROKEN_DOCUMENTS
+from webhook.manifests.events import MOST_ALIASED_VALUES, MOST_LEVELS, TOO_DEEP
 from webhook.manifests.files import CHART_TEMPLATE, NO_FILE, NO_OBJECT
 from webhook.manifests.scalars import resolve
-from webhook.manifests.yaml import ALIASED, DEPTH, TOO_DEEP
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\n"
 
@@ -35,12 +35,12 @@ def values(text: str, *, unique_keys: bool = False) -> list[Any]:
     return [item.value if isinstance(item, Document) else str(item) for item in read]
 
 
-def summaries(items: Iterable[Document | Skipped | SourceError]) -> list[str]:
+def summaries(items: Iterable[Document | SkippedSource | SourceError]) -> list[str]:
     return [
         f"{item.kind}/{item.name}"
         if isinstance(item, Document)
         else f"skipped {Path(item.source).name}"
-        if isinstance(item, Skipped)
+        if isinstance(item, SkippedSource)
         else f"error {str(item).rpartition('/')[2]}"
         for item in items
     ]
@@ -144,39 +144,45 @@ def test_a_text_holds_documents(text: str, expected: list[Any]) -> None:
 BROKEN_TEXTS: dict[str, tuple[str, list[Any]]] = {
     "a broken document between others": (
         "a: 1\n---\nb: [\n---\nc: 3\n",
-        [{"a": 1}, "x.yaml:4: no valid YAML: ", {"c": 3}],
+        [{"a": 1}, "x.yaml:4: invalid YAML: ", {"c": 3}],
     ),
     "a template of a chart": (
         "kind: {{ .Values.kind }}\nname: x\n",
-        ["x.yaml:1: a key must be a string, and no object: render a chart with helm"],
+        ["x.yaml:1: a key must be a string, not an object: render a chart with helm"],
     ),
     "an action of a template": (
         "a: 1\n{{- if .Values.b }}\nb: 2\n",
-        ["x.yaml:3: no valid YAML: "],
+        ["x.yaml:3: invalid YAML: "],
     ),
     "a tab": (
         "a:\n\tb: 1\n",
-        ["x.yaml:2: no valid YAML: while scanning for the next token, found character"],
+        ["x.yaml:2: invalid YAML: while scanning for the next token, found character"],
     ),
-    "a control character": ("a: 1\nb: \x01\n", ["x.yaml:2: no valid YAML: a control character"]),
-    "an unknown alias": ("a: 1\nb: *c\n", ["x.yaml:2: *c stands for nothing"]),
-    "an alias of what is around it": ("a: &a\n  b: *a\n", ["x.yaml:2: *a stands for nothing"]),
+    "a control character": (
+        "a: 1\nb: \x01\n",
+        ["x.yaml:2: invalid YAML: it contains a control character"],
+    ),
+    "an unknown alias": ("a: 1\nb: *c\n", ["x.yaml:2: *c is an alias of no earlier anchor"]),
+    "an alias of what is around it": (
+        "a: &a\n  b: *a\n",
+        ["x.yaml:2: *a is an alias of no earlier anchor"],
+    ),
     "a null key": ("a: 1\n~: 2\n", ["x.yaml:2: a key must be a string: write it in quotes"]),
     "a merged scalar": ("a:\n  <<: 1\n", ["x.yaml:2: << merges mappings"]),
     "a merged null": ("a:\n  <<:\n", ["x.yaml:2: << merges mappings"]),
     "no number of JSON": ("a: 1\nb: .inf\n", ["x.yaml:2: .inf is no JSON number"]),
     "deep nesting of YAML": (
-        "a: " + "[" * DEPTH + "]" * DEPTH,
+        "a: " + "[" * MOST_LEVELS + "]" * MOST_LEVELS,
         [f"x.yaml:1: {TOO_DEEP}"],
     ),
-    "broken JSON": ('{"a": 1,\n"b": ]}\n', ["x.yaml:2: no valid JSON: Expecting value"]),
+    "broken JSON": ('{"a": 1,\n"b": ]}\n', ["x.yaml:2: invalid JSON: Expecting value"]),
     "a broken line between others": (
         '{"a": 1}\n{"b": ]}\n{"c": 3}\n',
-        [{"a": 1}, "x.yaml:2: no valid JSON: Expecting value", {"c": 3}],
+        [{"a": 1}, "x.yaml:2: invalid JSON: Expecting value", {"c": 3}],
     ),
     "a number that JSON has not": (
         '{"a": 1}\n{"a": NaN}\n{"b": 2}',
-        [{"a": 1}, "x.yaml:2: no valid JSON: JSON is malformed", {"b": 2}],
+        [{"a": 1}, "x.yaml:2: invalid JSON: JSON is malformed", {"b": 2}],
     ),
 }
 
@@ -190,7 +196,7 @@ def test_a_broken_document_is_told_and_others_are_read(text: str, expected: list
         assert item.startswith(wanted) if isinstance(wanted, str) else item == wanted
 
 
-@pytest.mark.parametrize("levels", [DEPTH - 2, DEPTH, 900, 990, 5000, 10_000])
+@pytest.mark.parametrize("levels", [MOST_LEVELS - 2, MOST_LEVELS, 900, 990, 5000, 10_000])
 def test_of_deep_json_is_read_what_is_not_deep(levels: int) -> None:
     deep = "[" * levels + "]" * levels
 
@@ -215,16 +221,14 @@ def test_a_key_may_be_asked_to_stand_once() -> None:
     text = "a: 1\nb:\n  c: 1\n  c: 2\n"
 
     assert values(text) == [{"a": 1, "b": {"c": 2}}]
-    assert values(text, unique_keys=True) == [
-        "x.yaml:4: the key 'c' stands twice: leave one of the two"
-    ]
+    assert values(text, unique_keys=True) == ["x.yaml:4: duplicate key 'c': remove one of the two"]
 
 
 def test_a_stream_that_is_hardly_json_is_given_up() -> None:
-    read = values('{"a": 1}\n' + '{"b": ]}\n' * 2 * BROKEN)
+    read = values('{"a": 1}\n' + '{"b": ]}\n' * 2 * MOST_BROKEN_DOCUMENTS)
 
-    assert len(read) == 1 + BROKEN + 1
-    assert read[-1] == "x.yaml:101: 100 broken documents of JSON: the rest is not read"
+    assert len(read) == 1 + MOST_BROKEN_DOCUMENTS + 1
+    assert read[-1] == "x.yaml:101: 100 invalid JSON documents: the rest is not read"
 
 
 def test_lines_of_a_long_stream_are_counted() -> None:
@@ -240,7 +244,7 @@ def test_lines_of_a_long_stream_are_counted() -> None:
 
 
 def test_nesting_of_yaml_has_a_bound() -> None:
-    depth = DEPTH - 1
+    depth = MOST_LEVELS - 1
     text = "[" * depth + "1" + "]" * depth
 
     assert not isinstance(values(f"- {text}")[0], str)
@@ -253,7 +257,7 @@ def test_aliases_of_aliases_are_refused() -> None:
 
     (said,) = values("\n".join(lines))
 
-    assert said == f"x.yaml:6: aliases add more than {ALIASED} values: write them out"
+    assert said == f"x.yaml:6: aliases add more than {MOST_ALIASED_VALUES} values: write them out"
 
 
 JSON_VALUES = st.recursive(
@@ -359,11 +363,11 @@ def test_values_of_json_have_lines() -> None:
     assert second.line(("b", 1)) == 4
 
 
-def test_json_that_is_no_yaml_has_one_line() -> None:
+def test_json_that_libyaml_cannot_read_has_lines() -> None:
     (document,) = parse('\n{"a":\n "\\ud83d\\ude00"}', "x.json")
 
     assert isinstance(document, Document)
-    assert document.line(("a",)) == 1
+    assert document.line(("a",)) == 2
 
 
 # a list, what is in it
@@ -444,15 +448,15 @@ FOLDERS: dict[str, tuple[dict[str, str], list[str]]] = {
         {"a.yaml": "a: 1\n---\n" + POD % "a" + "---\n- 1\n"},
         [
             "Pod/a",
-            "error a.yaml:1: no object: give it apiVersion and kind, or take it out",
-            "error a.yaml:7: no object: give it apiVersion and kind, or take it out",
+            "error a.yaml:1: not an object: add apiVersion and kind, or remove it",
+            "error a.yaml:7: not an object: add apiVersion and kind, or remove it",
         ],
     ),
     "a broken file among others": (
         {"a.yaml": POD % "a", "b.yaml": "a: 1\nb: *c\n", "c.yaml": POD % "c"},
         [
             "Pod/a",
-            "error b.yaml:2: *c stands for nothing that was named before",
+            "error b.yaml:2: *c is an alias of no earlier anchor",
             "Pod/c",
         ],
     ),
@@ -472,7 +476,7 @@ def test_strictly_nothing_is_skipped(tmp_path: Path) -> None:
     )
 
     assert names(tmp_path, strict=True) == [
-        "error Chart.yaml:2: the key 'a' stands twice: leave one of the two",
+        "error Chart.yaml:2: duplicate key 'a': remove one of the two",
         f"error a.yaml: {CHART_TEMPLATE}",
         f"error values.yaml: {NO_OBJECT}",
     ]
@@ -563,7 +567,7 @@ def test_what_may_not_be_read_is_an_error(tmp_path: Path) -> None:
 BYTES: dict[str, tuple[bytes, list[str]]] = {
     "UTF-8 with a byte order mark": (b"\xef\xbb\xbf" + (POD % "a").encode(), ["Pod/a"]),
     "UTF-16 with a byte order mark": ((POD % "a").encode("utf-16"), ["Pod/a"]),
-    "other texts": (b"a: 1\nb: \xe4\n", ["error x.yaml:2: no text: write it in UTF-8"]),
+    "other texts": (b"a: 1\nb: \xe4\n", ["error x.yaml:2: not text: save it as UTF-8"]),
     "binary files": (
         b"\x7fELF\0\0",
         ["error x.yaml: a binary file: manifests are YAML or JSON"],
@@ -584,7 +588,7 @@ def test_the_standard_input_is_read() -> None:
     read = list(read_documents(["-"], stdin=stdin))
 
     assert summaries(read[:1]) == ["Pod/a"]
-    assert str(read[1]) == "stdin:5: no object: give it apiVersion and kind, or take it out"
+    assert str(read[1]) == "stdin:5: not an object: add apiVersion and kind, or remove it"
 
 
 def test_a_stream_without_end_is_refused() -> None:
@@ -603,7 +607,7 @@ def test_a_file_of_any_documents_is_read(tmp_path: Path) -> None:
 def test_a_file_with_an_error_raises_it(tmp_path: Path) -> None:
     write(tmp_path, {"a": "a: 1\na: 2\n"})
 
-    with pytest.raises(ManifestError, match=":2: the key 'a' stands twice"):
+    with pytest.raises(ManifestError, match=":2: duplicate key 'a'"):
         read_file(str(tmp_path / "a"), unique_keys=True)
 
 
@@ -641,9 +645,9 @@ def test_a_document_knows_where_in_its_text_it_starts() -> None:
     for each in (text, streamed):
         for document in parse(each, "x"):
             assert isinstance(document, Document)
-            lines = document.lines
-            assert each[lines.start :].startswith(lines.text)
-            assert [document.value] == values(lines.text)
+            lines = document.text
+            assert each[lines.start :].startswith(lines.content)
+            assert [document.value] == values(lines.content)
 
 
 ENCODED = {

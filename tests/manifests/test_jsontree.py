@@ -6,27 +6,29 @@ from hypothesis import given
 
 from tests.fix import manifests
 from tests.fix.test_changes import json_values
-from webhook.manifests.jsontree import read_json, read_tree
-from webhook.manifests.tree import Node, Tree, read_yaml
+from webhook.manifests.events import MOST_LEVELS
+from webhook.manifests.jsontree import read_json
+from webhook.manifests.text import read_tree
+from webhook.manifests.tree import Tree, TreeNode, read_yaml
 
-# text, what is wrong with it
+# text, problem
 BROKEN = {
-    "nothing": ("", "Expecting value"),
-    "an open brace": ("{", "Expecting value"),
+    "nothing": ("", "no value at 0"),
+    "an open brace": ("{", "no key at 1"),
     "a key that is no text": ("{1: 2}", "no key at 1"),
-    "no colon": ('{"a" 1}', "no key at 1"),
-    "no value": ('{"a": }', "Expecting value"),
+    "no colon": ('{"a" 1}', "no colon at 5"),
+    "no value": ('{"a": }', "no value at 6"),
     "an open bracket": ("[1", "no ] at 2"),
     "no comma": ("[1 2]", "no ] at 3"),
-    "a comma too much": ("[1,]", "Expecting value"),
-    "two values": ("1 2", "stands behind the document"),
+    "a comma too much": ("[1,]", "no value at 3"),
+    "two values": ("1 2", "the document ends at 2, and the text does not"),
     "the wrong bracket": ('{"a": 1]', "no } at 7"),
 }
 
 
-@pytest.mark.parametrize(("text", "said"), BROKEN.values(), ids=BROKEN.keys())
-def test_what_is_no_json_is_told(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(said)):
+@pytest.mark.parametrize(("text", "problem"), BROKEN.values(), ids=BROKEN.keys())
+def test_invalid_json_is_refused_with_its_position(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(problem)):
         read_json(text)
 
 
@@ -35,12 +37,28 @@ def test_brackets_may_be_yaml() -> None:
 
 
 def shape(tree: Tree) -> Any:
-    def of(node: Node) -> Any:
+    def of(node: TreeNode) -> Any:
         if not node.collection:
             return tree.text[node.start : node.end]
         return [(each.step, each.start, of(each.node)) for each in node.entries]
 
     return of(tree.root)
+
+
+@pytest.mark.parametrize("levels", [MOST_LEVELS, MOST_LEVELS + 1, 9000])
+def test_json_is_read_however_deep_it_is(levels: int) -> None:
+    deep = "[" * levels + '"]"' + "]" * levels
+
+    tree = read_json(f'{{"deep": {deep}, "kind": "Pod"}}')
+
+    kind = tree.root.find("kind")
+    assert kind is not None
+    assert tree.text[kind.value : kind.end] == '"Pod"'
+
+
+def test_a_deep_collection_without_its_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="no end of the collection"):
+        read_json("[" * (MOST_LEVELS + 2))
 
 
 @given(manifests.texts(json_values))

@@ -3,7 +3,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from webhook.manifests import mistype
+from webhook.manifests import find_type_mismatch
 from webhook.policy.model import PodTemplate
 from webhook.policy.paths import FieldPath
 
@@ -51,4 +51,4 @@ def test_mistype(value: Any, problem: str, path: FieldPath) -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(value, PodTemplate)
 
-    assert mistype(caught.value, value) == (problem, path)
+    assert find_type_mismatch(caught.value, value) == (problem, path)

@@ -17,7 +17,7 @@ from webhook.cluster.facts import VersionKind
 from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
-from webhook.manifests import Document, Mistype, is_object, mistype
+from webhook.manifests import Document, TypeMismatch, find_type_mismatch, is_object
 from webhook.policy.advice.subject import SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path
@@ -71,7 +71,7 @@ class ManifestCollector:
         try:
             self._reader.put_fact(self.snapshot, _version_kind(document), data)
         except msgspec.ValidationError as error:
-            self._report_problem(document, mistype(error, document.value))
+            self._report_problem(document, find_type_mismatch(error, document.value))
 
     def _add_workload(self, document: Document, *, requested: bool) -> bool:
         """Add an object that may hold a pod template; return whether its types are right."""
@@ -107,11 +107,11 @@ class ManifestCollector:
         try:
             owners = self._reader.read_owner(_version_kind(document), data, namespace)
         except msgspec.ValidationError as error:
-            self._report_problem(document, mistype(error, document.value))
+            self._report_problem(document, find_type_mismatch(error, document.value))
         else:
             self.snapshot.owners.extend(owners)
 
-    def _report_problem(self, document: Document, found: Mistype) -> None:
+    def _report_problem(self, document: Document, found: TypeMismatch) -> None:
         problem = f"{document.kind}/{document.name}: {format_path(found.path)}: {found.problem}"
         self.problems.append(document.error(problem, found.path))
 
@@ -120,7 +120,7 @@ def _version_kind(document: Document) -> VersionKind:
     return document.api_version, document.kind
 
 
-def _build_unreadable(document: Document, found: Mistype) -> UnreadableObject:
+def _build_unreadable(document: Document, found: TypeMismatch) -> UnreadableObject:
     return UnreadableObject(
         api_version=document.api_version,
         kind=document.kind,
@@ -149,7 +149,7 @@ def _complete_metadata(document: Document) -> dict[str, Any]:
     return {**value, "metadata": {**metadata, "namespace": namespace}}
 
 
-def _locate_type_error(value: Any, path: TemplatePath, error: msgspec.DecodeError) -> Mistype:
+def _locate_type_error(value: Any, path: TemplatePath, error: msgspec.DecodeError) -> TypeMismatch:
     """Find the value of the wrong type, with its path from the whole object."""
     places: tuple[tuple[FieldPath, Any], ...] = ((path, SubjectPod), (("metadata",), ObjectMeta))
     for outer, kind in places:
@@ -157,6 +157,6 @@ def _locate_type_error(value: Any, path: TemplatePath, error: msgspec.DecodeErro
         try:
             msgspec.convert(inner, kind | None)
         except msgspec.ValidationError as found:
-            problem, steps = mistype(found, inner)
-            return Mistype(problem, (*outer, *steps))
-    return Mistype(str(error), ("spec",))
+            problem, steps = find_type_mismatch(found, inner)
+            return TypeMismatch(problem, (*outer, *steps))
+    return TypeMismatch(str(error), ("spec",))

@@ -7,7 +7,7 @@ Kinds that an audit lists, derived from ``webhook.policy.kinds``.
 from collections.abc import Collection
 
 from webhook.cluster.discovery import locate_custom
-from webhook.cluster.protocol import Reader
+from webhook.cluster.protocol import ApiClient
 from webhook.errors import ApiError, SourceError
 from webhook.policy.kinds import BUILT_IN_KINDS, POD, KindRow
 from webhook.policy.model import GroupKind
@@ -29,7 +29,7 @@ LISTED_BUILT_IN: tuple[KindRow, ...] = tuple(
 
 
 async def find_custom_kinds(
-    source: Reader, kinds: Collection[GroupKind], problems: list[SourceError]
+    source: ApiClient, kinds: Collection[GroupKind], problems: list[SourceError]
 ) -> list[KindRow]:
     """
     Find the request paths of custom kinds; leave out kinds that the API server does not have.

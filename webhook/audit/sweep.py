@@ -27,7 +27,7 @@ from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster import wire
 from webhook.cluster.lists import LIST_TRIES, list_pages
-from webhook.cluster.protocol import FailureReason, Reader
+from webhook.cluster.protocol import ApiClient, FailureReason
 from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import KindRow
@@ -46,7 +46,7 @@ _decode = msgspec.json.Decoder(wire.NamedObject).decode
 class ListCursor:
     """A list that is read on demand; keeps one page in memory."""
 
-    def __init__(self, source: Reader, listed: KindRow) -> None:
+    def __init__(self, source: ApiClient, listed: KindRow) -> None:
         """Prepare to read; send no request yet."""
         self.listed = listed
         self._source = source
@@ -119,14 +119,16 @@ def _read_position(item: msgspec.Raw) -> Position:
 
 class ClusterSweep:
     """
-    An audit of a shared cluster.
+    An audit of a whole cluster.
 
     Attributes:
         nodes: Number of nodes; known when the first report is there.
         problems: Objects that cannot be read; no report mentions them.
     """
 
-    def __init__(self, source: Reader, configuration: Configuration, options: AuditOptions) -> None:
+    def __init__(
+        self, source: ApiClient, configuration: Configuration, options: AuditOptions
+    ) -> None:
         """Prepare to read; send no request yet."""
         self.nodes = 0
         self.problems: list[SourceError] = []

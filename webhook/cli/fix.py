@@ -17,10 +17,10 @@ from webhook.cli.output import OutputFormat, report_problems, report_skipped
 from webhook.cli.terminal import Terminal
 from webhook.cli.views import fix as fix_view
 from webhook.errors import SourceError
-from webhook.fix.atomic import replace
-from webhook.fix.engine import Outcome, mend
-from webhook.fix.evaluate import Law
-from webhook.fix.report import Report
+from webhook.fix.atomic import replace_file
+from webhook.fix.engine import FixOutcome, fix_files
+from webhook.fix.evaluate import FixOptions
+from webhook.fix.report import FixReport
 
 
 def fix(
@@ -39,8 +39,8 @@ def fix(
     context = Inputs([cluster] if cluster else [])
     others = list(context.objects())
     files = InputFiles(filename, strict=strict)
-    law = Law(requested.configuration, requested.policy, rules)
-    result = mend(files.texts, others, law, as_read=diff)
+    law = FixOptions(requested.configuration, requested.policy, rules)
+    result = fix_files(files.texts, others, law, as_read=diff)
     problems = [*files.problems, *context.problems, *result.problems]
     changed = [source for source, text in result.texts.items() if text != files.texts[source]]
     if diff:
@@ -51,7 +51,7 @@ def fix(
         failed = _write_files(files, result, changed)
         problems += failed.values()
         changed = [source for source in changed if source not in failed]
-    report = Report(
+    report = FixReport(
         written=not diff,
         changed=tuple(changed),
         fixed=tuple(fixed for fixed in result.fixed if fixed.source in changed),
@@ -64,13 +64,15 @@ def fix(
     return outcome(findings=findings, unfinished=bool(problems))
 
 
-def _write_files(files: InputFiles, result: Outcome, changed: list[str]) -> dict[str, SourceError]:
+def _write_files(
+    files: InputFiles, result: FixOutcome, changed: list[str]
+) -> dict[str, SourceError]:
     """Replace changed files atomically; return source -> error for files that failed."""
     failed: dict[str, SourceError] = {}
     for source in changed:
         if source != STDIN_SOURCE:
             try:
-                replace(files.original(source), files.encoded(source, result.texts[source]))
+                replace_file(files.original(source), files.encoded(source, result.texts[source]))
             except SourceError as error:
                 failed[source] = error
     if files.piped is not None:
@@ -82,7 +84,7 @@ def _write_files(files: InputFiles, result: Outcome, changed: list[str]) -> dict
     return failed
 
 
-def _write_report(report: Report, output: OutputFormat, *, to_stderr: bool) -> None:
+def _write_report(report: FixReport, output: OutputFormat, *, to_stderr: bool) -> None:
     """Write the report; to stderr if stdout carries a diff or a manifest."""
     if output is OutputFormat.JSON:
         click.echo(msgspec.json.encode(report).decode(), err=to_stderr)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import click
 
 from webhook.errors import ConfigError, SourceError
-from webhook.manifests import Skipped, as_yaml
+from webhook.manifests import SkippedSource, format_yaml
 from webhook.policy.api.fielderrors import quote
 
 MOST_NAMED_FILES = 3  # of those skipped: enough to recognise them, few enough for one line
@@ -88,7 +88,7 @@ def write_document(document: dict[str, Any], output: OutputFormat) -> None:
     if output is OutputFormat.JSON:
         click.echo(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
     else:
-        click.echo(f"---\n{as_yaml(document)}", nl=False)
+        click.echo(f"---\n{format_yaml(document)}", nl=False)
 
 
 def printable(text: str) -> str:
@@ -107,7 +107,7 @@ def report_problems(problems: Sequence[SourceError]) -> None:
         write_stderr(f"error: {problem}")
 
 
-def report_skipped(skipped: Sequence[Skipped]) -> None:
+def report_skipped(skipped: Sequence[SkippedSource]) -> None:
     """Write one line to stderr that names the files without manifests."""
     if len(skipped) == 1:
         write_stderr(f"skipped {skipped[0].source}: {skipped[0].reason}")

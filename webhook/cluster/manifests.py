@@ -16,7 +16,7 @@ from webhook.cluster.facts import (
 from webhook.cluster.store import Store, StoredObject
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
-from webhook.manifests import Document, Skipped, is_object, mistype, read_documents
+from webhook.manifests import Document, SkippedSource, find_type_mismatch, is_object, read_documents
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import TemplatePath, find_value, format_path
 
@@ -41,7 +41,7 @@ class LoadedCluster(msgspec.Struct, frozen=True):
 
     cluster: Cluster
     problems: list[SourceError]
-    skipped: list[Skipped]
+    skipped: list[SkippedSource]
 
 
 def load_cluster(
@@ -65,12 +65,12 @@ def load_cluster(
     cluster = Cluster(owners)
     filler = _Filler(cluster, namespace)
     problems: list[SourceError] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedSource] = []
     for item in read_documents(paths, strict=strict, stdin=stdin):
         match item:
             case Document():
                 problems += filler.put(item)
-            case Skipped():
+            case SkippedSource():
                 skipped.append(item)
             case SourceError():
                 problems.append(item)
@@ -169,5 +169,5 @@ def _putting_custom(path: TemplatePath, store: Store[wire.CustomControllerObject
 
 
 def _problem(document: Document, error: msgspec.ValidationError) -> ManifestError:
-    problem, path = mistype(error, document.value)
+    problem, path = find_type_mismatch(error, document.value)
     return document.error(f"{document.kind}/{document.name}: {format_path(path)}: {problem}", path)

@@ -140,7 +140,7 @@ def read_document(text: str, source: str) -> Document:
     if errors:
         raise CombinedConfigError(errors)
     first = documents[0]
-    return Document(first.source, _without_nulls(first.value), first.lines, first.path)
+    return Document(first.source, _without_nulls(first.value), first.text, first.path)
 
 
 def _without_nulls(value: Any) -> Any:

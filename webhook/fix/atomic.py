@@ -16,7 +16,7 @@ from webhook.errors import SourceError
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
-class Original(NamedTuple):
+class OriginalFile(NamedTuple):
     """
     A file as it was read.
 
@@ -34,7 +34,7 @@ class Original(NamedTuple):
         return Path(os.path.realpath(self.source))
 
 
-def replace(original: Original, data: bytes) -> None:
+def replace_file(original: OriginalFile, data: bytes) -> None:
     """
     Write a file anew, with the mode and, as far as that is allowed, the owner that it has.
 
@@ -59,7 +59,7 @@ def replace(original: Original, data: bytes) -> None:
         ) from error
 
 
-def _refuse(original: Original, status: os.stat_result) -> None:
+def _refuse(original: OriginalFile, status: os.stat_result) -> None:
     """Refuse what a new file cannot stand for, and what its owner has protected."""
     if not stat.S_ISREG(status.st_mode):
         raise SourceError(original.source, "no file that could be written: pipe it to -f -")
@@ -67,7 +67,7 @@ def _refuse(original: Original, status: os.stat_result) -> None:
         raise SourceError(original.source, "cannot be written: it is read-only")
 
 
-def _refuse_changed(original: Original) -> None:
+def _refuse_changed(original: OriginalFile) -> None:
     if original.path.read_bytes() != original.data:
         raise SourceError(original.source, "changed meanwhile, not written: run it again")
 

@@ -30,7 +30,7 @@ class Remove(NamedTuple):
 Change: TypeAlias = Put | Remove
 
 
-class Obstacle(NamedTuple):
+class FixObstacle(NamedTuple):
     """Why something cannot be changed; words that go on after ``left:``."""
 
     reason: str
@@ -46,11 +46,11 @@ def identity(change: Change) -> Identity:
 
 _encode = msgspec.json.Encoder().encode
 
-Solution: TypeAlias = tuple[Change, ...] | Obstacle
+Solution: TypeAlias = tuple[Change, ...] | FixObstacle
 """What mends a finding, or why nothing does."""
 
 
-def apply(changes: Iterable[Change], value: Any) -> Any:
+def apply_changes(changes: Iterable[Change], value: Any) -> Any:
     """
     Make the value in which everything is changed.
 
@@ -94,7 +94,7 @@ def _changed(value: Any, path: FieldPath, change: Change) -> Any:
     return copy
 
 
-def differences(path: FieldPath, before: Any, after: Any) -> Iterator[Change]:
+def find_differences(path: FieldPath, before: Any, after: Any) -> Iterator[Change]:
     """
     Find the smallest changes that make one value of another.
 
@@ -114,7 +114,7 @@ def differences(path: FieldPath, before: Any, after: Any) -> Iterator[Change]:
 def _of_members(path: FieldPath, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
     for key, value in before.items():
         if key in after:
-            yield from differences((*path, key), value, after[key])
+            yield from find_differences((*path, key), value, after[key])
         else:
             yield Remove((*path, key))
     yield from (Put((*path, key), value) for key, value in after.items() if key not in before)
@@ -129,7 +129,7 @@ def _of_items(path: FieldPath, before: list[Any], after: list[Any]) -> Iterator[
         yield Put(path, after)
         return
     for index, (was, becomes) in enumerate(zip(old, new, strict=False), start=first):
-        yield from differences((*path, index), was, becomes)
+        yield from find_differences((*path, index), was, becomes)
     yield from (Remove((*path, first + index)) for index in range(len(new), len(old)))
     yield from (Put((*path, first + index), new[index]) for index in range(len(old), len(new)))
 
@@ -143,7 +143,7 @@ def _equal(before: list[Any], after: list[Any]) -> int:
     )
 
 
-def touch(one: Change, other: Change) -> bool:
+def conflict(one: Change, other: Change) -> bool:
     """
     Whether two changes of one document cannot be made together.
 

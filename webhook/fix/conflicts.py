@@ -7,27 +7,29 @@ from itertools import combinations, starmap
 from typing import NamedTuple
 
 from webhook.audit.report import AuditFinding
-from webhook.fix.changes import Change, Identity, Obstacle, identity, touch
-from webhook.fix.evaluate import Judged
-from webhook.fix.locate import Placed, place
-from webhook.manifests.edits import Edit, overlap
+from webhook.fix.changes import Change, FixObstacle, Identity, conflict, identity
+from webhook.fix.evaluate import EvaluatedObject
+from webhook.fix.locate import Placement, locate_change
+from webhook.manifests.edits import TextEdit, overlap
 from webhook.manifests.tree import Tree
 from webhook.policy.paths import FieldPath
 
-SHARED = Obstacle("an alias stands for the same text elsewhere, where it is to stay as it is")
-IN_THE_WAY = Obstacle("it gets into the way of another change")
+ALIASED_ELSEWHERE = FixObstacle(
+    "an alias stands for the same text elsewhere, where it is to stay as it is"
+)
+CONFLICTING = FixObstacle("it conflicts with another change")
 
 
 class Proposal(NamedTuple):
     """
-    What would mend a finding.
+    What would fix a finding.
 
     Attributes:
         changes: With paths from the object; at least one.
         wrote: The same in words.
     """
 
-    judged: Judged
+    judged: EvaluatedObject
     finding: AuditFinding
     changes: tuple[Change, ...]
     wrote: str
@@ -39,14 +41,14 @@ class Proposal(NamedTuple):
         return tuple(each._replace(path=(*at, *each.path)) for each in self.changes)
 
 
-class Refusal(NamedTuple):
+class RejectedProposal(NamedTuple):
     """A proposal that cannot be carried out."""
 
     proposal: Proposal
-    obstacle: Obstacle
+    obstacle: FixObstacle
 
 
-class Settled(NamedTuple):
+class DocumentPlan(NamedTuple):
     """
     What is done to a document.
 
@@ -59,14 +61,14 @@ class Settled(NamedTuple):
 
     accepted: tuple[Proposal, ...]
     changes: tuple[Change, ...]
-    edits: tuple[Edit, ...]
-    refused: tuple[Refusal, ...]
+    edits: tuple[TextEdit, ...]
+    refused: tuple[RejectedProposal, ...]
 
 
-NOTHING_SETTLED = Settled((), (), (), ())
+EMPTY_PLAN = DocumentPlan((), (), (), ())
 
 
-def settle(tree: Tree, proposals: Sequence[Proposal]) -> Settled:
+def plan_document(tree: Tree, proposals: Sequence[Proposal]) -> DocumentPlan:
     """
     Choose what can be done together; what has to wait is in neither list.
 
@@ -76,16 +78,16 @@ def settle(tree: Tree, proposals: Sequence[Proposal]) -> Settled:
     """
     plan = _Plan(tree, proposals)
     choice = _Choice(plan)
-    refused: list[Refusal] = []
+    refused: list[RejectedProposal] = []
     for proposal in proposals:
         obstacle = plan.obstacle(proposal)
         if obstacle:
-            refused.append(Refusal(proposal, obstacle))
+            refused.append(RejectedProposal(proposal, obstacle))
         else:
             choice.takes(proposal)
     settled = choice.settled()
     if not settled.accepted and not refused:
-        refused = [Refusal(each, IN_THE_WAY) for each in proposals]
+        refused = [RejectedProposal(each, CONFLICTING) for each in proposals]
     return settled._replace(refused=tuple(refused))
 
 
@@ -94,37 +96,37 @@ class _Plan:
 
     def __init__(self, tree: Tree, proposals: Iterable[Proposal]) -> None:
         changes = [change for each in proposals for change in each.changes_of_document]
-        self.placed = {identity(change): place(tree, change) for change in changes}
-        self._users: defaultdict[tuple[Edit, ...], set[Identity]] = defaultdict(set)
+        self.placed = {identity(change): locate_change(tree, change) for change in changes}
+        self._users: defaultdict[tuple[TextEdit, ...], set[Identity]] = defaultdict(set)
         for change, found in self.placed.items():
-            if isinstance(found, Placed):
+            if isinstance(found, Placement):
                 self._users[found.edits].add(change)
 
-    def obstacle(self, proposal: Proposal) -> Obstacle | None:
+    def obstacle(self, proposal: Proposal) -> FixObstacle | None:
         """Say what keeps a proposal from being carried out, whatever else is."""
         changes, edits = proposal.changes_of_document, self.edits(proposal)
-        if any(starmap(touch, combinations(changes, 2))) or any(
+        if any(starmap(conflict, combinations(changes, 2))) or any(
             starmap(overlap, combinations(edits, 2))
         ):
-            return IN_THE_WAY
+            return CONFLICTING
         for change in proposal.changes_of_document:
             found = self.placed[identity(change)]
-            if isinstance(found, Obstacle):
+            if isinstance(found, FixObstacle):
                 return found
             if len(self._users[found.edits]) < found.places:
-                return SHARED
+                return ALIASED_ELSEWHERE
         return None
 
-    def edits(self, proposal: Proposal) -> list[Edit]:
+    def edits(self, proposal: Proposal) -> list[TextEdit]:
         """The edits of a proposal to which there is no obstacle."""
         found = (self.placed[identity(change)] for change in proposal.changes_of_document)
-        return [edit for each in found if isinstance(each, Placed) for edit in each.edits]
+        return [edit for each in found if isinstance(each, Placement) for edit in each.edits]
 
     def partners(self, proposal: Proposal) -> Iterator[Identity]:
         """The changes that the edits of a proposal make."""
         for change in proposal.changes_of_document:
             found = self.placed[identity(change)]
-            if isinstance(found, Placed):
+            if isinstance(found, Placement):
                 yield from self._users[found.edits]
 
 
@@ -134,14 +136,14 @@ class _Choice:
     def __init__(self, plan: _Plan) -> None:
         self._plan = plan
         self._accepted: list[Proposal] = []
-        self._edits: list[Edit] = []
+        self._edits: list[TextEdit] = []
         self._changes: defaultdict[FieldPath, list[Change]] = defaultdict(list)  # by object
 
     def takes(self, proposal: Proposal) -> bool:
         """Accept a proposal, unless it gets into the way of another one."""
         wanted = self._plan.edits(proposal)
         changes = self._changes[proposal.judged.document.path]
-        met = any(touch(one, other) for one in proposal.changes_of_document for other in changes)
+        met = any(conflict(one, other) for one in proposal.changes_of_document for other in changes)
         if met or any(self._overlaps(edit) for edit in wanted):
             return False
         self._accepted.append(proposal)
@@ -151,15 +153,15 @@ class _Choice:
                 insort(self._edits, edit)
         return True
 
-    def _overlaps(self, edit: Edit) -> bool:
+    def _overlaps(self, edit: TextEdit) -> bool:
         return any(overlap(edit, each) for each in self._near(edit))
 
-    def _near(self, edit: Edit) -> list[Edit]:
+    def _near(self, edit: TextEdit) -> list[TextEdit]:
         """The accepted edits on both sides of one; none of them overlap."""
         at = bisect_left(self._edits, edit)
         return self._edits[max(at - 1, 0) : at + 2]
 
-    def settled(self) -> Settled:
+    def settled(self) -> DocumentPlan:
         """Leave out what is accepted in one place of an alias, and not in another."""
         accepted = self._accepted
         while True:
@@ -175,4 +177,4 @@ class _Choice:
                 break
             accepted = whole
         edits = sorted({edit for each in accepted for edit in self._plan.edits(each)})
-        return Settled(tuple(accepted), tuple(changes.values()), tuple(edits), ())
+        return DocumentPlan(tuple(accepted), tuple(changes.values()), tuple(edits), ())

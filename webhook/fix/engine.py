@@ -13,20 +13,26 @@ from msgspec.structs import replace
 
 from webhook.audit.report import AuditFinding
 from webhook.errors import SourceError
-from webhook.fix.changes import Obstacle
-from webhook.fix.conflicts import Proposal, Refusal
-from webhook.fix.evaluate import Judged, Judging, Law
-from webhook.fix.file import Draft
-from webhook.fix.finding import Case
-from webhook.fix.remedies import REMEDIES, solve
-from webhook.fix.report import Left, Mended, left, name_of, told
+from webhook.fix.changes import FixObstacle
+from webhook.fix.conflicts import Proposal, RejectedProposal
+from webhook.fix.evaluate import EvaluatedObject, Evaluation, FixOptions
+from webhook.fix.file import FileDraft
+from webhook.fix.finding import FindingContext
+from webhook.fix.remedies import FIX_REMEDIES, find_solution
+from webhook.fix.report import (
+    FixedFinding,
+    RemainingFinding,
+    describe_changes,
+    describe_remaining,
+    name_of,
+)
 from webhook.manifests import Document
 
 MOST_ROUNDS = 30
 """A round makes at least one change; of one object real ones need four."""
 
 
-class Outcome(NamedTuple):
+class FixOutcome(NamedTuple):
     """
     What became of files.
 
@@ -38,34 +44,34 @@ class Outcome(NamedTuple):
     """
 
     texts: Mapping[str, str]
-    fixed: tuple[Mended, ...]
-    left: tuple[Left, ...]
+    fixed: tuple[FixedFinding, ...]
+    left: tuple[RemainingFinding, ...]
     problems: tuple[SourceError, ...]
 
 
-def mend(
+def fix_files(
     texts: Mapping[str, str],
     around: Sequence[Document],
-    law: Law,
+    law: FixOptions,
     *,
     as_read: bool = False,
-) -> Outcome:
+) -> FixOutcome:
     """
     Mend files.
 
     Args:
         texts: Source -> text.
         around: Objects of the cluster that are facts only.
-        law: What to judge by, and what to mend.
+        law: What to judge by, and what to fix.
         as_read: Whether lines of what is left are those of the texts as they were.
     """
-    files = {source: Draft(source, text) for source, text in texts.items()}
-    fixed: list[Mended] = []
+    files = {source: FileDraft(source, text) for source, text in texts.items()}
+    fixed: list[FixedFinding] = []
     problems: list[SourceError] = []
-    kept: list[Left] = []
+    kept: list[RemainingFinding] = []
     for number in range(MOST_ROUNDS + 1):
         objects = (each for file in files.values() for each in file.objects())
-        judging = Judging(objects, around, law)
+        judging = Evaluation(objects, around, law)
         proposals, kept = _propose(judging, files, law)
         if number == MOST_ROUNDS:
             kept += [_left(each, "it was still changing") for each in proposals]
@@ -77,7 +83,7 @@ def mend(
         if not made.again:
             problems[:0] = judging.problems
             break
-    return Outcome(
+    return FixOutcome(
         {source: file.text for source, file in files.items()},
         tuple(each for each in fixed if not files[each.source].spoilt),
         tuple(_as_read(each, files[each.source]) if as_read else each for each in kept),
@@ -85,30 +91,30 @@ def mend(
     )
 
 
-def _as_read(each: Left, file: Draft) -> Left:
+def _as_read(each: RemainingFinding, file: FileDraft) -> RemainingFinding:
     return replace(each, line=file.first_line(each.line))
 
 
 def _propose(
-    judging: Judging, files: Mapping[str, Draft], law: Law
-) -> tuple[list[Proposal], list[Left]]:
+    judging: Evaluation, files: Mapping[str, FileDraft], law: FixOptions
+) -> tuple[list[Proposal], list[RemainingFinding]]:
     """Say of every finding what mends it, or why it is left."""
     proposals: list[Proposal] = []
-    kept: list[Left] = []
+    kept: list[RemainingFinding] = []
     for judged in judging.judged():
         source, name = judged.document.source, name_of(judged.audited)
         for finding in judged.findings:
             if law.asks(finding.rule) and source in files:
                 spoilt = files[source].spoilt
-                found = Obstacle(spoilt) if spoilt else _proposal(judging, judged, finding, law)
-                if isinstance(found, Obstacle):
-                    kept.append(left(finding, source, name, found.reason))
+                found = FixObstacle(spoilt) if spoilt else _proposal(judging, judged, finding, law)
+                if isinstance(found, FixObstacle):
+                    kept.append(describe_remaining(finding, source, name, found.reason))
                 else:
                     proposals.append(found)
     for report in judging.mistyped():
         name = f"{report.kind} {report.namespace}/{report.name}"
         kept += [
-            left(finding, report.source, name, REMEDIES[finding.rule].leaves)
+            describe_remaining(finding, report.source, name, FIX_REMEDIES[finding.rule].leaves)
             for finding in report.findings
             if law.asks(finding.rule) and report.source in files
         ]
@@ -116,38 +122,42 @@ def _propose(
 
 
 def _proposal(
-    judging: Judging, judged: Judged, finding: AuditFinding, law: Law
-) -> Proposal | Obstacle:
-    case = Case(finding, judged.document.value, judged.audited.subject, judging.grounds)
-    changes = solve(case, law.rules)
-    if isinstance(changes, Obstacle):
+    judging: Evaluation, judged: EvaluatedObject, finding: AuditFinding, law: FixOptions
+) -> Proposal | FixObstacle:
+    context = FindingContext(
+        finding, judged.document.value, judged.audited.subject, judging.grounds
+    )
+    changes = find_solution(context, law.rules)
+    if isinstance(changes, FixObstacle):
         return changes
     objection = judging.objection(judged, finding, changes)
-    return objection or Proposal(judged, finding, changes, told(changes, case))
+    return objection or Proposal(judged, finding, changes, describe_changes(changes, context))
 
 
-def _left(proposal: Proposal, reason: str) -> Left:
+def _left(proposal: Proposal, reason: str) -> RemainingFinding:
     judged = proposal.judged
-    return left(proposal.finding, judged.document.source, name_of(judged.audited), reason)
+    return describe_remaining(
+        proposal.finding, judged.document.source, name_of(judged.audited), reason
+    )
 
 
-class _Made(NamedTuple):
+class _Round(NamedTuple):
     """What a round did; ``again`` if another one may do more."""
 
-    fixed: list[Mended]
-    refused: list[Refusal]
+    fixed: list[FixedFinding]
+    refused: list[RejectedProposal]
     problems: list[SourceError]
     again: bool
 
 
-def _make(proposals: Sequence[Proposal], files: Mapping[str, Draft]) -> _Made:
-    made = _Made([], [], [], again=False)
+def _make(proposals: Sequence[Proposal], files: Mapping[str, FileDraft]) -> _Round:
+    made = _Round([], [], [], again=False)
     by_file: defaultdict[str, list[Proposal]] = defaultdict(list)
     for proposal in proposals:
         by_file[proposal.judged.document.source].append(proposal)
     for source, asked in by_file.items():
         file = files[source]
-        settled = file.settle(asked)
+        settled = file.plan(asked)
         made.refused.extend(each for one in settled for each in one.refused)
         accepted = [each for one in settled for each in one.accepted]
         fixed = [_mended(each, file) for each in accepted]
@@ -160,9 +170,9 @@ def _make(proposals: Sequence[Proposal], files: Mapping[str, Draft]) -> _Made:
     return made
 
 
-def _mended(proposal: Proposal, file: Draft) -> Mended:
+def _mended(proposal: Proposal, file: FileDraft) -> FixedFinding:
     finding = proposal.finding
-    return Mended(
+    return FixedFinding(
         rule=finding.rule,
         weight=finding.severity,
         source=file.source,

@@ -13,17 +13,17 @@ from webhook.audit.report import AuditFinding, WorkloadReport
 from webhook.audit.scan import AuditOptions, Scanner
 from webhook.config import Configuration
 from webhook.errors import SourceError
-from webhook.fix.changes import Change, Obstacle, apply
+from webhook.fix.changes import Change, FixObstacle, apply_changes
 from webhook.manifests import Document
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.api.rules import API_RULES
 from webhook.policy.defaulting.profiles import Policy
 
-GRAVE = frozenset({"TSC103", "TSC104", "TSC106", "TSC109"})
+PENDING_RULES = frozenset({"TSC103", "TSC104", "TSC106", "TSC109"})
 """Advice that tells of pods which stay Pending: no change may lead to it."""
 
 
-class Law(NamedTuple):
+class FixOptions(NamedTuple):
     """
     What is judged by, and what is mended.
 
@@ -42,7 +42,7 @@ class Law(NamedTuple):
         return not self.rules or rule in self.rules
 
 
-class Judged(NamedTuple):
+class EvaluatedObject(NamedTuple):
     """An object of a file, and what is wrong with it."""
 
     document: Document
@@ -50,7 +50,7 @@ class Judged(NamedTuple):
     findings: tuple[AuditFinding, ...]
 
 
-class Judging:
+class Evaluation:
     """
     A number of objects, judged together.
 
@@ -58,7 +58,9 @@ class Judging:
         problems: Objects of the cluster that cannot be read.
     """
 
-    def __init__(self, objects: Iterable[Document], around: Iterable[Document], law: Law) -> None:
+    def __init__(
+        self, objects: Iterable[Document], around: Iterable[Document], law: FixOptions
+    ) -> None:
         """
         Take the objects, and the cluster that they are in.
 
@@ -85,20 +87,20 @@ class Judging:
         configuration = self._law.configuration
         return ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
 
-    def judged(self) -> Iterator[Judged]:
+    def judged(self) -> Iterator[EvaluatedObject]:
         """Judge every object of a file that has a pod template."""
         for each in self._inventory.audited:
             document = each.origin.document if each.origin else None
             if document is not None:
-                yield Judged(document, each, self._scanner.evaluate(each).found)
+                yield EvaluatedObject(document, each, self._scanner.evaluate(each).found)
 
     def mistyped(self) -> Iterator[WorkloadReport]:
         """Report the objects that have values of wrong types."""
         return map(report_type_error, self._snapshot.unreadable)
 
     def objection(
-        self, judged: Judged, finding: AuditFinding, changes: Iterable[Change]
-    ) -> Obstacle | None:
+        self, judged: EvaluatedObject, finding: AuditFinding, changes: Iterable[Change]
+    ) -> FixObstacle | None:
         """
         Say why a change would not do.
 
@@ -110,11 +112,11 @@ class Judging:
         Returns:
             None if the finding goes, and no graver one comes.
         """
-        value = apply(changes, judged.document.value)
+        value = apply_changes(changes, judged.document.value)
         gathering = self._gathering()
         gathering.add(replace(judged.document, value=value))
         if not gathering.snapshot.workloads:
-            return Obstacle("the object could not be read any more")
+            return FixObstacle("the object could not be read any more")
         running = judged.audited.subject.running
         subject = replace(gathering.snapshot.workloads[0].subject, running=running)
         after = self._scanner.evaluate(judged.audited._replace(subject=subject)).found
@@ -123,14 +125,16 @@ class Judging:
 
 def _objection(
     finding: AuditFinding, before: Sequence[AuditFinding], after: Sequence[AuditFinding]
-) -> Obstacle | None:
+) -> FixObstacle | None:
     had = Counter(each.rule for each in before)
     has = Counter(each.rule for each in after)
     if has[finding.rule] >= had[finding.rule]:
-        return Obstacle("what could be written would not mend it")
-    dreaded = API_RULES.keys() if API_RULES.keys() & had.keys() else API_RULES.keys() | GRAVE
+        return FixObstacle("what could be written would not fix it")
+    dreaded = (
+        API_RULES.keys() if API_RULES.keys() & had.keys() else API_RULES.keys() | PENDING_RULES
+    )
     worse = (each for each in after if each.rule in dreaded and has[each.rule] > had[each.rule])
     found = next(worse, None)
     if found is None:
         return None
-    return Obstacle(f"what it says to write would lead to {found.rule}: {found.problem}")
+    return FixObstacle(f"what it says to write would lead to {found.rule}: {found.problem}")

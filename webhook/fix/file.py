@@ -5,18 +5,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from webhook.errors import SourceError
-from webhook.fix.changes import apply
-from webhook.fix.conflicts import NOTHING_SETTLED, Proposal, Settled, settle
+from webhook.fix.changes import apply_changes
+from webhook.fix.conflicts import EMPTY_PLAN, DocumentPlan, Proposal, plan_document
 from webhook.manifests import Document, expand, parse
-from webhook.manifests import edits as editing
-from webhook.manifests.edits import Edit
-from webhook.manifests.jsontree import read_tree
+from webhook.manifests.edits import TextEdit, apply_edits, find_line_starts, find_original_position
 
 NOT_READ = "another document of its file cannot be read"
 MISREAD = "its file would not read as intended"
 
 
-class Draft:
+class FileDraft:
     """
     A file in the making.
 
@@ -33,12 +31,12 @@ class Draft:
         self.source = source
         self.first = self.text = text
         self.spoilt = ""
-        self._rounds: list[list[Edit]] = []
+        self._rounds: list[list[TextEdit]] = []
         self._read()
 
     def _read(self) -> None:
         self.documents: list[Document] = []
-        self._starts = _line_starts(self.text)
+        self._starts = find_line_starts(self.text)
         for item in parse(self.text, self.source):
             if isinstance(item, Document):
                 self.documents.append(item)
@@ -50,19 +48,19 @@ class Draft:
         for document in self.documents:
             yield from (each for each in expand(document) if each.api_version and each.kind)
 
-    def settle(self, proposals: Iterable[Proposal]) -> list[Settled]:
+    def plan(self, proposals: Iterable[Proposal]) -> list[DocumentPlan]:
         """Choose for every document what is done to it in this round."""
         asked: defaultdict[int, list[Proposal]] = defaultdict(list)
         for proposal in proposals:
-            asked[proposal.judged.document.lines.start].append(proposal)
+            asked[proposal.judged.document.text.start].append(proposal)
         return [
-            settle(read_tree(document.lines.text), asked[document.lines.start])
-            if document.lines.start in asked
-            else NOTHING_SETTLED
+            plan_document(document.text.tree, asked[document.text.start])
+            if document.text.start in asked
+            else EMPTY_PLAN
             for document in self.documents
         ]
 
-    def edit(self, settled: Sequence[Settled]) -> SourceError | None:
+    def edit(self, settled: Sequence[DocumentPlan]) -> SourceError | None:
         """
         Make edits, if what is read afterwards is what was meant; else go back to the beginning.
 
@@ -70,11 +68,9 @@ class Draft:
             settled: For each of the documents.
         """
         pairs = list(zip(self.documents, settled, strict=True))
-        values = [apply(each.changes, document.value) for document, each in pairs]
-        edits = [
-            edit.moved(document.lines.start) for document, each in pairs for edit in each.edits
-        ]
-        self.text = editing.apply(edits, self.text)
+        values = [apply_changes(each.changes, document.value) for document, each in pairs]
+        edits = [edit.shift(document.text.start) for document, each in pairs for edit in each.edits]
+        self.text = apply_edits(edits, self.text)
         self._read()
         if not self.spoilt and [each.value for each in self.documents] == values:
             self._rounds.append(edits)
@@ -93,12 +89,5 @@ class Draft:
         """Give the line in the file as it was read of a line as it is now; from 1."""
         position = self._starts[line - 1]
         for edits in reversed(self._rounds):
-            position = editing.before(edits, position)
-        return bisect_right(_line_starts(self.first), position)
-
-
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    while found := text.find("\n", starts[-1]) + 1:
-        starts.append(found)
-    return starts
+            position = find_original_position(edits, position)
+        return bisect_right(find_line_starts(self.first), position)

@@ -9,11 +9,11 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Constraint
 from webhook.policy.paths import CONSTRAINTS_IN_POD, FieldPath, find_value, parse_path
 
-NOTHING = object()
+ABSENT = object()
 """What stands where nothing is written; null is something."""
 
 
-class Case(NamedTuple):
+class FindingContext(NamedTuple):
     """
     A finding and its object.
 
@@ -57,7 +57,7 @@ class Case(NamedTuple):
 
     def written(self, path: FieldPath) -> Any:
         """Give what stands somewhere in the object, or ``NOTHING``."""
-        return find_value(self.value, path, NOTHING)
+        return find_value(self.value, path, ABSENT)
 
     @property
     def instead(self) -> tuple[FieldPath, Any] | None:

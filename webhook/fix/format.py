@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from webhook.manifests import is_array, is_object
-from webhook.manifests.breaks import indentation, line_start
-from webhook.manifests.tree import Node, Tree
+from webhook.manifests.edits import indentation, line_start
+from webhook.manifests.tree import Tree, TreeNode
 from webhook.policy.advice import flow
 
 
@@ -23,7 +23,7 @@ class Layout(NamedTuple):
     dash: int = 0
 
 
-def layout_near(tree: Tree, way: Sequence[Node]) -> Layout:
+def infer_layout(tree: Tree, way: Sequence[TreeNode]) -> Layout:
     """
     Learn from the nearest blocks how this document is indented.
 
@@ -43,12 +43,12 @@ def layout_near(tree: Tree, way: Sequence[Node]) -> Layout:
     return Layout(step, next((each for each in dashes if each >= 0), Layout().dash))
 
 
-def _column(tree: Tree, node: Node) -> int:
+def _column(tree: Tree, node: TreeNode) -> int:
     start = node.entries[0].start
     return start - line_start(tree.text, start)
 
 
-def block(key: str, value: Any, layout: Layout) -> list[str]:
+def format_block(key: str, value: Any, layout: Layout) -> list[str]:
     """
     Write a member as lines of a block, not indented yet.
 
@@ -56,24 +56,24 @@ def block(key: str, value: Any, layout: Layout) -> list[str]:
         value: Of JSON's types; what is empty or no collection stays on the line of its key.
     """
     if is_object(value) and value:
-        inner = [line for name, held in value.items() for line in block(name, held, layout)]
+        inner = [line for name, held in value.items() for line in format_block(name, held, layout)]
         return [f"{flow.member(key, '')[:-3]}", *(f"{'':{layout.step}}{line}" for line in inner)]
     if is_array(value) and value:
-        inner = [line for held in value for line in item(held, layout)]
+        inner = [line for held in value for line in format_item(held, layout)]
         blanks = " " * layout.dash
         return [f"{flow.member(key, '')[:-3]}", *(f"{blanks}{line}" for line in inner)]
     return [flow.member(key, value)]
 
 
-def item(value: Any, layout: Layout) -> list[str]:
+def format_item(value: Any, layout: Layout) -> list[str]:
     """Write an item of a sequence as lines of a block, not indented yet."""
     if not is_object(value) or not value:
         return [f"- {flow.flow(value)}"]
-    lines = [line for name, held in value.items() for line in block(name, held, layout)]
+    lines = [line for name, held in value.items() for line in format_block(name, held, layout)]
     return [f"{'  ' if number else '- '}{line}" for number, line in enumerate(lines)]
 
 
-def scalar(value: Any, old: str, *, quoted: bool) -> str:
+def format_scalar(value: Any, old: str, *, quoted: bool) -> str:
     """
     Write a value within a line.
 
@@ -88,7 +88,7 @@ def scalar(value: Any, old: str, *, quoted: bool) -> str:
     return flow.flow(value)
 
 
-class Brackets(NamedTuple):
+class FlowStyle(NamedTuple):
     """
     How a collection in brackets is written.
 
@@ -103,7 +103,7 @@ class Brackets(NamedTuple):
     tight: bool
 
     @classmethod
-    def of(cls, tree: Tree, node: Node) -> "Brackets":
+    def of(cls, tree: Tree, node: TreeNode) -> "FlowStyle":
         """Look at a collection."""
         text, last = tree.text, node.entries[-1] if node.entries else None
         if last is None:
@@ -136,12 +136,12 @@ class Brackets(NamedTuple):
         return f"{named}{written}" if isinstance(step, str) else written
 
 
-def _follows(text: str, node: Node) -> bool:
+def _follows(text: str, node: TreeNode) -> bool:
     """Whether an item follows a comma at once."""
     return text[node.entries[-1].start - 1] == ","
 
 
-def unit_of(tree: Tree, node: Node) -> str:
+def unit_of(tree: Tree, node: TreeNode) -> str:
     """By how much the entries of a collection on several lines stand further in than itself."""
     inner = indentation(tree.text, node.entries[-1].start)
     outer = indentation(tree.text, node.start)

@@ -8,7 +8,7 @@ import msgspec
 from webhook.audit.inventory import AuditSubject
 from webhook.audit.report import SEVERITY_RANKS, AuditFinding, AuditSeverity
 from webhook.fix.changes import Change, Put
-from webhook.fix.finding import NOTHING, Case
+from webhook.fix.finding import ABSENT, FindingContext
 from webhook.policy.advice import flow
 from webhook.policy.advice.findings import clip
 from webhook.policy.paths import FieldPath, format_path
@@ -16,10 +16,10 @@ from webhook.policy.paths import FieldPath, format_path
 API_VERSION = "evenspread.io/v1alpha1"
 KIND = "FixReport"
 
-TOLD_CHARACTERS = 300  # of what was written; a list of two constraints has as many
+DESCRIPTION_CHARACTERS = 300  # of what was written; a list of two constraints has as many
 
 
-class Mended(msgspec.Struct, frozen=True, kw_only=True):
+class FixedFinding(msgspec.Struct, frozen=True, kw_only=True):
     """
     A finding that is none any more.
 
@@ -43,7 +43,7 @@ class Mended(msgspec.Struct, frozen=True, kw_only=True):
     wrote: str
 
 
-class Left(msgspec.Struct, frozen=True, kw_only=True):
+class RemainingFinding(msgspec.Struct, frozen=True, kw_only=True):
     """
     A finding that stays.
 
@@ -64,7 +64,7 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class FixReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
     What became of the findings.
 
@@ -77,8 +77,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     kind: str = KIND
     written: bool
     changed: tuple[str, ...]
-    fixed: tuple[Mended, ...]
-    left: tuple[Left, ...]
+    fixed: tuple[FixedFinding, ...]
+    left: tuple[RemainingFinding, ...]
 
     def exceeds(self, weight: AuditSeverity | None) -> bool:
         """Whether a finding is left that is at least this hard; None asks for none."""
@@ -94,9 +94,11 @@ def name_of(audited: AuditSubject) -> str:
     return f"{subject.kind.kind} {subject.namespace}/{name}"
 
 
-def left(finding: AuditFinding, source: str, name: str, reason: str) -> Left:
+def describe_remaining(
+    finding: AuditFinding, source: str, name: str, reason: str
+) -> RemainingFinding:
     """Tell of a finding that stays."""
-    return Left(
+    return RemainingFinding(
         rule=finding.rule,
         weight=finding.severity,
         source=source,
@@ -109,17 +111,17 @@ def left(finding: AuditFinding, source: str, name: str, reason: str) -> Left:
     )
 
 
-def told(changes: Iterable[Change], case: Case) -> str:
+def describe_changes(changes: Iterable[Change], context: FindingContext) -> str:
     """Say in words what changes do."""
-    said = (_told(change, case.written(change.path)) for change in changes)
-    return clip("; ".join(said), TOLD_CHARACTERS)
+    said = (_told(change, context.written(change.path)) for change in changes)
+    return clip("; ".join(said), DESCRIPTION_CHARACTERS)
 
 
 def _told(change: Change, before: Any) -> str:
     name = change.path[-1]
     if isinstance(change, Put):
         written = _member(change.path, change.value)
-        return f"added {written}" if before is NOTHING else f"wrote {written}, not {_value(before)}"
+        return f"added {written}" if before is ABSENT else f"wrote {written}, not {_value(before)}"
     if isinstance(name, int):
         within = format_path(change.path[:-1]).rpartition(".")[2]
         shown = f" ({before})" if isinstance(before, str) else ""

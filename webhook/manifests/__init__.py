@@ -1,42 +1,48 @@
-"""Documents of YAML and JSON, read from files as kubectl reads them, each with its place."""
+"""
+Documents of YAML and JSON, read from files as kubectl reads them, each with its position.
+
+Entry points: ``read_documents`` for objects in files and folders, ``read_file`` and ``parse`` for
+documents of any value. Nothing here knows a kind of Kubernetes but ``List``.
+"""
 
 from webhook.manifests.document import Document, expand, parse
-from webhook.manifests.dump import as_yaml
-from webhook.manifests.encoding import decode, encode
 from webhook.manifests.files import (
     STDIN,
-    Skipped,
-    Unpack,
-    objects_of,
+    SkippedSource,
+    Unpacker,
+    decode,
+    encode,
+    find_files,
     read_data,
     read_documents,
     read_file,
     read_text,
+    select_objects,
     source_of,
-    walk,
 )
-from webhook.manifests.type_errors import Mistype, mistype
+from webhook.manifests.type_errors import TypeMismatch, find_type_mismatch
+from webhook.manifests.yaml import format_yaml
 from webhook.policy.paths import is_array, is_object
 
 __all__ = [
     "STDIN",
     "Document",
-    "Mistype",
-    "Skipped",
-    "Unpack",
-    "as_yaml",
+    "SkippedSource",
+    "TypeMismatch",
+    "Unpacker",
     "decode",
     "encode",
     "expand",
+    "find_files",
+    "find_type_mismatch",
+    "format_yaml",
     "is_array",
     "is_object",
-    "mistype",
-    "objects_of",
     "parse",
     "read_data",
     "read_documents",
     "read_file",
     "read_text",
+    "select_objects",
     "source_of",
-    "walk",
 ]

@@ -1,7 +1,9 @@
 """
-Documents and their places: a text becomes documents, a ``List`` becomes its objects.
+Documents of a text with their positions.
 
-A text holds YAML documents between ``---`` lines, or JSON documents one after the other, or both.
+Entry points: ``parse`` splits a text into documents, ``expand`` a ``List`` into its objects. A text
+contains YAML documents between ``---`` lines, or JSON documents in sequence, or both. What a
+document means is decided elsewhere.
 """
 
 import json
@@ -12,13 +14,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from webhook.errors import ManifestError
-from webhook.manifests.lines import Lines
-from webhook.manifests.yaml import DEPTH, TOO_DEEP, load
+from webhook.manifests.events import MOST_LEVELS, TOO_DEEP
+from webhook.manifests.text import DocumentText
+from webhook.manifests.yaml import load
 from webhook.policy.nesting import prune
 from webhook.policy.paths import FieldPath, is_array, is_object
 
-BROKEN = 100
-"""Most broken documents of one JSON stream; if there are more, it is something else."""
+MOST_BROKEN_DOCUMENTS = 100
+"""Invalid documents after which a JSON stream is given up: with more it is another format."""
 
 _separator = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _content_line = re.compile(r"^(?![%#])[ \t]*\S", re.MULTILINE).search
@@ -28,7 +31,7 @@ _scanner = json.JSONDecoder()
 
 
 class _Chunk(NamedTuple):
-    """A part of a text, and the line and the character at which it starts there."""
+    """A part of a text, and the line (from 1) and the character (from 0) at which it starts."""
 
     text: str
     first: int
@@ -37,49 +40,50 @@ class _Chunk(NamedTuple):
 
 class Document(msgspec.Struct, frozen=True):
     """
-    One document, or one object of a ``List``, and its place.
+    One document, or one object of a ``List``, with its position.
 
     Attributes:
-        source: The file as it was found, or ``stdin``.
-        value: Of JSON's types; not to be changed, since parts of it may be shared.
-        path: Where it stands in its document; empty unless a ``List`` holds it.
+        source: The path of the file, or ``stdin``.
+        value: Of JSON's types; immutable, since aliases share parts of it.
+        text: The text of the whole document.
+        path: From the whole document to the object; empty unless it is an item of a ``List``.
     """
 
     source: str
     value: Any
-    lines: Lines
+    text: DocumentText
     path: FieldPath = ()
 
     @property
     def api_version(self) -> str:
-        """Its ``apiVersion``; empty if it has none that is a string."""
+        """Its ``apiVersion``; empty unless that is a string."""
         return _text(self.value, "apiVersion")
 
     @property
     def kind(self) -> str:
-        """Its ``kind``; empty if it has none that is a string."""
+        """Its ``kind``; empty unless that is a string."""
         return _text(self.value, "kind")
 
     @property
     def name(self) -> str:
-        """Its ``metadata.name``; empty if it has none that is a string."""
+        """Its ``metadata.name``; empty unless that is a string."""
         return _text(_member(self.value, "metadata"), "name")
 
     @property
     def namespace(self) -> str:
-        """Its ``metadata.namespace``; empty if it has none that is a string."""
+        """Its ``metadata.namespace``; empty unless that is a string."""
         return _text(_member(self.value, "metadata"), "namespace")
 
     def line(self, path: FieldPath = ()) -> int:
-        """Give the line of a value in it, or of the nearest one around that, from 1."""
-        return self.lines.line(self.path + path)
+        """Return the line of a value, else of the nearest value that contains it, from 1."""
+        return self.text.line(self.path + path)
 
     def place(self, path: FieldPath = ()) -> str:
-        """Write file and line as compilers do."""
+        """Format file and line as compilers do: ``web.yaml:7``."""
         return f"{self.source}:{self.line(path)}"
 
     def error(self, problem: str, path: FieldPath = ()) -> ManifestError:
-        """Say what is wrong with a value in it."""
+        """Make the error for a value."""
         return ManifestError(self.source, self.line(path), problem)
 
 
@@ -87,15 +91,15 @@ def parse(
     text: str, source: str, *, unique_keys: bool = False
 ) -> Iterator[Document | ManifestError]:
     """
-    Read every document of a text that can be read.
+    Read the documents of a text.
 
     Args:
-        source: For places.
-        unique_keys: Whether a key that stands twice in YAML is an error; else, and in JSON always,
+        source: The file's name, for messages.
+        unique_keys: Whether a duplicate key in YAML is an error; otherwise, and in JSON always,
             the last one counts.
 
     Yields:
-        Documents of any value, and what is wrong with the others. Empty ones are left out.
+        Documents of any value, and errors in place of invalid ones. Empty documents are left out.
     """
     for chunk in _chunks(text):
         if _starts_as_json(chunk.text):
@@ -108,10 +112,10 @@ def parse(
 
 def expand(document: Document) -> Iterator[Document]:
     """
-    Take the objects out of a ``List``, also out of lists in lists; leave anything else as it is.
+    Yield the objects of a ``List``, also of nested ones; any other document as it is.
 
-    An item of a typed list, as ``PodList``, has no kind of its own in the API; it gets that of the
-    list.
+    The items of a typed list, such as ``PodList``, have no kind of their own in the API; they get
+    the kind from the list.
     """
     pending = [iter((document,))]
     while pending:
@@ -138,15 +142,15 @@ def _items(document: Document) -> Iterator[Document]:
         shared = {"apiVersion": document.api_version, "kind": kind}
     for index, item in enumerate(document.value["items"] or ()):
         value = shared | item if is_object(item) and "kind" not in item else item
-        yield Document(document.source, value, document.lines, (*document.path, "items", index))
+        yield Document(document.source, value, document.text, (*document.path, "items", index))
 
 
 def _chunks(text: str) -> Iterator[_Chunk]:
-    """Split at ``---``, which starts a line nowhere but between documents, and count lines."""
+    """Split at ``---``, which starts a line only between documents, and count lines."""
     start, first = 0, 1
     for found in _separator.finditer(text):
         chunk = text[start : found.start()]
-        if _content_line(chunk):  # else there are but comments and directives
+        if _content_line(chunk):  # else it has only comments and directives
             yield _Chunk(chunk, first, start)
         first += text.count("\n", start, found.end())
         start = found.end()
@@ -158,13 +162,13 @@ def _yaml(chunk: _Chunk, source: str, *, unique_keys: bool) -> Document | Manife
         value = load(chunk.text, source, chunk.first, unique_keys=unique_keys)
     except ManifestError as error:
         return error
-    return Document(source, value, Lines(*chunk))
+    return Document(source, value, DocumentText(*chunk))
 
 
 def _json(chunk: _Chunk, source: str, *, unique_keys: bool) -> Iterator[Document | ManifestError]:
     try:
-        yield Document(source, _decode(chunk.text), Lines(*chunk))
-    except msgspec.DecodeError:
+        yield Document(source, _decode(chunk.text), DocumentText(*chunk))
+    except (msgspec.DecodeError, RecursionError):
         read = _yaml(chunk, source, unique_keys=unique_keys)
         if isinstance(read, Document):
             yield read
@@ -173,36 +177,36 @@ def _json(chunk: _Chunk, source: str, *, unique_keys: bool) -> Iterator[Document
 
 
 def _json_stream(chunk: _Chunk, source: str) -> Iterator[Document | ManifestError]:
-    """Read one JSON document after the other; after a broken one go on where a line starts one."""
+    """Read JSON documents in sequence; after an invalid one, resume at the next {."""
     text, first, offset = chunk
     end, line, broken = 0, first, 0
-    while broken < BROKEN and (found := _content(text, end)):
+    while broken < MOST_BROKEN_DOCUMENTS and (found := _content(text, end)):
         start = found.start()
         line += text.count("\n", end, start)
         try:
             _, end = _scanner.raw_decode(text, start)
             part = text[start:end]
-            yield Document(source, _decode(part), Lines(part, line, offset + start))
+            yield Document(source, _decode(part), DocumentText(part, line, offset + start))
         except (json.JSONDecodeError, msgspec.DecodeError, RecursionError) as error:
             broken += 1
             yield _broken(error, source, first, line)
             end = _next_object(text, max(getattr(error, "pos", start), start + 1))
         line += text.count("\n", start, end)
-    if broken == BROKEN:
+    if broken == MOST_BROKEN_DOCUMENTS:
         yield ManifestError(
-            source, line, f"{BROKEN} broken documents of JSON: the rest is not read"
+            source, line, f"{MOST_BROKEN_DOCUMENTS} invalid JSON documents: the rest is not read"
         )
 
 
 def _broken(error: Exception, source: str, first: int, line: int) -> ManifestError:
     if isinstance(error, json.JSONDecodeError):
-        return ManifestError(source, first + error.lineno - 1, f"no valid JSON: {error.msg}")
+        return ManifestError(source, first + error.lineno - 1, f"invalid JSON: {error.msg}")
     problem = TOO_DEEP if isinstance(error, RecursionError) else str(error)
-    return ManifestError(source, line, f"no valid JSON: {problem}")
+    return ManifestError(source, line, f"invalid JSON: {problem}")
 
 
 def _decode(text: str) -> Any:
-    """Decode JSON; what is nested more deeply than any rule reads becomes null."""
+    """Decode JSON; replace values nested deeper than any rule reads by null."""
     try:
         value = msgspec.json.decode(text)
     except RecursionError:
@@ -212,7 +216,7 @@ def _decode(text: str) -> Any:
 
 def _is_shallow(value: Any) -> bool:
     level = [value]
-    for _ in range(DEPTH):
+    for _ in range(MOST_LEVELS):
         level = [inner for outer in level for inner in _containers(outer)]
         if not level:
             return True

@@ -1,8 +1,9 @@
 """
-Manifests in files and folders, and on the standard input; what is no manifest is told apart.
+Manifests in files, in folders and on the standard input, and the encoding of their text.
 
-A folder is read as a whole, in the order of names. Names that start with a dot are not, nor is a
-folder twice, however it is reached. What cannot be read is reported, and the rest still read.
+``read_documents`` is the entry point. A folder is read recursively, in the order of names, without
+names that start with a dot, and only once if links lead to it again. What cannot be read is
+reported, and the rest is still read.
 """
 
 import stat
@@ -15,40 +16,45 @@ import msgspec
 
 from webhook.errors import ManifestError, SourceError
 from webhook.manifests.document import Document, expand, parse
-from webhook.manifests.encoding import decode
 
-FILE_BYTES = 512 * 2**20
+MANIFEST_BYTES = 512 * 2**20
 """Largest file read: 100 000 ReplicaSets as kubectl prints them."""
 
 SUFFIXES = frozenset({".json", ".yaml", ".yml"})
-"""What is read of a folder, as in kubectl. A file that is named is read whatever its name."""
+"""Files read in a folder, as by kubectl. A file given by name is read whatever its suffix."""
 
 STDIN = "-"
 
-Unpack: TypeAlias = Callable[[Document], Iterable[Document]]
-"""Takes the objects out of a document that holds several."""
+Unpacker: TypeAlias = Callable[[Document], Iterable[Document]]
+"""Yields the objects of a document that contains several."""
 
 _CHUNK_BYTES = 2**20  # read at a time
+
+_ENCODINGS = {  # by byte order mark
+    b"\xef\xbb\xbf": "utf-8",
+    b"\xff\xfe": "utf-16-le",
+    b"\xfe\xff": "utf-16-be",
+}
 
 _CHART = "Chart.yaml"
 _TEMPLATES = "templates"
 
 
-class Skipped(msgspec.Struct, frozen=True):
+class SkippedSource(msgspec.Struct, frozen=True):
     """
-    A file, or a whole folder, that holds no manifests and need not.
+    A file, or a whole folder, that contains no manifests, which is not an error.
 
     Attributes:
-        reason: Why, and what to do if it should hold some; a sentence without its full stop.
+        reason: Why, and what to do if it should contain some; a sentence without its full stop.
     """
 
     source: str
     reason: str
 
 
-NO_OBJECT = "nothing in it is an object with apiVersion and kind"
-NO_FILE = "no file in it ends in .yaml, .yml or .json"
-CHART_TEMPLATE = "a chart's template is no manifest: pipe the output of helm template to -f -"
+NO_OBJECT = "it contains no object with apiVersion and kind"
+NO_FILE = "it contains no file that ends in .yaml, .yml or .json"
+CHART_TEMPLATE = "a Helm template is not a manifest: pipe the output of helm template to -f -"
 
 
 def read_documents(
@@ -56,25 +62,25 @@ def read_documents(
     *,
     strict: bool = False,
     stdin: BinaryIO | None = None,
-    unpack: Unpack = expand,
-) -> Iterator[Document | Skipped | SourceError]:
+    unpack: Unpacker = expand,
+) -> Iterator[Document | SkippedSource | SourceError]:
     """
     Read all objects of files and folders.
 
     Args:
         paths: Files and folders; ``-`` is the standard input.
-        strict: Whether what would be skipped is an error, and a key that stands twice in YAML too.
-        stdin: Instead of the process's own.
-        unpack: Takes the objects out of what is no object itself.
+        strict: Whether a source that would be skipped, and a duplicate key in YAML, are errors.
+        stdin: Replaces the standard input of the process.
+        unpack: Yields the objects of a document.
 
     Yields:
-        Objects, each with non-empty ``apiVersion`` and ``kind``, lists taken apart, in the order in
-        which they were found; among them what could not be read (``ManifestError`` where a line is
-        known), and what was skipped. Nothing is raised.
+        Objects with non-empty ``apiVersion`` and ``kind``, in the order in which they are found,
+        those of a ``List`` one by one; among them errors (``ManifestError`` where the line is
+        known) and skipped sources. Nothing is raised.
     """
     for path in paths:
         for item in _read_path(path, stdin, unpack, unique_keys=strict):
-            if strict and isinstance(item, Skipped):
+            if strict and isinstance(item, SkippedSource):
                 yield SourceError(item.source, item.reason)
             else:
                 yield item
@@ -84,12 +90,12 @@ def read_file(
     path: str, *, unique_keys: bool = False, stdin: BinaryIO | None = None
 ) -> list[Document]:
     """
-    Read all documents of one file, whatever they hold, lists as they are.
+    Read all documents of one file, of any value; a ``List`` is one document.
 
     Args:
         path: ``-`` is the standard input.
-        unique_keys: Whether a key that stands twice in YAML is an error.
-        stdin: Instead of the process's own.
+        unique_keys: Whether a duplicate key in YAML is an error.
+        stdin: Replaces the standard input of the process.
 
     Raises:
         SourceError: The file cannot be read; ``ManifestError`` if a document in it cannot be.
@@ -103,9 +109,9 @@ def read_file(
 
 
 def _read_path(
-    path: str, stdin: BinaryIO | None, unpack: Unpack, *, unique_keys: bool
-) -> Iterator[Document | Skipped | SourceError]:
-    for found in (STDIN,) if path == STDIN else walk(Path(path)):
+    path: str, stdin: BinaryIO | None, unpack: Unpacker, *, unique_keys: bool
+) -> Iterator[Document | SkippedSource | SourceError]:
+    for found in (STDIN,) if path == STDIN else find_files(Path(path)):
         if not isinstance(found, str):
             yield found
             continue
@@ -115,48 +121,49 @@ def _read_path(
             yield error
         else:
             source = source_of(found)
-            yield from objects_of(parse(text, source, unique_keys=unique_keys), source, unpack)
+            yield from select_objects(parse(text, source, unique_keys=unique_keys), source, unpack)
 
 
-def objects_of(
-    parsed: Iterable[Document | ManifestError], source: str, unpack: Unpack
-) -> Iterator[Document | Skipped | SourceError]:
+def select_objects(
+    parsed: Iterable[Document | ManifestError], source: str, unpack: Unpacker
+) -> Iterator[Document | SkippedSource | SourceError]:
     """
-    Tell the objects of a text from other documents.
+    Select the objects among the documents of a text.
 
     Args:
-        parsed: Its documents, and what is wrong with others.
-        source: For messages.
-        unpack: Takes the objects out of what is no object itself.
+        parsed: The documents, and the errors of those that cannot be read.
+        source: The file's name, for messages.
+        unpack: Yields the objects of a document.
 
     Yields:
-        Objects; other documents are errors among these, else the text is skipped.
+        Objects and errors. A document without apiVersion and kind is an error beside objects; if
+        there are only such documents, the source is skipped.
     """
     others: list[Document] = []
-    read = False
+    has_objects = False
     for item in parsed:
         for document in (item,) if isinstance(item, ManifestError) else unpack(item):
             if isinstance(document, Document) and not (document.api_version and document.kind):
                 others.append(document)
                 continue
-            read = True
+            has_objects = True
             yield document
-    if not read:
-        yield Skipped(source, NO_OBJECT)
+    if not has_objects:
+        yield SkippedSource(source, NO_OBJECT)
         return
     for document in others:
-        yield document.error("no object: give it apiVersion and kind, or take it out")
+        yield document.error("not an object: add apiVersion and kind, or remove it")
 
 
-def walk(root: Path) -> Iterator[str | Skipped | SourceError]:
+def find_files(root: Path) -> Iterator[str | SkippedSource | SourceError]:
     """
     Find the files to read.
 
     Args:
-        root: A folder; or a file, which is read whatever its name.
+        root: A folder; or a file, which is read whatever its suffix.
 
     Yields:
-        Paths, in the order of names; what is not to be read, and folders that cannot be.
+        Paths, in the order of names; templates of charts, and folders that cannot be listed.
     """
     seen: set[tuple[int, int]] = set()
     pending = [(root, _is_template(root))]
@@ -165,7 +172,7 @@ def walk(root: Path) -> Iterator[str | Skipped | SourceError]:
         path, is_template = pending.pop()
         if not _is_dir(path):
             found = True
-            yield Skipped(str(path), CHART_TEMPLATE) if is_template else str(path)
+            yield SkippedSource(str(path), CHART_TEMPLATE) if is_template else str(path)
             continue
         try:
             names = _names_once(path, seen)
@@ -179,11 +186,11 @@ def walk(root: Path) -> Iterator[str | Skipped | SourceError]:
             if _is_dir(path / name) or _may_hold_manifests(path / name)
         )
     if not found:
-        yield Skipped(str(root), NO_FILE)
+        yield SkippedSource(str(root), NO_FILE)
 
 
 def _names_once(folder: Path, seen: set[tuple[int, int]]) -> list[str]:
-    """List a folder that was not seen before; links may lead to it again, or around in a loop."""
+    """List a folder on its first visit only; links may lead to it again, or in a loop."""
     status = folder.stat()
     identity = (status.st_dev, status.st_ino)
     if identity in seen:
@@ -196,14 +203,14 @@ def _is_dir(path: Path) -> bool:
     try:
         return path.is_dir()
     except OSError:
-        return False  # reading it as a file says why it cannot be read
+        return False  # reading it as a file reports why it cannot be read
 
 
 def _may_hold_manifests(path: Path) -> bool:
     if path.suffix not in SUFFIXES:
         return False
     try:
-        return stat.S_ISREG(path.stat().st_mode)  # a pipe would be waited for
+        return stat.S_ISREG(path.stat().st_mode)  # reading a pipe would block
     except OSError:
         return True
 
@@ -217,20 +224,20 @@ def _is_template(path: Path) -> bool:
 
 
 def source_of(path: str) -> str:
-    """How messages name a file, or the standard input."""
+    """Return the name of a file, or of the standard input, in messages."""
     return "stdin" if path == STDIN else path
 
 
 def read_text(path: str, stdin: BinaryIO | None = None) -> str:
     """
-    Read a file as a text.
+    Read a file as text.
 
     Args:
         path: ``-`` is the standard input.
-        stdin: Instead of the process's own.
+        stdin: Replaces the standard input of the process.
 
     Raises:
-        SourceError: It cannot be read, is too large, or is no text.
+        SourceError: It cannot be read, is too large, or is not text.
     """
     return decode(read_data(path, stdin), source_of(path))
 
@@ -241,7 +248,7 @@ def read_data(path: str, stdin: BinaryIO | None = None) -> bytes:
 
     Args:
         path: ``-`` is the standard input.
-        stdin: Instead of the process's own.
+        stdin: Replaces the standard input of the process.
 
     Raises:
         SourceError: It cannot be read, or is too large.
@@ -259,10 +266,42 @@ def _unreadable(source: str, error: OSError) -> SourceError:
     return SourceError(source, f"cannot be read: {error.strerror or error}")
 
 
-def _read_bounded(stream: BinaryIO, source: str, most: int = FILE_BYTES) -> bytes:
+def _read_bounded(stream: BinaryIO, source: str, most: int = MANIFEST_BYTES) -> bytes:
     data = bytearray()
     while chunk := stream.read(_CHUNK_BYTES):
         data += chunk
         if len(data) > most:
             raise SourceError(source, f"larger than {most >> 20} MiB: split it")
     return bytes(data)
+
+
+def decode(data: bytes | bytearray, source: str) -> str:
+    """
+    Decode UTF-8, or the UTF-16 that PowerShell's ``>`` writes; leave out the byte order mark.
+
+    Args:
+        source: The file's name, for messages.
+
+    Raises:
+        SourceError: The bytes are not text; ``ManifestError`` if the line is known.
+    """
+    mark, encoding = _encoding(data)
+    try:
+        text = data[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        line = 1 + data.count(b"\n", 0, len(mark) + error.start)
+        raise ManifestError(source, line, "not text: save it as UTF-8") from error
+    if "\0" in text:
+        raise SourceError(source, "a binary file: manifests are YAML or JSON")
+    return text
+
+
+def encode(text: str, like: bytes) -> bytes:
+    """Encode a text as other bytes are encoded, with the same byte order mark."""
+    mark, encoding = _encoding(like)
+    return mark + text.encode(encoding)
+
+
+def _encoding(data: bytes | bytearray) -> tuple[bytes, str]:
+    marked = ((mark, name) for mark, name in _ENCODINGS.items() if data.startswith(mark))
+    return next(marked, (b"", "utf-8"))

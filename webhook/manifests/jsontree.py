@@ -1,98 +1,122 @@
 """
-Where each value of a document of JSON stands in its text, to the character.
+Positions of a JSON document's values in its text, to the character.
 
-libyaml reads most JSON, but neither surrogate pairs nor keys longer than 1024 characters.
+``read_json`` is the entry point. libyaml reads most JSON, but neither surrogate pairs nor keys
+longer than 1024 characters.
 """
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable
 
-from webhook.manifests.tree import Entry, Node, Tree, count_places, read_yaml
+from webhook.manifests.events import MOST_LEVELS
+from webhook.manifests.tree import Tree, TreeEntry, TreeNode, count_places
 
 _blanks = re.compile(r"[ \t\r\n]*").match
+_literal = re.compile(
+    r"(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null)\b"
+).match
+_brackets = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL).finditer
 _scanner = json.JSONDecoder()
-
-
-def read_tree(text: str) -> Tree:
-    """Read the places of one document of either form, which could be read as a value before."""
-    if text.lstrip().startswith(("{", "[")):
-        try:
-            return read_json(text)
-        except ValueError:
-            pass  # YAML has brackets, too
-    return read_yaml(text)
 
 
 def read_json(text: str) -> Tree:
     """
-    Read the places of one document.
+    Read the positions of one document.
+
+    Collections nested more than ``MOST_LEVELS`` deep have no entries in the tree.
 
     Raises:
-        ValueError: It is no JSON.
+        ValueError: The text is not JSON.
     """
-    root = _value(text, _skip(text, 0))
-    if _skip(text, root.end) != len(text):
-        raise ValueError("something stands behind the document")
-    count_places(root)
-    return Tree(text, json=True, root=root)
+    return _Reader(text).tree()
 
 
-def _value(text: str, start: int) -> Node:
-    match text[start : start + 1]:
-        case "{":
-            return _collection(text, start, "}", members=True)
-        case "[":
-            return _collection(text, start, "]", members=False)
-        case _:
-            return Node(start, start, _scalar(text, start)[1])
+class _Reader:
+    """Reads one document from left to right."""
 
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0  # the next character
 
-def _collection(text: str, start: int, close: str, *, members: bool) -> Node:
-    node = Node(start, start, start + 1, collection=True, flow=True)
-    node.entries += _members(text, node) if members else _items(text, node)
-    node.end = _skip(text, node.end)
-    if text[node.end : node.end + 1] != close:
-        raise ValueError(f"no {close} at {node.end}")
-    node.end += 1
-    return node
+    def tree(self) -> Tree:
+        root = self._value(MOST_LEVELS)
+        self._skip_blanks()
+        if self._at != len(self._text):
+            raise ValueError(f"the document ends at {self._at}, and the text does not")
+        count_places(root)
+        return Tree(self._text, json=True, root=root)
 
+    def _value(self, depth: int) -> TreeNode:
+        start = self._skip_blanks()
+        opening = self._text[start : start + 1]
+        if opening not in ("{", "["):
+            self._skip_scalar()
+            return TreeNode(start, start, self._at)
+        entries: list[TreeEntry] = []
+        if depth == 0:  # recursion ends here, however deep the text is
+            self._skip_collection()
+        elif opening == "{":
+            entries = self._entries("}", self._member, depth - 1)
+        else:
+            entries = self._entries("]", self._item, depth - 1)
+        return TreeNode(start, start, self._at, collection=True, flow=True, entries=entries)
 
-def _members(text: str, node: Node) -> Iterator[Entry]:
-    for start in _starts(text, node, "}"):
-        key, end = _scalar(text, start)
-        colon = _skip(text, end)
-        if text[colon : colon + 1] != ":" or not isinstance(key, str):
+    def _entries(
+        self, close: str, read: Callable[[int, int], TreeEntry], depth: int
+    ) -> list[TreeEntry]:
+        self._at += 1
+        entries: list[TreeEntry] = []
+        if self._take(close):
+            return entries
+        while True:
+            entries.append(read(len(entries), depth))
+            if self._take(close):
+                return entries
+            if not self._take(","):
+                raise ValueError(f"no {close} at {self._at}")
+
+    def _member(self, _: int, depth: int) -> TreeEntry:
+        start = self._skip_blanks()
+        if self._text[start : start + 1] != '"':
             raise ValueError(f"no key at {start}")
-        yield _entry(key, start, _value(text, _skip(text, colon + 1)), node)
+        key: str
+        key, self._at = _scanner.raw_decode(self._text, start)
+        if not self._take(":"):
+            raise ValueError(f"no colon at {self._at}")
+        node = self._value(depth)
+        return TreeEntry(key, start, node.start, node.end, node)
 
+    def _item(self, index: int, depth: int) -> TreeEntry:
+        node = self._value(depth)
+        return TreeEntry(index, node.start, node.start, node.end, node)
 
-def _items(text: str, node: Node) -> Iterator[Entry]:
-    for index, start in enumerate(_starts(text, node, "]")):
-        yield _entry(index, start, _value(text, start), node)
+    def _skip_scalar(self) -> None:
+        if self._text[self._at : self._at + 1] == '"':
+            _, self._at = _scanner.raw_decode(self._text, self._at)
+        elif found := _literal(self._text, self._at):
+            self._at = found.end()
+        else:
+            raise ValueError(f"no value at {self._at}")
 
+    def _skip_collection(self) -> None:
+        depth = 0
+        for token in _brackets(self._text, self._at):
+            depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
+            if depth == 0:
+                self._at = token.end()
+                return
+        raise ValueError(f"no end of the collection at {self._at}")
 
-def _starts(text: str, node: Node, close: str) -> Iterator[int]:
-    """Find where the next entry starts, after a comma; ``node.end`` is where the last one ended."""
-    start = _skip(text, node.end)
-    if text[start : start + 1] == close:
-        return
-    yield start
-    while text[(comma := _skip(text, node.end)) : comma + 1] == ",":
-        yield _skip(text, comma + 1)
+    def _take(self, character: str) -> bool:
+        """Skip blanks, and a character if it follows."""
+        start = self._skip_blanks()
+        found = self._text.startswith(character, start)
+        self._at += found
+        return found
 
-
-def _entry(step: str | int, start: int, value: Node, within: Node) -> Entry:
-    within.end = value.end
-    return Entry(step, start, value.start, value.end, value)
-
-
-def _scalar(text: str, start: int) -> tuple[Any, int]:
-    return _scanner.raw_decode(text, start)
-
-
-def _skip(text: str, start: int) -> int:
-    found = _blanks(text, start)
-    assert found is not None, "it matches nothing, too"
-    return found.end()
+    def _skip_blanks(self) -> int:
+        found = _blanks(self._text, self._at)
+        assert found is not None, "it matches the empty string, too"
+        self._at = found.end()
+        return self._at

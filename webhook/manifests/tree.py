@@ -1,31 +1,27 @@
 """
-Where each value of a document of YAML stands in its text, to the character.
+Positions of a YAML document's values in its text, to the character.
 
-libyaml's events tell what there is, and its tokens where the punctuation stands. Which lines a
-reader is shown is the subject of ``webhook.manifests.lines``.
+YAML is edited as text, with these positions, because no library writes back what it read:
+ruamel.yaml, loading and dumping without any change, altered 24 of the 57 files of this repository
+(indentation, quotes, line folding, comments). A diff must contain only what was meant.
+
+``read_yaml`` is the entry point. libyaml's events yield the values, its tokens the punctuation
+that events omit: dashes, question marks, and where a value starts after its anchor and tag.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import msgspec
 import yaml
-from yaml.events import (
-    AliasEvent,
-    CollectionEndEvent,
-    DocumentStartEvent,
-    Event,
-    MappingStartEvent,
-    NodeEvent,
-    ScalarEvent,
-)
+from yaml.events import AliasEvent, Event, NodeEvent, ScalarEvent
 from yaml.tokens import AnchorToken, BlockEntryToken, KeyToken, TagToken, Token
 
-from webhook.manifests.yaml import is_merge
+from webhook.manifests.events import EventWalker, is_merge
 from webhook.policy.paths import FieldPath
 
 
-class Node(msgspec.Struct, gc=False):
+class TreeNode(msgspec.Struct, gc=False):
     """
     A value in a text.
 
@@ -36,9 +32,9 @@ class Node(msgspec.Struct, gc=False):
         collection: Whether it is a mapping or a sequence.
         flow: Whether it is a collection in brackets.
         literal: Whether it is a block scalar.
-        tagged: Whether a tag says how to read it.
-        places: How many values of the document it makes: 1, and one more for each alias of it.
-        entries: What is in it, in order.
+        tagged: Whether it has a tag.
+        places: How often the document contains the value: once, and once more for each alias.
+        entries: Its members or items, in order.
     """
 
     opening: int
@@ -49,7 +45,7 @@ class Node(msgspec.Struct, gc=False):
     literal: bool = False
     tagged: bool = False
     places: int = 0
-    entries: "list[Entry]" = msgspec.field(default_factory=list)
+    entries: "Sequence[TreeEntry]" = ()
 
     @property
     def ends_literally(self) -> bool:
@@ -59,26 +55,33 @@ class Node(msgspec.Struct, gc=False):
         last = self.entries[-1]
         return not last.alias and last.node.ends_literally
 
+    def find(self, step: str | int) -> "TreeEntry | None":
+        """Find a member or an item; the last one of equal keys, since that one counts."""
+        if isinstance(step, int):  # a List may have 100 000 items: no search
+            found = self.entries[step] if step < len(self.entries) else None
+            return found if found and found.step == step else None
+        return next((entry for entry in reversed(self.entries) if entry.step == step), None)
 
-class Entry(msgspec.Struct, gc=False):
+
+class TreeEntry(msgspec.Struct, gc=False):
     """
     A member of a mapping, or an item of a sequence.
 
     Attributes:
-        step: The key as it is written, or the index; None of a merge (``<<``).
+        step: The key as it is written, or the index; None for a merge (``<<``).
         start: The first character: of the key, of the dash, or of the item.
         value: The first character of the value, of its anchor, tag or alias.
         end: The character after the last one of the value.
         node: The value; that of the anchor if it is an alias.
         alias: Whether the value is written as an alias.
-        explicit: Whether a question mark marks the key, or the key is no scalar.
+        explicit: Whether a question mark precedes the key, or the key is no scalar.
     """
 
     step: str | int | None
     start: int
     value: int
     end: int
-    node: Node
+    node: TreeNode
     alias: bool = False
     explicit: bool = False
 
@@ -88,149 +91,186 @@ class Tree(msgspec.Struct, frozen=True):
     A document.
 
     Attributes:
-        text: What it was read from.
-        json: Whether it is JSON, and has to stay so.
+        text: The text that was read.
+        json: Whether it is JSON, and must stay JSON.
         root: The value of the document.
-        scalars: Start and end of every scalar, in order: what looks like a comment there is none.
+        scalars: Start and end of every scalar, in order; a ``#`` in one starts no comment.
     """
 
     text: str
     json: bool
-    root: Node
+    root: TreeNode
     scalars: tuple[tuple[int, int], ...] = ()
 
-    def way(self, path: FieldPath) -> list[Node]:
-        """Give the values on the way to one, the document first; as far as they stand in it."""
+    def nodes_along(self, path: FieldPath) -> list[TreeNode]:
+        """Return the document's value and the values along a path, as far as they are written."""
         nodes = [self.root]
         for step in path:
-            entry = find(nodes[-1], step)
+            entry = nodes[-1].find(step)
             if entry is None:
                 break
             nodes.append(entry.node)
         return nodes
 
-
-def find(node: Node, step: str | int) -> Entry | None:
-    """Find what counts of a member or an item: the last one; None if it is not written there."""
-    return next((each for each in reversed(node.entries) if each.step == step), None)
+    def find_position(self, path: FieldPath) -> int:
+        """Find the first character of a member's key or an item, else of what contains it."""
+        node, position = self.root, self.root.opening
+        for step in path:
+            entry = node.find(step)
+            if entry is None:
+                break
+            position = entry.start if isinstance(step, str) else entry.value
+            node = entry.node
+        return position
 
 
 def read_yaml(text: str) -> Tree:
     """
-    Read the places of one document.
+    Read the positions of one document.
 
     Raises:
-        yaml.YAMLError: It is no YAML.
+        yaml.YAMLError: The text is not YAML, or is empty.
     """
-    return _Reader(text).tree()
+    return _TreeBuilder(text).tree()
 
 
-def count_places(root: Node) -> None:
-    """Count how often each node is a value of the document; readers have bounded their number."""
+def count_places(root: TreeNode) -> None:
+    """Count how often the document contains each node; ``EventWalker`` bounds their number."""
     root.places += 1
     for entry in root.entries:
         count_places(entry.node)
 
 
-class _Reader:
-    """Makes one tree."""
+class _Punctuation:
+    """
+    The characters that tokens mark and events do not.
+
+    Tokens are scanned only as far as the events have been read. Scanned ahead, text nested too
+    deeply would cost quadratic time before ``EventWalker`` refuses it.
+    """
 
     def __init__(self, text: str) -> None:
+        self._tokens = yaml.scan(text, Loader=yaml.CBaseLoader)
+        self._scanned = -1
+        self._dashes: list[int] = []
+        self._question_marks: list[int] = []
+        self._contents: list[int] = []  # the first tokens after anchors and tags
+        self._after_property = False
+
+    def dash_before(self, item: int) -> int:
+        """Find the dash of the item that starts at a character."""
+        self._scan_to(item)
+        return self._dashes[bisect_left(self._dashes, item) - 1]
+
+    def content_after(self, opening: int) -> int:
+        """Find where a value starts whose anchor or tag starts at a character."""
+        self._scan_to(opening)
+        while self._after_property:
+            self._scan_to(self._scanned + 1)
+        return self._contents[bisect_left(self._contents, opening)]
+
+    def has_question_mark(self, start: int, end: int) -> bool:
+        """Whether a question mark marks a key between two characters, both included."""
+        self._scan_to(end)
+        index = bisect_left(self._question_marks, start)
+        return index < len(self._question_marks) and self._question_marks[index] <= end
+
+    def _scan_to(self, position: int) -> None:
+        while self._scanned < position and (token := next(self._tokens, None)) is not None:
+            self._scanned = start = _start(token)
+            is_property = isinstance(token, AnchorToken | TagToken)
+            if isinstance(token, BlockEntryToken):
+                self._dashes.append(start)
+            elif isinstance(token, KeyToken) and _end(token) > start:  # else the key is implicit
+                self._question_marks.append(start)
+            if self._after_property and not is_property:
+                self._contents.append(start)
+            self._after_property = is_property
+
+
+class _TreeBuilder(EventWalker[TreeNode]):
+    """Builds one tree."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
         self._text = text
-        self._events = yaml.parse(text, Loader=yaml.CBaseLoader)
-        tokens: list[Token] = list(yaml.scan(text, Loader=yaml.CBaseLoader))
-        self._dashes = [_start(each) for each in tokens if isinstance(each, BlockEntryToken)]
-        self._marks = {_start(each) for each in tokens if _is_question_mark(each)}
-        self._contents = [
-            _start(each) for each in tokens if not isinstance(each, AnchorToken | TagToken)
-        ]
+        self._punctuation = _Punctuation(text)
         self._scalars: list[tuple[int, int]] = []
-        self._anchors: dict[str, Node] = {}
 
     def tree(self) -> Tree:
-        while not isinstance(next(self._events), DocumentStartEvent):
-            pass
-        root = self._node(next(self._events))
+        root = self.build()
+        if root is None:
+            raise yaml.YAMLError("there is no document")
         count_places(root)
         return Tree(self._text, json=False, root=root, scalars=tuple(self._scalars))
 
-    def _node(self, event: Event) -> Node:
-        assert isinstance(event, NodeEvent), "a value starts here"
-        node = Node(_start(event), self._content(event), _end(event))
-        node.tagged = bool(getattr(event, "tag", None))
-        if isinstance(event, ScalarEvent):
-            self._end_scalar(node, event)
-        else:
-            node.collection = True
-            node.flow = self._text[node.start] in "{["
-            members = isinstance(event, MappingStartEvent)
-            node.entries += self._members() if members else self._items(flow=node.flow)
-            node.end = self._closed if node.flow else self._last(node)
-        if event.anchor:
-            self._anchors[event.anchor] = node
+    def scalar(self, event: ScalarEvent) -> TreeNode:
+        node = self._open(event)
+        node.literal = event.style in ("|", ">")
+        first = node.start
+        if node.literal:
+            # libyaml ends a block scalar after its last line break, and blank lines are its own:
+            # text inserted there would become a part of it.
+            node.end = node.start + len(self._text[node.start : node.end].rstrip())
+            first = self._text.find("\n", node.start, node.end)
+        if first >= 0:  # else it is empty, and a comment may follow its indicator
+            self._scalars.append((first, node.end))
         return node
 
-    def _content(self, event: NodeEvent) -> int:
-        """Find where a value starts, after its anchor and its tag."""
-        if not event.anchor and not getattr(event, "tag", None):
-            return _start(event)
-        if isinstance(event, ScalarEvent) and not event.value and not event.style:
-            return _end(event)
-        return self._contents[bisect_left(self._contents, _start(event))]
+    def sequence(self, start: NodeEvent, depth: int) -> TreeNode:
+        node = self._open_collection(start)
+        entries: list[TreeEntry] = []
+        for index, event in enumerate(self.children()):
+            first = _start(event)
+            if not node.flow:  # the event starts after the dash
+                first = self._punctuation.dash_before(first)
+            entries.append(self._entry(index, first, event, depth))
+        return self._close(node, entries)
 
-    def _end_scalar(self, node: Node, event: ScalarEvent) -> None:
-        node.literal = event.style in ("|", ">")
-        if node.literal:
-            node.end = node.start + len(self._text[node.start : node.end].rstrip())
-        first = self._text.find("\n", node.start, node.end) if node.literal else node.start
-        if first >= 0:  # else it is empty, and what stands behind the | may be a comment
-            self._scalars.append((first, node.end))
-
-    def _last(self, node: Node) -> int:
-        return node.entries[-1].end if node.entries else node.end
-
-    def _until_end(self) -> Iterator[Event]:
-        while not isinstance(event := next(self._events), CollectionEndEvent):
-            yield event
-        self._closed = _end(event)
-
-    def _members(self) -> Iterator[Entry]:
-        previous = 0
-        for key in self._until_end():
-            start = _start(key)
-            marked = (
-                any(previous <= mark <= start for mark in self._marks) if self._marks else False
-            )
-            plain = isinstance(key, ScalarEvent)
-            merge = is_merge(key)
-            if not isinstance(key, AliasEvent):
-                self._node(key)
-            step = key.value if isinstance(key, ScalarEvent) and not merge else None
-            entry = self._entry(step, start, next(self._events))
-            entry.explicit = marked or not plain
+    def mapping(self, start: NodeEvent, depth: int) -> TreeNode:
+        node = self._open_collection(start)
+        entries: list[TreeEntry] = []
+        previous = node.start
+        for key in self.children():
+            first = _start(key)
+            marked = self._punctuation.has_question_mark(previous, first)
+            self.node(key, depth)  # it may have an anchor
+            step = key.value if isinstance(key, ScalarEvent) and not is_merge(key) else None
+            entry = self._entry(step, first, next(self.events), depth)
+            entry.explicit = marked or not isinstance(key, ScalarEvent)
+            # The event of an omitted value has the position of the next token.
             entry.end = max(entry.end, _end(key))
             previous = entry.end
-            yield entry
+            entries.append(entry)
+        return self._close(node, entries)
 
-    def _items(self, *, flow: bool) -> Iterator[Entry]:
-        for index, event in enumerate(self._until_end()):
-            start = _start(event)
-            if not flow:
-                start = self._dashes[bisect_left(self._dashes, start) - 1]
-            yield self._entry(index, start, event)
-
-    def _entry(self, step: str | int | None, start: int, event: Event) -> Entry:
+    def _entry(self, step: str | int | None, start: int, event: Event, depth: int) -> TreeEntry:
+        node = self.node(event, depth)
         if isinstance(event, AliasEvent):
-            node = self._anchors[event.anchor or ""]
-            return Entry(
-                step, start, _start(event), _end(event), alias=True, explicit=False, node=node
-            )
-        node = self._node(event)
-        return Entry(step, start, node.opening, node.end, alias=False, explicit=False, node=node)
+            return TreeEntry(step, start, _start(event), _end(event), node, alias=True)
+        return TreeEntry(step, start, node.opening, node.end, node)
 
+    def _open(self, event: NodeEvent) -> TreeNode:
+        opening = start = _start(event)
+        tagged = bool(getattr(event, "tag", None))
+        if event.anchor or tagged:
+            empty = isinstance(event, ScalarEvent) and not event.value and not event.style
+            start = _end(event) if empty else self._punctuation.content_after(opening)
+        return TreeNode(opening, start, _end(event), tagged=tagged)
 
-def _is_question_mark(token: Token) -> bool:
-    return isinstance(token, KeyToken) and _end(token) > _start(token)
+    def _open_collection(self, event: NodeEvent) -> TreeNode:
+        node = self._open(event)
+        node.collection = True
+        node.flow = self._text[node.start] in "{["
+        return node
+
+    def _close(self, node: TreeNode, entries: list[TreeEntry]) -> TreeNode:
+        node.entries = entries
+        if node.flow:
+            node.end = _end(self.closed)
+        elif entries:  # the end event of a block stands where the next token starts
+            node.end = entries[-1].end
+        return node
 
 
 def _start(item: Event | Token) -> int:

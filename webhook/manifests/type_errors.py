@@ -23,7 +23,7 @@ _quoted = re.compile(r"`(.*?)(?: \| null)?`").sub
 _SOME_KEY = "[...]"  # what msgspec writes for a key of a mapping
 
 
-class Mistype(NamedTuple):
+class TypeMismatch(NamedTuple):
     """
     A value of the wrong type.
 
@@ -36,7 +36,7 @@ class Mistype(NamedTuple):
     path: FieldPath
 
 
-def mistype(error: msgspec.ValidationError, value: Any) -> Mistype:
+def find_type_mismatch(error: msgspec.ValidationError, value: Any) -> TypeMismatch:
     """
     Read what msgspec says when a value does not fit a type.
 
@@ -47,7 +47,7 @@ def mistype(error: msgspec.ValidationError, value: Any) -> Mistype:
     found = _parts(str(error))
     said, where = found.groups() if found else (str(error), None)
     problem = _quoted(lambda word: _WORDS.get(word[1], word[1]), said)
-    return Mistype(f"{problem[:1].lower()}{problem[1:]}", tuple(_path(where or "", value)))
+    return TypeMismatch(f"{problem[:1].lower()}{problem[1:]}", tuple(_path(where or "", value)))
 
 
 def _path(where: str, value: Any) -> Iterator[str | int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
-from webhook.manifests import Skipped, read_text, walk
+from webhook.manifests import SkippedSource, find_files, read_text
 from webhook.spreadtest.schema import SUITE_API_VERSION, SUITE_KIND
 
 _holds_suite = re.compile(
@@ -47,13 +47,13 @@ def find_suites(paths: Iterable[str]) -> Iterator[SuiteText | SourceError]:
 
 
 def _find_at(root: Path) -> Iterator[SuiteText | SourceError]:
-    for item in walk(root):
+    for item in find_files(root):
         match item:
             case str():
                 yield from _read_suite(item)
             case SourceError():
                 yield item
-            case Skipped():
+            case SkippedSource():
                 pass
 
 

@@ -53,7 +53,7 @@ class SuiteObjects:
         """
         if is_object(written) and _INLINE in written:
             suite = self._reading.document
-            inline = Document(suite.source, written, suite.lines, path)
+            inline = Document(suite.source, written, suite.text, path)
             return self._choose([inline], ObjectReference(file=suite.source), path)
         value = written if is_object(written) else {"file": written}
         reference = self._reading.model(ObjectReference, value, path)

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from webhook.audit import junit
 from webhook.audit.renderers.jsonreport import describe_schema, format_json
-from webhook.manifests import as_yaml
+from webhook.manifests import format_yaml
 from webhook.spreadtest.results import CaseResult, CaseStatus, Mismatch, SuiteReport, SuiteResult
 
 
@@ -73,5 +73,5 @@ def _format_mismatch(mismatch: Mismatch) -> Iterator[str]:
         yield f"{mismatch.member}: expected {expected}, got {actual or 'none'}"
         return
     yield f"{mismatch.member}:"
-    before, after = (as_yaml(value).splitlines() for value in (expected, actual))
+    before, after = (format_yaml(value).splitlines() for value in (expected, actual))
     yield from unified_diff(before, after, "expected", "actual", lineterm="")

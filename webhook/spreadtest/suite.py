@@ -104,7 +104,7 @@ def _read_configuration(written: SpreadTest, reading: Reading) -> Configuration:
     """
     if is_object(written.config):
         suite = reading.document
-        inline = Document(suite.source, written.config, suite.lines, ("config",))
+        inline = Document(suite.source, written.config, suite.text, ("config",))
         return check_document(inline, read_text)
     files = (written.config, written.scheduler_config)
     return load(*(str(resolve_path(reading, file)) if file else "" for file in files))
@@ -127,7 +127,7 @@ def _fill_cluster(cluster: Cluster, written: SpreadTest, reading: Reading) -> li
 def _read_part(part: Any, path: FieldPath, reading: Reading) -> Iterator[Document | SourceError]:
     if is_object(part):
         suite = reading.document
-        yield from expand(Document(suite.source, part, suite.lines, path))
+        yield from expand(Document(suite.source, part, suite.text, path))
         return
     beside = resolve_path(reading, part)
     if not beside.exists():

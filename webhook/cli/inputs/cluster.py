@@ -19,9 +19,9 @@ from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
 from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
-from webhook.cluster.protocol import Source
+from webhook.cluster.protocol import WatchClient
 from webhook.config import OwnerSelector
-from webhook.manifests import Document, mistype
+from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.nesting import decode_nested
@@ -113,7 +113,7 @@ class ManifestCluster:
             try:
                 pod = msgspec.convert(document.value, ObservedPod)
             except msgspec.ValidationError as error:
-                wrong = mistype(error, document.value)
+                wrong = find_type_mismatch(error, document.value)
                 message = f"Pod/{document.name}: {format_path(wrong.path)}: {wrong.problem}"
                 self._problems.append(document.error(message, wrong.path))
             else:
@@ -142,7 +142,9 @@ class ManifestCluster:
 class LiveCluster:
     """A cluster behind an API server; facts of a namespace are read once."""
 
-    def __init__(self, source: Source, owners: Iterable[OwnerSelector], run: RunCoroutine) -> None:
+    def __init__(
+        self, source: WatchClient, owners: Iterable[OwnerSelector], run: RunCoroutine
+    ) -> None:
         """
         Store the connection; methods read through it.
 

@@ -4,18 +4,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from webhook.errors import SourceError
-from webhook.fix.atomic import Original
+from webhook.fix.atomic import OriginalFile
 from webhook.manifests import (
     STDIN,
-    Skipped,
+    SkippedSource,
     decode,
     encode,
     expand,
-    objects_of,
+    find_files,
     parse,
     read_data,
+    select_objects,
     source_of,
-    walk,
 )
 
 STDIN_SOURCE = source_of(STDIN)
@@ -43,12 +43,12 @@ class InputFiles:
         self.texts: dict[str, str] = {}
         self.piped: bytes | None = None
         self.problems: list[SourceError] = []
-        self.skipped: list[Skipped] = []
+        self.skipped: list[SkippedSource] = []
         self._strict = strict
-        self._originals: dict[str, Original] = {}
+        self._originals: dict[str, OriginalFile] = {}
         seen: set[Path] = set()
         for path in paths:
-            for found in (STDIN,) if path == STDIN else walk(Path(path)):
+            for found in (STDIN,) if path == STDIN else find_files(Path(path)):
                 if not isinstance(found, str):
                     self._record(found)
                 elif (at := Path(found).resolve()) not in seen:
@@ -68,16 +68,16 @@ class InputFiles:
         parsed = parse(text, source, unique_keys=self._strict)
         others = [
             item
-            for item in objects_of(parsed, source, expand)
-            if isinstance(item, Skipped | SourceError)
+            for item in select_objects(parsed, source, expand)
+            if isinstance(item, SkippedSource | SourceError)
         ]
         for item in others:
             self._record(item)
-        if not any(isinstance(item, Skipped) for item in others):
+        if not any(isinstance(item, SkippedSource) for item in others):
             self.texts[source] = text
-            self._originals[source] = Original(source, data)
+            self._originals[source] = OriginalFile(source, data)
 
-    def _record(self, other: Skipped | SourceError) -> None:
+    def _record(self, other: SkippedSource | SourceError) -> None:
         if isinstance(other, SourceError):
             self.problems.append(other)
         elif self._strict:
@@ -85,7 +85,7 @@ class InputFiles:
         else:
             self.skipped.append(other)
 
-    def original(self, source: str) -> Original:
+    def original(self, source: str) -> OriginalFile:
         """The file as it was read; ``source`` is a key of ``texts``."""
         return self._originals[source]
 

@@ -11,7 +11,7 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill, load_cluster
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
-from webhook.manifests import Document, Skipped, Unpack, expand, read_documents
+from webhook.manifests import Document, SkippedSource, Unpacker, expand, read_documents
 
 
 class Inputs:
@@ -25,7 +25,7 @@ class Inputs:
     """
 
     def __init__(
-        self, paths: Iterable[str], *, strict: bool = False, unpack: Unpack = expand
+        self, paths: Iterable[str], *, strict: bool = False, unpack: Unpacker = expand
     ) -> None:
         """
         Store the paths; ``objects`` reads them.
@@ -39,7 +39,7 @@ class Inputs:
         self._strict = strict
         self._unpack = unpack
         self.problems: list[SourceError] = []
-        self.skipped: list[Skipped] = []
+        self.skipped: list[SkippedSource] = []
 
     def objects(self) -> Iterator[Document]:
         """Read the objects one by one; record problems and skipped files."""
@@ -47,7 +47,7 @@ class Inputs:
             match item:
                 case Document():
                     yield item
-                case Skipped():
+                case SkippedSource():
                     self.skipped.append(item)
                 case SourceError():
                     self.problems.append(item)

@@ -12,7 +12,7 @@ import msgspec
 
 from webhook.cli.inputs.cluster import ClusterReader, Json
 from webhook.errors import ConfigError, SourceError
-from webhook.manifests import Document, is_object, mistype
+from webhook.manifests import Document, find_type_mismatch, is_object
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import POD
@@ -149,7 +149,7 @@ def decode_template(subject: ExplainSubject) -> SchedulingPod:
     try:
         pod = msgspec.convert(held, SchedulingPod | None)
     except msgspec.ValidationError as error:
-        wrong = mistype(error, held)
+        wrong = find_type_mismatch(error, held)
         at = format_path((*subject.path, *wrong.path))
         raise SourceError(str(subject), f"{at}: {wrong.problem}") from error
     if pod is None:

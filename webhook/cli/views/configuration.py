@@ -10,7 +10,7 @@ from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
 from webhook.config import advise, gate_table, profile_table
-from webhook.manifests import as_yaml
+from webhook.manifests import format_yaml
 from webhook.policy.defaulting.inject import Injection
 from webhook.policy.facts import Facts
 
@@ -134,6 +134,6 @@ class ConfigurationView:
 
 
 def _show_constraints(constraints: Sequence[Any], terminal: Terminal) -> None:
-    written = as_yaml(list(constraints)) if constraints else ""
+    written = format_yaml(list(constraints)) if constraints else ""
     for line in written.splitlines():
         terminal.line("  ", (line, Style.GOOD))

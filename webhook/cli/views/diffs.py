@@ -7,7 +7,7 @@ from webhook.admission.offline import OfflineResult, OfflineReview
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.findings import name_of, show_causes
 from webhook.cli.views.validation import causes
-from webhook.manifests import as_yaml
+from webhook.manifests import format_yaml
 from webhook.policy.defaulting.inject import SkipReason
 from webhook.policy.request import Hook
 from webhook.policy.verdict import Verdict
@@ -50,7 +50,7 @@ def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None
     """Write the diff of an object as YAML; nothing if the patch changes nothing."""
     if before == after:
         return
-    old, new = as_yaml(before).splitlines(), as_yaml(after).splitlines()
+    old, new = format_yaml(before).splitlines(), format_yaml(after).splitlines()
     for line in unified_diff(old, new, f"{subject} as sent", f"{subject} as patched", lineterm=""):
         terminal.line((line, style_of(line)))
 

@@ -1,4 +1,4 @@
-"""Report of ``fix`` as text, and the diff of a file."""
+"""FixReport of ``fix`` as text, and the diff of a file."""
 
 import re
 import sys
@@ -7,14 +7,14 @@ from difflib import unified_diff
 
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import style_of
-from webhook.fix.report import Left, Mended, Report
+from webhook.fix.report import FixedFinding, FixReport, RemainingFinding
 from webhook.policy.advice.findings import count_of
 
 _line = re.compile(r"[^\n]*\n|[^\n]+").findall
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
-def show(report: Report, terminal: Terminal) -> None:
+def show(report: FixReport, terminal: Terminal) -> None:
     """Write the result of every finding, and the totals."""
     for fixed in report.fixed:
         _show_fixed(fixed, terminal)
@@ -23,20 +23,20 @@ def show(report: Report, terminal: Terminal) -> None:
     terminal.line(summary(report))
 
 
-def summary(report: Report) -> str:
+def summary(report: FixReport) -> str:
     """Format as one line how many findings were fixed, and how many are left."""
     fixed, files = count_of(len(report.fixed), "finding"), count_of(len(report.changed), "file")
     done = "fixed" if report.written else "would be fixed"
     return f"{fixed} {done} in {files}, {len(report.left)} left"
 
 
-def _show_fixed(fixed: Mended, terminal: Terminal) -> None:
+def _show_fixed(fixed: FixedFinding, terminal: Terminal) -> None:
     place = f"{fixed.source}:{fixed.line}"
     rule = (fixed.rule, Style.GOOD)
     terminal.line((place, Style.PLACE), ": ", rule, f" {fixed.object}: {fixed.wrote}")
 
 
-def _show_left(left: Left, terminal: Terminal) -> None:
+def _show_left(left: RemainingFinding, terminal: Terminal) -> None:
     place = f"{left.source}:{left.line}"
     rule = (left.rule, Style.DOUBTFUL)
     problem = f" {left.object}: {left.field}: {left.problem}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from webhook.manifests import Document, mistype
+from webhook.manifests import Document, find_type_mismatch
 from webhook.policy import render
 from webhook.policy.api import apiserver, fieldgates
 from webhook.policy.api.apiserver import Request
@@ -190,7 +190,7 @@ def causes(document: Document, path: TemplatePath, findings: list[ApiViolation])
 
 def _report_type_error(document: Document, error: msgspec.ValidationError) -> ValidationReport:
     """Report a type error: kube-apiserver cannot decode such an object."""
-    found = mistype(error, document.value)
+    found = find_type_mismatch(error, document.value)
     field = format_path(found.path) or document.kind
     line = document.line(found.path)
     fix = next((fix for end, fix in _TYPE_FIXES.items() if found.problem.endswith(end)), "")

@@ -1,24 +1,24 @@
-"""Manifests mended as the command mends them, without files."""
+"""Manifests fixed as the command fixes them, without files."""
 
 from collections.abc import Mapping
 
 from webhook.config import Configuration, gates_in_force, policy
-from webhook.fix.engine import Outcome, mend
-from webhook.fix.evaluate import Law
-from webhook.fix.report import Left
+from webhook.fix.engine import FixOutcome, fix_files
+from webhook.fix.evaluate import FixOptions
+from webhook.fix.report import RemainingFinding
 from webhook.manifests import Document, expand, parse
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 
 SOURCE = "web.yaml"
 
 
-def law(
+def options(
     *rules: str, version: Version = NEWEST_VERSION, configuration: Configuration | None = None
-) -> Law:
-    """Judge by a version, and mend findings of some rules, or of all."""
+) -> FixOptions:
+    """Judge by a version, and fix findings of some rules, or of all."""
     configuration = configuration or Configuration()
     gates = gates_in_force(configuration, version, "", allow_locked=False)
-    return Law(configuration, policy(configuration, gates), frozenset(rules))
+    return FixOptions(configuration, policy(configuration, gates), frozenset(rules))
 
 
 def objects(text: str) -> list[Document]:
@@ -27,13 +27,15 @@ def objects(text: str) -> list[Document]:
     return [each for document in read for each in expand(document)]
 
 
-def mended(texts: str | Mapping[str, str], by: Law | None = None, cluster: str = "") -> Outcome:
+def run_fix(
+    texts: str | Mapping[str, str], by: FixOptions | None = None, cluster: str = ""
+) -> FixOutcome:
     """Mend one text, or several by their names."""
     named = {SOURCE: texts} if isinstance(texts, str) else texts
-    return mend(named, objects(cluster), by or law())
+    return fix_files(named, objects(cluster), by or options())
 
 
-def reasons(left: tuple[Left, ...]) -> dict[str, str]:
+def reasons(left: tuple[RemainingFinding, ...]) -> dict[str, str]:
     """Rule -> why it was left, for findings of different rules."""
     return {each.rule: each.reason for each in left}
 

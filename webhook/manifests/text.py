@@ -1,0 +1,65 @@
+"""
+The text of one document: its place in a file, the positions and the lines of its values.
+
+``DocumentText`` is the entry point. Creating one costs nothing; the positions are read when a line
+or the tree is first requested, which for most documents never happens.
+"""
+
+from bisect import bisect_right
+from functools import cached_property
+
+from webhook.manifests.edits import find_line_starts
+from webhook.manifests.jsontree import read_json
+from webhook.manifests.tree import Tree, read_yaml
+from webhook.policy.paths import FieldPath
+
+
+def read_tree(text: str) -> Tree:
+    """
+    Read the positions of one document of YAML or JSON.
+
+    Raises:
+        yaml.YAMLError: The text is neither.
+    """
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            return read_json(text)
+        except ValueError:
+            pass  # YAML has brackets, too
+    return read_yaml(text)
+
+
+class DocumentText:
+    """
+    The text of one document.
+
+    Attributes:
+        content: A document of YAML or JSON that was read as a value.
+        start: The character at which the text starts in its file, from 0.
+    """
+
+    def __init__(self, text: str, first: int, start: int = 0) -> None:
+        """
+        Store the text.
+
+        Args:
+            text: One document.
+            first: The line at which the text starts in its file, from 1.
+            start: The character at which it starts there, from 0.
+        """
+        self.content = text
+        self.start = start
+        self._first = first
+
+    def line(self, path: FieldPath) -> int:
+        """Return the line of a value's key, else of the nearest value that contains it, from 1."""
+        return self._first - 1 + bisect_right(self._line_starts, self.tree.find_position(path))
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The positions of its values."""
+        return read_tree(self.content)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return find_line_starts(self.content)
