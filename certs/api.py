@@ -1,10 +1,11 @@
 """
-The few calls that certificates need of the Kubernetes API, as raw JSON.
+Read, patch and annotate one object of the Kubernetes API, as raw JSON.
 
-No client is made here: the ``ApiClient`` of kubernetes_asyncio is handed in. Its models are not
-used, and with them its log line that repeats every body it receives, keys of Secrets included.
+``ApiObject`` is the entry point. The package creates no client: ``ObjectClient`` declares the part
+of one that it needs. No object is decoded into a model or logged, because a Secret holds keys.
 """
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,48 +16,66 @@ from typing import Any, Protocol
 
 from certs.errors import AbsentError, ConflictError, StoreError
 
-TIMEOUT_S = 10.0
-"""For one call: a Secret is a few kilobytes, and who waits for it serves on meanwhile."""
+CALL_TIMEOUT_S = 10.0
+"""For one call: a Secret has a few kilobytes, and the old certificate serves in the meantime."""
 
-Operation = Mapping[str, Any]
+PatchOperation = Mapping[str, Any]
 """One operation of a JSON Patch (RFC 6902)."""
+
+_JSON_PATCH = "application/json-patch+json"
+_MERGE_PATCH = "application/merge-patch+json"
 
 _CONFLICTS = {HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY}
 """The API server answers a patch whose ``test`` fails with 422 Invalid."""
 
 
-class Client(Protocol):
-    """The part of ``kubernetes_asyncio.client.ApiClient`` that is used."""
+class ObjectResponse(Protocol):
+    """A complete response of the API server."""
 
-    def call_api(
-        self,
-        resource_path: str,
-        method: str,
-        *,
-        header_params: dict[str, str],
-        body: Any,
-        auth_settings: list[str],
-        _preload_content: bool,
-        _request_timeout: float,
-    ) -> Any:
+    @property
+    def status(self) -> int:
+        """HTTP status."""
+        ...
+
+    @property
+    def body(self) -> bytes:
+        """Content of the response."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, tuple[str, ...]]:
+        """Lower-case name to values, in order."""
+        ...
+
+
+class ObjectClient(Protocol):
+    """The part of an API server's client that this package needs."""
+
+    async def send(
+        self, method: str, path: str, query: Mapping[str, str], body: bytes, content_type: str
+    ) -> ObjectResponse:
         """
-        Send a request; awaitable, gives the response of aiohttp.
+        Send a request and return the response, whatever its status.
+
+        Args:
+            body: Empty for none.
+            content_type: Media type of the body.
 
         Raises:
-            Exception: There was no answer; what it says is told to operators.
+            Exception: There was no response; operators see its message.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ObjectState:
     """
-    An object as the API server has it.
+    An object as the API server returned it.
 
     Attributes:
-        content: Its JSON.
-        resource_version: What a write must test, so that it fails if somebody else has written.
-        at: The API server's clock, to the second; None if it does not say.
+        content: Decoded JSON.
+        resource_version: A write tests it, so that it fails if another client has written since.
+        at: The API server's clock, in whole seconds; None if the response has no valid date.
     """
 
     content: Mapping[str, Any]
@@ -65,71 +84,65 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Object:
+class ApiObject:
     """
     One object of the API.
 
     Attributes:
         client: Sends the requests.
-        path: Of its URL, as in ``/api/v1/namespaces/ns/secrets/name``.
-        title: What people call it, for errors.
+        path: Path of its URL, such as ``/api/v1/namespaces/ns/secrets/name``.
+        title: Kind and name for error messages.
     """
 
-    client: Client
+    client: ObjectClient
     path: str
     title: str
 
-    async def read(self) -> Reply:
+    async def read(self) -> ObjectState:
         """
-        Read it as it is now: without a resource version, the answer is never an old one.
+        Read the newest state; without a resource version the API server never answers from a cache.
 
         Raises:
             AbsentError: It does not exist.
-            StoreError: There was no answer, or another one.
+            StoreError: No response, or one of another status.
         """
-        return await self._call("GET", None, {})
+        return await self._call("GET")
 
-    async def patch(self, operations: Sequence[Operation], *, resource_version: str) -> None:
+    async def patch(self, operations: Sequence[PatchOperation], *, resource_version: str) -> None:
         """
-        Change what was read; the first operation tests that nobody else has changed it.
+        Patch the object; the first operation tests that no other client has changed it.
 
         Raises:
-            ConflictError: Somebody has.
-            AbsentError: It does not exist any more.
-            StoreError: There was no answer, or another one; it may be changed or not.
+            ConflictError: Another client has changed it.
+            AbsentError: It no longer exists.
+            StoreError: No response, or one of another status; the object may have changed or not.
         """
         test = {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version}
         await self._call("PATCH", [test, *operations], _JSON_PATCH)
 
     async def annotate(self, annotations: Mapping[str, str | None]) -> None:
         """
-        Set annotations, whatever else it holds; None removes one.
+        Set annotations and keep everything else; None removes an annotation.
 
         Raises:
             AbsentError: It does not exist.
-            StoreError: There was no answer, or another one.
+            StoreError: No response, or one of another status.
         """
         body = {"metadata": {"annotations": dict(annotations)}}
         await self._call("PATCH", body, _MERGE_PATCH)
 
-    async def _call(self, method: str, body: Any, headers: Mapping[str, str]) -> Reply:
+    async def _call(self, method: str, content: Any = None, content_type: str = "") -> ObjectState:
+        body = b"" if content is None else json.dumps(content).encode()
         try:
-            response = await self.client.call_api(
-                self.path,
-                method,
-                header_params={"Accept": "application/json", **headers},
-                body=body,
-                auth_settings=["BearerToken"],
-                _preload_content=False,
-                _request_timeout=TIMEOUT_S,
-            )
-            content = await response.read()
-        except Exception as error:  # aiohttp's, asyncio's, and those of plugins
-            said = str(error) or type(error).__name__
-            raise StoreError(self.title, f"no answer: {said}") from error
-        return self._judge(response.status, response.headers, content)
+            async with asyncio.timeout(CALL_TIMEOUT_S):
+                response = await self.client.send(method, self.path, {}, body, content_type)
+        except Exception as error:  # of the client, which this package does not know
+            message = str(error) or type(error).__name__
+            raise StoreError(self.title, f"no answer: {message}") from error
+        return self._read_state(response)
 
-    def _judge(self, status: int, headers: Mapping[str, str], content: bytes) -> Reply:
+    def _read_state(self, response: ObjectResponse) -> ObjectState:
+        status = response.status
         if status == HTTPStatus.NOT_FOUND:
             raise AbsentError(self.title)
         if status in _CONFLICTS:
@@ -137,15 +150,12 @@ class Object:
         if status != HTTPStatus.OK:
             raise StoreError(self.title, f"the API server answered {status}{_hint(status)}")
         try:
-            found = json.loads(content)
-            version = str(found["metadata"]["resourceVersion"])
+            content = json.loads(response.body)
+            version = str(content["metadata"]["resourceVersion"])
         except (KeyError, TypeError, ValueError, RecursionError):
             raise StoreError(self.title, "the API server's answer is no object") from None
-        return Reply(content=found, resource_version=version, at=_read_date(headers.get("Date")))
-
-
-_JSON_PATCH = {"Content-Type": "application/json-patch+json"}
-_MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
+        (date,) = response.headers.get("date", ())[:1] or ("",)
+        return ObjectState(content=content, resource_version=version, at=_parse_date(date))
 
 
 def _hint(status: int) -> str:
@@ -154,9 +164,9 @@ def _hint(status: int) -> str:
     return ""
 
 
-def _read_date(text: str | None) -> datetime | None:
+def _parse_date(text: str) -> datetime | None:
     try:
-        moment = parsedate_to_datetime(text or "")
-    except (ValueError, TypeError, IndexError, OverflowError):  # the parser's own, of odd dates
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):  # of the parser, for odd dates
         return None
     return moment if moment.tzinfo else None

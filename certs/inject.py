@@ -13,7 +13,7 @@ from typing import Any
 
 from cryptography import x509
 
-from certs.api import Client, Object, Operation
+from certs.api import ApiObject, ObjectClient, PatchOperation
 from certs.errors import AbsentError, PairError, StoreError
 from certs.pem import Bundle, fingerprint, issued_by, read_certificates, write_certificates
 
@@ -79,10 +79,10 @@ class Published:
 class Hooks:
     """The mutating and the validating webhook configuration of one name."""
 
-    def __init__(self, client: Client, name: str) -> None:
+    def __init__(self, client: ObjectClient, name: str) -> None:
         """Remember where they are."""
         self._objects = tuple(
-            Object(
+            ApiObject(
                 client=client,
                 path=f"/apis/admissionregistration.k8s.io/v1/{plural}/{name}",
                 title=f"{kind} {name}",
@@ -158,7 +158,7 @@ def changes(
     leaving: Sequence[x509.Certificate],
     *,
     expired_at: datetime,
-) -> list[Operation]:
+) -> list[PatchOperation]:
     """Write the JSON Patch for a configuration; empty if it is as it should be."""
     wanted = [merge(one, trusted, leaving, expired_at=expired_at) for one in configuration.bundles]
     return [

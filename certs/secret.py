@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from certs.api import Client, Object
+from certs.api import ApiObject, ObjectClient
 from certs.errors import PairError, StoreError
 from certs.source import Subject
 from certs.trust import Trust
@@ -50,9 +50,9 @@ class SecretStore:
     It is never created: the role that would be needed allows to create any Secret.
     """
 
-    def __init__(self, client: Client, namespace: str, name: str) -> None:
+    def __init__(self, client: ObjectClient, namespace: str, name: str) -> None:
         """Remember where it is."""
-        self._object = Object(
+        self._object = ApiObject(
             client=client,
             path=f"/api/v1/namespaces/{namespace}/secrets/{name}",
             title=f"Secret {namespace}/{name}",

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from webhook.cluster.protocol import NO_QUERY, Query
+from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
 
 PAGE = 2  # objects, so that there are several pages
 GROUPS = {
@@ -42,24 +42,33 @@ class Server:
         self._failures = {path: list(each) for path, each in (failures or {}).items()}
         self.asked: list[str] = []
 
-    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
         """Answer a request."""
+        del method, body, content_type
         self.asked.append(path)
         failures = self._failures.get(path)
         failure = failures.pop(0) if failures else None
         if failure is not None:
             raise failure
         if path == "/apis":
-            return msgspec.json.encode(GROUPS)
+            return Response(200, msgspec.json.encode(GROUPS))
         if path == "/apis/argoproj.io/v1":
-            return msgspec.json.encode(KINDS)
+            return Response(200, msgspec.json.encode(KINDS))
         plural = path.rpartition("/")[2]
         items = [each for each in self.objects if f"{each['kind'].lower()}s" == plural]
         start = int(query.get("continue", "0"))
         metadata = {"resourceVersion": "1"}
         if start + PAGE < len(items):
             metadata["continue"] = str(start + PAGE)
-        return msgspec.json.encode({"metadata": metadata, "items": items[start : start + PAGE]})
+        page = {"metadata": metadata, "items": items[start : start + PAGE]}
+        return Response(200, msgspec.json.encode(page))
 
 
 def _key(made: Any) -> str:

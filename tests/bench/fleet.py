@@ -9,14 +9,13 @@ nodes, and each pod tolerates what the API server lets every pod tolerate.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from webhook.audit.listing import ClusterListing
 from webhook.audit.snapshot import write_snapshot
-from webhook.cluster.protocol import NO_QUERY, Query
+from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
 from webhook.config import Configuration
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 
@@ -56,7 +55,7 @@ class Fleet:
     The cluster, as an API server that can be asked to list it.
 
     Attributes:
-        name: As a ``Source``.
+        name: As an ``ApiClient``.
     """
 
     name = "made"
@@ -79,17 +78,21 @@ class Fleet:
         for number in range(-(-size.workloads // WORKLOADS_A_NAMESPACE)):
             self._add("namespaces", _meta("v1", "Namespace", f"team-{number}"))
 
-    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
-        """Answer with a whole list, which is empty for kinds that there are none of."""
-        del query
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
+        """Answer with a whole list, which is empty for kinds without objects."""
+        del method, query, content_type
         if path == "/apis":
-            return b'{"groups": []}'
+            return Response(200, b'{"groups": []}')
         items = self._lists.get(path.rpartition("/")[2], [])
-        return json.dumps({"metadata": {"resourceVersion": "1"}, "items": items}).encode()
-
-    def stream(self, path: str, query: Query) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Refuse: an audit watches nothing."""
-        raise NotImplementedError(path, query)
+        body = json.dumps({"metadata": {"resourceVersion": "1"}, "items": items}).encode()
+        return Response(200, body)
 
     def _add(self, plural: str, made: Json) -> None:
         self._lists.setdefault(plural, []).append(made)

@@ -1,8 +1,7 @@
 """
 The part of an API server that certificates need: one Secret, two webhook configurations.
 
-It is told what to do wrong, and it speaks through the same ``call_api`` as kubernetes_asyncio's
-client, or over HTTP (``over_http``) with that very client.
+Tests set its faults. It is a ``certs.api.ObjectClient``; ``over_http`` serves it on a port.
 """
 
 import base64
@@ -18,30 +17,17 @@ from typing import Any
 import jsonpatch
 from aiohttp import web
 from cryptography import x509
-from kubernetes_asyncio.client import ApiClient
-from kubernetes_asyncio.client import Configuration as ClientConfiguration
 
 from certs.inject import Hooks
 from certs.pem import read_certificates, write_certificates
 from certs.secret import SecretStore
+from webhook.cluster.protocol import Response
 
 SECRET = "/api/v1/namespaces/ns/secrets/ca"
 MUTATING, VALIDATING = (
     f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/web"
     for kind in ("mutating", "validating")
 )
-
-
-@dataclass
-class Response:
-    """What aiohttp's client gives."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    async def read(self) -> bytes:
-        return self.body
 
 
 def dumped(content: object) -> bytes:
@@ -93,37 +79,30 @@ class Cluster:
         self.objects[path]["webhooks"][0]["clientConfig"]["caBundle"] = raw or text
         self.put(path, self.objects[path])
 
-    async def call_api(
-        self,
-        resource_path: str,
-        method: str,
-        *,
-        header_params: dict[str, str],
-        body: Any,
-        auth_settings: list[str],
-        _preload_content: bool,
-        _request_timeout: float,
+    async def send(
+        self, method: str, path: str, query: Mapping[str, str], body: bytes, content_type: str
     ) -> Response:
-        return self.answer(method, resource_path, header_params, body)
+        assert not query
+        return self.answer(method, path, content_type, json.loads(body or b"null"))
 
-    def answer(self, method: str, path: str, headers: Mapping[str, str], body: Any) -> Response:
+    def answer(self, method: str, path: str, content_type: str, body: Any) -> Response:
         self.calls.append((method, path))
         status = next(filter(None, (fault(method, path) for fault in self.faults)), None)
-        status, content = (status, {}) if status else self.change(method, path, headers, body)
+        status, content = (status, {}) if status else self.change(method, path, content_type, body)
         told = self.date
         if told is ...:
             told = format_datetime(self.clock().astimezone(UTC) + self.ahead, usegmt=True)
-        return Response(status, {"Date": told} if told is not None else {}, dumped(content))
+        return Response(status, dumped(content), {"date": (told,)} if told is not None else {})
 
     def change(
-        self, method: str, path: str, headers: Mapping[str, str], body: Any
+        self, method: str, path: str, content_type: str, body: Any
     ) -> tuple[int, dict[str, Any]]:
         found = self.objects.get(path)
         if found is None:
             return 404, {}
         if method == "GET":
             return 200, found
-        if headers["Content-Type"] == "application/merge-patch+json":
+        if content_type == "application/merge-patch+json":
             changed = json.loads(json.dumps(found))
             changed["metadata"].setdefault("annotations", {}).update(
                 body["metadata"]["annotations"]
@@ -137,16 +116,16 @@ class Cluster:
         return 200, changed
 
     @contextlib.asynccontextmanager
-    async def over_http(self) -> AsyncGenerator[ApiClient]:
-        """Serve it on a real port, and give the client of kubernetes_asyncio for it."""
+    async def over_http(self) -> AsyncGenerator[str]:
+        """Serve it on a real port; gives the URL."""
 
         async def serve(request: web.Request) -> web.Response:
             body = json.loads(await request.read() or "null")
-            answer = self.answer(request.method, request.path, request.headers, body)
+            answer = self.answer(request.method, request.path, request.content_type, body)
             return web.Response(
                 status=answer.status,
                 body=answer.body,
-                headers=answer.headers,
+                headers={name: value for name, (value,) in answer.headers.items()},
                 content_type="application/json",
             )
 
@@ -157,9 +136,7 @@ class Cluster:
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         host, port = runner.addresses[0][:2]
-        configuration = ClientConfiguration(host=f"http://{host}:{port}")
         try:
-            async with ApiClient(configuration) as client:
-                yield client
+            yield f"http://{host}:{port}"
         finally:
             await runner.cleanup()

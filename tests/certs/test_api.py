@@ -1,14 +1,19 @@
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from certs.api import Object
+from certs.api import ApiObject
 from certs.errors import AbsentError, ConflictError, StoreError
-from tests.certs.cluster import SECRET, Cluster, Response
+from tests.certs.cluster import SECRET, Cluster
 from tests.certs.world import NOW
+from tests.cluster.apiserver import kubeconfig
+from webhook.cluster.client import Api, ApiAccess
+from webhook.cluster.protocol import Response
 
 ADD = {"op": "add", "path": "/data", "value": {"a": "c2VjcmV0"}}
 
@@ -18,8 +23,8 @@ def cluster() -> Cluster:
     return Cluster(clock=lambda: NOW)
 
 
-def secret(cluster: Cluster) -> Object:
-    return Object(client=cluster, path=SECRET, title="Secret ns/ca")
+def secret(cluster: Cluster) -> ApiObject:
+    return ApiObject(client=cluster, path=SECRET, title="Secret ns/ca")
 
 
 async def test_an_object_is_read_with_the_clock_of_the_server(cluster: Cluster) -> None:
@@ -127,29 +132,35 @@ async def test_what_is_no_object_is_an_error(cluster: Cluster, content: object) 
 class DeepClient:
     """Answers with JSON that nests deeper than can be read."""
 
-    async def call_api(self, *_args: Any, **_options: Any) -> Response:
-        return Response(200, {}, b'{"metadata":' + b"[" * 200_000)
+    async def send(self, *_args: Any) -> Response:
+        return Response(200, b'{"metadata":' + b"[" * 200_000)
 
 
 async def test_an_answer_that_nests_too_deep_is_an_error() -> None:
     with pytest.raises(StoreError, match="is no object"):
-        await Object(client=DeepClient(), path=SECRET, title="Secret").read()
+        await ApiObject(client=DeepClient(), path=SECRET, title="Secret").read()
 
 
-async def test_the_client_of_kubernetes_speaks_the_same(
-    cluster: Cluster, caplog: pytest.LogCaptureFixture
+@asynccontextmanager
+async def connected(url: str, folder: Path) -> AsyncIterator[Api]:
+    async with Api(ApiAccess(kubeconfig=kubeconfig(folder, url)), lambda: 0.0) as api:
+        yield api
+
+
+async def test_the_client_of_the_webhook_fits(
+    cluster: Cluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
 
-    async with cluster.over_http() as client:
-        there = Object(client=client, path=SECRET, title="Secret ns/ca")
+    async with cluster.over_http() as url, connected(url, tmp_path) as client:
+        there = ApiObject(client=client, path=SECRET, title="Secret ns/ca")
         await there.patch([ADD], resource_version="1")
         await there.annotate({"one": "1"})
         reply = await there.read()
         with pytest.raises(ConflictError):
             await there.patch([ADD], resource_version="1")
         with pytest.raises(AbsentError):
-            await Object(client=client, path="/nothing", title="nothing").read()
+            await ApiObject(client=client, path="/nothing", title="nothing").read()
 
     assert reply.content["data"] == {"a": "c2VjcmV0"}
     assert reply.content["metadata"]["annotations"] == {"one": "1"}
@@ -157,8 +168,9 @@ async def test_the_client_of_kubernetes_speaks_the_same(
     assert "c2VjcmV0" not in caplog.text
 
 
-async def test_an_api_server_that_is_away_is_an_error(cluster: Cluster) -> None:
-    async with cluster.over_http() as client:
-        client.configuration.host = "http://127.0.0.1:9"
-        with pytest.raises(StoreError, match="no answer: Cannot connect to host"):
-            await Object(client=client, path=SECRET, title="Secret").read()
+async def test_an_api_server_that_is_away_is_an_error(tmp_path: Path) -> None:
+    async with connected("http://127.0.0.1:9", tmp_path) as client:
+        with pytest.raises(
+            StoreError, match=r"no answer: .*:9: cannot be reached: Connection refused"
+        ):
+            await ApiObject(client=client, path=SECRET, title="Secret").read()

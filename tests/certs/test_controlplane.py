@@ -1,6 +1,7 @@
 """Rotation as the real kube-apiserver meets it: three replicas, a webhook that must not fail."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -8,8 +9,6 @@ from datetime import timedelta
 
 import pytest
 from aiohttp import web
-from kubernetes_asyncio.client import ApiClient
-from kubernetes_asyncio.config import new_client_from_config
 
 from certs.inject import Hooks
 from certs.pem import issued_by
@@ -24,6 +23,8 @@ from tests.controlplane import webhooks
 from tests.controlplane.api import Api, Json
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
+from webhook.cluster.client import Api as ClusterApi
+from webhook.cluster.client import ApiAccess
 
 # A rotation takes 8 s: an overlap, then the life of a leaf, then an overlap.
 LIFETIMES = Lifetimes(
@@ -41,7 +42,7 @@ class Replica:
 
 
 @asynccontextmanager
-async def listening(client: ApiClient, namespace: str) -> AsyncGenerator[Replica]:
+async def listening(client: ClusterApi, namespace: str) -> AsyncGenerator[Replica]:
     live, notices = LiveContext(), list[Notice]()
     app = web.Application()
     app.router.add_post("/", allow)
@@ -99,15 +100,15 @@ def create(api: Api, namespace: str) -> None:
 
 
 @pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[ApiClient]:
+async def client(control_plane: ControlPlane) -> AsyncIterator[ClusterApi]:
     kubeconfig = str(control_plane.apiserver.kubeconfig)
-    async with await new_client_from_config(config_file=kubeconfig) as client:
-        yield client
+    async with ClusterApi(ApiAccess(kubeconfig=kubeconfig), time.monotonic) as client_api:
+        yield client_api
 
 
 @pytest.fixture
 async def replicas(
-    control_plane: ControlPlane, client: ApiClient, namespace: str
+    control_plane: ControlPlane, client: ClusterApi, namespace: str
 ) -> AsyncIterator[list[Replica]]:
     """Three replicas, and both kinds of configuration that call each of them."""
     api = control_plane.api
@@ -129,7 +130,7 @@ def namespace(control_plane: ControlPlane) -> str:
 
 
 async def test_authorities_change_and_no_call_of_the_api_server_fails(
-    control_plane: ControlPlane, client: ApiClient, namespace: str, replicas: list[Replica]
+    control_plane: ControlPlane, client: ClusterApi, namespace: str, replicas: list[Replica]
 ) -> None:
     api, calls, enough = control_plane.api, 0, False
     sources = [replica.source for replica in replicas]

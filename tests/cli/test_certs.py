@@ -114,12 +114,12 @@ def test_a_mistake_is_told(args: tuple[str, ...], code: int, told: str, run: Run
 @contextmanager
 def reached(cluster: Cluster, folder: Path) -> Iterator[str]:
     """A kubeconfig of this cluster."""
-    with background(cluster.over_http()) as client:
+    with background(cluster.over_http()) as url:
         config = {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "it",
-            "clusters": [{"name": "it", "cluster": {"server": client.configuration.host}}],
+            "clusters": [{"name": "it", "cluster": {"server": url}}],
             "users": [{"name": "it", "user": {}}],
             "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
         }

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from tests.cluster.apiserver import Json, packed
 from webhook.cluster.caches import Start
-from webhook.cluster.protocol import NO_QUERY, Query, status_error
+from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
 from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
 
@@ -28,13 +28,20 @@ class Answers:
         self.bodies: dict[str, Json | Callable[[], Awaitable[Json]]] = dict(bodies)
         self.asked: list[str] = []
 
-    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
-        del query
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
+        del method, query, body, content_type
         self.asked.append(path)
-        body = self.bodies.get(path)
-        if body is None:
-            raise status_error(self.name, 404, b"")
-        return packed(await body() if callable(body) else body)
+        found = self.bodies.get(path)
+        if found is None:
+            return Response(404)
+        return Response(200, packed(await found() if callable(found) else found))
 
     @asynccontextmanager
     async def stream(self, path: str, query: Query) -> AsyncGenerator[AsyncIterator[bytes]]:

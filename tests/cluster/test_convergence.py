@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.cluster.apiserver import Json, bookmark, event, failure, packed, service
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
-from webhook.cluster.protocol import NO_QUERY, FailureReason, Query, status_error
+from webhook.cluster.protocol import JSON, NO_QUERY, FailureReason, Query, Response, status_error
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
 from webhook.errors import ApiError
@@ -90,7 +90,15 @@ class Model:
         self._snapshot: list[Json] = []  # of the list that is being paged through
         self._listed = 0  # its revision
 
-    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
+        del method, body, content_type
         step = self._begin()
         await asyncio.sleep(0)
         start = int(query.get("continue", "0"))
@@ -101,7 +109,7 @@ class Model:
         page = self._snapshot[start : start + PAGE]
         rest = f"{start + PAGE}" if start + PAGE < len(self._snapshot) else ""
         metadata = {"resourceVersion": f"{self._listed}", "continue": rest}
-        return packed({"metadata": metadata, "items": page})
+        return Response(200, packed({"metadata": metadata, "items": page}))
 
     @asynccontextmanager
     async def stream(self, path: str, query: Query) -> AsyncGenerator[AsyncIterator[bytes]]:

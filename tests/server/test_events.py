@@ -9,32 +9,35 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.server.serving import settled
+from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
+from webhook.errors import ApiError
 from webhook.server.events import MOST_QUEUED, EventContext, EventRecorder
 from webhook.telemetry.line_writer import LineWriter
 from webhook.telemetry.logs import LogFormat, make_log
 
+SILENCE = ApiError("https://api", "gave no answer in time", "silent")
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-
-class Response:
-    """What the API server answered."""
-
-    def __init__(self, status: int) -> None:
-        self.status = status
-
-    async def read(self) -> bytes:
-        return b"{}"
 
 
 class Client:
     """Answers each call with the next status; an error is raised."""
 
+    name = "the API server"
+
     def __init__(self, *answers: int | Exception) -> None:
         self.calls: list[tuple[str, str, Any]] = []
         self._answers = list(answers)
 
-    async def call_api(self, resource_path: str, method: str, **options: Any) -> Response:
-        self.calls.append((method, resource_path, options["body"]))
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
+        assert (query, content_type) == (NO_QUERY, JSON)
+        self.calls.append((method, path, json.loads(body)))
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -86,7 +89,7 @@ async def test_good_news_is_normal_and_long_messages_are_cut() -> None:
 
 
 async def test_what_cannot_be_written_is_logged_once_for_each_reason() -> None:
-    client = Client(403, 403, OSError(), 201, 403)
+    client = Client(403, 403, SILENCE, 201, 403)
 
     def record(events: EventRecorder) -> None:
         for number in range(5):
@@ -96,7 +99,7 @@ async def test_what_cannot_be_written_is_logged_once_for_each_reason() -> None:
 
     assert [line["says"].rpartition(": ")[2] for line in lines] == [
         "the API server answered 403",
-        "OSError",
+        "gave no answer in time",
         "the API server answered 403",
     ]
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from webhook.cluster.discovery import locate_custom
-from webhook.cluster.protocol import Reader
+from webhook.cluster.protocol import ApiClient
 from webhook.errors import ApiError, SourceError
 from webhook.policy.kinds import BUILT_IN_KINDS, POD, KindRow
 from webhook.policy.model import GroupKind
@@ -25,7 +25,7 @@ LISTED_BUILT_IN: tuple[KindRow, ...] = tuple(
 
 
 async def find_custom_kinds(
-    source: Reader, kinds: Collection[GroupKind], problems: list[SourceError]
+    source: ApiClient, kinds: Collection[GroupKind], problems: list[SourceError]
 ) -> list[KindRow]:
     """
     Find where an API server has the custom ones among some kinds; those that it has not are left.

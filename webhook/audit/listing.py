@@ -20,7 +20,7 @@ from webhook.audit.kinds import (
 from webhook.audit.reader import ObjectReader
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster.lists import LIST_TRIES, list_pages
-from webhook.cluster.protocol import FailureReason, Reader
+from webhook.cluster.protocol import ApiClient, FailureReason
 from webhook.config import OwnerSelector
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import KindRow
@@ -51,7 +51,7 @@ class ClusterListing:
 
     def __init__(
         self,
-        source: Reader,
+        source: ApiClient,
         templates: Mapping[GroupKind, TemplatePath],
         owners: Iterable[OwnerSelector],
     ) -> None:

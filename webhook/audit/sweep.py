@@ -27,7 +27,7 @@ from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster import wire
 from webhook.cluster.lists import LIST_TRIES, list_pages
-from webhook.cluster.protocol import FailureReason, Reader
+from webhook.cluster.protocol import ApiClient, FailureReason
 from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import KindRow
@@ -46,7 +46,7 @@ _decode = msgspec.json.Decoder(wire.NamedObject).decode
 class ListCursor:
     """A list that is read as far as it is needed, and keeps one page of it."""
 
-    def __init__(self, source: Reader, listed: KindRow) -> None:
+    def __init__(self, source: ApiClient, listed: KindRow) -> None:
         """Ask nothing yet."""
         self.listed = listed
         self._source = source
@@ -127,7 +127,7 @@ class ClusterSweep:
     """
 
     def __init__(
-        self, source: Reader, configuration: Configuration, question: AuditOptions
+        self, source: ApiClient, configuration: Configuration, question: AuditOptions
     ) -> None:
         """Ask nothing yet."""
         self.nodes = 0

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import click
 
-from certs.api import Client
+from certs.api import ObjectClient
 from certs.errors import AbsentError, PairError, StoreError
 from certs.inject import Hooks
 from certs.pem import read_certificates, read_der
@@ -75,7 +75,7 @@ def rotate(*, kubeconfig: str, context: str, namespace: str, name: str, ca: bool
         raise ConfigError("is required: name the namespace of the Secret", "--namespace")
     subject = Subject.CA if ca else Subject.LEAF
 
-    async def request(client: Client) -> str:
+    async def request(client: ObjectClient) -> str:
         secret = SecretStore(client, namespace, f"{name}-ca")
         stored = await secret.load()
         # Replicas compare the time with certificate lifetimes; this machine's clock may be off.
@@ -143,7 +143,7 @@ def _read_leaf(host: str, port: int, context: ssl.SSLContext) -> bytes:
 
 
 async def _read_cluster(
-    client: Client, namespace: str, name: str, report: CertificateReport
+    client: ObjectClient, namespace: str, name: str, report: CertificateReport
 ) -> None:
     published = await Hooks(client, name).read()
     report.bundles += [
@@ -167,7 +167,7 @@ async def _read_cluster(
     report.notes += filter(None, [stored.problem])
 
 
-def _call(kubeconfig: str, context: str, action: Callable[[Client], Awaitable[T]]) -> T:
+def _call(kubeconfig: str, context: str, action: Callable[[ObjectClient], Awaitable[T]]) -> T:
     """Call an API server; prefer its error, which says what to do, to that of the store."""
     try:
         return apiserver.call(kubeconfig, context, action)

@@ -8,7 +8,7 @@ import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster
-from webhook.cluster.protocol import FailureReason, Reader
+from webhook.cluster.protocol import ApiClient, FailureReason, read
 from webhook.cluster.quota import (
     MAX_SELECTOR_BYTES,
     NamespaceSizeError,
@@ -208,7 +208,7 @@ _decode_groups = msgspec.json.Decoder(_Groups).decode
 _decode_resources = msgspec.json.Decoder(_Resources).decode
 
 
-async def locate(source: Reader, resource: Resource) -> ResourcePath | None:
+async def locate(source: ApiClient, resource: Resource) -> ResourcePath | None:
     """
     Find where the objects of a kind are.
 
@@ -224,7 +224,7 @@ async def locate(source: Reader, resource: Resource) -> ResourcePath | None:
     return await locate_custom(source, resource.custom)
 
 
-async def locate_custom(source: Reader, custom: GroupKind) -> ResourcePath | None:
+async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | None:
     """
     Find where the objects of a custom kind are, as ``locate`` does.
 
@@ -239,11 +239,11 @@ async def locate_custom(source: Reader, custom: GroupKind) -> ResourcePath | Non
         ) from None
 
 
-async def _search(source: Reader, custom: GroupKind) -> ResourcePath | None:
-    for group in _decode_groups(await source.read("/apis")).groups:
+async def _search(source: ApiClient, custom: GroupKind) -> ResourcePath | None:
+    for group in _decode_groups(await read(source, "/apis")).groups:
         if group.name == custom.group:
             root = f"/apis/{group.preferred_version.group_version}"
-            listed = _decode_resources(await source.read(root)).resources
+            listed = _decode_resources(await read(source, root)).resources
             names = (each.name for each in listed if each.kind == custom.kind)
             plural = next((name for name in names if "/" not in name), None)  # no subresource
             return None if plural is None else ResourcePath(root, plural)

@@ -19,7 +19,7 @@ import msgspec
 from webhook.cluster import wire
 from webhook.cluster.caches import Caches
 from webhook.cluster.discovery import NAMESPACES_PATH, ObjectDecoder, ResourcePath
-from webhook.cluster.protocol import Source
+from webhook.cluster.protocol import ApiClient, read
 from webhook.errors import ApiError
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
@@ -62,7 +62,7 @@ _Asking: TypeAlias = asyncio.Task[_Answer]
 class OwnerFallback:
     """Fetches what single requests need; one look-up for all requests that need the same."""
 
-    def __init__(self, caches: Caches, source: Source, tell: Callable[[str], None]) -> None:
+    def __init__(self, caches: Caches, source: ApiClient, tell: Callable[[str], None]) -> None:
         """
         Start with nothing to fetch.
 
@@ -138,7 +138,7 @@ class OwnerFallback:
     async def _read(self, path: str, decode: ObjectDecoder) -> _Answer:
         try:
             async with asyncio.timeout(LOOKUP_TIMEOUT_S):
-                body = await self._source.read(path)
+                body = await read(self._source, path)
             return _Answer(LookupResult.FOUND, decode(body))
         except TimeoutError:
             return _Answer(LookupResult.LATE)

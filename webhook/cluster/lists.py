@@ -8,7 +8,7 @@ import msgspec
 from webhook.cluster.discovery import Resource, ResourcePath, list_resources, locate
 from webhook.cluster.facts import Cluster
 from webhook.cluster.listwatch import PAGE_OBJECTS, next_limit, page_query, read_page
-from webhook.cluster.protocol import NO_QUERY, Query, Reader, Source
+from webhook.cluster.protocol import NO_QUERY, ApiClient, Query, read
 from webhook.errors import ApiError
 
 _WIDE = frozenset({"Namespace", "Node"})  # of the kinds that are followed, those in no namespace
@@ -16,7 +16,7 @@ LIST_TRIES = 3  # lists that are begun anew, since their resource version was fo
 
 
 async def list_pages(
-    source: Reader, path: str, query: Query = NO_QUERY, first: int = PAGE_OBJECTS
+    source: ApiClient, path: str, query: Query = NO_QUERY, first: int = PAGE_OBJECTS
 ) -> AsyncIterator[Sequence[msgspec.Raw]]:
     """
     Give the objects of a list, in the order of their namespaces and names.
@@ -31,7 +31,7 @@ async def list_pages(
     """
     limit, rest = first, ""
     while True:
-        body = await source.read(path, {**query, **page_query(limit, rest)})
+        body = await read(source, path, {**query, **page_query(limit, rest)})
         page = read_page(source.name, body)
         yield page.items or ()
         limit, rest = next_limit(limit, len(body)), page.metadata.rest or ""
@@ -40,7 +40,7 @@ async def list_pages(
 
 
 async def list_objects(
-    source: Source, place: ResourcePath, namespace: str = ""
+    source: ApiClient, place: ResourcePath, namespace: str = ""
 ) -> AsyncIterator[bytes]:
     """
     Give the objects of a kind, page by page, each as JSON.
@@ -58,7 +58,7 @@ async def list_objects(
 
 
 async def read_object(
-    source: Source, place: ResourcePath, namespace: str, name: str
+    source: ApiClient, place: ResourcePath, namespace: str, name: str
 ) -> bytes | None:
     """
     Give an object as JSON; None if there is none of that name.
@@ -67,14 +67,14 @@ async def read_object(
         ApiError: It cannot be told.
     """
     try:
-        return await source.read(place.item(namespace, name))
+        return await read(source, place.item(namespace, name))
     except ApiError as error:
         if error.status == HTTPStatus.NOT_FOUND:
             return None
         raise
 
 
-async def fill_once(source: Source, cluster: Cluster, namespace: str) -> None:
+async def fill_once(source: ApiClient, cluster: Cluster, namespace: str) -> None:
     """
     Put what counts for the pods of a namespace into the stores of a cluster.
 
@@ -90,7 +90,7 @@ async def fill_once(source: Source, cluster: Cluster, namespace: str) -> None:
             await _fill(source, resource, place, namespace)
 
 
-async def _fill(source: Source, resource: Resource, place: ResourcePath, namespace: str) -> None:
+async def _fill(source: ApiClient, resource: Resource, place: ResourcePath, namespace: str) -> None:
     if resource.kind == "Namespace":
         found = await read_object(source, place, "", namespace)
         if found is not None:

@@ -1,4 +1,9 @@
-"""What the caches ask of an API server; ``webhook.cluster.client`` and the tests implement it."""
+"""
+The client protocol of the API server: requests, responses, and the errors for refused requests.
+
+Every caller of the API server takes an ``ApiClient``, or a ``WatchClient`` if it also watches;
+``webhook.cluster.client`` implements both. This module performs no I/O.
+"""
 
 import os
 import ssl
@@ -14,19 +19,23 @@ from webhook.errors import ApiError, EvenspreadError, ExpiredError
 from webhook.policy.nesting import decode_nested
 
 Query: TypeAlias = Mapping[str, str]
-"""The query of a URL; each name once."""
+"""Query parameters of a URL; each name occurs once."""
 
-MAX_STATUS_CHARS = 256  # characters of what a server says, enough for kube-apiserver's sentences
+Headers: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Headers of a response: lower-case name to values, in order."""
 
-MAX_ERROR_CHARS = 256  # characters of another's error
 NO_QUERY: Query = {}
+JSON = "application/json"
+
+MAX_STATUS_CHARS = 256  # of a server's message; enough for kube-apiserver's sentences
+MAX_ERROR_CHARS = 256  # of the message of a library's error
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeError, RecursionError)
-"""What msgspec raises for bytes that are not of the type: also for no UTF-8, and too deep ones."""
+"""Raised by msgspec for bytes that do not match the type, are not UTF-8, or are nested too deep."""
 
 
 class FailureReason(StrEnum):
-    """Why a watch began anew; a label of ``evenspread_watch_restarts_total``."""
+    """Reason of an ``ApiError`` or of a watch's end; ``evenspread_watch_restarts_total`` has it."""
 
     ENDED = "ended"
     EXPIRED = "expired"
@@ -49,60 +58,75 @@ _REASONS: Mapping[int, FailureReason] = {
 }
 
 
-class Reader(Protocol):
-    """One API server, asked what it has."""
+class Response(msgspec.Struct, frozen=True):
+    """A complete response of the API server, of any HTTP status."""
+
+    status: int
+    body: bytes = b""
+    headers: Headers = {}
+
+
+class ApiClient(Protocol):
+    """Client of one API server that sends requests."""
 
     @property
     def name(self) -> str:
-        """Its address, for errors."""
+        """URL or name of the API server, for error messages."""
         ...
 
-    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
         """
-        Give the body of an answer.
+        Send a request and return the response, whatever its status.
+
+        Args:
+            body: Empty for none.
+            content_type: Media type of the body.
 
         Raises:
-            ApiError: There was none, or its status was not 200; ExpiredError if it was 410.
+            ApiError: There was no response.
         """
         ...
 
 
-class Source(Reader, Protocol):
-    """One API server, asked what it has, and followed."""
+class WatchClient(ApiClient, Protocol):
+    """Client of one API server that also watches."""
 
     def stream(self, path: str, query: Query) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """
-        Give the pieces of an answer that goes on and on, as they come.
+        Yield the chunks of an endless response as they arrive.
 
         Raises:
-            ApiError: As for ``read``; also from the iterator, when the server is silent or gone.
+            ApiError: No response, or a status other than 200; also from the iterator, when the
+                server is silent or the connection breaks. ExpiredError if the status is 410.
         """
         ...
 
 
-class Sender(Protocol):
-    """One API server, sent any request."""
+async def read(client: ApiClient, path: str, query: Query = NO_QUERY) -> bytes:
+    """
+    Send a GET request and return the body.
 
-    async def send(
-        self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
-    ) -> tuple[int, bytes]:
-        """
-        Give the status of the answer, and its body.
-
-        Args:
-            body: JSON; empty for none.
-
-        Raises:
-            ApiError: There was no answer.
-        """
-        ...
+    Raises:
+        ApiError: No response, or a status other than 200; ExpiredError if it is 410.
+    """
+    response = await client.send("GET", path, query)
+    if response.status != HTTPStatus.OK:
+        raise status_error(client.name, response.status, response.body)
+    return response.body
 
 
 class ApiStatus(msgspec.Struct, frozen=True):
     """
-    A failure as an API server tells it.
+    Failure as an API server describes it.
 
-    Source: apimachinery pkg/apis/meta/v1 ``ApiStatus``.
+    Source: apimachinery pkg/apis/meta/v1 ``Status``.
     """
 
     kind: str = ""
@@ -115,38 +139,39 @@ _decode_status = msgspec.json.Decoder(ApiStatus).decode
 
 def status_error(source: str, code: int, body: bytes | msgspec.Raw) -> ApiError:
     """
-    Make the error for an answer that is not what was asked for.
+    Create the error for a response of an unexpected status.
 
-    Only what a ``ApiStatus`` says is repeated, cut short: any other body is not meant for a log.
+    The error repeats the message of a ``Status``, truncated; no other body belongs in a log.
 
     Args:
-        code: The HTTP status; 0 if the body tells, as in a watch.
-        body: Of the answer, or of the ERROR event.
+        source: Name of the client.
+        code: HTTP status; 0: read it from the body, as for an ERROR event of a watch.
+        body: Body of the response, or object of the ERROR event.
     """
     try:
         status = decode_nested(_decode_status, body)
     except msgspec.MsgspecError:
         status = ApiStatus()
     code = code or status.code
-    said = status.message[:MAX_STATUS_CHARS] if status.kind == "Status" else ""
-    problem = f"answered {code}{said and ': '}{said}"
+    message = status.message[:MAX_STATUS_CHARS] if status.kind == "Status" else ""
+    problem = f"answered {code}{message and ': '}{message}"
     if code == HTTPStatus.GONE:
         return ExpiredError(source, problem)
-    other = (
-        FailureReason.SERVER_ERROR
-        if code >= HTTPStatus.INTERNAL_SERVER_ERROR
-        else FailureReason.REFUSED
-    )
+    is_server_error = code >= HTTPStatus.INTERNAL_SERVER_ERROR
+    other = FailureReason.SERVER_ERROR if is_server_error else FailureReason.REFUSED
     return ApiError(source, problem, _REASONS.get(code, other), code)
 
 
 def describe_error(error: Exception) -> str:
     """
-    Say why, as ``Connection refused``.
+    Describe why a request failed, in one line such as ``Connection refused``.
+
+    Libraries name their classes and sockets; the description names the network, the certificate or
+    the host name instead.
 
     Returns:
-        One line. The words of the system for its own errors, of OpenSSL for certificates; else the
-        kind of the error and what it says.
+        The system's message for its own errors, OpenSSL's for certificates, otherwise the type of
+        the error and its message.
     """
     if isinstance(error, EvenspreadError):
         return str(error)
@@ -156,7 +181,8 @@ def describe_error(error: Exception) -> str:
     if isinstance(inner, ssl.SSLError):
         return f"the TLS handshake failed: {getattr(inner, 'reason', '') or inner.strerror}"
     if isinstance(inner, OSError) and inner.strerror:
-        number = inner.errno or 0  # negative: of DNS
+        number = inner.errno or 0  # negative for DNS errors
         return os.strerror(number) if number > 0 else inner.strerror
-    said = " ".join(str(error).split())
-    return f"{type(error).__name__}: {said}"[:MAX_ERROR_CHARS] if said else type(error).__name__
+    message = " ".join(str(error).split())
+    name = type(error).__name__
+    return f"{name}: {message}"[:MAX_ERROR_CHARS] if message else name

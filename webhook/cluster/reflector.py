@@ -41,7 +41,14 @@ from webhook.cluster import listwatch, wire
 from webhook.cluster.backoff import MAX_BACKOFF_S, Backoff
 from webhook.cluster.discovery import Resource, ResourcePath, SkippedObject, locate
 from webhook.cluster.lines import LineSplitter
-from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query, Source, status_error
+from webhook.cluster.protocol import (
+    DECODE_ERRORS,
+    FailureReason,
+    Query,
+    WatchClient,
+    read,
+    status_error,
+)
 from webhook.cluster.quota import NamespaceSizeError
 from webhook.cluster.store import Key, StoredObject, WatchEventType
 from webhook.cluster.timeslices import TimeSlicer
@@ -86,7 +93,7 @@ class ReflectorEnvironment:
             ignore the option, and it takes a minute to notice.
     """
 
-    source: Source
+    source: WatchClient
     pace: TimeSlicer
     clock: Callable[[], float]
     jitter: Callable[[], float]
@@ -178,7 +185,7 @@ class Reflector:
         await pace.run(self._begin())
         rest = ""
         while True:
-            body = await source.read(place.collection, listwatch.page_query(self._limit, rest))
+            body = await read(source, place.collection, listwatch.page_query(self._limit, rest))
             page = await pace.run(self._fill(body))
             self._hear()
             self._limit = listwatch.next_limit(self._limit, len(body))

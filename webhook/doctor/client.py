@@ -8,35 +8,26 @@ A refusal is a result, not an error: ``DoctorClient.get_object`` and ``list_obje
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from certs.api import Client
 from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.protocol import (
     NO_QUERY,
+    ApiClient,
     ApiStatus,
     FailureReason,
     Query,
-    Source,
-    describe_error,
 )
 from webhook.doctor.installation import Lookup
-from webhook.errors import ApiError, EvenspreadError
-
-DRY_RUN_TIMEOUT_S = 35.0
-"""Timeout of one call: a webhook may take 30 s, and the API server adds its own work."""
+from webhook.errors import ApiError
 
 JSON_PATCH = "application/json-patch+json"
 
 T = TypeVar("T")
 
 _decode_status = msgspec.json.Decoder(ApiStatus).decode
-
-
-class DoctorApi(Source, Client, Protocol):
-    """The client of an API server that ``webhook.cluster.client`` provides."""
 
 
 class DoctorResponse(NamedTuple):
@@ -71,7 +62,7 @@ class _List(msgspec.Struct):
 class DoctorClient:
     """Sends requests to one API server."""
 
-    def __init__(self, api: DoctorApi) -> None:
+    def __init__(self, api: ApiClient) -> None:
         """Use a client of the API server."""
         self.api = api
 
@@ -89,30 +80,10 @@ class DoctorClient:
         Raises:
             ApiError: The API server did not respond, or does not accept the credentials.
         """
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        options: dict[str, Any] = {"query_params": list(query.items())}
-        try:
-            response = await self.api.call_api(
-                path,
-                method,
-                header_params=headers
-                if body is None
-                else {**headers, "Content-Type": content_type},
-                body=body,
-                auth_settings=["BearerToken"],
-                _preload_content=False,
-                _request_timeout=DRY_RUN_TIMEOUT_S,
-                **options,
-            )
-            content: bytes = await response.read()
-        except EvenspreadError:
-            raise
-        except Exception as error:  # a network error; its types depend on the client
-            problem = f"cannot be reached: {describe_error(error)}"
-            raise ApiError(self.api.name, problem, FailureReason.UNREACHABLE) from error
-        result = DoctorResponse(
-            response.status, content, _read_warnings(response.headers.getall("Warning", []))
-        )
+        content = b"" if body is None else msgspec.json.encode(body)
+        response = await self.api.send(method, path, query, content, content_type)
+        warnings = _read_warnings(response.headers.get("warning", ()))
+        result = DoctorResponse(response.status, response.body, warnings)
         if result.status == HTTPStatus.UNAUTHORIZED:
             problem = "does not accept these credentials: log in anew"
             raise ApiError(self.api.name, problem, FailureReason.UNAUTHORIZED, result.status)

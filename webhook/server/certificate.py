@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cryptography.x509 import Certificate
 
-from certs.api import Client
+from certs.api import ObjectClient
 from certs.clients import Clients
 from certs.files import file_source
 from certs.inject import Hooks
@@ -50,7 +50,7 @@ class CertificateContext:
         poll: Seconds between two checks of a folder.
     """
 
-    client: Client | None
+    client: ObjectClient | None
     namespace: str
     overlap: timedelta
     listener: tuple[str, int]

@@ -14,13 +14,14 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any, NoReturn
 
-from certs.api import Client
-from webhook.cluster.protocol import describe_error
+import msgspec
+
+from webhook.cluster.protocol import NO_QUERY, ApiClient
+from webhook.errors import ApiError
 from webhook.telemetry.logs import Log
 
 EVENT_MESSAGE_CHARS = 1024  # pkg/apis/core/validation/events.go refuses longer messages
 MOST_QUEUED = 8  # Events that wait to be written; further ones of a burst add nothing
-EVENT_TIMEOUT_S = 10.0  # for one call; no caller waits for it
 
 COMPONENT = "evenspread"
 
@@ -45,7 +46,7 @@ class EventRecorder:
     """Writes Events one after the other."""
 
     def __init__(
-        self, client: Client, context: EventContext, clock: Callable[[], datetime], log: Log
+        self, client: ApiClient, context: EventContext, clock: Callable[[], datetime], log: Log
     ) -> None:
         """
         Start with an empty queue.
@@ -107,19 +108,11 @@ class EventRecorder:
 
     async def _write(self, event: dict[str, Any]) -> str:
         """Write one Event; returns the problem, empty if it was written."""
+        path = f"/api/v1/namespaces/{self._context.namespace}/events"
         try:
-            response = await self._client.call_api(
-                f"/api/v1/namespaces/{self._context.namespace}/events",
-                "POST",
-                header_params={"Accept": "application/json", "Content-Type": "application/json"},
-                body=event,
-                auth_settings=["BearerToken"],
-                _preload_content=False,
-                _request_timeout=EVENT_TIMEOUT_S,
-            )
-            await response.read()
-        except Exception as error:  # noqa: BLE001  # aiohttp's, asyncio's, and those of plugins
-            return f"no answer: {describe_error(error)}"
+            response = await self._client.send("POST", path, NO_QUERY, msgspec.json.encode(event))
+        except ApiError as error:
+            return f"no answer: {error}"
         if response.status == HTTPStatus.CREATED:
             return ""
         return f"the API server answered {response.status}"

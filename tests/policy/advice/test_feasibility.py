@@ -48,8 +48,8 @@ def test_fits(
 
 def reachable(replicas: int, shapes: list[Zone], outer: SkewLimit, inner: SkewLimit) -> bool:
     """Place one pod after another, in every order, as the filter of the plugin allows it."""
-    zone_of = [z for z, shape in enumerate(shapes) for _ in range(shape.open + shape.shut)]
-    is_open = [i < shape.open for shape in shapes for i in range(shape.open + shape.shut)]
+    zone_of = [z for z, shape in enumerate(shapes) for _ in range(shape.open + shape.closed)]
+    is_open = [i < shape.open for shape in shapes for i in range(shape.open + shape.closed)]
     states = {tuple(0 for _ in zone_of)}
     for _ in range(replicas):
         states = {

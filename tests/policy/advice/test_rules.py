@@ -19,13 +19,13 @@ def test_a_rule_that_warns_is_asked_at_admission_but_for_the_one_told_there_by_a
     warning = {row.id for row in POLICY_RULES if DEFAULT_ACTIONS[row.id] is Action.WARN}
 
     assert warning == {"TSC101", "TSC102", "TSC103", "TSC104", "TSC105", "TSC111"}
-    assert {row.id for row in POLICY_RULES if row.where is RuleScope.DROPPING} == {"TSC111"}
-    assert not warning & {row.id for row in POLICY_RULES if row.where is RuleScope.AUDIT}
+    assert {row.id for row in POLICY_RULES if row.scope is RuleScope.DROPPING} == {"TSC111"}
+    assert not warning & {row.id for row in POLICY_RULES if row.scope is RuleScope.AUDIT}
 
 
 @pytest.mark.parametrize(
     "row",
-    [row for row in POLICY_RULES if row.where is RuleScope.AUDIT],
+    [row for row in POLICY_RULES if row.scope is RuleScope.AUDIT],
     ids=lambda row: row.id,
 )
 def test_a_rule_for_audits_has_nothing_to_say_without_one(row: PolicyRule) -> None:

@@ -41,23 +41,23 @@ TEMPLATE = {
 ITSELF: dict[str, tuple[Subject, str | None]] = {
     "another value": (
         deployed(selecting(app="shop")),
-        "asks for app=shop, but the pod has app=web",
+        "requires app=shop, but the pod has app=web",
     ),
     "a label that is missing": (
         deployed(selecting(tier="x")),
-        "asks for tier=x, but the pod has no label tier",
+        "requires tier=x, but the pod has no label tier",
     ),
     "an expression": (
         deployed(selecting(expression("app", "NotIn", "web"))),
-        "asks for app notin (web), but the pod has app=web",
+        "requires app notin (web), but the pod has app=web",
     ),
     "the hash of an earlier revision": (
         subject(pod(selecting(expression(HASH, "In", "old")), labels={HASH: "new"})),
-        f"asks for {HASH}=old, but the pod has {HASH}=new",
+        f"requires {HASH}=old, but the pod has {HASH}=new",
     ),
     "a hash in the template of a StatefulSet": (
         subject(workload(selecting(expression(HASH, "Exists")), kind=STATEFUL_SET)),
-        f"asks for {HASH}, but the pod has no label {HASH}",
+        f"requires {HASH}, but the pod has no label {HASH}",
     ),
     "its own labels": (deployed(selecting(app="web")), None),
     "a part, whose labels stand elsewhere": (deployed(selecting(app="web"), labels={}), None),

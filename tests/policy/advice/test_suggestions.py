@@ -47,7 +47,7 @@ RESTARTS = {
     ),
     "a Pod": (
         subject(pod()),
-        "# delete the pods one after another: those made in their place are spread anew",
+        "# delete the pods one after another: those created in their place are spread anew",
     ),
 }
 

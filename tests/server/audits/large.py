@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.fleet import Fleet, Size
-from webhook.cluster.protocol import NO_QUERY, Query
+from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response, read
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import AuditOrder, AuditResult
 from webhook.server.audits.subprocess import AuditProcess
@@ -35,18 +35,26 @@ WHOLE = Size()
 class Paged:
     """An API server that answers in pages."""
 
+    name = "the API server"
+
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
         self._lists: dict[str, list[bytes]] = {}
         self.requests = self.bytes = self.resident = self.data = 0
 
     async def send(
-        self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
-    ) -> tuple[int, bytes]:
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
+        del content_type
         assert (method, body) == ("GET", b"")
         self._look_at_child()
         if path == "/apis":
-            return 200, b'{"groups": []}'
+            return Response(200, b'{"groups": []}')
         items = await self._items(path)
         start = int(query.get("continue", "0"))
         end = start + int(query["limit"])
@@ -56,7 +64,7 @@ class Paged:
         answer = b'{"metadata":%s,"items":[%s]}' % (json.dumps(metadata).encode(), page)
         self.requests += 1
         self.bytes += len(answer)
-        return 200, answer
+        return Response(200, answer)
 
     def _look_at_child(self) -> None:
         """Note the most memory that the process has had; ru_maxrss counts what it was forked of."""
@@ -69,7 +77,7 @@ class Paged:
 
     async def _items(self, path: str) -> list[bytes]:
         if path not in self._lists:
-            made: list[Any] = json.loads(await self._fleet.read(path))["items"]
+            made: list[Any] = json.loads(await read(self._fleet, path))["items"]
             made.sort(key=_position)
             self._lists[path] = [json.dumps(each, separators=(",", ":")).encode() for each in made]
         return self._lists[path]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.server.serving import settled
-from webhook.cluster.protocol import NO_QUERY, FailureReason, Query
+from webhook.cluster.protocol import JSON, NO_QUERY, FailureReason, Query, Response
 from webhook.errors import ApiError
 from webhook.server.audits.election import (
     RENEW_SHARE,
@@ -49,6 +49,8 @@ class FakeApiServer:
         working: Whether work goes on.
     """
 
+    name = "the API server"
+
     def __init__(self) -> None:
         self.lease: Any = {"metadata": {"name": "evenspread-audit", "resourceVersion": "0"}}
         self.outage: int | bytes | ApiError | None = None
@@ -59,34 +61,40 @@ class FakeApiServer:
         self._stream = io.BytesIO()
 
     async def send(
-        self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
-    ) -> tuple[int, bytes]:
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
+        del content_type
         assert (path, query) == (PATH, NO_QUERY)
         if isinstance(self.outage, ApiError):
             raise self.outage
         if isinstance(self.outage, bytes):
-            return 200, self.outage
+            return Response(200, self.outage)
         if self.outage is not None:
-            return self.outage, b'{"kind": "Status", "message": "no"}'
+            return Response(self.outage, b'{"kind": "Status", "message": "no"}')
         if self.lease is None:
-            return 404, b'{"kind": "Status", "message": "not found"}'
+            return Response(404, b'{"kind": "Status", "message": "not found"}')
         if method == "PUT":
             return self._put(json.loads(body))
-        return 200, json.dumps(self.lease).encode()
+        return Response(200, json.dumps(self.lease).encode())
 
     def hold(self, holder: str, renewed: str = "2026-01-01T00:00:00.000000Z") -> None:
         """Let somebody else hold the Lease."""
         spec = {"holderIdentity": holder, "leaseDurationSeconds": DURATION, "renewTime": renewed}
         self._put({**self.lease, "spec": spec})
 
-    def _put(self, content: Any) -> tuple[int, bytes]:
+    def _put(self, content: Any) -> Response:
         version = self.lease["metadata"]["resourceVersion"]
         if content["metadata"]["resourceVersion"] != version:
-            return 409, b'{"kind": "Status", "message": "the object has been modified"}'
+            return Response(409, b'{"kind": "Status", "message": "the object has been modified"}')
         metadata = {**content["metadata"], "resourceVersion": str(int(version) + 1)}
         self.lease = {"metadata": metadata, "spec": content["spec"]}
         self.writes.append(content)
-        return 200, json.dumps(self.lease).encode()
+        return Response(200, json.dumps(self.lease).encode())
 
     async def sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -205,11 +213,17 @@ async def test_metadata_is_sent_back_as_it_came() -> None:
 
     class Recorder(FakeApiServer):
         async def send(
-            self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
-        ) -> tuple[int, bytes]:
+            self,
+            method: str,
+            path: str,
+            query: Query = NO_QUERY,
+            body: bytes = b"",
+            content_type: str = JSON,
+        ) -> Response:
+            del content_type
             if method == "PUT":
                 written.append(body)
-            return 200, f'{{"metadata": {odd}}}'.encode()
+            return Response(200, f'{{"metadata": {odd}}}'.encode())
 
     world = Recorder()
     async with world.running():
@@ -275,14 +289,12 @@ async def test_that_somebody_else_was_faster_is_no_problem() -> None:
     world = FakeApiServer()
     send = world.send
 
-    async def race(
-        method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
-    ) -> tuple[int, bytes]:
+    async def race(method: str, *request: Any) -> Response:
         if method == "PUT" and not world.writes:
             world.hold("them")
-        return await send(method, path, query, body)
+        return await send(method, *request)
 
-    world.send = race  # type: ignore[method-assign]  # between a look and a write, somebody else
+    world.send = race  # type: ignore[method-assign,assignment]  # between a look and a write, somebody else
     async with world.running():
         await settled(lambda: world.now > DURATION / 2)
         assert not world.working

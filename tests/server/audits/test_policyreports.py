@@ -8,8 +8,8 @@ import pytest
 
 from tests.audit.world import finding, report
 from webhook.audit.report import AuditReport
-from webhook.cluster.protocol import NO_QUERY, Query, status_error
-from webhook.server.audits.messages import ApiRequest, ApiResponse
+from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
+from webhook.errors import ApiError
 from webhook.server.audits.policyreports import (
     DIALECTS,
     PolicyReportWriter,
@@ -53,38 +53,46 @@ class FakeApiServer:
     def __init__(self, path: str = "/apis/wgpolicyk8s.io/v1alpha2") -> None:
         self.held: dict[str, Any] = {}
         self.asked: list[str] = []
-        self.refuses: ApiResponse | None = None
+        self.refuses: Response | ApiError | None = None
         self.status = 200
         self._path = path
         self._version = 0
 
-    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
         assert path.startswith(self._path)
-        assert query["fieldSelector"] == "metadata.name=evenspread"
-        if self.status != 200:
-            raise status_error(self.name, self.status, b"")
-        items = list(self.held.values())
-        return msgspec.json.encode({"metadata": {"resourceVersion": "9"}, "items": items})
-
-    async def call(self, ask: ApiRequest) -> ApiResponse:
-        self.asked.append(f"{ask.method} {ask.path.removeprefix(self._path)}")
+        assert content_type == JSON
+        if method == "GET":
+            assert query["fieldSelector"] == "metadata.name=evenspread"
+            items = list(self.held.values())
+            page = {"metadata": {"resourceVersion": "9"}, "items": items}
+            return Response(self.status, msgspec.json.encode(page) if self.status == 200 else b"")
+        self.asked.append(f"{method} {path.removeprefix(self._path)}")
+        if isinstance(self.refuses, ApiError):
+            raise self.refuses
         if self.refuses is not None:
             return self.refuses
-        namespace = ask.path.split("/namespaces/")[1].split("/")[0]
-        sent = json.loads(ask.body)
+        namespace = path.split("/namespaces/")[1].split("/", maxsplit=1)[0]
+        sent = json.loads(body)
         found: Any = self.held.get(namespace)
-        if ask.method == "DELETE":
+        if method == "DELETE":
             assert sent["preconditions"] == {
                 name: found["metadata"][name] for name in ("uid", "resourceVersion")
             }
             del self.held[namespace]
-            return ApiResponse(200)
-        if ask.method == "PUT" and found["metadata"]["resourceVersion"] != sent["metadata"].get(
+            return Response(200)
+        if method == "PUT" and found["metadata"]["resourceVersion"] != sent["metadata"].get(
             "resourceVersion"
         ):
-            return ApiResponse(409, b'{"kind": "Status", "message": "modified"}')
+            return Response(409, b'{"kind": "Status", "message": "modified"}')
         self.hold(sent)
-        return ApiResponse(201 if found is None else 200)
+        return Response(201 if found is None else 200)
 
     def hold(self, content: Any) -> None:
         self._version += 1
@@ -156,18 +164,18 @@ async def test_what_is_not_ours_is_told_and_left_alone() -> None:
 
 REFUSALS = {
     "somebody was faster": (
-        ApiResponse(409, b'{"kind": "Status", "message": "modified"}'),
+        Response(409, b'{"kind": "Status", "message": "modified"}'),
         "answered 409: modified",
     ),
     "there was no answer": (
-        ApiResponse(0, reason="gave no answer in time"),
+        ApiError("https://api", "gave no answer in time", "silent"),
         "gave no answer in time",
     ),
 }
 
 
 @pytest.mark.parametrize(("answer", "says"), REFUSALS.values(), ids=REFUSALS)
-async def test_what_cannot_be_written_is_told(answer: ApiResponse, says: str) -> None:
+async def test_what_cannot_be_written_is_told(answer: Response | ApiError, says: str) -> None:
     server = FakeApiServer()
     server.refuses = answer
 

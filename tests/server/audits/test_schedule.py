@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.server.serving import settled
-from webhook.cluster.protocol import NO_QUERY, Query
+from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION
@@ -178,10 +178,17 @@ async def test_the_log_has_a_line_for_each_audit() -> None:
 class Api:
     """Is not asked anything here."""
 
+    name = "the API server"
+
     async def send(
-        self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
-    ) -> tuple[int, bytes]:
-        raise AssertionError((method, path, query, body))
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
+        raise AssertionError((method, path, query, body, content_type))
 
 
 def around(api: Api | None = None, namespace: str = "evenspread") -> AuditContext:

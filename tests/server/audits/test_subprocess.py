@@ -17,7 +17,7 @@ import uvloop
 from tests.audit.server import Server
 from tests.audit.world import EVERYTHING, NODES
 from tests.server.serving import settled
-from webhook.cluster.protocol import NO_QUERY, FailureReason, Query
+from webhook.cluster.protocol import JSON, NO_QUERY, FailureReason, Query, Response
 from webhook.errors import ApiError
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
@@ -47,6 +47,8 @@ class Api:
         priorities: Of the process, at each request.
     """
 
+    name = "the API server"
+
     def __init__(
         self,
         objects: str | Sequence[Any],
@@ -59,16 +61,22 @@ class Api:
         self.priorities: set[int] = set()
 
     async def send(
-        self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
-    ) -> tuple[int, bytes]:
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
+        del content_type
         self.priorities.update(os.getpriority(os.PRIO_PROCESS, each) for each in children())
         if path in self._refused:
             status = {"kind": "Status", "message": f"{path} is forbidden"}
-            return self._refused[path], json.dumps(status).encode()
+            return Response(self._refused[path], json.dumps(status).encode())
         if method != "GET":
             self.written.append((method, path, json.loads(body)))
-            return 201, b"{}"
-        return 200, await self._server.read(path, query)
+            return Response(201, b"{}")
+        return await self._server.send(method, path, query)
 
 
 def children() -> list[int]:
@@ -137,7 +145,7 @@ async def test_a_kind_that_may_not_be_listed_fails_it() -> None:
     path = "/api/v1/pods"
 
     assert await failed(Api(EVERYTHING, refused={path: 403})) == (
-        f"the API server: {path}: answered 403: {path} is forbidden"
+        f"the API server: answered 403: {path} is forbidden"
     )
 
 
@@ -309,9 +317,17 @@ async def test_an_audit_that_is_given_up_ends_its_process() -> None:
     asked: list[str] = []
 
     class Silent:
+        name = "the API server"
+
         async def send(
-            self, _method: str, path: str, _query: Query = NO_QUERY, _body: bytes = b""
-        ) -> tuple[int, bytes]:
+            self,
+            method: str,
+            path: str,
+            query: Query = NO_QUERY,
+            body: bytes = b"",
+            content_type: str = JSON,
+        ) -> Response:
+            del method, query, body, content_type
             asked.append(path)
             await asyncio.Event().wait()
             raise AssertionError(path)

@@ -11,7 +11,7 @@ from webhook.audit.listing import ClusterListing
 from webhook.audit.snapshot import Snapshot, load_snapshot
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cluster.protocol import Reader
+from webhook.cluster.protocol import ApiClient
 from webhook.config import Configuration
 from webhook.errors import ConfigError
 
@@ -72,7 +72,7 @@ def collect_snapshot(
 def _list_cluster(inputs: Inputs, configuration: Configuration, scope: ClusterScope) -> Snapshot:
     """List the objects from an API server, with a progress bar for each kind."""
 
-    async def read(api: Reader) -> ClusterListing:
+    async def read(api: ApiClient) -> ClusterListing:
         listing = ClusterListing(api, configuration.pod_templates, configuration.owner_selectors)
         with progress_bar() as bar:
             tasks: dict[str, TaskID] = {}

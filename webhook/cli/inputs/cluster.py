@@ -19,7 +19,7 @@ from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
 from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
-from webhook.cluster.protocol import Source
+from webhook.cluster.protocol import WatchClient
 from webhook.config import OwnerSelector
 from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
@@ -142,7 +142,9 @@ class ManifestCluster:
 class LiveCluster:
     """A cluster behind an API server; facts of a namespace are read once."""
 
-    def __init__(self, source: Source, owners: Iterable[OwnerSelector], run: RunCoroutine) -> None:
+    def __init__(
+        self, source: WatchClient, owners: Iterable[OwnerSelector], run: RunCoroutine
+    ) -> None:
         """
         Store the connection; methods read through it.
 

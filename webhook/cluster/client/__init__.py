@@ -1,8 +1,8 @@
 """
-The API server, for whoever follows a cluster or writes to it.
+Client of an API server, for code that reads, watches or writes a cluster.
 
-The only room of the package that knows kubernetes_asyncio. Importing that costs 0.6 s and 55 MiB,
-so import this where there is a cluster to be reached, and nowhere else.
+Only this package imports kubernetes_asyncio, which takes 0.6 s and 55 MiB: import it only where a
+cluster is used.
 """
 
 from webhook.cluster.client.client import MAX_BODY_BYTES, RELOAD_S, Api, Timeouts

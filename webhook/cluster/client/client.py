@@ -1,277 +1,248 @@
 """
-The client of an API server: bytes of JSON for a path, with credentials that are followed.
+Client of an API server: sends bytes of JSON to a path, with credentials that are kept up to date.
 
-Of kubernetes_asyncio comes the REST client; of its answers only the raw response. What its users
-trip over is answered here:
+``Api`` implements ``webhook.cluster.protocol.WatchClient`` and, with it, ``certs.api.Client``. It
+uses only the configuration loader of kubernetes_asyncio and sends requests itself, because the REST
+client, models and watch of the library do not fit a long-running server:
 
-* Its watch has no timeouts, no back-off, takes any text for an event and lists never again after
-  410: it is not used; ``reflector`` is. Its models take thirty times as long as JSON: not used.
-* Without timeouts of one's own there are none: each request here has them, against silence too.
-* A status is an answer like any other to it: each one but 200 is an ``ApiError`` here.
-* It reads CA, client certificate and a kubeconfig's token once, and fails in the middle of a
-  request when a token file is empty: here the files are read again once a minute, a kubeconfig
-  itself after a 401 or a failed handshake; what cannot be read or used leaves the old in force.
-* It lets the server compress, which would have to be undone in one go: here that is declined.
+* Its watch has no timeouts and no back-off, accepts any text as an event and never lists again
+  after 410: ``reflector`` replaces it. Decoding into its models takes 30 times as long as JSON.
+* Its requests have no timeouts unless the caller gives them; here every request has a limit, and a
+  watch has one for silence.
+* It reads the CA, the client certificate and a kubeconfig's token once and fails in the middle of a
+  request if a token file is empty. Here all files are read again once a minute, and the kubeconfig
+  itself after a 401 or a failed TLS handshake; unreadable files leave the previous ones in force.
+* It lets the server compress responses, which decompress in one blocking step; this client declines
+  compression.
 """
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Self
+from typing import Self
 
 import aiohttp
 import msgspec
 
-from webhook.cluster.client.credentials import ApiAccess, Load, identity_of, loader, new_client
+from webhook.cluster.client.credentials import (
+    ApiAccess,
+    Connection,
+    LoadConfiguration,
+    OutgoingRequest,
+    make_loader,
+)
 from webhook.cluster.protocol import (
     DECODE_ERRORS,
+    JSON,
     NO_QUERY,
     FailureReason,
     Query,
+    Response,
     describe_error,
+    read,
     status_error,
 )
 from webhook.errors import ApiError
 
-RELOAD_S = 60.0  # seconds; a projected token is renewed when a fifth of its hour is left
-MAX_BODY_BYTES = 64 * 1024 * 1024  # bytes; thirty times the page that is aimed at
-
-_AUTHENTICATED = {"auth_settings": ["BearerToken"]}
-_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
-_WITH_BODY = {"Content-Type": "application/yaml"}  # JSON is; the library takes bytes of no JSON
+RELOAD_S = 60.0  # seconds; kubelet renews a projected token when 20 % of its hour are left
+MAX_BODY_BYTES = 64 * 1024 * 1024  # thirty times the page size that lists aim at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
     """
-    How long to wait for the API server, in seconds.
+    Limits for waiting for the API server, in seconds.
 
     Attributes:
         connect: For a connection and its TLS handshake.
-        answer: For the whole of an answer that has an end.
-        silence: For the next byte of a watch; bookmarks come each minute.
+        answer: For a complete response; a webhook that the API server calls may take 30 s.
+        silence: For the next byte of a watch; bookmarks arrive every minute.
     """
 
     connect: float = 5.0
-    answer: float = 30.0
+    answer: float = 35.0
     silence: float = 70.0
 
 
 class Api:
     """
-    One API server; implements ``webhook.cluster.protocol.Source`` and ``certs.api.Client``.
+    Client of one API server; an asynchronous context manager that closes its connections.
 
-    An asynchronous context manager, which closes its connections.
+    Implements ``webhook.cluster.protocol.WatchClient`` and ``certs.api.Client``.
     """
 
     def __init__(
         self, access: ApiAccess, clock: Callable[[], float], timeouts: Timeouts | None = None
     ) -> None:
         """
-        Read nothing yet, and connect to nothing.
+        Prepare the client; it reads credentials and connects with the first request.
 
         Args:
-            clock: Seconds; never goes back.
+            clock: Monotonic, in seconds.
         """
         timeouts = timeouts or Timeouts()
         self._access = access
         self._clock = clock
-        self._load: Load | None = None
+        self._load: LoadConfiguration | None = None
         self._bounded = aiohttp.ClientTimeout(total=timeouts.answer, sock_connect=timeouts.connect)
         self._endless = aiohttp.ClientTimeout(
             total=None, sock_connect=timeouts.connect, sock_read=timeouts.silence
         )
         self._answer_s = timeouts.answer
         self._loading = asyncio.Lock()
-        self._client: Any = None  # an ApiClient, whose stubs leave types open
-        self._identity = b""  # of all that a connection was made with
-        self._loaded = 0.0  # when; counts only with a client
+        self._connection: Connection | None = None
+        self._loaded = 0.0  # time of the last load; meaningless without a connection
 
     async def __aenter__(self) -> Self:
-        """Do nothing: credentials are read when they are needed."""
+        """Return the client; credentials are read with the first request."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Close all connections."""
-        if self._client is not None:
-            await self._client.close()
+        if self._connection is not None:
+            await self._connection.close()
 
     @property
     def name(self) -> str:
-        """The URL of the API server, as far as it is known."""
-        return "the API server" if self._client is None else str(self._client.configuration.host)
-
-    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
-        """
-        Give the body of an answer.
-
-        Raises:
-            ApiError: There was none, or its status was not 200; ExpiredError if it was 410.
-        """
-        with self._told():
-            response = await self._ask(path, query, self._bounded)
-            async with response:
-                body = await self._body(response)
-        if response.status != HTTPStatus.OK:
-            raise status_error(self.name, response.status, body)
-        return body
+        """URL of the API server; ``the API server`` until the credentials are read."""
+        return "the API server" if self._connection is None else self._connection.host
 
     async def send(
-        self, method: str, path: str, query: Query = NO_QUERY, body: bytes = b""
-    ) -> tuple[int, bytes]:
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
         """
-        Send any request; gives the status of the answer, and its body.
-
-        Args:
-            body: JSON; empty for none.
+        Send a request and return the response, whatever its status.
 
         Raises:
-            ApiError: There was no answer.
+            ApiError: No response, or one larger than ``MAX_BODY_BYTES``.
         """
-        with self._told():
-            response = await self._ask(path, query, self._bounded, method, body)
+        request = OutgoingRequest(method, path, query, body, content_type)
+        with self._translated_errors():
+            response = await self._open(request, self._bounded)
             async with response:
-                return response.status, await self._body(response)
+                content = await self._read_body(response)
+        headers = {name.lower(): tuple(response.headers.getall(name)) for name in response.headers}
+        return Response(response.status, content, headers)
 
     @asynccontextmanager
     async def stream(self, path: str, query: Query) -> AsyncGenerator[AsyncIterator[bytes]]:
         """
-        Give the pieces of an answer that goes on and on, as they come.
+        Yield the chunks of an endless response as they arrive.
 
         Raises:
-            ApiError: As for ``read``; also from the iterator, when the server is silent or gone.
+            ApiError: No response, or a status other than 200; also from the iterator, when the
+                server is silent or the connection breaks. ExpiredError if the status is 410.
         """
-        with self._told():
-            response = await self._ask(path, query, self._endless)
+        with self._translated_errors():
+            response = await self._open(OutgoingRequest("GET", path, query), self._endless)
         try:
             if response.status != HTTPStatus.OK:
-                with self._told():
+                with self._translated_errors():
                     async with asyncio.timeout(self._answer_s):
-                        body = await self._body(response)
+                        body = await self._read_body(response)
                 raise status_error(self.name, response.status, body)
-            async with aclosing(self._pieces(response)) as pieces:
-                yield pieces
+            async with aclosing(self._chunks(response)) as chunks:
+                yield chunks
         finally:
             response.close()
 
     async def version(self) -> str:
         """
-        Give the version of the API server, such as ``v1.33.5``.
+        Read the version of the API server, such as ``v1.33.5``.
 
         Raises:
-            ApiError: It cannot be told.
+            ApiError: No response, or one without a version.
         """
         try:
-            return _decode_version(await self.read("/version")).git_version
+            return _decode_version(await read(self, "/version")).git_version
         except DECODE_ERRORS:
-            raise ApiError(self.name, "answered with no version", FailureReason.GARBAGE) from None
+            problem = "answered with no version"
+            raise ApiError(self.name, problem, FailureReason.GARBAGE) from None
 
-    async def call_api(self, resource_path: str, method: str, **options: Any) -> Any:
-        """
-        Send any request, as the method of this name of ``ApiClient`` does.
-
-        After a 401 the credentials are read anew and the request is sent once more: nothing of it
-        has been done.
-
-        Raises:
-            ApiError: There was no answer.
-        """
-        with self._told():
-            response = await self._send(resource_path, method, options)
-            if response.status == HTTPStatus.UNAUTHORIZED:
-                response.release()
-                response = await self._send(resource_path, method, options)
-        return response
-
-    async def _send(self, path: str, method: str, options: Mapping[str, Any]) -> Any:
-        client = await self._current()
-        response = await client.call_api(path, method, **{**options, **_AUTHENTICATED})
-        if response.status == HTTPStatus.UNAUTHORIZED:
-            self._doubt()
-        return response
-
-    async def _ask(
-        self,
-        path: str,
-        query: Query,
-        limits: aiohttp.ClientTimeout,
-        method: str = "GET",
-        body: bytes = b"",
+    async def _open(
+        self, request: OutgoingRequest, limits: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
-        response: aiohttp.ClientResponse = await self.call_api(
-            path,
-            method,
-            query_params=list(query.items()),
-            header_params={**_HEADERS, **(_WITH_BODY if body else {})},
-            body=body or None,
-            _preload_content=False,
-            _request_timeout=limits,
-        )
+        """Send a request, and repeat it once with new credentials after a 401."""
+        connection = await self._current_connection()
+        response = await connection.request(request, limits)
+        if response.status == HTTPStatus.UNAUTHORIZED:  # the server has done nothing yet
+            response.release()
+            self._invalidate_credentials()
+            connection = await self._current_connection()
+            response = await connection.request(request, limits)
+            if response.status == HTTPStatus.UNAUTHORIZED:
+                self._invalidate_credentials()
         return response
 
-    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
-        pieces: list[bytes] = []
-        left = MAX_BODY_BYTES
-        async for piece in response.content.iter_any():
-            left -= len(piece)
-            if left < 0:
+    async def _read_body(self, response: aiohttp.ClientResponse) -> bytes:
+        chunks: list[bytes] = []
+        remaining = MAX_BODY_BYTES
+        async for chunk in response.content.iter_any():
+            remaining -= len(chunk)
+            if remaining < 0:
                 problem = f"answered with more than {MAX_BODY_BYTES} bytes"
                 raise ApiError(self.name, problem, FailureReason.OVERSIZED)
-            pieces.append(piece)
-        return b"".join(pieces)
+            chunks.append(chunk)
+        return b"".join(chunks)
 
-    async def _pieces(self, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
-        with self._told():
-            async for piece in response.content.iter_any():
-                yield piece
+    async def _chunks(self, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
+        with self._translated_errors():
+            async for chunk in response.content.iter_any():
+                yield chunk
 
-    async def _current(self) -> Any:
-        """Give the client with the credentials of the last minute."""
+    async def _current_connection(self) -> Connection:
+        """Return the connection; its credentials are at most ``RELOAD_S`` old."""
         async with self._loading:
-            if self._client is not None and self._clock() - self._loaded < RELOAD_S:
-                return self._client
+            known = self._connection
+            if known is not None and self._clock() - self._loaded < RELOAD_S:
+                return known
             try:
-                return await self._renew()
+                return await self._renew_connection()
             except Exception as error:  # of plugins, YAML, OpenSSL, the library's asserts
-                if self._client is None:
+                if known is None:
                     problem = f"the credentials cannot be used: {describe_error(error)}"
                     raise ApiError(self.name, problem, FailureReason.CREDENTIALS) from error
-                return self._client  # and try again with the next request
+                return known  # the next request tries again
 
-    async def _renew(self) -> Any:
-        self._load = self._load or loader(self._access)
-        configuration = await self._load()
-        if token := configuration.api_key.get("BearerToken"):
-            configuration.api_key["BearerToken"] = token.strip()  # a header has no line breaks
-        configuration.disable_strict_ssl_verification = not self._access.strict
-        identity = identity_of(configuration)
-        old = self._client
-        if old is not None and identity == self._identity:
-            old.configuration.api_key = configuration.api_key
+    async def _renew_connection(self) -> Connection:
+        self._load = self._load or make_loader(self._access)
+        renewed, known = (
+            Connection(await self._load(), strict=self._access.strict),
+            self._connection,
+        )
+        if known is not None and known.identity == renewed.identity:
+            known.take_token(renewed.configuration)
         else:
-            self._client = new_client(configuration)
-            self._identity = identity
-            if old is not None:
-                await old.close()  # watches go on with the new one
+            renewed.connect()
+            self._connection = renewed
+            if known is not None:
+                await known.close()  # watches continue on the new connection
         self._loaded = self._clock()
-        return self._client
+        assert self._connection is not None, "set above, or known"
+        return self._connection
 
-    def _doubt(self) -> None:
-        """Read all credentials anew for the next request, also those that have not expired."""
+    def _invalidate_credentials(self) -> None:
+        """Read all credentials again for the next request, also those that have not expired."""
         self._load, self._loaded = None, -math.inf
 
     @contextmanager
-    def _told(self) -> Generator[None]:
-        """Turn the errors of the network into ours."""
+    def _translated_errors(self) -> Generator[None]:
+        """Translate errors of the network into ``ApiError``."""
         try:
             yield
         except TimeoutError:
-            raise ApiError(self.name, "gave no answer in time", FailureReason.SILENT) from None
+            problem = "gave no answer in time"
+            raise ApiError(self.name, problem, FailureReason.SILENT) from None
         except aiohttp.ClientSSLError as error:
-            self._doubt()  # another CA, perhaps
+            self._invalidate_credentials()  # the CA may have changed
             raise self._unreachable(error) from error
         except (aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, OSError) as error:
             raise self._unreachable(error) from error
@@ -280,9 +251,8 @@ class Api:
             raise ApiError(self.name, problem, FailureReason.GARBAGE) from error
 
     def _unreachable(self, error: Exception) -> ApiError:
-        return ApiError(
-            self.name, f"cannot be reached: {describe_error(error)}", FailureReason.UNREACHABLE
-        )
+        problem = f"cannot be reached: {describe_error(error)}"
+        return ApiError(self.name, problem, FailureReason.UNREACHABLE)
 
 
 class _Version(msgspec.Struct, rename="camel"):

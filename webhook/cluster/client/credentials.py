@@ -1,10 +1,10 @@
 """
-How an API server is reached, and as whom: kubeconfig, plugins, service accounts.
+Credentials and connections: kubeconfig, plugins and service accounts, read by kubernetes_asyncio.
 
-All of it is read by kubernetes_asyncio, which is imported here and nowhere else in the package.
-Two of its habits are undone: its session obeys HTTPS_PROXY, here only a ``proxy-url`` of the
-kubeconfig counts; and it renews a service account's token in the middle of a request, here
-``client`` reads the files again between two.
+``make_loader`` chooses where credentials come from; ``Connection`` sends requests with them. No
+other module of the package imports kubernetes_asyncio. Two defaults of the library are undone: its
+session obeys HTTPS_PROXY (here only the ``proxy-url`` of the kubeconfig counts), and it renews a
+service account's token in the middle of a request (here ``client`` reads the file between two).
 """
 
 import hashlib
@@ -12,11 +12,13 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import urlencode
 
 import aiohttp
 from kubernetes_asyncio import config
-from kubernetes_asyncio.client import ApiClient, Configuration
+from kubernetes_asyncio.client import Configuration
+from kubernetes_asyncio.client.rest import RESTClientObject
 from kubernetes_asyncio.config.incluster_config import (
     SERVICE_CERT_FILENAME,
     SERVICE_HOST_ENV_NAME,
@@ -24,29 +26,37 @@ from kubernetes_asyncio.config.incluster_config import (
 )
 
 from webhook.cluster.client.kubeconfig import find_kubeconfig, kubeconfig_error
+from webhook.cluster.protocol import JSON, Query
 
-READ_AHEAD = 128 * 1024  # bytes; twice as much is held of a watch whose events wait for their turn
+READ_AHEAD = 128 * 1024  # bytes; a watch whose events wait for processing holds twice as much
+
+_HEADERS = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+    "User-Agent": "evenspread",
+}
+_TOKEN = "BearerToken"  # noqa: S105  # the library's name for it
 
 _untyped: Any = config
 
-Load: TypeAlias = Callable[[], Awaitable[Any]]
-"""Reads a ``Configuration``, whose stubs leave types open."""
+LoadConfiguration: TypeAlias = Callable[[], Awaitable[Any]]
+"""Reads a ``Configuration``, whose type stubs are incomplete."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiAccess:
     """
-    How to reach a cluster.
+    How to reach an API server and authenticate to it.
 
     Attributes:
-        kubeconfig: File, or several as in ``KUBECONFIG``; empty: the service account if this is a
-            pod, else ``KUBECONFIG`` or ``~/.kube/config``.
-        context: Of the kubeconfig; empty: its current one.
-        strict: Whether certificates have to be as RFC 5280 wants them, which Python asks for since
-            3.13; the CAs of some old clusters are not.
-        token_file: Of the service account.
-        ca_file: Of the service account.
-        environ: Where Kubernetes tells a pod of its API server.
+        kubeconfig: One file, or several as in ``KUBECONFIG``; empty: the service account inside a
+            pod, otherwise ``KUBECONFIG`` or ``~/.kube/config``.
+        context: Context of the kubeconfig; empty: its current context.
+        strict: Whether certificates must conform to RFC 5280, as Python requires since 3.13; the
+            CAs of some old clusters do not.
+        token_file: Token of the service account.
+        ca_file: CA of the service account.
+        environ: Environment variables; in a pod they hold the address of the API server.
     """
 
     kubeconfig: str = ""
@@ -57,14 +67,14 @@ class ApiAccess:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def loader(access: ApiAccess) -> Load:
-    """Choose where credentials are read from; nothing is read yet."""
-    asked = access.kubeconfig or access.context
+def make_loader(access: ApiAccess) -> LoadConfiguration:
+    """Choose the source of credentials; reads no file yet."""
+    requested = access.kubeconfig or access.context
     in_pod = SERVICE_HOST_ENV_NAME in access.environ and Path(access.token_file).exists()
-    return _of_kubeconfig(access) if asked or not in_pod else _of_pod(access)
+    return _kubeconfig_loader(access) if requested or not in_pod else _pod_loader(access)
 
 
-def _of_pod(access: ApiAccess) -> Load:
+def _pod_loader(access: ApiAccess) -> LoadConfiguration:
     async def load() -> Configuration:
         configuration = Configuration()
         _untyped.load_incluster_config(
@@ -79,49 +89,123 @@ def _of_pod(access: ApiAccess) -> Load:
     return load
 
 
-def _of_kubeconfig(access: ApiAccess) -> Load:
-    kept: Any = None
+def _kubeconfig_loader(access: ApiAccess) -> LoadConfiguration:
+    library_loader: Any = None
 
     async def load() -> Configuration:
-        nonlocal kept
+        nonlocal library_loader
         configuration = Configuration()
-        if kept is None:
-            kept = await _read_kubeconfig(access, configuration)
-        else:  # runs a plugin only if what it gave has expired
-            await kept.load_and_set(configuration)
+        if library_loader is None:
+            library_loader = await _read_kubeconfig(access, configuration)
+        else:  # runs a plugin only if its last credentials have expired
+            await library_loader.load_and_set(configuration)
         return configuration
 
     return load
 
 
 async def _read_kubeconfig(access: ApiAccess, configuration: Configuration) -> Any:
-    """Let the library read it; gives its loader. What can be said better than it does is."""
-    named = find_kubeconfig(access.kubeconfig, access.environ)
+    """Read the kubeconfig and return the library's loader; errors name what to change."""
+    files = find_kubeconfig(access.kubeconfig, access.environ)
     try:
         return await _untyped.load_kube_config(
-            named,
+            files,
             access.context or None,
             configuration,
-            persist_config=False,  # the file is its owner's
+            persist_config=False,  # never write the user's file
         )
-    except Exception as error:  # whatever YAML, plugins and the library raise
-        raise kubeconfig_error(named, access.context) or error from error
+    except Exception as error:  # anything that YAML, plugins and the library raise
+        raise kubeconfig_error(files, access.context) or error from error
 
 
-def new_client(configuration: Configuration) -> ApiClient:
-    """Make a client whose session obeys no proxy but the configuration's."""
-    client = ApiClient(configuration)
-    client.user_agent = "evenspread"
-    made = client.rest_client.pool_manager
-    client.rest_client.pool_manager = aiohttp.ClientSession(
-        connector=made.connector, read_bufsize=READ_AHEAD
-    )
-    made.detach()
-    return client
+class OutgoingRequest(NamedTuple):
+    """Request for an API server; the content type is that of the body, if there is one."""
+
+    method: str
+    path: str
+    query: Query
+    body: bytes = b""
+    content_type: str = JSON
 
 
-def identity_of(configuration: Configuration) -> bytes:
-    """Digest all that makes a connection another one."""
+class Connection:
+    """
+    HTTP connections to one API server, with the TLS settings, proxy and token of a configuration.
+
+    Attributes:
+        host: URL of the API server.
+        configuration: Of kubernetes_asyncio.
+        identity: Digest of the settings that require new connections when they change.
+    """
+
+    def __init__(self, configuration: Configuration, *, strict: bool) -> None:
+        """
+        Take a configuration; ``connect`` must be called before the first request.
+
+        Args:
+            strict: As in ``ApiAccess``.
+
+        Raises:
+            OSError: A certificate file cannot be read.
+        """
+        if token := configuration.api_key.get(_TOKEN):
+            configuration.api_key[_TOKEN] = token.strip()  # a header has no line breaks
+        configuration.disable_strict_ssl_verification = not strict
+        self.host = str(configuration.host)
+        self.identity = _digest(configuration)
+        self.configuration: Any = configuration
+        self._session: aiohttp.ClientSession | None = None
+
+    def connect(self) -> None:
+        """
+        Create the session, whose only proxy is the configuration's.
+
+        Raises:
+            OSError: The certificates cannot be used.
+        """
+        library_session = RESTClientObject(self.configuration).pool_manager
+        self._session = aiohttp.ClientSession(
+            connector=library_session.connector, read_bufsize=READ_AHEAD
+        )
+        library_session.detach()
+
+    def take_token(self, configuration: Configuration) -> None:
+        """Use the token of a newer configuration of the same identity."""
+        self.configuration.api_key = configuration.api_key
+
+    async def request(
+        self, request: OutgoingRequest, limits: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        """
+        Send a request and return the response, whose body is not read yet.
+
+        Raises:
+            aiohttp.ClientError: The network failed; also TimeoutError, OSError and ValueError.
+        """
+        assert self._session is not None, "connected"
+        configuration, headers = self.configuration, dict(_HEADERS)
+        if token := await configuration.get_api_key_with_prefix(_TOKEN):
+            headers["Authorization"] = token
+        if request.body:
+            headers["Content-Type"] = request.content_type
+        return await self._session.request(
+            request.method,
+            f"{self.host}{request.path}{'?' if request.query else ''}{urlencode(request.query)}",
+            headers=headers,
+            data=request.body or None,
+            timeout=limits,
+            proxy=configuration.proxy or None,
+            proxy_headers=configuration.proxy_headers,
+            server_hostname=configuration.tls_server_name,
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+
+
+def _digest(configuration: Configuration) -> bytes:
     digest = hashlib.sha256()
     for value in (
         configuration.host,

@@ -1,8 +1,8 @@
 """
-Which kubeconfig is read, and what is wrong with one that cannot be used.
+Find the kubeconfig files, and explain why they cannot be used.
 
-It is the library that reads it; its errors name what it expected and not what to write. So the file
-is looked at once more when it has failed, for a sentence; nothing else ever comes of that.
+kubernetes_asyncio reads them; its errors name what the parser expected and not what to write. After
+a failure ``kubeconfig_error`` reads the files again, only to find a clearer message.
 """
 
 import os
@@ -19,33 +19,31 @@ DEFAULT_KUBECONFIG = "~/.kube/config"
 
 def find_kubeconfig(kubeconfig: str, environ: Mapping[str, str]) -> str:
     """
-    Find out which files there are to read: those that are asked for, or as kubectl does.
+    Return the files to read: the requested ones, otherwise those that kubectl would read.
 
     Args:
-        kubeconfig: One or several, as in ``KUBECONFIG``; empty if none is asked for.
+        kubeconfig: One file, or several as in ``KUBECONFIG``; empty: none is requested.
 
     Raises:
         SourceError: None of them exists.
     """
-    named = kubeconfig or environ.get(KUBECONFIG_VARIABLE) or DEFAULT_KUBECONFIG
-    if not list(_existing(named)):
-        problem = (
-            f"does not exist: name a kubeconfig with --kubeconfig, or in {KUBECONFIG_VARIABLE}"
-        )
-        raise SourceError(named, problem)
-    return named
+    files = kubeconfig or environ.get(KUBECONFIG_VARIABLE) or DEFAULT_KUBECONFIG
+    if not list(_existing(files)):
+        problem = "does not exist: name a kubeconfig with --kubeconfig, or in"
+        raise SourceError(files, f"{problem} {KUBECONFIG_VARIABLE}")
+    return files
 
 
-def kubeconfig_error(named: str, context: str) -> SourceError | None:
+def kubeconfig_error(files: str, context: str) -> SourceError | None:
     """
-    Say what is wrong with files that could not be used; None if nothing can be seen.
+    Explain why files could not be used; None if they look right.
 
     Args:
-        named: As ``find_kubeconfig`` gives them.
-        context: That is asked for; empty: the current one.
+        files: From ``find_kubeconfig``.
+        context: The requested context; empty: the current one.
     """
     contexts: list[str] = []
-    for path in _existing(named):
+    for path in _existing(files):
         try:
             document = next(iter(parse(read_text(path), path)), None)
         except SourceError as error:
@@ -59,14 +57,14 @@ def kubeconfig_error(named: str, context: str) -> SourceError | None:
         context = context or (current if isinstance(current, str) else "")
     known = f"choose one of {', '.join(contexts)}" if contexts else "it has none at all"
     if not context:
-        return SourceError(named, f"has no current context: {known}, with --context")
+        return SourceError(files, f"has no current context: {known}, with --context")
     if context not in contexts:
-        return SourceError(named, f"has no context {context!r}: {known}")
+        return SourceError(files, f"has no context {context!r}: {known}")
     return None
 
 
-def _existing(named: str) -> Iterator[str]:
-    for path in named.split(os.pathsep):
+def _existing(files: str) -> Iterator[str]:
+    for path in files.split(os.pathsep):
         expanded = Path(path).expanduser()
         if path and expanded.exists():
             yield str(expanded)
@@ -75,4 +73,4 @@ def _existing(named: str) -> Iterator[str]:
 def _contexts(document: Document) -> list[str]:
     listed: Any = document.value.get("contexts")
     entries = listed if is_array(listed) else []
-    return [str(each["name"]) for each in entries if is_object(each) and "name" in each]
+    return [str(entry["name"]) for entry in entries if is_object(entry) and "name" in entry]

@@ -129,7 +129,7 @@ def _findings(
     for row in rows:
         if actions[row.id] is Action.OFF:
             continue
-        if context.cluster is not None or row.where is RuleScope.EVERYWHERE:
+        if context.cluster is not None or row.scope is RuleScope.EVERYWHERE:
             judged = subject if row.as_written else in_force
             for violation in row.check(judged, context):
                 yield AdviceFinding(row.id, *violation)

@@ -37,11 +37,11 @@ class OuterDomain(NamedTuple):
 
     Attributes:
         open: Number of inner domains that the pods can go to.
-        shut: Number of inner domains that count although the pods cannot go there.
+        closed: Number of inner domains that count although the pods cannot go there.
     """
 
     open: int
-    shut: int
+    closed: int
 
 
 class _Room(NamedTuple):
@@ -71,20 +71,20 @@ def can_place(
     # both, each outer domain has a range of pods, and the replicas fit if their number lies
     # between the sums of these ranges' ends.
     inner_open = sum(shape.open * number for shape, number in shapes.items())
-    has_shut = any(shape.shut for shape in shapes)
+    has_closed = any(shape.closed for shape in shapes)
     has_empty = not all(shape.open for shape in shapes)
-    for floor in _floors(replicas, inner_open, inner, has_shut=has_shut):
+    for floor in _floors(replicas, inner_open, inner, has_closed=has_closed):
         rooms = [_room(shape, number, floor, replicas, inner) for shape, number in shapes.items()]
-        for outer_floor in _floors(replicas, sum(shapes.values()), outer, has_shut=has_empty):
+        for outer_floor in _floors(replicas, sum(shapes.values()), outer, has_closed=has_empty):
             if _hold(replicas, rooms, outer_floor, outer):
                 return True
     return False
 
 
-def _floors(replicas: int, domains: int, limit: SkewLimit | None, *, has_shut: bool) -> range:
+def _floors(replicas: int, domains: int, limit: SkewLimit | None, *, has_closed: bool) -> range:
     """Return the global minimums that are possible once all replicas are placed."""
     # A domain that no pod can enter keeps the minimum at 0, and so does minDomains.
-    if limit is None or not limit.has_minimum or has_shut:
+    if limit is None or not limit.has_minimum or has_closed:
         return range(1)
     # The minimum is at most the average. If it were lower than average - maxSkew, the domains
     # could not hold all replicas.

@@ -1,4 +1,8 @@
-"""Rules about the number of replicas: too few for a constraint to matter, too many for two."""
+"""
+Rules about the number of replicas: TSC109 (too many for two constraints) and TSC112 (too few).
+
+The arithmetic of TSC109 is in ``feasibility``.
+"""
 
 from collections.abc import Iterator
 from itertools import permutations
@@ -20,15 +24,15 @@ from webhook.policy.placement.spreads import SpreadConstraint
 
 def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """
-    TSC112: a domain can never hold more pods above another than there are pods.
+    TSC112: the skew can never exceed the number of replicas.
 
-    A soft constraint prefers the emptier domain whatever its maxSkew, and a selector that counts
-    others counts more pods than the replicas: of both there is nothing to say.
+    Soft constraints are skipped, since they prefer the emptier domain whatever their maxSkew, and
+    so are selectors that count other workloads, since then there are more pods than replicas.
     """
     replicas = subject.replicas or 0
     if subject.is_alone or replicas <= 1:
         return
-    loose = [each for each in hard_constraints(subject, context) if each.max_skew >= replicas]
+    loose = [hard for hard in hard_constraints(subject, context) if hard.max_skew >= replicas]
     selectors = known_selectors(subject, context.gates) if loose else []
     for spread in loose:
         if not counts_itself(spread.constraint, subject, context.gates):
@@ -45,18 +49,18 @@ def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViol
 
 
 def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC109: where zones differ in size, even zones and even nodes may exclude each other."""
+    """TSC109: with zones of different sizes, even zones and even nodes may exclude each other."""
     replicas, cluster = subject.replicas or 0, context.cluster
     if cluster is None or subject.is_alone or not 1 < replicas <= FEASIBILITY_REPLICAS:
         return
-    asked = hard_constraints(subject, context)
-    if not asked[1:]:
-        return  # as of most workloads
+    constraints = hard_constraints(subject, context)
+    if len(constraints) < 2:  # noqa: PLR2004 - most workloads
+        return
     selectors = known_selectors(subject, context.gates)
     hard = [
-        each
-        for each in asked
-        if (selector := selectors[each.index]) and not other_workloads(subject, selector, cluster)
+        spread
+        for spread in constraints
+        if (selector := selectors[spread.index]) and not other_workloads(subject, selector, cluster)
     ]
     for outer, inner in permutations(hard, 2):
         nesting = _nesting(outer, inner, subject, cluster)
@@ -76,7 +80,7 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
 def _nesting(
     outer: SpreadConstraint, inner: SpreadConstraint, subject: Subject, cluster: ClusterState
 ) -> NestedDomains | None:
-    counting, other = (_counting(each, subject) for each in (outer, inner))
+    counting, other = (_counting(spread, subject) for spread in (outer, inner))
     if outer.topology_key == inner.topology_key or counting != other:
         return None  # different nodes count for the two
     return cluster.nest_domains(outer.topology_key, inner.topology_key, subject.demands, counting)
@@ -109,7 +113,7 @@ def _limits(
 def _relaxed(
     replicas: int, nesting: NestedDomains, outer: SpreadConstraint, inner: SpreadConstraint
 ) -> str:
-    """The smallest maxSkew of the inner constraint with which the two agree."""
+    """Find the smallest maxSkew of the inner constraint with which the two agree."""
     zones, nodes = _limits(nesting, outer, inner)
     wider = range(inner.max_skew + 1, replicas)
     enough = (

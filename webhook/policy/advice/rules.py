@@ -1,5 +1,5 @@
 """
-The table of the policy rules: the function of each one, and who calls it.
+The table of the policy rules: the check of every rule, and where it runs.
 
 ``POLICY_RULES`` is the entry point. The texts and default actions are in ``policy.catalogue``.
 """
@@ -14,11 +14,11 @@ from webhook.policy.advice.findings import RuleViolation
 from webhook.policy.advice.subject import Subject
 
 Check: TypeAlias = Callable[[Subject, AdviceContext], Iterator[RuleViolation]]
-"""Judges a subject: yields what is wrong with it; nothing where too little is known."""
+"""Yields the violations of a subject; nothing if too little is known. Named for what it demands."""
 
 
 class RuleScope(StrEnum):
-    """Who asks a rule."""
+    """Where a rule runs."""
 
     EVERYWHERE = "admission and audit"
     DROPPING = "admission, by what drops the field, and audit"
@@ -27,20 +27,19 @@ class RuleScope(StrEnum):
 
 class PolicyRule(NamedTuple):
     """
-    One row of the table.
+    A policy rule.
 
     Attributes:
         id: ``TSC101`` to ``TSC115``.
-        check: The rule itself.
-        where: Admissions ask only what costs the same in a cluster of any size, and not what they
-            have changed before.
-        as_written: Whether it sees constraints as they were written; all others see them without
-            what feature gates hold back.
+        check: The function that judges a subject.
+        scope: Where it runs. Admission runs only rules that cost the same in a cluster of any size.
+        as_written: Whether it sees the constraints as written; other rules see them without the
+            fields that feature gates disable.
     """
 
     id: str
     check: Check
-    where: RuleScope = RuleScope.EVERYWHERE
+    scope: RuleScope = RuleScope.EVERYWHERE
     as_written: bool = False
 
 
@@ -61,4 +60,4 @@ POLICY_RULES: tuple[PolicyRule, ...] = (
     PolicyRule("TSC114", skew.skew_is_kept, RuleScope.AUDIT),
     PolicyRule("TSC115", defaulting.pods_have_defaults, RuleScope.AUDIT),
 )
-"""Every policy rule, by id; the first ones of a subject's findings are told first."""
+"""Every policy rule, by id; findings on a subject are reported in this order."""

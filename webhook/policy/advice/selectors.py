@@ -1,7 +1,7 @@
 """
-Rules about whom a constraint counts: its own pod, nobody, or the pods of others.
+Rules about which pods a constraint counts: TSC101 (not its own), TSC102 (none), TSC113 (others).
 
-Whether a selector is valid is a question for the API rules.
+Whether a selector is valid is decided by the API rules.
 """
 
 from collections.abc import Iterator
@@ -25,37 +25,37 @@ from webhook.policy.kinds import POD
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import render as render_selector
 
-SELECTOR_CHARACTERS = 400  # of a selector that is repeated in a message; usual ones have 40
+SELECTOR_CHARACTERS = 400  # of a selector in a message; usual ones have 40
 
 
 def selector_matches_itself(subject: Subject, _context: AdviceContext) -> Iterator[RuleViolation]:
     """
-    TSC101: a pod that its own constraint does not count is placed as if it were not there.
+    TSC101: a pod that its own constraint does not count is missing when the next one is placed.
 
-    The selector is asked as it is written: what matchLabelKeys join to it are the pod's own
-    values, which the pod always matches.
+    The selector is judged as written: matchLabelKeys add the pod's own values, which the pod
+    always matches.
     """
     if subject.is_partial:
         return
     for i, constraint in enumerate(subject.constraints):
         selector = constraint.label_selector
-        found = selector and next(unmet_requirements(selector, subject), None)
-        if not selector or not found:
+        unmet = selector and next(unmet_requirements(selector, subject), None)
+        if not selector or not unmet:
             continue
-        asked, key = found
+        required, key = unmet
         has = f"{key}={subject.labels[key]}" if key in subject.labels else f"no label {key}"
-        told = clip(render_selector(selector), SELECTOR_CHARACTERS)
+        text = clip(render_selector(selector), SELECTOR_CHARACTERS)
         yield RuleViolation(
             subject.field(i, "labelSelector"),
-            f"{told} does not match the pod's own labels, so the pod itself is not counted: "
-            f"{asked} is asked for, and the pod has {has}",
+            f"{text} does not match the pod's own labels, so the pod itself is not counted: "
+            f"it requires {required}, and the pod has {has}",
             suggest_selector(subject),
-            f"labelSelector asks for {asked}, but the pod has {has}",
+            f"labelSelector requires {required}, but the pod has {has}",
         )
 
 
 def selector_counts_pods(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC102: a constraint that counts no pod sees every domain empty, and spreads nothing."""
+    """TSC102: a constraint that counts no pod finds every domain empty, and spreads nothing."""
     if subject.is_partial:
         return
     for i, constraint in enumerate(subject.constraints):
@@ -73,9 +73,9 @@ def selector_counts_pods(subject: Subject, context: AdviceContext) -> Iterator[R
 
 def selector_counts_no_others(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """
-    TSC113: pods of other workloads fill domains that this one's pods then avoid.
+    TSC113: pods of other workloads fill domains, which the subject's own pods then avoid.
 
-    A single pod can be even with others only, so of one it is what was meant.
+    A single pod can only be spread together with others, so for pods this is intended.
     """
     cluster = context.cluster
     if cluster is None or subject.is_alone or subject.kind == POD:
@@ -84,18 +84,18 @@ def selector_counts_no_others(subject: Subject, context: AdviceContext) -> Itera
         others = other_workloads(subject, selector, cluster)
         if selector is None or not others:
             continue
-        told = clip(render_selector(selector), SELECTOR_CHARACTERS)
+        text = clip(render_selector(selector), SELECTOR_CHARACTERS)
         counted = [f"{name} ({pods})" for name, pods in sorted(others.items())]
         yield RuleViolation(
             subject.field(i, "labelSelector"),
-            f"{told} also counts pods of {join_names(counted)}",
+            f"{text} also counts pods of {join_names(counted)}",
             _narrowed(subject, i, selector, cluster),
             f"labelSelector also counts pods of {join_names(sorted(others))}",
         )
 
 
 def _narrowed(subject: Subject, index: int, selector: LabelSelector, cluster: ClusterState) -> str:
-    """The selector with a label more, one of the pod's own that leaves the others out."""
+    """Suggest the selector with one more of the pod's labels that excludes the other workloads."""
     own = order_by_naming(subject.labels)
     for key, value in own.items():
         narrower = replace(selector, match_labels={**selector.match_labels, key: value})

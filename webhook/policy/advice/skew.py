@@ -1,7 +1,7 @@
 """
-Rules about the pods that there are: how uneven they are, and whether one more has a place.
+Rules about running pods: TSC114 (they are uneven) and TSC106 (the next one has no node).
 
-The counts are those of ``placement``, so that they are what kube-scheduler would see.
+The counts come from ``placement``, so they are those that kube-scheduler sees.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from webhook.policy.placement.tallies import IncomingPod, PodTally
 
 
 def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC114: nothing moves running pods: scaling down and losing nodes leave them uneven."""
+    """TSC114: scaling down and losing nodes leave pods uneven, and nothing moves running pods."""
     cluster = context.cluster
     if cluster is None or subject.is_alone:
         return
@@ -31,11 +31,11 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
         if not tally.matches_pod or skew <= tally.spread.max_skew:
             continue
         full = sorted(value for value in tally.pods if _excess(tally, value) > 0)
-        told = [f"{value} has {tally.pods[value]} pods" for value in full]
+        counts = [f"{value} has {tally.pods[value]} pods" for value in full]
         yield RuleViolation(
             subject.field(tally.spread.index, "maxSkew"),
             f"the skew over {quote_value(tally.spread.topology_key)} is {skew}, maxSkew is "
-            f"{tally.spread.max_skew}: {join_names(told)}, the minimum is {tally.minimum} "
+            f"{tally.spread.max_skew}: {join_names(counts)}, the minimum is {tally.minimum} "
             f"({tally.minimum_reason})",
             suggest_restart(subject),
             f"skew {skew} exceeds maxSkew {tally.spread.max_skew}: {join_names(full)} too full",
@@ -47,20 +47,21 @@ def _excess(tally: PodTally, value: str) -> int:
 
 
 def _tallies(subject: Subject, cluster: ClusterState, gates: Gates) -> Iterator[PodTally]:
-    """What the constraints of the running pods count, each selector once."""
-    keys = {key for each in subject.constraints for key in each.match_label_keys}
-    told = {
+    """Yield the tallies of the running pods' constraints, one set for each revision."""
+    # matchLabelKeys makes every revision count only its own pods, so a rollout has several sets.
+    keys = {key for constraint in subject.constraints for key in constraint.match_label_keys}
+    revisions = {
         tuple((key, group.pod.labels.get(key)) for key in sorted(keys)): group.pod.labels
         for group in subject.running
     }
-    for labels in told.values():
+    for labels in revisions.values():
         yield from cluster.tallies(next_pod(subject, labels), subject.constraints, gates)
 
 
 def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC106: each hard constraint leaves some nodes, and there may be none that all leave."""
+    """TSC106: every hard constraint may allow some nodes, and yet no node satisfies all."""
     cluster = context.cluster
-    if cluster is None or subject.is_daemon or _awaits_none(subject):
+    if cluster is None or subject.is_daemon or _awaits_no_pod(subject):
         return
     pod = next_pod(subject)
     tallies = cluster.tally(pod, subject.constraints, context.gates).hard
@@ -68,22 +69,22 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
         return
     nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
     if not nodes:
-        return  # constraints have no part in it
+        return  # other filters reject every node
     blames = [_blames(node, tallies) for node in nodes]
-    rejected = Counter(each.tally.spread.topology_key for found in blames for each in found)
-    told = [f"{quote_value(key)} rejects {number}" for key, number in rejected.items()]
-    field, instead = _way_out(subject, tallies, blames)
+    rejected = Counter(blame.tally.spread.topology_key for found in blames for blame in found)
+    counts = [f"{quote_value(key)} rejects {number}" for key, number in rejected.items()]
+    field, instead = _suggest_change(subject, tallies, blames)
     yield RuleViolation(
         field,
         f"none of the {len(nodes)} nodes that it may go to has a place for its next pod: "
-        f"{join_names(told)}",
+        f"{join_names(counts)}",
         instead,
         f"none of {len(nodes)} nodes has a place for its next pod",
     )
 
 
-def _awaits_none(subject: Subject) -> bool:
-    """Whether no pod of it is to be placed now, as far as one knows what it would look like."""
+def _awaits_no_pod(subject: Subject) -> bool:
+    """Whether no pod of it is to be placed now, or its next pod is unknown."""
     has_node = bool(subject.pod.spec and subject.pod.spec.node_name)
     return has_node or subject.replicas == 0 or subject.is_complete
 
@@ -108,12 +109,13 @@ def _blames(node: Node, tallies: tuple[PodTally, ...]) -> list[_Blame]:
     return found
 
 
-def _way_out(
+def _suggest_change(
     subject: Subject, tallies: tuple[PodTally, ...], blames: list[list[_Blame]]
 ) -> tuple[str, str]:
-    """The smallest change that gives the pod a place; without a small one, give a rule up."""
-    alone = [each for found in blames if len(found) == 1 for each in found]
-    raised = [(each.skew, each.tally.spread.index) for each in alone if each.skew is not None]
+    """Suggest a field and its new value: the smallest raise of one maxSkew, or ScheduleAnyway."""
+    # A node that a single constraint rejects for its skew passes once that maxSkew is raised to it.
+    alone = [found[0] for found in blames if len(found) == 1]
+    raised = [(blame.skew, blame.tally.spread.index) for blame in alone if blame.skew is not None]
     if raised:
         skew, index = min(raised)
         return subject.field(index, "maxSkew"), member("maxSkew", skew)

@@ -1,7 +1,7 @@
 """
-What advice is about: a workload, or a pod, with all that decides how its pods are spread.
+The subject of advice: a workload or a pod, with everything that decides how its pods are spread.
 
-Reading one from an object on the wire is in ``reading``.
+``decode`` builds a ``Subject`` from JSON. Whether its spreading is good is decided by the rules.
 """
 
 from collections.abc import Mapping
@@ -27,45 +27,45 @@ from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpe
 
 JOBS = frozenset({JOB, CRON_JOB})
 WITHOUT_SURGE = JOBS | {STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLER}
-"""Kinds that make no pod while they have as many as they want, also while they are rolled out."""
+"""Kinds that never create a pod beyond their replicas, not even in a rollout."""
 
 SELECTOR_REQUIRED = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET, REPLICA_SET})
 """
-Kinds that are refused without a selector that matches labels of their template.
+Kinds that the API rejects without a selector that matches labels of their template.
 
 Source: k8s.io kubernetes pkg/apis/apps/validation ``ValidatePodTemplateSpecForReplicaSet``,
 ``ValidateStatefulSetSpec``, ``ValidateDaemonSetSpec``.
 """
 
-ADVISED_CONSTRAINTS = 32  # that advice looks at; real pods have one to three
+ADVISED_CONSTRAINTS = 32  # that advice judges; real pods have one to three
 
 
 class SubjectAffinity(Affinity, frozen=True, rename="camel", gc=False):
-    """The parts of a pod's affinity that advice looks at."""
+    """A pod's affinity, with the fields that advice needs."""
 
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAntiAffinity | None = None
 
 
 class SubjectSpec(SchedulingSpec, frozen=True, rename="camel", gc=False):
-    """A pod's specification with all that advice looks at."""
+    """A pod's specification, with the fields that advice needs."""
 
     affinity: SubjectAffinity | None = None
 
 
 class SubjectPod(SchedulingPod, frozen=True, rename="camel", gc=False):
-    """A pod, or a pod template, with all that advice looks at."""
+    """A pod or pod template, with the fields that advice needs."""
 
     spec: SubjectSpec | None = None
 
 
 class RunningPods(msgspec.Struct, frozen=True):
     """
-    Pods of a workload that run, or wait to, and are alike.
+    Running or pending pods of a workload that are alike.
 
     Attributes:
         pod: One of them; the others have the same labels, constraints and owner.
-        nodes: Node name -> pods on it, at least 1; those without a node stand under ``""``.
+        nodes: Node name -> pods on it, at least 1; pods without a node are under ``""``.
     """
 
     pod: PodTemplate
@@ -73,12 +73,12 @@ class RunningPods(msgspec.Struct, frozen=True):
 
     @property
     def number(self) -> int:
-        """How many there are; at least 1."""
+        """Number of pods; at least 1."""
         return sum(self.nodes.values())
 
     @property
     def placed(self) -> int:
-        """How many of them have a node."""
+        """Number of pods that have a node."""
         return self.number - self.nodes.get("", 0)
 
 
@@ -87,18 +87,17 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     A workload or a pod.
 
     Attributes:
-        kind: Of the object.
-        path: From the object to its pod template; empty for a Pod.
-        metadata: The object's own.
-        namespace: Where it is; empty if that is not known.
+        kind: Kind of the object.
+        path: Path from the object to its pod template; empty for a Pod.
+        metadata: Metadata of the object.
+        namespace: Its namespace; empty if unknown.
         pod: Its pod template, or the Pod itself.
-        replicas: Pods that it has at a time; None if the object does not say, as a Deployment
+        replicas: Number of pods at a time; None if the object does not say, as a Deployment
             whose replicas are left to an autoscaler.
-        claims: Whether each of its pods has volumes of its own, from volumeClaimTemplates.
-        recreates: Whether no pod of a new revision starts before all old ones are gone.
-        alone_on_node: Whether no two of its pods fit on a node, since both ask for the same port
-            of it.
-        settled: Whether an update leaves pod template and constraints as they were.
+        claims: Whether every pod has volumes of its own, from volumeClaimTemplates.
+        recreates: Whether a new revision starts only after all old pods are gone.
+        alone_on_node: Whether two of its pods never share a node, because of their host ports.
+        settled: Whether an update leaves the pod template, constraints included, as it was.
         running: Its pods, in groups; empty at admission.
     """
 
@@ -115,11 +114,11 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     running: tuple[RunningPods, ...] = ()
 
     def __str__(self) -> str:
-        """Name it as ``Deployment/web``; workloads of a namespace all differ in this."""
+        """Format the subject as ``Deployment/web``, which is unique in its namespace."""
         return f"{self.kind.kind}/{self.metadata.name or self.metadata.generate_name}"
 
     def with_constraints(self, constraints: tuple[Constraint, ...]) -> "Subject":
-        """The same subject with another constraint list; one without a specification is kept."""
+        """Return the subject with other constraints; itself if it has no pod specification."""
         spec = self.pod.spec
         if spec is None:
             return self
@@ -128,16 +127,16 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The labels that its pods are made with."""
+        """The labels of its pod template."""
         return self.pod.labels
 
     @property
     def next_labels(self) -> Mapping[str, str]:
         """
-        The labels of its next pod, as far as they can be known.
+        The labels of its next pod, as far as they are known.
 
-        Its controller adds labels that the template has not, as that of the revision; those of
-        most running pods are taken for them.
+        A controller adds labels to those of the template, such as the revision's hash. The largest
+        group of running pods stands for the next pod; without pods, the template.
         """
         most = max(self.running, key=lambda group: group.number, default=None)
         return most.pod.labels if most else self.labels
@@ -149,7 +148,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def demands(self) -> Demands:
-        """What its pods ask of a node."""
+        """What its pods require of a node."""
         return self.pod.demands
 
     @property
@@ -161,7 +160,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def companions(self) -> tuple[PodAffinityTerm, ...]:
-        """The terms of its pod affinity that are required."""
+        """The required terms of its pod affinity."""
         affinity = self.pod.spec.affinity if self.pod.spec else None
         among = affinity.pod_affinity if affinity else None
         required = among.required_during_scheduling_ignored_during_execution if among else None
@@ -169,25 +168,26 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def controlled(self) -> bool:
-        """Whether a controller made it: whoever wrote it was asked already."""
+        """Whether a controller created it, so that its owner has been judged already."""
         return self.metadata.controller is not None
 
     @property
     def is_daemon(self) -> bool:
-        """Whether each of its pods is bound for one node, so that there is nothing to spread."""
+        """Whether it is a DaemonSet, whose pods are each meant for one node and never spread."""
         return self.kind == DAEMON_SET
 
     @property
     def is_alone(self) -> bool:
-        """Whether it never has two pods that could be spread."""
+        """Whether it never has two pods to spread."""
         return self.is_daemon or (self.replicas is not None and self.replicas <= 1)
 
     @property
     def is_bound(self) -> bool:
         """
-        Whether no scheduler is asked about its pods: they are written for a node, or have theirs.
+        Whether its pods bypass the scheduler: their nodeName is written, or they have their node.
 
-        One of the pods that stands for a template which nobody knows has a node, the template none.
+        A running pod that represents a workload of an unknown kind has a node as well. Such a
+        subject has no path and is no Pod, so it is not bound.
         """
         return bool(self.pod.spec and self.pod.spec.node_name) and (
             bool(self.path) or self.kind == POD
@@ -195,7 +195,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all its pods have a node, and it makes no other before one of them goes."""
+        """Whether all its pods have a node, and it creates no other before one of them ends."""
         if self.replicas is None or not (self.recreates or self.kind in WITHOUT_SURGE):
             return False
         return sum(group.placed for group in self.running) >= self.replicas
@@ -203,18 +203,18 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_partial(self) -> bool:
         """
-        Whether it is a part of a workload, as a patch of kustomize: no server takes it as it is.
+        Whether it is part of a workload, as a kustomize patch, that no API server accepts alone.
 
-        The labels of its pods, and maybe their constraints, stand in what it is merged into.
+        The labels of its pods, and possibly more constraints, are in the object it is merged into.
         """
         return self.kind in SELECTOR_REQUIRED and not self.next_labels
 
     @property
     def list_path(self) -> str:
-        """Where its constraints stand, as ``spec.template.spec.topologySpreadConstraints``."""
+        """Path of its constraints, as ``spec.template.spec.topologySpreadConstraints``."""
         return constraints_field(self.path)
 
     def field(self, index: int, name: str = "") -> str:
-        """The path of a constraint, or of a field of it."""
+        """Return the path of a constraint, or of one of its fields."""
         entry = f"{self.list_path}[{index}]"
         return f"{entry}.{name}" if name else entry

@@ -1,4 +1,8 @@
-"""What remarks tell people to write, where more than one rule says it."""
+"""
+Suggestions: the text that findings of several rules tell the user to write or to run.
+
+Selectors for the pods of a subject, restarts, and the topology key that a mistyped key stands for.
+"""
 
 from collections.abc import Collection, Mapping
 from difflib import SequenceMatcher, get_close_matches
@@ -12,27 +16,29 @@ from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
 from webhook.policy.model import LabelSelector
 
 NAMING_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app", "k8s-app", "name")
-"""Labels by which people tell workloads apart, the best known first."""
+"""Label keys that identify workloads, the most common first."""
 
-RESTARTABLE = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET})  # kinds that kubectl can restart
+RESTARTABLE = frozenset(
+    {DEPLOYMENT, DAEMON_SET, STATEFUL_SET}
+)  # kinds that ``kubectl rollout restart`` supports
 
 
 def order_by_naming(labels: Mapping[str, str]) -> dict[str, str]:
-    """Labels in the order in which they are good at telling workloads apart."""
+    """Sort labels by how well they identify a workload."""
     first = {key: labels[key] for key in NAMING_LABELS if key in labels}
     return first | dict(sorted(labels.items()))
 
 
 def suggest_selector(subject: Subject) -> str:
-    """A selector that matches a subject's own pods, in YAML."""
+    """Format a selector that matches the subject's own pods as YAML."""
     return member("labelSelector", render.selector(own_selector(subject)))
 
 
 def own_selector(subject: Subject) -> LabelSelector:
     """
-    A selector that matches a subject's own pods: by the labels that name it, else by all.
+    Return a selector for the subject's own pods: by labels that identify it, else by all labels.
 
-    A pod without labels can be selected by none: then by one that it should be given.
+    For pods without labels it selects by a label that the user has to add.
     """
     naming = {key: subject.labels[key] for key in NAMING_LABELS if key in subject.labels}
     name = subject.metadata.name or "web"
@@ -40,16 +46,16 @@ def own_selector(subject: Subject) -> LabelSelector:
 
 
 def suggest_restart(subject: Subject) -> str:
-    """How to have a workload make all its pods anew; a comment, since there is nothing to write."""
+    """Suggest how to replace all pods of a workload; a YAML comment."""
     if subject.kind in RESTARTABLE:
         namespace = f" -n {subject.namespace}" if subject.namespace else ""
         kind, _, name = str(subject).partition("/")
         return f"# kubectl rollout restart {kind.lower()}/{name}{namespace}"
-    return "# delete the pods one after another: those made in their place are spread anew"
+    return "# delete the pods one after another: those created in their place are spread anew"
 
 
 WELL_KNOWN = (ZONE, "topology.kubernetes.io/region", HOSTNAME)
-"""What a short key is taken to mean if nodes have several labels of its name."""
+"""Labels that take precedence if several labels of nodes match a mistyped key."""
 
 KEY_CHARACTERS = 317  # of a label key: 253 of its prefix, a slash, 63 of its name
 MOST_KEYS = 200  # label keys of nodes that a mistyped one is compared with, some 5 us each
@@ -60,25 +66,24 @@ KEY_SIMILARITY = (
 
 def nearest_key(key: str, keys: Collection[str]) -> str:
     """
-    The label that somebody meant who wrote a key that no node carries.
+    Find the label that a topology key without nodes was probably meant to be.
 
     Args:
-        key: As it was written, of any length.
-        keys: The labels that nodes carry.
+        key: The key as written, of any length.
+        keys: The label keys of the nodes.
 
     Returns:
-        One of the keys, whose name is that of the written one or differs in few letters; empty
-        if there is none.
+        The label whose name, after the prefix, is equal or differs in few letters; empty if there
+        is none.
     """
     if len(key) > KEY_CHARACTERS:
         return ""
-    known = [each for each in WELL_KNOWN if each in keys]
-    known += [each for each in islice(keys, MOST_KEYS) if each not in known]
+    known = [label for label in WELL_KNOWN if label in keys]
+    known += [label for label in islice(keys, MOST_KEYS) if label not in known]
     names = get_close_matches(_name(key), map(_name, known), 1, KEY_SIMILARITY)
-    meant = [each for each in known if _name(each) in names]
-    alike = {each: SequenceMatcher(None, key, each).ratio() for each in meant}
-    if "/" in key:
-        return max(meant, key=lambda each: alike[each], default="")
+    meant = [label for label in known if _name(label) in names]
+    if "/" in key:  # the prefix tells labels of the same name apart
+        return max(meant, key=lambda label: SequenceMatcher(None, key, label).ratio(), default="")
     return meant[0] if meant else ""
 
 

@@ -15,7 +15,14 @@ from typing import Annotated, NamedTuple, NoReturn, TypeAlias
 
 import msgspec
 
-from webhook.cluster.protocol import DECODE_ERRORS, NO_QUERY, FailureReason, Sender, status_error
+from webhook.cluster.protocol import (
+    DECODE_ERRORS,
+    NO_QUERY,
+    ApiClient,
+    FailureReason,
+    Response,
+    status_error,
+)
 from webhook.errors import ApiError
 from webhook.telemetry.logs import Log
 
@@ -163,7 +170,7 @@ class Election:
         leads: Whether it does.
     """
 
-    def __init__(self, sender: Sender, candidate: Candidate, clocks: Clocks, log: Log) -> None:
+    def __init__(self, sender: ApiClient, candidate: Candidate, clocks: Clocks, log: Log) -> None:
         """Ask nothing yet."""
         self.leads = False
         self._sender = sender
@@ -248,8 +255,7 @@ class Election:
             self._complain(error)
 
     async def _read(self) -> _Lease:
-        status, body = await self._sender.send("GET", self._candidate.path)
-        return self._lease(status, body)
+        return self._lease(await self._sender.send("GET", self._candidate.path))
 
     async def _write(self, lease: _Lease, record: LeaseSpec) -> None:
         """Write a Lease as it was read but for its specification, unless it was changed since."""
@@ -259,17 +265,15 @@ class Election:
             "metadata": lease.metadata,
             "spec": record,
         }
-        status, body = await self._sender.send(
-            "PUT", self._candidate.path, NO_QUERY, msgspec.json.encode(content)
-        )
-        self._lease(status, body)
+        body = msgspec.json.encode(content)
+        self._lease(await self._sender.send("PUT", self._candidate.path, NO_QUERY, body))
 
-    def _lease(self, status: int, body: bytes) -> _Lease:
+    def _lease(self, response: Response) -> _Lease:
         source = f"Lease {self._candidate.path}"
-        if status != HTTPStatus.OK:
-            raise status_error(source, status, body)
+        if response.status != HTTPStatus.OK:
+            raise status_error(source, response.status, response.body)
         try:
-            return _decode(body)
+            return _decode(response.body)
         except DECODE_ERRORS:
             raise ApiError(
                 source, "answered with what is no Lease", FailureReason.GARBAGE

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,9 +26,8 @@ from webhook.audit.renderers.policyreport import (
 )
 from webhook.audit.report import AuditReport
 from webhook.cluster.lists import list_pages
-from webhook.cluster.protocol import Reader, status_error
+from webhook.cluster.protocol import NO_QUERY, ApiClient, status_error
 from webhook.errors import ApiError
-from webhook.server.audits.messages import ApiRequest, ApiResponse
 
 DIALECTS: Mapping[str, tuple[ReportApi, str]] = MappingProxyType(
     {
@@ -42,14 +41,6 @@ REPORT_PAGE = 20  # objects that are read at first; one has up to 500 KB
 
 _WRITTEN = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
 _TOLD = ("source", "scope", "summary", "results")  # the members that an audit writes
-
-
-class ApiCaller(Reader, Protocol):
-    """An API server that is also written to."""
-
-    async def call(self, ask: ApiRequest) -> ApiResponse:
-        """Send a request."""
-        ...
 
 
 class StoredReport(NamedTuple):
@@ -108,7 +99,7 @@ class PolicyReportWriter:
         problems: What could not be written, in sentences.
     """
 
-    def __init__(self, server: ApiCaller, group: str) -> None:
+    def __init__(self, server: ApiClient, group: str) -> None:
         """
         Ask nothing yet.
 
@@ -161,23 +152,26 @@ class PolicyReportWriter:
                 self.problems.append(f"{self._title(namespace)}: is not ours, and left as it is")
                 return
             case ReportChange.CREATE:
-                ask = ApiRequest("POST", self._path(namespace), body=msgspec.json.encode(content))
+                method, path, body = "POST", self._path(namespace), msgspec.json.encode(content)
             case ReportChange.REPLACE:
                 assert stored is not None, "there is one to replace"
                 assert content is not None, "it is replaced by another"
                 metadata = {**content["metadata"], "resourceVersion": stored.resource_version}
                 body = msgspec.json.encode({**content, "metadata": metadata})
-                ask = ApiRequest("PUT", f"{self._path(namespace)}/{NAME}", body=body)
+                method, path = "PUT", f"{self._path(namespace)}/{NAME}"
             case ReportChange.DELETE:
                 assert stored is not None, "there is one to delete"
                 expected = {"uid": stored.uid, "resourceVersion": stored.resource_version}
                 options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": expected}
                 body = msgspec.json.encode(options)
-                ask = ApiRequest("DELETE", f"{self._path(namespace)}/{NAME}", body=body)
-        answer = await self._server.call(ask)
-        if answer.status not in _WRITTEN:
-            said = answer.reason or status_error("", answer.status, answer.body).problem
-            self.problems.append(f"{self._title(namespace)}: cannot be written: {said}")
+                method, path = "DELETE", f"{self._path(namespace)}/{NAME}"
+        try:
+            response = await self._server.send(method, path, NO_QUERY, body)
+            if response.status not in _WRITTEN:
+                raise status_error("", response.status, response.body)
+        except ApiError as error:
+            problem = f"cannot be written: {error.problem}"
+            self.problems.append(f"{self._title(namespace)}: {problem}")
 
     def _why(self, error: ApiError) -> str:
         if error.status == HTTPStatus.NOT_FOUND:

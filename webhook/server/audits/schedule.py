@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple, NoReturn, TypeAlias
 
-from webhook.cluster.protocol import Sender
+from webhook.cluster.protocol import ApiClient
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import Version
@@ -118,7 +118,7 @@ class AuditContext(NamedTuple):
         wall: The wall clock: aware, UTC.
     """
 
-    api: Sender | None
+    api: ApiClient | None
     namespace: str
     replica: str
     lease_s: float
@@ -132,7 +132,7 @@ class AuditContext(NamedTuple):
 class ScheduledAudits:
     """The audits of one replica, made while it holds the Lease."""
 
-    def __init__(self, settings: Settings, api: Sender, around: AuditContext) -> None:
+    def __init__(self, settings: Settings, api: ApiClient, around: AuditContext) -> None:
         """Put the parts together."""
         self._settings = settings
         self._version = around.version

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
-from webhook.cluster.protocol import DECODE_ERRORS, Sender, describe_error
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, describe_error
 from webhook.errors import ApiError
 from webhook.server.audits.messages import (
     LENGTH,
@@ -40,7 +40,7 @@ GRACE_S = 2.0  # seconds for a process to end that has closed its pipes; it take
 class AuditProcess:
     """One audit in a process of its own."""
 
-    def __init__(self, api: Sender, silence_s: float, command: Sequence[str] = COMMAND) -> None:
+    def __init__(self, api: ApiClient, silence_s: float, command: Sequence[str] = COMMAND) -> None:
         """
         Start nothing yet.
 
@@ -86,10 +86,10 @@ class AuditProcess:
 
     async def _answer(self, ask: ApiRequest) -> ApiResponse:
         try:
-            status, body = await self._api.send(ask.method, ask.path, ask.query, ask.body)
+            response = await self._api.send(ask.method, ask.path, ask.query, ask.body)
         except ApiError as error:
             return ApiResponse(0, reason=error.problem)
-        return ApiResponse(status, body)
+        return ApiResponse(response.status, response.body)
 
 
 class _LastWords:

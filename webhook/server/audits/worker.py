@@ -14,13 +14,12 @@ from typing import BinaryIO
 
 from webhook.audit.scan import AuditOptions
 from webhook.audit.sweep import ClusterSweep
-from webhook.cluster.protocol import NO_QUERY, FailureReason, Query, status_error
+from webhook.cluster.protocol import JSON, NO_QUERY, FailureReason, Query, Response
 from webhook.errors import ApiError, EvenspreadError
 from webhook.policy.api.versions import parse_version
 from webhook.server.audits.messages import (
     LENGTH,
     ApiRequest,
-    ApiResponse,
     AuditFailure,
     AuditOrder,
     AuditResult,
@@ -42,7 +41,9 @@ OK = range(200, 300)
 
 class PipeClient:
     """
-    The API server, called through the server's pipe; implements ``policyreports.ApiCaller``.
+    The API server, called through the server's pipe.
+
+    Implements ``webhook.cluster.protocol.ApiClient``.
 
     Its calls block, and end the process when the server is gone.
     """
@@ -54,24 +55,29 @@ class PipeClient:
         self._source = source
         self._sink = sink
 
-    async def read(self, path: str, query: Query = NO_QUERY) -> bytes:
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: Query = NO_QUERY,
+        body: bytes = b"",
+        content_type: str = JSON,
+    ) -> Response:
         """
-        Give the body of an answer.
+        Send a request through the server.
+
+        Args:
+            content_type: Always JSON.
 
         Raises:
-            ApiError: There was none, or its status was not 200; ExpiredError if it was 410.
+            ApiError: There was no response.
         """
-        answer = await self.call(ApiRequest("GET", path, dict(query)))
+        del content_type
+        self.tell(ApiRequest(method, path, dict(query), body))
+        answer = decode_answer(self.hear())
         if answer.reason:
             raise ApiError(self.name, answer.reason, FailureReason.UNREACHABLE)
-        if answer.status not in OK:
-            raise status_error(f"{self.name}: {path}", answer.status, answer.body)
-        return answer.body
-
-    async def call(self, ask: ApiRequest) -> ApiResponse:
-        """Send a request."""
-        self.tell(ask)
-        return decode_answer(self.hear())
+        return Response(answer.status, answer.body)
 
     def tell(self, message: ApiRequest | AuditResult | AuditFailure) -> None:
         """Say something to the server."""
