@@ -80,9 +80,7 @@ class Evaluation:
         self._snapshot = collector.snapshot
         self.problems: Sequence[SourceError] = collector.problems
         self._inventory = Inventory(collector.snapshot, configuration.owner_selectors)
-        self.grounds = AdviceContext(
-            options.policy, self._inventory.cluster, self._inventory.survey
-        )
+        self.grounds = AdviceContext(options.policy, self._inventory.cluster, self._inventory.state)
         audit = AuditOptions(options.policy, configuration.actions, configuration.not_exemptible)
         self._scanner = Scanner(audit, self.grounds)
 
