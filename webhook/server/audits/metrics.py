@@ -79,7 +79,7 @@ class AuditGauges:
         self.workloads += report.summary.workloads
         self.pods += report.summary.pods
         for _, finding in report.findings():
-            self._counts[finding.rule, EXEMPT if finding.reason else str(finding.weight)] += 1
+            self._counts[finding.rule, EXEMPT if finding.reason else str(finding.severity)] += 1
             self.findings += not finding.reason
         fresh = skew_rows(report.workloads)
         self._number += len(fresh)
