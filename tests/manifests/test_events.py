@@ -1,0 +1,31 @@
+"""Bounds of the walk over YAML events."""
+
+from typing import Any
+
+from webhook.manifests import (
+    Document,
+    parse,
+)
+from webhook.manifests.events import MOST_ALIASED_VALUES, MOST_LEVELS
+
+
+def values(text: str, *, unique_keys: bool = False) -> list[Any]:
+    read = list(parse(text, "x.yaml", unique_keys=unique_keys))
+    return [item.value if isinstance(item, Document) else str(item) for item in read]
+
+
+def test_nesting_of_yaml_has_a_bound() -> None:
+    depth = MOST_LEVELS - 1
+    text = "[" * depth + "1" + "]" * depth
+
+    assert not isinstance(values(f"- {text}")[0], str)
+    assert isinstance(values(f"- [{text}]")[0], str)
+
+
+def test_aliases_of_aliases_are_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
+
+    (said,) = values("\n".join(lines))
+
+    assert said == f"x.yaml:6: aliases add more than {MOST_ALIASED_VALUES} values: write them out"
