@@ -8,7 +8,7 @@ from webhook.config.configuration import AskedGate, Configuration
 from webhook.config.spread import GATE_NAMES, unknown_gate
 from webhook.errors import CombinedConfigError, ConfigError, GateError
 from webhook.policy.api import gates
-from webhook.policy.api.gates import Gates, Setting, Stage
+from webhook.policy.api.gates import Gates, GateSetting, Stage
 from webhook.policy.api.versions import Version
 
 FLAG = "--feature-gates"
@@ -76,7 +76,7 @@ def _resolve(asked: Mapping[str, AskedGate], version: Version, *, allow_locked: 
             return resolved
 
 
-def _with_source(gate: str, setting: Setting, asked: Mapping[str, AskedGate]) -> Setting:
+def _with_source(gate: str, setting: GateSetting, asked: Mapping[str, AskedGate]) -> GateSetting:
     """Say where a value comes from; a gate's own name counts before that of its stage."""
     for name in (gate, _BY_STAGE.get(setting.stage, "")):
         if name in asked:

@@ -167,7 +167,7 @@ def _warn_of_drops(drops: Sequence[DroppedField], policy: Policy) -> list[str]:
     done = "dropped" if policy.mode is Mode.APPLY else "would go"
     lines = [
         f"{GATED} topologySpreadConstraints{_name_fields(numbers, field)}: {done}, "
-        f"{fieldgates.held_back_briefly(gate, policy.gates)}"
+        f"{fieldgates.explain_briefly(gate, policy.gates)}"
         for (gate, field), numbers in entries.items()
     ]
     if len(lines) <= findings.LINES:
@@ -190,7 +190,7 @@ def _name_fields(numbers: Sequence[int], field: str) -> str:
 def _refuse_drops(drops: Sequence[DroppedField], at: str, policy: Policy) -> Iterator[ApiViolation]:
     for drop in drops:
         field = at if drop.entry is None else f"{at}[{drop.entry}].{drop.field}"
-        why = fieldgates.why_held_back(drop.gate, policy.gates)
+        why = fieldgates.explain_disabled_gate(drop.gate, policy.gates)
         yield ApiViolation(GATED, fielderrors.forbidden(field, why))
 
 
