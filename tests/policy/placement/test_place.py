@@ -353,3 +353,13 @@ def test_defaults_place_a_pod_without_constraints() -> None:
     assert place_pod(tally_constraints(WEB_POD, spreads, topology, census), topology).passing == (
         "2",
     )
+
+
+def test_tallies_are_listed_in_the_order_of_the_constraints() -> None:
+    topology = Topology([node("n1")])
+    found = placed(
+        topology, Census(), SOFT_1, HARD_1, spread_over(when_unsatisfiable="ScheduleAnyway")
+    )
+
+    assert [tally.spread.index for tally in found.tallies.by_index] == [0, 1, 2]
+    assert [tally.spread.index for tally in found.tallies.soft] == [0, 2]
