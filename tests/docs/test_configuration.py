@@ -70,7 +70,7 @@ def test_every_field_is_explained() -> None:
 @pytest.mark.parametrize(
     ("heading", "models"),
     {
-        "### The whole file": (SpreadConfiguration, WrittenTemplate, WrittenOwner),
+        "### Fields of the file": (SpreadConfiguration, WrittenTemplate, WrittenOwner),
         "### Profiles": (WrittenProfile, DefaultConstraint),
     }.items(),
 )

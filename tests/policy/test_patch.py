@@ -31,7 +31,7 @@ def test_what_was_added_is_there_and_can_be_removed(
     removed = applied(added, remove(path))
 
     assert added == {**document, member: value}
-    assert removed == {key: each for key, each in document.items() if key != member}
+    assert removed == {key: value for key, value in document.items() if key != member}
 
 
 def applied(document: dict[str, int], operation: Operation) -> dict[str, int]:

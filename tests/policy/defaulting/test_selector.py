@@ -199,12 +199,12 @@ def default_selector(obj: Json, facts: FakeFacts) -> Predicate | None:
 def holds(found: LabelSelector, labels: Mapping[str, str]) -> bool:
     return found.match_labels.items() <= labels.items() and all(
         {
-            "In": labels.get(each.key) in each.values,
-            "NotIn": labels.get(each.key) not in each.values,
-            "Exists": each.key in labels,
-            "DoesNotExist": each.key not in labels,
-        }[each.operator]
-        for each in found.match_expressions
+            "In": labels.get(match_expression.key) in match_expression.values,
+            "NotIn": labels.get(match_expression.key) not in match_expression.values,
+            "Exists": match_expression.key in labels,
+            "DoesNotExist": match_expression.key not in labels,
+        }[match_expression.operator]
+        for match_expression in found.match_expressions
     )
 
 
