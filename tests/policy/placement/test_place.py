@@ -32,7 +32,12 @@ from webhook.policy.placement.nodes import (
     SchedulingPod,
     find_mismatch,
 )
-from webhook.policy.placement.place import Placement, find_rejections, place_pod, tally_constraints
+from webhook.policy.placement.place import (
+    PodPlacement,
+    find_rejections,
+    place_pod,
+    tally_constraints,
+)
 from webhook.policy.placement.place import incoming_pod as incoming_of
 from webhook.policy.placement.spreads import (
     DefaultConstraints,
@@ -52,7 +57,7 @@ def placed(
     *own: Constraint,
     pod: IncomingPod = WEB_POD,
     infeasible: Iterable[str] = (),
-) -> Placement:
+) -> PodPlacement:
     measured = tally_constraints(
         pod, resolve_constraints(own, pod.labels, IN_FORCE), topology, census
     )
