@@ -143,5 +143,5 @@ def _without_gated(subject: Subject, gates: Gates) -> Subject:
 
 
 def _consequence(action: Action, subject: Subject) -> Action:
-    """Reduce an action to AUDIT for objects that nobody is writing by hand at the moment."""
+    """Reduce an action to AUDIT for a controller's objects, and for updates that leave pods alone."""
     return Action.AUDIT if subject.controlled or subject.settled else action
