@@ -156,7 +156,9 @@ def test_what_is_left_has_its_reason_and_makes_the_exit_code(web: Path, run: Run
 
     assert ran.code == 1
     assert "web.yaml:13: TSC003 Pod shop/web-1: spec.topologySpreadConstraints[0]." in ran.out
-    assert "    left: which of DoNotSchedule and ScheduleAnyway is meant cannot be known" in ran.out
+    assert (
+        "    left: which of DoNotSchedule and ScheduleAnyway is intended cannot be known" in ran.out
+    )
     assert run("fix", "-f", "web.yaml", "--fail-on", "never").code == 0
     (report,) = run("fix", "-f", "web.yaml", "-o", "json").documents
     assert [each["instead"] for each in report["left"]] == [

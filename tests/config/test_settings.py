@@ -91,7 +91,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a life of nobody": (
         {"test_lifetimes": "leave=10s"},
-        "--test-lifetimes: 'leave' is no type of certificate: write leaf or ca, as in leaf=10s,ca=1h",
+        "--test-lifetimes: 'leave' is no certificate: write leaf or ca, as in leaf=10s,ca=1h",
     ),
     "a life without a unit": (
         {"test_lifetimes": "leaf=10s,ca=3600"},

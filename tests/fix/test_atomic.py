@@ -43,26 +43,26 @@ def test_a_link_stays_a_link(original: OriginalFile, tmp_path: Path) -> None:
     assert names(link.parent) == ["link.yaml"]
 
 
-def refused(original: OriginalFile, said: str) -> None:
+def assert_refused(original: OriginalFile, problem: str) -> None:
     with pytest.raises(SourceError) as raised:
         replace_file(original, b"after\n")
 
-    assert said in str(raised.value)
+    assert problem in str(raised.value)
 
 
-def test_a_file_that_changed_meanwhile_is_left(original: OriginalFile) -> None:
-    original.path.write_bytes(b"somebody else's\n")
+def test_a_file_that_another_process_changed_is_left(original: OriginalFile) -> None:
+    original.path.write_bytes(b"another process's\n")
 
-    refused(original, "changed meanwhile, not written: run it again")
+    assert_refused(original, "changed by another process, not written: run the command again")
 
-    assert original.path.read_bytes() == b"somebody else's\n"
+    assert original.path.read_bytes() == b"another process's\n"
     assert names(original.path.parent) == ["web.yaml"]
 
 
 def test_a_file_that_is_read_only_is_left(original: OriginalFile) -> None:
     original.path.chmod(0o444)
 
-    refused(original, "cannot be written: it is read-only")
+    assert_refused(original, "cannot be written: it is read-only")
 
     assert original.path.read_bytes() == b"before\n"
 
@@ -70,14 +70,14 @@ def test_a_file_that_is_read_only_is_left(original: OriginalFile) -> None:
 def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
-    refused(OriginalFile(str(tmp_path / "pipe"), b""), "no file that could be written")
+    assert_refused(OriginalFile(str(tmp_path / "pipe"), b""), "not a regular file")
 
 
-def test_a_folder_that_is_gone_is_told(original: OriginalFile) -> None:
+def test_a_missing_folder_is_reported(original: OriginalFile) -> None:
     original.path.unlink()
     original.path.parent.rmdir()
 
-    refused(original, f"cannot be written: {os.strerror(errno.ENOENT)}")
+    assert_refused(original, f"cannot be written: {os.strerror(errno.ENOENT)}")
 
 
 def test_a_full_disk_leaves_the_file_as_it_was(original: OriginalFile) -> None:

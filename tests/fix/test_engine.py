@@ -149,7 +149,7 @@ def test_what_would_not_be_read_as_meant_is_given_back_as_it_was() -> None:
 
     assert problem is not None
     assert "this is a bug of evenspread" in str(problem)
-    assert (draft.text, draft.spoilt) == (text, MISREAD)
+    assert (draft.text, draft.locked) == (text, MISREAD)
 
 
 def test_two_demands_that_exclude_each_other_do_not_take_turns() -> None:

@@ -596,7 +596,7 @@ LEFT = {
         "differs from entry 1 in more than maxSkew",
     ),
     "TSC004: a skew that is none": Leave(
-        "TSC004", listed(entry(), entry(maxSkew="0")), "before their maxSkew is"
+        "TSC004", listed(entry(), entry(maxSkew="0")), "unknown until both have a valid maxSkew"
     ),
     "TSC006: neither hard nor soft": Leave(
         "TSC006", listed(entry(whenUnsatisfiable="Never", minDomains="2")), "depends on"
@@ -605,19 +605,19 @@ LEFT = {
         "TSC007", listed(entry(nodeTaintsPolicy='""')), "which of Honor and Ignore"
     ),
     "TSC008: no label key": Leave(
-        "TSC008", listed(entry(matchLabelKeys="[-x]")), "which label is meant"
+        "TSC008", listed(entry(matchLabelKeys="[-x]")), "which label is intended"
     ),
     "TSC008: the selector asks for another value": Leave(
         "TSC008",
         listed(entry(matchLabelKeys="[tier]", labelSelector=_SHARED)),
-        "whether tier is to be here or in the selector",
+        "whether tier belongs here or in the selector",
         labels="{app: web, tier: front}",
         version=Version(1, 33),
     ),
     "TSC008: more than the own value, and nothing else": Leave(
         "TSC008",
         listed(entry(matchLabelKeys="[app]", labelSelector=_TWICE)),
-        "whether app is to be here",
+        "whether app belongs here",
         version=Version(1, 33),
     ),
     "TSC008: pods without labels": Leave(
@@ -627,7 +627,9 @@ LEFT = {
         labels="{}",
     ),
     "TSC009: a value that is none": Leave(
-        "TSC009", listed(entry(labelSelector="{matchLabels: {app: -}}")), "which labels are meant"
+        "TSC009",
+        listed(entry(labelSelector="{matchLabels: {app: -}}")),
+        "which labels are intended",
     ),
     "TSC020: the new label is taken": Leave(
         "TSC020",
@@ -635,12 +637,12 @@ LEFT = {
             entry(topologyKey="failure-domain.beta.kubernetes.io/zone"),
             entry(topologyKey="topology.kubernetes.io/zone"),
         ),
-        "would lead to TSC004",
+        "would cause TSC004",
     ),
     "TSC020: no node has the new label": Leave(
         "TSC020",
         listed(entry(topologyKey="failure-domain.beta.kubernetes.io/zone")),
-        "would lead to TSC103",
+        "would cause TSC103",
         cluster=NODES.replace("topology.kubernetes", "failure-domain.beta.kubernetes"),
     ),
     "TSC101: it selects the pods of another one": Leave(
@@ -655,7 +657,7 @@ LEFT = {
     "TSC101: expressions": Leave(
         "TSC101",
         listed(entry(labelSelector="{matchExpressions: [{key: app, operator: DoesNotExist}]}")),
-        "what it shall select",
+        "which pods it should select",
     ),
     "TSC102: pods without labels": Leave(
         "TSC102",
@@ -677,7 +679,7 @@ LEFT = {
         "TSC111", listed(entry()), "the whole list", version=Version(1, 16)
     ),
     "TSC112: unasked": Leave(
-        "TSC112", listed(entry(maxSkew="9")), "--rules TSC112 does it", named=False
+        "TSC112", listed(entry(maxSkew="9")), "--rules TSC112 applies it", named=False
     ),
     "a value of another type": Leave(
         "FieldValueTypeInvalid", listed(entry(maxSkew='"1"')), "cannot be known"

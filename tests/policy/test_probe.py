@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from tests.build import NAMESPACE, deployment, pod, policy, profile, request, review_body
 from webhook.admission import decode
 from webhook.policy.facts import NoFacts
-from webhook.policy.probe import LABEL, answer, presence
+from webhook.policy.probe import LABEL, build_probe_verdict, judge_probe
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, judge
 
-PRESENT = presence("0.1.0", "evenspread-7c9f-abcde")
+PRESENT = build_probe_verdict("0.1.0", "evenspread-7c9f-abcde")
 
 
 def probe(value: str = "true", **changes: Any) -> AdmissionRequest:
@@ -31,13 +31,13 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("value", "hook", "verdict"), ANSWERS.values(), ids=ANSWERS)
 def test_a_probe_is_answered(value: str, hook: Hook, verdict: Any) -> None:
-    assert answer(probe(value), hook, PRESENT) is verdict
+    assert judge_probe(probe(value), hook, PRESENT) is verdict
 
 
 def test_a_template_that_nothing_comes_of_can_be_a_probe_too() -> None:
     tried = {**deployment(), "metadata": {"labels": {LABEL: "true"}}}
 
-    assert answer(decode(review_body(tried, dryRun=True)), Hook.MUTATE, PRESENT) is PRESENT
+    assert judge_probe(decode(review_body(tried, dryRun=True)), Hook.MUTATE, PRESENT) is PRESENT
 
 
 def test_the_answer_is_one_warning_and_nothing_else() -> None:
@@ -63,19 +63,19 @@ OTHERS = {
 
 @pytest.mark.parametrize("asked", OTHERS.values(), ids=OTHERS)
 def test_no_probe_is(asked: AdmissionRequest) -> None:
-    assert answer(asked, Hook.MUTATE, PRESENT) is None
+    assert judge_probe(asked, Hook.MUTATE, PRESENT) is None
 
 
 def test_the_label_of_a_real_pod_is_no_way_around_the_rules() -> None:
     bad = {"maxSkew": 0, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
     asked = decode(review_body(pod(bad, labels={LABEL: "true"}), namespace=NAMESPACE))
 
-    assert answer(asked, Hook.MUTATE, PRESENT) is None
+    assert judge_probe(asked, Hook.MUTATE, PRESENT) is None
     assert not judge(asked, Hook.MUTATE, policy(profile()), NoFacts()).allowed
 
 
 def test_a_strange_name_becomes_a_warning_that_is_passed_on() -> None:
-    (warning,) = presence("0.1.0", "a\nb" + "x" * WARNING_CHARACTERS).warnings
+    (warning,) = build_probe_verdict("0.1.0", "a\nb" + "x" * WARNING_CHARACTERS).warnings
 
     assert warning.isprintable()
     assert len(warning) == WARNING_CHARACTERS

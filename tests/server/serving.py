@@ -18,7 +18,7 @@ from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Policy, Profile
 from webhook.policy.facts import Facts, NoFacts
-from webhook.policy.probe import presence
+from webhook.policy.probe import build_probe_verdict
 from webhook.server.admission import Admission, Fetch, Observers, ReviewContext, nothing_to_fetch
 from webhook.server.http.endpoint import bind, listening
 from webhook.server.http.limits import Limits
@@ -226,7 +226,8 @@ async def serving(
     lines = LineWriter(log, lambda write: write())
     told = make_log(LogFormat.JSON, lines, lambda: NEW_YEAR)
     observers = Observers(metrics, told, VerdictLog(LogFormat.JSON, lines, wall))
-    context = ReviewContext(policy, facts or NoFacts(), fetch, presence("0.1.0", "replica-1"))
+    verdict = build_probe_verdict("0.1.0", "replica-1")
+    context = ReviewContext(policy, facts or NoFacts(), fetch, verdict)
     before = len(open_sockets())
     tls, clients = (live.context, live.clients) if live else (server_tls(), None)
     admission = Admission(context, limits or Limits(), observers, tls, clients)

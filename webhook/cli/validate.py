@@ -22,7 +22,7 @@ from webhook.cli.views.findings import describe_support, show
 from webhook.cli.views.matrix import Matrix, as_document
 from webhook.cli.views.validation import ValidationReport, reports_on
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.versions import Span, Version
+from webhook.policy.api.versions import Version, VersionRange
 
 
 class ObjectCounts:
@@ -40,7 +40,7 @@ class ObjectCounts:
         self.denied += denied
         self.doubtful += not denied and any(report.doubtful for report in reports)
 
-    def summary(self, versions: Span) -> str:
+    def summary(self, versions: VersionRange) -> str:
         """Format the counts as one line."""
         objects = "object" if self.checked == 1 else "objects"
         others = f"; {self.others} without" if self.others else ""
@@ -121,7 +121,7 @@ def validate(
         counts.count(reports)
         view.add(reports)
     inputs.report()
-    view.end(counts.summary(Span(versions[0], versions[-1])))
+    view.end(counts.summary(VersionRange(versions[0], versions[-1])))
     doubtful = counts.doubtful and fail_on == options.WARN
     return outcome(findings=bool(counts.denied or doubtful), unfinished=bool(inputs.problems))
 

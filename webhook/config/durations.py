@@ -45,7 +45,7 @@ def _parse_lifetime(item: str) -> tuple[str, timedelta]:
     name, _, written = item.strip().partition("=")
     if name not in CERTIFICATE_TYPES:
         known = suggest_word(name, CERTIFICATE_TYPES)
-        raise refusal(f"{name!r} is no type of certificate: {known}, as in leaf=10s,ca=1h")
+        raise refusal(f"{name!r} is no certificate: {known}, as in leaf=10s,ca=1h")
     lifetime = parse_duration(written)
     if not lifetime:
         raise refusal(f"{name} cannot last {written!r}: write a duration, as in {name}=1h")

@@ -8,7 +8,7 @@ from webhook.config.configuration import Configuration, ConfiguredGate
 from webhook.config.spread import GATE_NAMES, describe_unknown_gate
 from webhook.errors import CombinedConfigError, ConfigError, GateError
 from webhook.policy.api import gates
-from webhook.policy.api.gates import Gates, Setting, Stage
+from webhook.policy.api.gates import Gates, GateSetting, Stage
 from webhook.policy.api.versions import Version
 
 GATES_FLAG = "--feature-gates"
@@ -76,7 +76,9 @@ def _resolve(asked: Mapping[str, ConfiguredGate], version: Version, *, allow_loc
             return resolved
 
 
-def _with_source(gate: str, setting: Setting, asked: Mapping[str, ConfiguredGate]) -> Setting:
+def _with_source(
+    gate: str, setting: GateSetting, asked: Mapping[str, ConfiguredGate]
+) -> GateSetting:
     """Say where a value comes from; a gate's own name counts before that of its stage."""
     for name in (gate, _BY_STAGE.get(setting.stage, "")):
         if name in asked:

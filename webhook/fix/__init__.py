@@ -1,7 +1,8 @@
 """
-Manifests mended: what the messages say is written into them, and nothing else is touched.
+Fixes of manifests: write what a finding's message asks for, and change nothing else.
 
-A table says for each rule what to write (``remedies``). What is to be changed is told as a change
-of the value that a document holds (``changes``), made by the smallest edits of its text
-(``placing``, ``edits``), and read again before anybody gets to see it (``mending``).
+``engine`` is the entry point. ``remedies`` is the table of what to write for each rule, as changes
+of a document's value (``changes``). ``locate`` turns a change into the smallest edits of the text,
+``conflicts`` selects the changes that can be made together, and ``file`` reads the edited text
+again to verify it. Only ``atomic`` writes files.
 """

@@ -1,7 +1,8 @@
 """
-A file read to be written again: whole or not at all, and only if nobody else wrote it meanwhile.
+Atomic replacement of a file, unless another process changed it since it was read.
 
-A new file takes the place of the old one, so that no reader ever sees a half of it.
+``replace_file`` is the entry point. It renames a new file over the old one, so that no reader ever
+sees a part of it.
 """
 
 import contextlib
@@ -21,8 +22,8 @@ class OriginalFile(NamedTuple):
     A file as it was read.
 
     Attributes:
-        source: As it was named.
-        data: Its bytes.
+        source: The path as it was given.
+        data: The content.
     """
 
     source: str
@@ -30,55 +31,57 @@ class OriginalFile(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The file itself, where a link was named."""
+        """The path of the file itself, also if ``source`` is a symbolic link."""
         return Path(os.path.realpath(self.source))
 
 
 def replace_file(original: OriginalFile, data: bytes) -> None:
     """
-    Write a file anew, with the mode and, as far as that is allowed, the owner that it has.
+    Replace a file; keep its mode and, if permitted, its owner.
 
     Raises:
-        SourceError: It cannot be written, or is not as it was read any more; it stays as it is.
+        SourceError: It cannot be written, or was changed since it was read; it stays unchanged.
     """
     path = original.path
     try:
         status = path.stat()
-        _refuse(original, status)
-        temporary = _written(path, data, status)
+        _check_writable(original, status)
+        temporary = _write_temporary(path, data, status)
         try:
-            _refuse_changed(original)
+            _check_unchanged(original)
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _settle(path.parent)
+        _flush_folder(path.parent)
     except OSError as error:
         raise SourceError(
             original.source, f"cannot be written: {error.strerror or error}"
         ) from error
 
 
-def _refuse(original: OriginalFile, status: os.stat_result) -> None:
-    """Refuse what a new file cannot stand for, and what its owner has protected."""
+def _check_writable(original: OriginalFile, status: os.stat_result) -> None:
+    """Refuse what is no regular file, and files that are read-only."""
     if not stat.S_ISREG(status.st_mode):
-        raise SourceError(original.source, "no file that could be written: pipe it to -f -")
+        raise SourceError(original.source, "not a regular file: pipe it to -f -")
     if not status.st_mode & _WRITABLE or not os.access(original.path, os.W_OK):
         raise SourceError(original.source, "cannot be written: it is read-only")
 
 
-def _refuse_changed(original: OriginalFile) -> None:
+def _check_unchanged(original: OriginalFile) -> None:
     if original.path.read_bytes() != original.data:
-        raise SourceError(original.source, "changed meanwhile, not written: run it again")
+        raise SourceError(
+            original.source, "changed by another process, not written: run the command again"
+        )
 
 
-def _written(path: Path, data: bytes, like: os.stat_result) -> Path:
-    """Write a file beside another one, down to the disk; nothing is left if that fails."""
+def _write_temporary(path: Path, data: bytes, like: os.stat_result) -> Path:
+    """Write a temporary file beside another one and flush it to disk; remove it on failure."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            with contextlib.suppress(PermissionError):  # whoever may write need not own it
+            with contextlib.suppress(PermissionError):  # writing does not require owning
                 os.fchown(descriptor, like.st_uid, like.st_gid)
             os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
             stream.write(data)
@@ -90,8 +93,8 @@ def _written(path: Path, data: bytes, like: os.stat_result) -> Path:
     return temporary
 
 
-def _settle(folder: Path) -> None:
-    """Bring the new name down to the disk, where a file system can."""
+def _flush_folder(folder: Path) -> None:
+    """Flush the new directory entry to disk, if the file system can."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with contextlib.suppress(OSError):

@@ -1,20 +1,23 @@
-"""What is to be changed in the value of a document; how its text is edited is not here."""
+"""
+Changes of a document's value: what to write or remove, and which changes exclude each other.
+
+``find_differences`` makes changes, ``apply_changes`` applies them. Text is edited in ``locate``.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from webhook.manifests import is_array, is_object
-from webhook.policy.paths import FieldPath
+from webhook.policy.paths import FieldPath, is_array, is_object
 
 
 class Put(NamedTuple):
     """
-    Give a member or an item a value, whether it is there or not.
+    Write a member or an item, whether it exists or not.
 
     Attributes:
-        path: From the document to it; an index may be one past the end of its list.
+        path: From the document; the index of a new item is the length of its list.
     """
 
     path: FieldPath
@@ -22,7 +25,7 @@ class Put(NamedTuple):
 
 
 class Remove(NamedTuple):
-    """Take a member out of its object, or an item out of its list; it has to be there."""
+    """Remove a member from its object, or an item from its list; it must exist."""
 
     path: FieldPath
 
@@ -31,7 +34,7 @@ Change: TypeAlias = Put | Remove
 
 
 class FixObstacle(NamedTuple):
-    """Why something cannot be changed; words that go on after ``left:``."""
+    """The reason why a finding is not fixed; the report shows it after ``left:``."""
 
     reason: str
 
@@ -40,34 +43,35 @@ Identity: TypeAlias = tuple[FieldPath, bytes]
 
 
 def identity(change: Change) -> Identity:
-    """What tells one change of a document from another; it can be hashed."""
+    """Return a hashable key of a change; equal only for equal changes of a document."""
     return change.path, _encode(change.value) if isinstance(change, Put) else b""
 
 
 _encode = msgspec.json.Encoder().encode
 
 Solution: TypeAlias = tuple[Change, ...] | FixObstacle
-"""What mends a finding, or why nothing does."""
+"""The changes that fix a finding, or the reason why none do."""
 
 
 def apply_changes(changes: Iterable[Change], value: Any) -> Any:
     """
-    Make the value in which everything is changed.
+    Apply changes to a value.
 
     Args:
-        changes: Their paths are those of the value as it is, also beside items that are removed.
-        value: Stays as it is; the result shares with it what does not change.
+        changes: Their paths are those of the unchanged value, also beside items that are removed.
+        value: Stays unchanged; the result shares unchanged parts with it.
 
     Raises:
-        LookupError: Some path leads nowhere.
+        LookupError: A path does not exist.
     """
-    asked = list(changes)
-    for change in asked:
+    changes = list(changes)
+    for change in changes:
         if isinstance(change, Put):
-            value = _changed(value, change.path, change)
-    removed = {change.path for change in asked if isinstance(change, Remove)}
+            value = _apply_change(value, change.path, change)
+    # Removals come last, and later items first, so that no removal moves an index still needed.
+    removed = {change.path for change in changes if isinstance(change, Remove)}
     for path in sorted(removed, key=_last_index_first, reverse=True):
-        value = _changed(value, path, Remove(path))
+        value = _apply_change(value, path, Remove(path))
     return value
 
 
@@ -75,7 +79,7 @@ def _last_index_first(path: FieldPath) -> list[tuple[int, str]]:
     return [(step, "") if isinstance(step, int) else (-1, step) for step in path]
 
 
-def _changed(value: Any, path: FieldPath, change: Change) -> Any:
+def _apply_change(value: Any, path: FieldPath, change: Change) -> Any:
     if not path:
         assert isinstance(change, Put), "a document cannot be removed from itself"
         return change.value
@@ -90,28 +94,31 @@ def _changed(value: Any, path: FieldPath, change: Change) -> Any:
         del copy[step]
     else:
         inner = copy[step] if rest else None
-        copy[step] = _changed(inner, tuple(rest), change)
+        copy[step] = _apply_change(inner, tuple(rest), change)
     return copy
 
 
 def find_differences(path: FieldPath, before: Any, after: Any) -> Iterator[Change]:
     """
-    Find the smallest changes that make one value of another.
+    Find the smallest changes that turn one value into another.
 
     Args:
-        path: Where it stands.
-        before: As it is.
-        after: As it shall be.
+        path: From the document to the value.
+        before: The current value.
+        after: The required value.
     """
+    # An empty collection replaces the whole: removing all members leaves no place to edit.
     if is_object(before) and is_object(after) and (after or not before):
-        yield from _of_members(path, before, after)
+        yield from _member_differences(path, before, after)
     elif is_array(before) and is_array(after) and (after or not before):
-        yield from _of_items(path, before, after)
+        yield from _item_differences(path, before, after)
     elif type(before) is not type(after) or before != after:
         yield Put(path, after)
 
 
-def _of_members(path: FieldPath, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+def _member_differences(
+    path: FieldPath, before: dict[str, Any], after: dict[str, Any]
+) -> Iterator[Change]:
     for key, value in before.items():
         if key in after:
             yield from find_differences((*path, key), value, after[key])
@@ -120,12 +127,12 @@ def _of_members(path: FieldPath, before: dict[str, Any], after: dict[str, Any]) 
     yield from (Put((*path, key), value) for key, value in after.items() if key not in before)
 
 
-def _of_items(path: FieldPath, before: list[Any], after: list[Any]) -> Iterator[Change]:
-    """Compare what stands between equal beginnings and equal ends."""
-    first = _equal(before, after)
-    last = min(_equal(before[::-1], after[::-1]), min(len(before), len(after)) - first)
+def _item_differences(path: FieldPath, before: list[Any], after: list[Any]) -> Iterator[Change]:
+    """Compare the items between the equal beginnings and the equal ends of two lists."""
+    first = _count_equal(before, after)
+    last = min(_count_equal(before[::-1], after[::-1]), min(len(before), len(after)) - first)
     old, new = before[first : len(before) - last], after[first : len(after) - last]
-    if last and len(new) > len(old):
+    if last and len(new) > len(old):  # a change can append an item, but not insert one
         yield Put(path, after)
         return
     for index, (was, becomes) in enumerate(zip(old, new, strict=False), start=first):
@@ -134,8 +141,8 @@ def _of_items(path: FieldPath, before: list[Any], after: list[Any]) -> Iterator[
     yield from (Put((*path, first + index), new[index]) for index in range(len(old), len(new)))
 
 
-def _equal(before: list[Any], after: list[Any]) -> int:
-    """How many items two lists have in common at their beginning."""
+def _count_equal(before: list[Any], after: list[Any]) -> int:
+    """Count the equal items at the beginning of two lists."""
     pairs = zip(before, after, strict=False)
     return next(
         (index for index, (was, becomes) in enumerate(pairs) if was != becomes),
@@ -145,11 +152,11 @@ def _equal(before: list[Any], after: list[Any]) -> int:
 
 def conflict(one: Change, other: Change) -> bool:
     """
-    Whether two changes of one document cannot be made together.
+    Whether two changes of one document exclude each other.
 
-    Equal ones can. Others cannot if one is about a part of the other, if one removes something from
-    where the other one removes or writes something, too, or if an item is removed from a list that
-    the other one is about: whoever asked for it counted the items.
+    Equal changes do not, unless they remove an item. Others do if one changes a part of what the
+    other changes, if one removes something beside what the other removes or writes, or if one
+    removes an item from a list that the other's path leads through: its index would be off.
     """
     if one == other:
         return _list_of(one) is not None
@@ -164,7 +171,7 @@ def conflict(one: Change, other: Change) -> bool:
 
 
 def _list_of(change: Change) -> FieldPath | None:
-    """The list that an item is removed from."""
+    """Return the path of the list that a change removes an item from."""
     if isinstance(change, Remove) and isinstance(change.path[-1], int):
         return change.path[:-1]
     return None

@@ -1,4 +1,9 @@
-"""Which of the changes proposed for a document can be made together, and by which edits."""
+"""
+Selection of the changes that can be made to a document together, and of their edits.
+
+``plan_document`` is the entry point. A proposal that conflicts with an accepted one is neither
+accepted nor rejected: the next round proposes it again.
+"""
 
 from bisect import bisect_left, insort
 from collections import defaultdict
@@ -14,31 +19,29 @@ from webhook.manifests.edits import TextEdit, overlap
 from webhook.manifests.tree import Tree
 from webhook.policy.paths import FieldPath
 
-ALIASED_ELSEWHERE = FixObstacle(
-    "an alias stands for the same text elsewhere, where it is to stay as it is"
-)
+ALIASED_ELSEWHERE = FixObstacle("an alias uses the same text elsewhere, where it must not change")
 CONFLICTING = FixObstacle("it conflicts with another change")
 
 
 class Proposal(NamedTuple):
     """
-    What would fix a finding.
+    The changes that would fix a finding.
 
     Attributes:
         changes: With paths from the object; at least one.
-        wrote: The same in words.
+        wrote: A description of the changes.
     """
 
-    judged: EvaluatedObject
+    evaluated: EvaluatedObject
     finding: AuditFinding
     changes: tuple[Change, ...]
     wrote: str
 
     @property
     def changes_of_document(self) -> tuple[Change, ...]:
-        """The changes with paths from the document that holds the object."""
-        at: FieldPath = self.judged.document.path
-        return tuple(each._replace(path=(*at, *each.path)) for each in self.changes)
+        """The changes with paths from the document that contains the object."""
+        at: FieldPath = self.evaluated.document.path
+        return tuple(change._replace(path=(*at, *change.path)) for change in self.changes)
 
 
 class RejectedProposal(NamedTuple):
@@ -50,131 +53,133 @@ class RejectedProposal(NamedTuple):
 
 class DocumentPlan(NamedTuple):
     """
-    What is done to a document.
+    The changes to make to a document.
 
     Attributes:
-        accepted: What is mended by it.
-        changes: Of the value of the document.
+        accepted: The proposals that these changes carry out.
+        changes: Of the document's value.
         edits: Of its text, in order.
-        refused: What cannot be done.
+        rejected: The proposals that cannot be carried out.
     """
 
-    accepted: tuple[Proposal, ...]
-    changes: tuple[Change, ...]
-    edits: tuple[TextEdit, ...]
-    refused: tuple[RejectedProposal, ...]
-
-
-EMPTY_PLAN = DocumentPlan((), (), (), ())
+    accepted: tuple[Proposal, ...] = ()
+    changes: tuple[Change, ...] = ()
+    edits: tuple[TextEdit, ...] = ()
+    rejected: tuple[RejectedProposal, ...] = ()
 
 
 def plan_document(tree: Tree, proposals: Sequence[Proposal]) -> DocumentPlan:
     """
-    Choose what can be done together; what has to wait is in neither list.
+    Select the proposals to carry out.
 
     Args:
         tree: The document.
-        proposals: For it; at least one is accepted or refused.
+        proposals: For the document; at least one is accepted or rejected.
     """
-    plan = _Plan(tree, proposals)
-    choice = _Choice(plan)
-    refused: list[RejectedProposal] = []
+    placements = _Placements(tree, proposals)
+    selection = _Selection(placements)
+    rejected: list[RejectedProposal] = []
     for proposal in proposals:
-        obstacle = plan.obstacle(proposal)
-        if obstacle:
-            refused.append(RejectedProposal(proposal, obstacle))
+        if obstacle := placements.find_obstacle(proposal):
+            rejected.append(RejectedProposal(proposal, obstacle))
         else:
-            choice.takes(proposal)
-    settled = choice.settled()
-    if not settled.accepted and not refused:
-        refused = [RejectedProposal(each, CONFLICTING) for each in proposals]
-    return settled._replace(refused=tuple(refused))
+            selection.add(proposal)
+    plan = selection.plan()
+    if not plan.accepted and not rejected:  # else the rounds would never end
+        rejected = [RejectedProposal(proposal, CONFLICTING) for proposal in proposals]
+    return plan._replace(rejected=tuple(rejected))
 
 
-class _Plan:
-    """Where each change of a document would be made, and who else asks for the same edits."""
+class _Placements:
+    """The edits of every proposed change, and which changes share an edit."""
 
     def __init__(self, tree: Tree, proposals: Iterable[Proposal]) -> None:
-        changes = [change for each in proposals for change in each.changes_of_document]
-        self.placed = {identity(change): locate_change(tree, change) for change in changes}
+        changes = [change for proposal in proposals for change in proposal.changes_of_document]
+        self._found = {identity(change): locate_change(tree, change) for change in changes}
+        # The aliases of one anchor share its text, so one edit makes the changes of all of them.
         self._users: defaultdict[tuple[TextEdit, ...], set[Identity]] = defaultdict(set)
-        for change, found in self.placed.items():
+        for change, found in self._found.items():
             if isinstance(found, Placement):
                 self._users[found.edits].add(change)
 
-    def obstacle(self, proposal: Proposal) -> FixObstacle | None:
-        """Say what keeps a proposal from being carried out, whatever else is."""
-        changes, edits = proposal.changes_of_document, self.edits(proposal)
+    def find_obstacle(self, proposal: Proposal) -> FixObstacle | None:
+        """Find what prevents a proposal regardless of the other proposals."""
+        changes, edits = proposal.changes_of_document, self.edits_of(proposal)
         if any(starmap(conflict, combinations(changes, 2))) or any(
             starmap(overlap, combinations(edits, 2))
         ):
             return CONFLICTING
-        for change in proposal.changes_of_document:
-            found = self.placed[identity(change)]
+        for change in changes:
+            found = self._found[identity(change)]
             if isinstance(found, FixObstacle):
                 return found
+            # The edit also changes places for which no proposal asks for the change.
             if len(self._users[found.edits]) < found.places:
                 return ALIASED_ELSEWHERE
         return None
 
-    def edits(self, proposal: Proposal) -> list[TextEdit]:
-        """The edits of a proposal to which there is no obstacle."""
-        found = (self.placed[identity(change)] for change in proposal.changes_of_document)
-        return [edit for each in found if isinstance(each, Placement) for edit in each.edits]
+    def edits_of(self, proposal: Proposal) -> list[TextEdit]:
+        """Return the edits of a proposal."""
+        return [edit for placement in self._placements_of(proposal) for edit in placement.edits]
 
-    def partners(self, proposal: Proposal) -> Iterator[Identity]:
-        """The changes that the edits of a proposal make."""
+    def changes_made_with(self, proposal: Proposal) -> Iterator[Identity]:
+        """Yield all changes that the edits of a proposal make."""
+        for placement in self._placements_of(proposal):
+            yield from self._users[placement.edits]
+
+    def _placements_of(self, proposal: Proposal) -> Iterator[Placement]:
         for change in proposal.changes_of_document:
-            found = self.placed[identity(change)]
+            found = self._found[identity(change)]
             if isinstance(found, Placement):
-                yield from self._users[found.edits]
+                yield found
 
 
-class _Choice:
-    """What is accepted, one proposal after the other."""
+class _Selection:
+    """The accepted proposals, in the order in which they are proposed."""
 
-    def __init__(self, plan: _Plan) -> None:
-        self._plan = plan
+    def __init__(self, placements: _Placements) -> None:
+        self._placements = placements
         self._accepted: list[Proposal] = []
         self._edits: list[TextEdit] = []
         self._changes: defaultdict[FieldPath, list[Change]] = defaultdict(list)  # by object
 
-    def takes(self, proposal: Proposal) -> bool:
-        """Accept a proposal, unless it gets into the way of another one."""
-        wanted = self._plan.edits(proposal)
-        changes = self._changes[proposal.judged.document.path]
-        met = any(conflict(one, other) for one in proposal.changes_of_document for other in changes)
-        if met or any(self._overlaps(edit) for edit in wanted):
-            return False
+    def add(self, proposal: Proposal) -> None:
+        """Accept a proposal, unless it conflicts with an accepted one."""
+        edits = self._placements.edits_of(proposal)
+        new, changes = proposal.changes_of_document, self._changes[proposal.evaluated.document.path]
+        conflicts = any(conflict(one, other) for one in new for other in changes)
+        if conflicts or any(self._overlaps(edit) for edit in edits):
+            return
         self._accepted.append(proposal)
-        changes += proposal.changes_of_document
-        for edit in wanted:
-            if edit not in self._near(edit):
+        changes += new
+        for edit in edits:
+            if edit not in self._neighbours(edit):
                 insort(self._edits, edit)
-        return True
 
     def _overlaps(self, edit: TextEdit) -> bool:
-        return any(overlap(edit, each) for each in self._near(edit))
+        return any(overlap(edit, neighbour) for neighbour in self._neighbours(edit))
 
-    def _near(self, edit: TextEdit) -> list[TextEdit]:
-        """The accepted edits on both sides of one; none of them overlap."""
+    def _neighbours(self, edit: TextEdit) -> list[TextEdit]:
+        """Return the accepted edits next to one; accepted edits never overlap each other."""
         at = bisect_left(self._edits, edit)
         return self._edits[max(at - 1, 0) : at + 2]
 
-    def settled(self) -> DocumentPlan:
-        """Leave out what is accepted in one place of an alias, and not in another."""
+    def plan(self) -> DocumentPlan:
+        """Drop proposals of which an edit makes a change that is not accepted, until none is."""
         accepted = self._accepted
         while True:
             changes = {
-                identity(change): change for each in accepted for change in each.changes_of_document
+                identity(change): change
+                for proposal in accepted
+                for change in proposal.changes_of_document
             }
-            whole = [
-                each
-                for each in accepted
-                if all(partner in changes for partner in self._plan.partners(each))
+            complete = [
+                proposal
+                for proposal in accepted
+                if all(made in changes for made in self._placements.changes_made_with(proposal))
             ]
-            if len(whole) == len(accepted):
+            if len(complete) == len(accepted):
                 break
-            accepted = whole
-        edits = sorted({edit for each in accepted for edit in self._plan.edits(each)})
-        return DocumentPlan(tuple(accepted), tuple(changes.values()), tuple(edits), ())
+            accepted = complete
+        edits = {edit for proposal in accepted for edit in self._placements.edits_of(proposal)}
+        return DocumentPlan(tuple(accepted), tuple(changes.values()), tuple(sorted(edits)))

@@ -1,8 +1,9 @@
 """
-Files mended in rounds: judge all objects, edit, read again, until nothing is left that can be done.
+Fixes of files in rounds: evaluate all objects, edit, read again, until no proposal is left.
 
-One finding hides others: what the API refuses is not advised on, and of changes that get into each
-other's way only the first is made in a round. Nothing is written to a file here.
+``fix_files`` is the entry point. Rounds are needed because one finding hides others (advice is not
+evaluated while the API would refuse an object), and because of conflicting changes a round makes
+only the first. No file is written here.
 """
 
 from collections import defaultdict
@@ -29,18 +30,18 @@ from webhook.fix.report import (
 from webhook.manifests import Document
 
 MOST_ROUNDS = 30
-"""A round makes at least one change; of one object real ones need four."""
+"""A round makes at least one change; the files of real objects need four."""
 
 
 class FixOutcome(NamedTuple):
     """
-    What became of files.
+    The result of fixing files.
 
     Attributes:
         texts: Source -> its text, of all files, changed or not.
-        fixed: What was mended, in the order of doing so.
-        left: What was not.
-        problems: Objects of the cluster that cannot be read, and files that could not be edited.
+        fixed: The fixed findings, in the order of the changes.
+        left: The other findings.
+        problems: Errors of cluster objects that cannot be read, and of files that were not edited.
     """
 
     texts: Mapping[str, str]
@@ -51,133 +52,140 @@ class FixOutcome(NamedTuple):
 
 def fix_files(
     texts: Mapping[str, str],
-    around: Sequence[Document],
-    law: FixOptions,
+    context: Sequence[Document],
+    options: FixOptions,
     *,
     as_read: bool = False,
 ) -> FixOutcome:
     """
-    Mend files.
+    Fix the findings of files.
 
     Args:
         texts: Source -> text.
-        around: Objects of the cluster that are facts only.
-        law: What to judge by, and what to fix.
-        as_read: Whether lines of what is left are those of the texts as they were.
+        context: The other objects of the cluster; never changed.
+        options: The rules to evaluate by, and those whose findings to fix.
+        as_read: Whether remaining findings have the lines of the original texts.
     """
     files = {source: FileDraft(source, text) for source, text in texts.items()}
     fixed: list[FixedFinding] = []
     problems: list[SourceError] = []
-    kept: list[RemainingFinding] = []
+    left: list[RemainingFinding] = []
     for number in range(MOST_ROUNDS + 1):
-        objects = (each for file in files.values() for each in file.objects())
-        judging = Evaluation(objects, around, law)
-        proposals, kept = _propose(judging, files, law)
+        objects = (document for file in files.values() for document in file.objects())
+        evaluation = Evaluation(objects, context, options)
+        proposals, left = _propose(evaluation, files, options)
         if number == MOST_ROUNDS:
-            kept += [_left(each, "it was still changing") for each in proposals]
+            left += [
+                _describe_proposal(proposal, "it was still changing") for proposal in proposals
+            ]
             break
-        made = _make(proposals, files)
-        kept += [_left(each, obstacle.reason) for each, obstacle in made.refused]
-        problems += made.problems
-        fixed += made.fixed
-        if not made.again:
-            problems[:0] = judging.problems
+        result = _run_round(proposals, files)
+        left += [_describe_proposal(one, obstacle.reason) for one, obstacle in result.rejected]
+        problems += result.problems
+        fixed += result.fixed
+        if not result.again:
+            problems[:0] = evaluation.problems
             break
     return FixOutcome(
         {source: file.text for source, file in files.items()},
-        tuple(each for each in fixed if not files[each.source].spoilt),
-        tuple(_as_read(each, files[each.source]) if as_read else each for each in kept),
+        # A locked file has its original text again, whatever earlier rounds fixed.
+        tuple(finding for finding in fixed if not files[finding.source].locked),
+        tuple(_with_original_line(finding, files) if as_read else finding for finding in left),
         tuple(problems),
     )
 
 
-def _as_read(each: RemainingFinding, file: FileDraft) -> RemainingFinding:
-    return replace(each, line=file.first_line(each.line))
+def _with_original_line(
+    finding: RemainingFinding, files: Mapping[str, FileDraft]
+) -> RemainingFinding:
+    return replace(finding, line=files[finding.source].original_line(finding.line))
 
 
 def _propose(
-    judging: Evaluation, files: Mapping[str, FileDraft], law: FixOptions
+    evaluation: Evaluation, files: Mapping[str, FileDraft], options: FixOptions
 ) -> tuple[list[Proposal], list[RemainingFinding]]:
-    """Say of every finding what mends it, or why it is left."""
+    """Find for every finding the changes that fix it, or the reason why it is left."""
     proposals: list[Proposal] = []
-    kept: list[RemainingFinding] = []
-    for judged in judging.judged():
-        source, name = judged.document.source, name_of(judged.audited)
-        for finding in judged.findings:
-            if law.asks(finding.rule) and source in files:
-                spoilt = files[source].spoilt
-                found = FixObstacle(spoilt) if spoilt else _proposal(judging, judged, finding, law)
+    left: list[RemainingFinding] = []
+    for evaluated in evaluation.evaluate_objects():
+        source, name = evaluated.document.source, name_of(evaluated.audited)
+        for finding in evaluated.findings:
+            if options.selects(finding.rule) and source in files:
+                locked = files[source].locked
+                found = (
+                    FixObstacle(locked)
+                    if locked
+                    else _find_proposal(evaluation, evaluated, finding, options)
+                )
                 if isinstance(found, FixObstacle):
-                    kept.append(describe_remaining(finding, source, name, found.reason))
+                    left.append(describe_remaining(finding, source, name, found.reason))
                 else:
                     proposals.append(found)
-    for report in judging.mistyped():
+    for report in evaluation.report_type_errors():
         name = f"{report.kind} {report.namespace}/{report.name}"
-        kept += [
+        left += [
             describe_remaining(finding, report.source, name, FIX_REMEDIES[finding.rule].leaves)
             for finding in report.findings
-            if law.asks(finding.rule) and report.source in files
+            if options.selects(finding.rule) and report.source in files
         ]
-    return proposals, kept
+    return proposals, left
 
 
-def _proposal(
-    judging: Evaluation, judged: EvaluatedObject, finding: AuditFinding, law: FixOptions
+def _find_proposal(
+    evaluation: Evaluation, evaluated: EvaluatedObject, finding: AuditFinding, options: FixOptions
 ) -> Proposal | FixObstacle:
     context = FindingContext(
-        finding, judged.document.value, judged.audited.subject, judging.grounds
+        finding, evaluated.document.value, evaluated.audited.subject, evaluation.grounds
     )
-    changes = find_solution(context, law.rules)
+    changes = find_solution(context, options.rules)
     if isinstance(changes, FixObstacle):
         return changes
-    objection = judging.objection(judged, finding, changes)
-    return objection or Proposal(judged, finding, changes, describe_changes(changes, context))
+    obstacle = evaluation.find_obstacle(evaluated, finding, changes)
+    return obstacle or Proposal(evaluated, finding, changes, describe_changes(changes, context))
 
 
-def _left(proposal: Proposal, reason: str) -> RemainingFinding:
-    judged = proposal.judged
-    return describe_remaining(
-        proposal.finding, judged.document.source, name_of(judged.audited), reason
-    )
+def _describe_proposal(proposal: Proposal, reason: str) -> RemainingFinding:
+    source, name = proposal.evaluated.document.source, name_of(proposal.evaluated.audited)
+    return describe_remaining(proposal.finding, source, name, reason)
 
 
-class _Round(NamedTuple):
-    """What a round did; ``again`` if another one may do more."""
+class _RoundResult(NamedTuple):
+    """The result of a round; ``again`` if another round may fix more."""
 
     fixed: list[FixedFinding]
-    refused: list[RejectedProposal]
+    rejected: list[RejectedProposal]
     problems: list[SourceError]
     again: bool
 
 
-def _make(proposals: Sequence[Proposal], files: Mapping[str, FileDraft]) -> _Round:
-    made = _Round([], [], [], again=False)
+def _run_round(proposals: Sequence[Proposal], files: Mapping[str, FileDraft]) -> _RoundResult:
+    result = _RoundResult([], [], [], again=False)
     by_file: defaultdict[str, list[Proposal]] = defaultdict(list)
     for proposal in proposals:
-        by_file[proposal.judged.document.source].append(proposal)
-    for source, asked in by_file.items():
+        by_file[proposal.evaluated.document.source].append(proposal)
+    for source, proposed in by_file.items():
         file = files[source]
-        settled = file.plan(asked)
-        made.refused.extend(each for one in settled for each in one.refused)
-        accepted = [each for one in settled for each in one.accepted]
-        fixed = [_mended(each, file) for each in accepted]
-        problem = file.edit(settled) if accepted else None
-        made = made._replace(again=made.again or bool(accepted))
+        plans = file.plan(proposed)
+        result.rejected.extend(one for plan in plans for one in plan.rejected)
+        accepted = [proposal for plan in plans for proposal in plan.accepted]
+        fixed = [_describe_fixed(proposal, file) for proposal in accepted]
+        problem = file.edit(plans) if accepted else None
+        result = result._replace(again=result.again or bool(accepted))
         if problem is None:
-            made.fixed.extend(fixed)
+            result.fixed.extend(fixed)
         else:
-            made.problems.append(problem)
-    return made
+            result.problems.append(problem)
+    return result
 
 
-def _mended(proposal: Proposal, file: FileDraft) -> FixedFinding:
+def _describe_fixed(proposal: Proposal, file: FileDraft) -> FixedFinding:
     finding = proposal.finding
     return FixedFinding(
         rule=finding.rule,
         weight=finding.weight,
         source=file.source,
-        line=file.first_line(finding.line),
-        object=name_of(proposal.judged.audited),
+        line=file.original_line(finding.line),
+        object=name_of(proposal.evaluated.audited),
         field=finding.field,
         problem=finding.problem,
         wrote=proposal.wrote,

@@ -1,4 +1,4 @@
-"""What the rules say of objects that were read, and what they would say if these were changed."""
+"""Findings of a set of objects, and of the same objects after a change."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,30 +20,30 @@ from webhook.policy.api.rules import API_RULES
 from webhook.policy.defaulting.profiles import Policy
 
 PENDING_RULES = frozenset({"TSC103", "TSC104", "TSC106", "TSC109"})
-"""Advice that tells of pods which stay Pending: no change may lead to it."""
+"""Advice about pods that stay Pending: no change may cause a finding of these rules."""
 
 
 class FixOptions(NamedTuple):
     """
-    What is judged by, and what is mended.
+    The rules to evaluate by, and those whose findings to fix.
 
     Attributes:
         configuration: Kinds, actions and exemptions.
         policy: Gates and profiles.
-        rules: Those whose findings are mended; empty for all.
+        rules: Ids of the rules whose findings are fixed; empty for all.
     """
 
     configuration: Configuration
     policy: Policy
     rules: frozenset[str] = frozenset()
 
-    def asks(self, rule: str) -> bool:
-        """Whether findings of a rule are mended, or told."""
+    def selects(self, rule: str) -> bool:
+        """Whether findings of a rule are fixed and reported."""
         return not self.rules or rule in self.rules
 
 
 class EvaluatedObject(NamedTuple):
-    """An object of a file, and what is wrong with it."""
+    """An object of a file, and its findings."""
 
     document: Document
     audited: AuditSubject
@@ -52,89 +52,94 @@ class EvaluatedObject(NamedTuple):
 
 class Evaluation:
     """
-    A number of objects, judged together.
+    Objects that are evaluated together, as one cluster.
 
     Attributes:
-        problems: Objects of the cluster that cannot be read.
+        problems: Errors of cluster objects that cannot be read.
+        grounds: The policy and the cluster.
     """
 
     def __init__(
-        self, objects: Iterable[Document], around: Iterable[Document], law: FixOptions
+        self, objects: Iterable[Document], context: Iterable[Document], options: FixOptions
     ) -> None:
         """
-        Take the objects, and the cluster that they are in.
+        Collect the objects.
 
         Args:
-            objects: Those to judge.
-            around: Objects that are facts only.
-            law: What to judge by.
+            objects: The objects to evaluate.
+            context: The other objects of the cluster; not evaluated.
+            options: The rules to evaluate by.
         """
-        self._law = law
-        gathering = self._gathering()
-        for document in around:
-            gathering.add(document, requested=False)
+        configuration = options.configuration
+        self._configuration = configuration
+        collector = self._collector()
+        for document in context:
+            collector.add(document, requested=False)
         for document in objects:
-            gathering.add(document)
-        self._snapshot = gathering.snapshot
-        self.problems: Sequence[SourceError] = gathering.problems
-        configuration = law.configuration
-        self._inventory = Inventory(gathering.snapshot, configuration.owner_selectors)
-        self.grounds = AdviceContext(law.policy, self._inventory.cluster, self._inventory.survey)
-        question = AuditOptions(law.policy, configuration.actions, configuration.not_exemptible)
-        self._scanner = Scanner(question, self.grounds)
+            collector.add(document)
+        self._snapshot = collector.snapshot
+        self.problems: Sequence[SourceError] = collector.problems
+        self._inventory = Inventory(collector.snapshot, configuration.owner_selectors)
+        self.grounds = AdviceContext(
+            options.policy, self._inventory.cluster, self._inventory.survey
+        )
+        audit = AuditOptions(options.policy, configuration.actions, configuration.not_exemptible)
+        self._scanner = Scanner(audit, self.grounds)
 
-    def _gathering(self) -> ManifestCollector:
-        configuration = self._law.configuration
+    def _collector(self) -> ManifestCollector:
+        configuration = self._configuration
         return ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
 
-    def judged(self) -> Iterator[EvaluatedObject]:
-        """Judge every object of a file that has a pod template."""
-        for each in self._inventory.audited:
-            document = each.origin.document if each.origin else None
+    def evaluate_objects(self) -> Iterator[EvaluatedObject]:
+        """Evaluate the objects that have a pod template and come from a file."""
+        for audited in self._inventory.audited:
+            document = audited.origin.document if audited.origin else None
             if document is not None:
-                yield EvaluatedObject(document, each, self._scanner.judge(each).found)
+                yield EvaluatedObject(document, audited, self._scanner.judge(audited).found)
 
-    def mistyped(self) -> Iterator[WorkloadReport]:
-        """Report the objects that have values of wrong types."""
+    def report_type_errors(self) -> Iterator[WorkloadReport]:
+        """Report the objects with values of wrong types; no rule can evaluate them."""
         return map(report_type_error, self._snapshot.unreadable)
 
-    def objection(
-        self, judged: EvaluatedObject, finding: AuditFinding, changes: Iterable[Change]
+    def find_obstacle(
+        self, evaluated: EvaluatedObject, finding: AuditFinding, changes: Iterable[Change]
     ) -> FixObstacle | None:
         """
-        Say why a change would not do.
+        Evaluate an object with changes, and find why they must not be made.
 
         Args:
-            judged: The object.
-            finding: What is to be mended.
+            evaluated: The object before the changes.
+            finding: The finding to fix.
             changes: With paths from the object.
 
         Returns:
-            None if the finding goes, and no graver one comes.
+            None if the finding disappears and no worse one appears.
         """
-        value = apply_changes(changes, judged.document.value)
-        gathering = self._gathering()
-        gathering.add(replace(judged.document, value=value))
-        if not gathering.snapshot.workloads:
+        value = apply_changes(changes, evaluated.document.value)
+        collector = self._collector()
+        collector.add(replace(evaluated.document, value=value))
+        if not collector.snapshot.workloads:
             return FixObstacle("the object could not be read any more")
-        running = judged.audited.subject.running
-        subject = replace(gathering.snapshot.workloads[0].subject, running=running)
-        after = self._scanner.judge(judged.audited._replace(subject=subject)).found
-        return _objection(finding, judged.findings, after)
+        running = evaluated.audited.subject.running
+        subject = replace(collector.snapshot.workloads[0].subject, running=running)
+        after = self._scanner.judge(evaluated.audited._replace(subject=subject)).found
+        return _compare_findings(finding, evaluated.findings, after)
 
 
-def _objection(
+def _compare_findings(
     finding: AuditFinding, before: Sequence[AuditFinding], after: Sequence[AuditFinding]
 ) -> FixObstacle | None:
-    had = Counter(each.rule for each in before)
-    has = Counter(each.rule for each in after)
+    had = Counter(found.rule for found in before)
+    has = Counter(found.rule for found in after)
     if has[finding.rule] >= had[finding.rule]:
-        return FixObstacle("what could be written would not fix it")
-    dreaded = (
-        API_RULES.keys() if API_RULES.keys() & had.keys() else API_RULES.keys() | PENDING_RULES
+        return FixObstacle("no change that could be written would fix it")
+    # Advice is not evaluated while API rules are broken: findings that appear then are not caused.
+    is_refused = bool(API_RULES.keys() & had.keys())
+    forbidden = API_RULES.keys() if is_refused else API_RULES.keys() | PENDING_RULES
+    worse = (
+        found for found in after if found.rule in forbidden and has[found.rule] > had[found.rule]
     )
-    worse = (each for each in after if each.rule in dreaded and has[each.rule] > had[each.rule])
-    found = next(worse, None)
-    if found is None:
+    cause = next(worse, None)
+    if cause is None:
         return None
-    return FixObstacle(f"what it says to write would lead to {found.rule}: {found.problem}")
+    return FixObstacle(f"the proposed value would cause {cause.rule}: {cause.problem}")

@@ -1,4 +1,4 @@
-"""One finding as remedies see it: what was found, in which object, and what is known around it."""
+"""One finding with the object it is about, as remedies read it."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from webhook.policy.model import Constraint
 from webhook.policy.paths import CONSTRAINTS_IN_POD, FieldPath, find_value, parse_path
 
 ABSENT = object()
-"""What stands where nothing is written; null is something."""
+"""The value of a field that is not written; null is a value."""
 
 
 class FindingContext(NamedTuple):
@@ -18,8 +18,8 @@ class FindingContext(NamedTuple):
     A finding and its object.
 
     Attributes:
-        value: The object as it is written; not to be changed.
-        subject: The same as rules see it.
+        value: The object as it is written; immutable.
+        subject: The object as rules read it.
         grounds: The policy and the cluster.
     """
 
@@ -30,38 +30,38 @@ class FindingContext(NamedTuple):
 
     @property
     def path(self) -> FieldPath:
-        """Where the finding is, from the object."""
+        """From the object to the field of the finding."""
         return parse_path(self.finding.field)
 
     @property
     def list_path(self) -> FieldPath:
-        """Where the constraints stand."""
+        """From the object to its constraints."""
         return (*self.subject.path, *CONSTRAINTS_IN_POD)
 
     @property
     def entry(self) -> FieldPath:
-        """Where the constraint stands that the finding is about."""
+        """From the object to the constraint that the finding is about."""
         return self.path[: len(self.list_path) + 1]
 
     @property
     def entry_index(self) -> int:
-        """Its place in the list."""
+        """The index of that constraint in the list."""
         index = self.entry[-1]
         assert isinstance(index, int), "the finding is about one constraint"
         return index
 
     @property
     def constraint(self) -> Constraint:
-        """The same as rules see it."""
+        """That constraint as rules read it."""
         return self.subject.pod.constraints[self.entry_index]
 
     def written(self, path: FieldPath) -> Any:
-        """Give what stands somewhere in the object, or ``NOTHING``."""
+        """Return the value at a path in the object, or ``ABSENT``."""
         return find_value(self.value, path, ABSENT)
 
     @property
     def instead(self) -> tuple[FieldPath, Any] | None:
-        """What the finding says to write, and where; None if that is nothing that can be."""
+        """The path and the value that the finding proposes; None if it proposes no value."""
         if self.finding.instead.startswith("#"):
             return None
         ((name, value),) = load(self.finding.instead, self.finding.rule, 1).items()

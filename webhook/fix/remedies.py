@@ -1,8 +1,8 @@
 """
-The table of remedies: for each rule what is written into a manifest, or why nothing is.
+The table of remedies: for each rule the changes that fix a finding, or why there are none.
 
-A remedy writes what the message says, where there is but one way to read it. Where the message
-leaves a choice, it takes the way that keeps what the author asked for, or none.
+``find_solution`` is the entry point. A remedy writes what the finding's message proposes. If the
+message leaves a choice, the remedy chooses what preserves the author's intent, or nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ from webhook.fix.selectors import (
     correct_operator,
     correct_selector,
     correct_word,
-    part_keys,
+    separate_keys,
     write_own_selector,
 )
 from webhook.policy.advice.suggestions import nearest_key
@@ -26,8 +26,8 @@ from webhook.policy.api.warnings import DEPRECATED_KEYS
 from webhook.policy.catalogue import REFUSED_EXEMPTION, TYPE_INVALID
 from webhook.policy.model import NODE_POLICIES, SCHEDULE_ANYWAY, UNSATISFIABLE_ACTIONS
 
-Find: TypeAlias = Callable[[FindingContext], Solution]
-"""Says what mends a finding."""
+FindSolution: TypeAlias = Callable[[FindingContext], Solution]
+"""Finds the changes that fix a finding."""
 
 
 class FixRemedy(NamedTuple):
@@ -35,16 +35,16 @@ class FixRemedy(NamedTuple):
     One row of the table.
 
     Attributes:
-        writes: What is done, in a few words; empty if nothing ever is.
-        leaves: When it is left, and why; empty if never.
-        find: Says what to do.
-        on_request: Whether it weakens or tightens what the author asked for, so that it is done
-            only if the rule is named.
+        writes: What the remedy writes, in a few words; empty if it never writes anything.
+        leaves: Which findings it leaves, and why; empty if none.
+        find: Finds the changes.
+        on_request: Whether it weakens or tightens what the author wrote, so that it is applied
+            only if the user names the rule.
     """
 
     writes: str
     leaves: str
-    find: Find
+    find: FindSolution
     on_request: bool = False
 
 
@@ -52,30 +52,30 @@ def _write_least_skew(context: FindingContext) -> Solution:
     return (Put((*context.entry, "maxSkew"), 1),)
 
 
-def _spell(known: tuple[str, ...]) -> Find:
+def _spell(known: tuple[str, ...]) -> FindSolution:
     def spell(context: FindingContext) -> Solution:
         written = context.written(context.path)
         word = correct_word(written, known) if isinstance(written, str) else ""
         if not word:
-            return FixObstacle(f"which of {' and '.join(known)} is meant cannot be known")
+            return FixObstacle(f"which of {' and '.join(known)} is intended cannot be known")
         return (Put(context.path, word),)
 
     return spell
 
 
 def _remove_repeated(context: FindingContext) -> Solution:
-    """Remove one of two entries that are equal but for maxSkew: the looser one, or the later."""
+    """Remove one of two entries that differ only in maxSkew: the looser or the later one."""
     constraints, index = context.subject.pod.constraints, context.entry_index
     one = constraints[index]
     pair = (one.topology_key, one.when_unsatisfiable)
     later = next(
         number
-        for number, each in enumerate(constraints)
-        if number > index and (each.topology_key, each.when_unsatisfiable) == pair
+        for number, constraint in enumerate(constraints)
+        if number > index and (constraint.topology_key, constraint.when_unsatisfiable) == pair
     )
     other = constraints[later]
     if min(one.max_skew, other.max_skew) < 1:
-        return FixObstacle("which of the two counts cannot be known before their maxSkew is")
+        return FixObstacle("which of the two to keep is unknown until both have a valid maxSkew")
     if replace(one, max_skew=other.max_skew) != other:
         return FixObstacle(f"it differs from entry {later} in more than maxSkew")
     looser = index if one.max_skew > other.max_skew else later
@@ -98,7 +98,7 @@ def _write_successor(context: FindingContext) -> Solution:
 
 
 def _write_instead(context: FindingContext) -> Solution:
-    """Write what the finding says."""
+    """Write the value that the finding proposes."""
     if context.instead is None:
         return FixObstacle(context.finding.instead.removeprefix("# "))
     return (Put(*context.instead),)
@@ -119,11 +119,11 @@ def _write_constraints(context: FindingContext) -> Solution:
 
 def _remove_field(context: FindingContext) -> Solution:
     if context.path == context.list_path:
-        return FixObstacle("the whole list would have to go")
+        return FixObstacle("the whole list would have to be removed")
     return (Remove(context.path),)
 
 
-def _leave(reason: str) -> Find:
+def _leave(reason: str) -> FindSolution:
     return lambda _: FixObstacle(reason)
 
 
@@ -133,46 +133,46 @@ def _left(reason: str) -> FixRemedy:
 
 FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
     {
-        TYPE_INVALID: _left("what value was meant cannot be known"),
+        TYPE_INVALID: _left("the intended value cannot be known"),
         REFUSED_EXEMPTION: _left("only its author knows the reason"),
         "TSC001": FixRemedy("`maxSkew: 1`, the least that there is", "", _write_least_skew),
         "TSC002": _left("only its author knows what to spread over"),
         "TSC003": FixRemedy(
             "`DoNotSchedule` or `ScheduleAnyway`, whichever was misspelt",
-            "another word, or none, may mean either",
+            "another word, or none, may stand for either",
             _spell(UNSATISFIABLE_ACTIONS),
         ),
         "TSC004": FixRemedy(
             "removes one of two entries that are equal, or the one with the larger maxSkew if "
             "they are equal otherwise",
-            "of entries that differ in more, either may be meant",
+            "of entries that differ in more, either may be intended",
             _remove_repeated,
         ),
         "TSC005": FixRemedy(
-            "removes minDomains, which demands nothing below 1", "", _remove_min_domains
+            "removes minDomains, which has no effect below 1", "", _remove_min_domains
         ),
         "TSC006": FixRemedy(
-            "removes minDomains, which a soft constraint never heeds",
+            "removes minDomains, which has no effect with ScheduleAnyway",
             "while whenUnsatisfiable is neither of the two",
             _remove_useless_min_domains,
         ),
         "TSC007": FixRemedy(
             "`Honor` or `Ignore`, whichever was misspelt",
-            "another word may mean either",
+            "another word may stand for either",
             _spell(NODE_POLICIES),
         ),
         "TSC008": FixRemedy(
-            "adds a labelSelector of the pod's own labels where there is none; takes a key out of "
-            "the selector, or out of matchLabelKeys, so that the same pods count as by both",
-            "a key that is no label key; one of which the selector asks something else",
-            part_keys,
+            "adds a labelSelector of the pod's own labels where there is none; removes a key from "
+            "the selector, or from matchLabelKeys, so that the same pods count as with both",
+            "a key that is no label key; one for which the selector requires another value",
+            separate_keys,
         ),
         "TSC009": FixRemedy(
             "the operator that was misspelt",
-            "which label, or which value, is meant only its author knows",
+            "only its author knows which label, or which value, is intended",
             correct_operator,
         ),
-        "TSC010": _left("which of so many constraints are meant only their author knows"),
+        "TSC010": _left("only their author knows which of so many constraints are intended"),
         "TSC020": FixRemedy("the label that took its place", "", _write_successor),
         "TSC021": FixRemedy(
             "a labelSelector of the pod's own labels",
@@ -180,8 +180,8 @@ FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
             write_own_selector,
         ),
         "TSC101": FixRemedy(
-            "the pod's own values, where the selector asks for the labels that name the pod",
-            "other selectors, and one that selects another workload's pods, may be meant",
+            "the pod's own values, where the selector uses the labels that identify the pod",
+            "other selectors, and one that selects another workload's pods, may be intended",
             correct_selector,
         ),
         "TSC102": FixRemedy(
@@ -226,22 +226,22 @@ FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
             _write_instead,
             on_request=True,
         ),
-        "TSC114": _left("it is the pods that are uneven, and not the manifest that is wrong"),
-        "TSC115": _left("it is the pods that are older, and not the manifest that is wrong"),
+        "TSC114": _left("the running pods are uneven; the manifest has no error"),
+        "TSC115": _left("the running pods are outdated; the manifest has no error"),
     }
 )
-"""By id, in the order in which rules are listed."""
+"""By rule id, in the order of the catalogue."""
 
-ON_REQUEST = "it changes what the author asked for: --rules {rule} does it all the same"
-"""Why a remedy that waits for being asked is not applied."""
+ON_REQUEST = "it changes what the author requested: --rules {rule} applies it all the same"
+"""Why a remedy that needs a request is not applied."""
 
 
 def find_solution(context: FindingContext, named: frozenset[str]) -> Solution:
     """
-    Say what mends a finding, or why it is left.
+    Find the changes that fix a finding, or why it is left.
 
     Args:
-        named: Rules that were asked for by name.
+        named: Rules that the user named.
     """
     rule = context.finding.rule
     remedy = FIX_REMEDIES[rule]
@@ -250,11 +250,11 @@ def find_solution(context: FindingContext, named: frozenset[str]) -> Solution:
         return FixObstacle(ON_REQUEST.format(rule=rule))
     if isinstance(solution, FixObstacle):
         return solution
-    return tuple(_smallest(context, solution)) or FixObstacle("it is written so already")
+    return tuple(_smallest(context, solution)) or FixObstacle("the value is already there")
 
 
 def _smallest(context: FindingContext, changes: Iterable[Change]) -> Iterator[Change]:
-    """Keep what is written of a value and need not be changed."""
+    """Reduce changes to the differences from the written values."""
     for change in changes:
         written = context.written(change.path)
         if isinstance(change, Put) and written is not ABSENT:

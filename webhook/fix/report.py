@@ -1,4 +1,4 @@
-"""What was mended and what was left, as a value that people are told of and programs can read."""
+"""The report of ``evenspread fix``: fixed and remaining findings, for people and for programs."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,24 +13,21 @@ from webhook.policy.advice import flow
 from webhook.policy.advice.findings import clip
 from webhook.policy.paths import FieldPath, format_path
 
-API_VERSION = "evenspread.io/v1alpha1"
-KIND = "FixReport"
-
-DESCRIPTION_CHARACTERS = 300  # of what was written; a list of two constraints has as many
+DESCRIPTION_CHARACTERS = 300  # of a description; two constraints need as many
 
 
 class FixedFinding(msgspec.Struct, frozen=True, kw_only=True):
     """
-    A finding that is none any more.
+    A finding that was fixed.
 
     Attributes:
-        rule: Its id.
+        rule: The id of the rule.
         source: The file.
-        line: Where it was, in the file as it was read; from 1.
+        line: In the original file, from 1.
         object: As ``Deployment shop/web``.
-        field: Its path in the object.
-        problem: What was wrong.
-        wrote: What was done about it.
+        field: The path in the object.
+        problem: The message of the finding.
+        wrote: A description of the changes.
     """
 
     rule: str
@@ -45,12 +42,12 @@ class FixedFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 class RemainingFinding(msgspec.Struct, frozen=True, kw_only=True):
     """
-    A finding that stays.
+    A finding that was not fixed.
 
     Attributes:
-        line: Where it is, in the file as it is now; from 1.
-        instead: What the finding says to write.
-        reason: Why that was not done.
+        line: In the current file, from 1.
+        instead: The value that the finding proposes.
+        reason: Why the value was not written.
     """
 
     rule: str
@@ -66,29 +63,29 @@ class RemainingFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 class FixReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
-    What became of the findings.
+    The result of all findings.
 
     Attributes:
-        changed: Files that were written, or would be, in the order in which they were read.
-        written: Whether they were.
+        changed: The files that differ, in the order in which they were read.
+        written: Whether these files were written.
     """
 
-    api_version: str = API_VERSION
-    kind: str = KIND
+    api_version: str = "evenspread.io/v1alpha1"
+    kind: str = "FixReport"
     written: bool
     changed: tuple[str, ...]
     fixed: tuple[FixedFinding, ...]
     left: tuple[RemainingFinding, ...]
 
     def exceeds(self, weight: AuditSeverity | None) -> bool:
-        """Whether a finding is left that is at least this hard; None asks for none."""
+        """Whether a finding of at least a severity is left; False for None."""
         return weight is not None and any(
-            SEVERITY_RANKS[each.weight] <= SEVERITY_RANKS[weight] for each in self.left
+            SEVERITY_RANKS[finding.weight] <= SEVERITY_RANKS[weight] for finding in self.left
         )
 
 
 def name_of(audited: AuditSubject) -> str:
-    """Name an object as ``Deployment shop/web``."""
+    """Name an object as in ``Deployment shop/web``."""
     subject = audited.subject
     name = subject.metadata.name or subject.metadata.generate_name
     return f"{subject.kind.kind} {subject.namespace}/{name}"
@@ -97,7 +94,7 @@ def name_of(audited: AuditSubject) -> str:
 def describe_remaining(
     finding: AuditFinding, source: str, name: str, reason: str
 ) -> RemainingFinding:
-    """Tell of a finding that stays."""
+    """Describe a finding that was not fixed."""
     return RemainingFinding(
         rule=finding.rule,
         weight=finding.weight,
@@ -112,12 +109,12 @@ def describe_remaining(
 
 
 def describe_changes(changes: Iterable[Change], context: FindingContext) -> str:
-    """Say in words what changes do."""
-    said = (_told(change, context.written(change.path)) for change in changes)
-    return clip("; ".join(said), DESCRIPTION_CHARACTERS)
+    """Describe changes in words."""
+    parts = (_describe(change, context.written(change.path)) for change in changes)
+    return clip("; ".join(parts), DESCRIPTION_CHARACTERS)
 
 
-def _told(change: Change, before: Any) -> str:
+def _describe(change: Change, before: Any) -> str:
     name = change.path[-1]
     if isinstance(change, Put):
         written = _member(change.path, change.value)

@@ -1,7 +1,7 @@
 """
-Remedies for whom a constraint counts: selectors, and the keys that join them.
+Remedies for the pods that a constraint counts: its label selector, and matchLabelKeys.
 
-All of them only ever write what selects the object's own pods.
+Every selector that these remedies write selects the object's own pods.
 """
 
 from difflib import get_close_matches
@@ -16,19 +16,19 @@ from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import EXISTS, OPERATORS, matches
 
 MIN_SIMILARITY = 0.9
-"""Of two words of which one is taken for a typing error of the other, from 0 to 1: one letter."""
+"""Similarity from 0 to 1 at which a word is taken for a typo of another: one letter."""
 
-NO_LABELS = FixObstacle("its pods have no labels that could be selected: give them some")
+NO_LABELS = FixObstacle("its pods have no labels that could be selected: add some")
 
 
 def correct_word(word: str, known: tuple[str, ...]) -> str:
-    """The one word of an API that somebody meant; empty if that is not certain."""
-    found = get_close_matches(word.lower(), [each.lower() for each in known], 2, MIN_SIMILARITY)
-    return next((each for each in known if [each.lower()] == found), "")
+    """Find the one word that a misspelt word resembles; empty if none or several."""
+    found = get_close_matches(word.lower(), [name.lower() for name in known], 2, MIN_SIMILARITY)
+    return next((name for name in known if [name.lower()] == found), "")
 
 
 def write_own_selector(context: FindingContext) -> Solution:
-    """Select the object's own pods where nothing is selected (TSC021, TSC102)."""
+    """Write a selector of the object's own pods where there is none (TSC021, TSC102)."""
     if context.constraint.label_selector is None and completes_selectors(
         context.subject, context.grounds
     ):
@@ -41,11 +41,11 @@ def _select_own(context: FindingContext, but: tuple[str, ...]) -> Solution:
     pairs = {key: value for key, value in own.items() if key not in but}
     if not context.subject.labels or not pairs:
         return NO_LABELS
-    return (_own(context, pairs),)
+    return (_put_pairs(context, pairs),)
 
 
-def _own(context: FindingContext, pairs: dict[str, str]) -> Put:
-    """Write pairs into a selector, beside the empty list of expressions that it may have."""
+def _put_pairs(context: FindingContext, pairs: dict[str, str]) -> Put:
+    """Write pairs into a selector; keep an empty list of expressions that it may have."""
     path = (*context.entry, "labelSelector")
     if is_object(written := context.written(path)) and written:
         return Put((*path, "matchLabels"), pairs)
@@ -53,97 +53,100 @@ def _own(context: FindingContext, pairs: dict[str, str]) -> Put:
 
 
 def correct_selector(context: FindingContext) -> Solution:
-    """Write the values that the pods have where the selector asks for others (TSC101)."""
+    """Replace the selector's values by those of the pods' labels (TSC101)."""
     selector, own = context.constraint.label_selector, own_selector(context.subject)
     if selector is None or selector.match_expressions or not context.subject.labels:
-        return FixObstacle("what it shall select cannot be known")
+        return FixObstacle("which pods it should select cannot be known")
     if selector.match_labels.keys() != own.match_labels.keys():
-        return FixObstacle("it asks for other labels than those that name the pods")
+        return FixObstacle("it uses other labels than those that identify the pods")
     survey = context.grounds.cluster
     if survey and (others := other_workloads(context.subject, selector, survey)):
-        return FixObstacle(f"it selects the pods of {min(others)}, which may be meant")
-    return (_own(context, own.match_labels),)
+        return FixObstacle(f"it selects the pods of {min(others)}, which may be intended")
+    return (_put_pairs(context, own.match_labels),)
 
 
 def correct_operator(context: FindingContext) -> Solution:
-    """Spell an operator as the API does (TSC009)."""
+    """Correct the spelling of an operator (TSC009)."""
     word = context.written(context.path)
     operator = correct_word(word, OPERATORS) if isinstance(word, str) else ""
     if context.path[-1] != "operator" or not operator:
-        return FixObstacle("which labels are meant cannot be known")
+        return FixObstacle("which labels are intended cannot be known")
     return (Put(context.path, operator),)
 
 
-def part_keys(context: FindingContext) -> Solution:
-    """Let a label stand in matchLabelKeys or in the selector, and not in both (TSC008)."""
+def separate_keys(context: FindingContext) -> Solution:
+    """Remove a key from matchLabelKeys or from the selector if both have it (TSC008)."""
     keys, at = context.constraint.match_label_keys, context.path[-1]
     if context.constraint.label_selector is None:
         return _select_own(context, keys)
     if not isinstance(at, int):
-        return FixObstacle("which label is meant cannot be known")
+        return FixObstacle("which label is intended cannot be known")
     if keys.index(keys[at]) < at:
         return (Remove((*context.entry, "matchLabelKeys", at)),)
-    part, rest = _split(context.constraint.label_selector, keys[at])
+    part, rest = _split_selector(context.constraint.label_selector, keys[at])
     if part == LabelSelector():
-        return FixObstacle("which label is meant cannot be known")
-    return _part(context, at, part, rest)
+        return FixObstacle("which label is intended cannot be known")
+    return _choose_side(context, at, part, rest)
 
 
-def _part(context: FindingContext, at: int, part: LabelSelector, rest: LabelSelector) -> Solution:
+def _choose_side(
+    context: FindingContext, at: int, part: LabelSelector, rest: LabelSelector
+) -> Solution:
     """
-    Take a key out of one of the two, so that the same pods are counted as if both were obeyed.
+    Remove a key from one of the two such that the same pods are counted as with both.
 
-    Of the pods that have the own pod's value of the key, the selector's part selects all or none.
+    matchLabelKeys restricts the count to pods with the own pod's value of the key. Of these, the
+    selector's part about the key selects all or none.
     """
     key = context.constraint.match_label_keys[at]
     own = context.subject.labels.get(key)
     if own is None and not may_add(context.subject, key):
-        return _without_key(context, at)  # it joins nothing to the selector
-    exists = all(each.operator == EXISTS for each in part.match_expressions)
+        return _remove_key(context, at)  # without a value it adds nothing to the selector
+    exists = all(one.operator == EXISTS for one in part.match_expressions)
     holds = exists and not part.match_labels if own is None else matches(part, {key: own})
     if holds and rest != LabelSelector():
-        return _without_part(context, part)
-    if holds and own is not None and _pins(part):
-        return _without_key(context, at)
-    return FixObstacle(f"whether {key} is to be here or in the selector cannot be known")
+        return _remove_part(context, part)
+    if holds and own is not None and _selects_one_value(part):
+        return _remove_key(context, at)
+    return FixObstacle(f"whether {key} belongs here or in the selector cannot be known")
 
 
-def _split(selector: LabelSelector, key: str) -> tuple[LabelSelector, LabelSelector]:
-    """What a selector says of a label, and what else it says."""
-    pairs, asked = selector.match_labels, selector.match_expressions
+def _split_selector(selector: LabelSelector, key: str) -> tuple[LabelSelector, LabelSelector]:
+    """Split a selector into the part about a label, and the rest."""
+    pairs, expressions = selector.match_labels, selector.match_expressions
     return (
         LabelSelector(
-            {each: value for each, value in pairs.items() if each == key},
-            tuple(each for each in asked if each.key == key),
+            {name: value for name, value in pairs.items() if name == key},
+            tuple(one for one in expressions if one.key == key),
         ),
         LabelSelector(
-            {each: value for each, value in pairs.items() if each != key},
-            tuple(each for each in asked if each.key != key),
+            {name: value for name, value in pairs.items() if name != key},
+            tuple(one for one in expressions if one.key != key),
         ),
     )
 
 
-def _pins(part: LabelSelector) -> bool:
-    """Whether only one value of the label is selected."""
-    return bool(part.match_labels) or any(len(each.values) == 1 for each in part.match_expressions)
+def _selects_one_value(part: LabelSelector) -> bool:
+    """Whether a part selects only one value of its label."""
+    return bool(part.match_labels) or any(len(one.values) == 1 for one in part.match_expressions)
 
 
-def _without_key(context: FindingContext, at: int) -> Solution:
+def _remove_key(context: FindingContext, at: int) -> Solution:
     keys = (*context.entry, "matchLabelKeys")
     alone = len(context.constraint.match_label_keys) == 1
     return (Remove(keys if alone else (*keys, at)),)
 
 
-def _without_part(context: FindingContext, part: LabelSelector) -> Solution:
-    """Take what a selector says of a label out of it; the pair first, if it says several things."""
+def _remove_part(context: FindingContext, part: LabelSelector) -> Solution:
+    """Remove a part from a selector; the pair first, and an expression in the next round."""
     selector = context.constraint.label_selector or LabelSelector()
     if part.match_labels:
         (key,) = part.match_labels
         pairs = (*context.entry, "labelSelector", "matchLabels")
         return (Remove(pairs if len(selector.match_labels) == 1 else (*pairs, key)),)
-    asked = selector.match_expressions
+    written = selector.match_expressions
     expressions = (*context.entry, "labelSelector", "matchExpressions")
-    alone = len(asked) == 1
+    alone = len(written) == 1
     return (
-        Remove(expressions if alone else (*expressions, asked.index(part.match_expressions[0]))),
+        Remove(expressions if alone else (*expressions, written.index(part.match_expressions[0]))),
     )

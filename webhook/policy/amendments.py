@@ -1,7 +1,8 @@
 """
-What is changed in the constraints that an object brings along, before they are judged.
+Changes to the constraints of an object before the API rules judge them.
 
-Fields behind gates that are off go; omitted fields are filled in; null selectors are completed.
+``amend_constraints`` drops fields whose feature gate is off, fills in omitted fields and completes
+null selectors. It judges nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,21 +31,21 @@ Constraints: TypeAlias = tuple[Constraint, ...]
 
 GATED = "TSC111"  # the policy rule about fields behind gates
 LEAST_SKEW = 1  # what an omitted maxSkew means, KEP-895
-NAMED_ENTRIES = 5  # members that are filled in, by one warning: more would not fit a line
-NAMED_CHARACTERS = 9  # of the indexes in a line about a field; with more it would be too long
+NAMED_ENTRIES = 5  # paths of filled-in fields in one warning: more would not fit a line
+INDEX_CHARACTERS = 9  # of the indexes in a line about a field; more would exceed the line
 
 
 class Amendment(msgspec.Struct, frozen=True):
     """
-    A constraint list after the changes.
+    The changes to a constraint list.
 
     Attributes:
-        constraints: The list to judge. That of an object made by a controller is judged like any
-            other, but nothing is changed in it.
-        operations: How to make it from the requested one.
-        drops: What gates took away.
-        warnings: What to tell about that, a line a field.
-        refused: The same as violations, if the configuration denies them.
+        constraints: The list to judge, after the changes. The list of an object that a controller
+            created is judged after the changes too, but the object itself stays unchanged.
+        operations: The patch from the requested list to this one.
+        drops: The fields dropped because of feature gates.
+        warnings: Warnings about dropped fields, one line per field.
+        refused: The dropped fields as violations, if the configuration denies them.
     """
 
     constraints: Constraints
@@ -56,41 +57,41 @@ class Amendment(msgspec.Struct, frozen=True):
 
 def amend_constraints(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amendment:
     """
-    Change what an object brings along.
+    Change the constraints that an object was requested with.
 
     Args:
-        request: A create or an update of something that has a pod template.
-        policy: Gates, field defaults and profiles.
-        facts: The cluster as it is known.
+        request: A create or an update of an object with a pod template.
+        policy: The gates, field defaults and profiles.
+        facts: The current facts of the cluster.
     """
-    asked = request.template.constraints if request.template else ()
-    if not asked:
+    requested = request.template.constraints if request.template else ()
+    if not requested:
         return Amendment(())
-    kept = fieldgates.drop_disabled_fields(asked, request.old_constraints, policy.gates)
-    if kept.constraints is asked and all(map(_is_whole, asked)):
-        return Amendment(asked)
+    kept = fieldgates.drop_disabled_fields(requested, request.old_constraints, policy.gates)
+    if kept.constraints is requested and all(map(_is_complete, requested)):
+        return Amendment(requested)
     if request.controlled:
         return Amendment(kept.constraints)
-    filled = _fill(kept.constraints, policy.field_defaults)
-    completed = _complete(filled, request, policy, facts)
-    if completed is asked:
-        return Amendment(asked)
+    filled = _fill_in_fields(kept.constraints, policy.field_defaults)
+    completed = _complete_selectors(filled, request, policy, facts)
+    if completed is requested:
+        return Amendment(requested)
     path = request.path or ()
     base = format_pointer((*path, *CONSTRAINTS_IN_POD))
-    additions = tuple(_additions(kept.constraints, completed, base))
-    operations = (*_removals(kept.drops, base), *additions)
+    additions = tuple(_add_fields(kept.constraints, completed, base))
+    operations = (*_remove_fields(kept.drops, base), *additions)
     at, action = constraints_field(path), effective_action(GATED, request, policy)
-    is_told = action in {Action.WARN, Action.DENY}
-    warnings = tuple(_told(kept.drops, policy)) if is_told else ()
+    reports_drops = action in {Action.WARN, Action.DENY}
+    warnings = tuple(_warn_of_drops(kept.drops, policy)) if reports_drops else ()
     if policy.mode is Mode.RECOMMEND and additions:
-        named = ", ".join(addition.path for addition in additions[:NAMED_ENTRIES])
-        warnings += (f"evenspread would fill in {named}",)
-    refused = tuple(_refused(kept.drops, at, policy)) if action is Action.DENY else ()
+        paths = ", ".join(addition.path for addition in additions[:NAMED_ENTRIES])
+        warnings += (f"evenspread would fill in {paths}",)
+    refused = tuple(_refuse_drops(kept.drops, at, policy)) if action is Action.DENY else ()
     return Amendment(completed, operations, kept.drops, warnings, refused)
 
 
-def _is_whole(constraint: Constraint) -> bool:
-    """Whether there is nothing to fill in; so it is with nearly all."""
+def _is_complete(constraint: Constraint) -> bool:
+    """Whether there is nothing to fill in; True for nearly all constraints."""
     return (
         constraint.max_skew != 0
         and constraint.when_unsatisfiable != ""
@@ -98,33 +99,38 @@ def _is_whole(constraint: Constraint) -> bool:
     )
 
 
-def _fill(constraints: Constraints, which: FieldDefaults) -> Constraints:
+def _fill_in_fields(constraints: Constraints, which: FieldDefaults) -> Constraints:
     """
     Fill in omitted fields.
 
-    The API server sends 0 for an omitted maxSkew, so that one that was asked for cannot be told
-    from it: hence the choice. Source: KEP-895.
+    The API server sends 0 for an omitted maxSkew, which cannot be distinguished from a requested
+    0: therefore the configuration decides. Source: KEP-895.
     """
     if which is FieldDefaults.NONE:
         return constraints
     filled = constraints
     if any(not constraint.when_unsatisfiable for constraint in filled):
         filled = tuple(
-            each if each.when_unsatisfiable else replace(each, when_unsatisfiable=DO_NOT_SCHEDULE)
-            for each in filled
+            constraint
+            if constraint.when_unsatisfiable
+            else replace(constraint, when_unsatisfiable=DO_NOT_SCHEDULE)
+            for constraint in filled
         )
     if which is FieldDefaults.ALL and any(constraint.max_skew == 0 for constraint in filled):
         filled = tuple(
-            each if each.max_skew else replace(each, max_skew=LEAST_SKEW) for each in filled
+            constraint if constraint.max_skew else replace(constraint, max_skew=LEAST_SKEW)
+            for constraint in filled
         )
     return filled
 
 
-def _complete(
+def _complete_selectors(
     constraints: Constraints, request: AdmissionRequest, policy: Policy, facts: Facts
 ) -> Constraints:
     pod = request.template
-    if not request.creates_pod or pod is None or _all_select(constraints):
+    if not request.creates_pod or pod is None:
+        return constraints
+    if all(constraint.label_selector is not None for constraint in constraints):
         return constraints
     if reason_to_leave_alone(pod, request.namespace, policy):
         return constraints
@@ -134,17 +140,13 @@ def _complete(
     return complete_selectors(constraints, pod, request.namespace, facts)
 
 
-def _all_select(constraints: Constraints) -> bool:
-    return all(constraint.label_selector is not None for constraint in constraints)
-
-
-def _removals(drops: Sequence[DroppedField], base: str) -> Iterator[Operation]:
+def _remove_fields(drops: Sequence[DroppedField], base: str) -> Iterator[Operation]:
     for drop in drops:
         yield remove(base if drop.entry is None else f"{base}/{drop.entry}/{drop.field}")
 
 
-def _additions(before: Constraints, after: Constraints, base: str) -> Iterator[Operation]:
-    """Members that were filled in; both lists are of one length, and ``add`` replaces."""
+def _add_fields(before: Constraints, after: Constraints, base: str) -> Iterator[Operation]:
+    """Patch the fields that were filled in; both lists have the same length."""
     if before is after:
         return
     for i, (old, new) in enumerate(zip(before, after, strict=True)):
@@ -156,43 +158,44 @@ def _additions(before: Constraints, after: Constraints, base: str) -> Iterator[O
             yield add(f"{base}/{i}/labelSelector", render.selector(new.label_selector))
 
 
-def _told(drops: Sequence[DroppedField], policy: Policy) -> list[str]:
-    """Lines of 120 characters at most, as those of advice: one a field, the last for the rest."""
+def _warn_of_drops(drops: Sequence[DroppedField], policy: Policy) -> list[str]:
+    """Write lines of at most 120 characters: one per field, the last one for all others."""
     entries: dict[tuple[Gate, str], list[int]] = {}
     for drop in drops:
         numbers = entries.setdefault((drop.gate, drop.field), [])
         numbers += () if drop.entry is None else (drop.entry,)
     done = "dropped" if policy.mode is Mode.APPLY else "would go"
     lines = [
-        f"{GATED} topologySpreadConstraints{_named(numbers, field)}: {done}, "
-        f"{fieldgates.held_back_briefly(gate, policy.gates)}"
+        f"{GATED} topologySpreadConstraints{_name_fields(numbers, field)}: {done}, "
+        f"{fieldgates.explain_briefly(gate, policy.gates)}"
         for (gate, field), numbers in entries.items()
     ]
     if len(lines) <= findings.LINES:
         return lines
-    told = lines[: findings.LINES - 1]
-    return [*told, f"{GATED} {len(lines) - len(told)} more fields: {done}, as their gates are off"]
+    shown = lines[: findings.LINES - 1]
+    left_out = len(lines) - len(shown)
+    return [*shown, f"{GATED} {left_out} more fields: {done}, as their gates are off"]
 
 
-def _named(numbers: Sequence[int], field: str) -> str:
-    """The field of these entries, as ``[0,1].minDomains``; empty for the whole list."""
+def _name_fields(numbers: Sequence[int], field: str) -> str:
+    """Name a field of several entries, as ``[0,1].minDomains``; empty for the whole list."""
     if not field:
         return ""
-    named = ",".join(map(str, numbers))
-    if len(named) > NAMED_CHARACTERS:
-        named = f"{numbers[0]},..."
-    return f"[{named}].{field}"
+    indexes = ",".join(map(str, numbers))
+    if len(indexes) > INDEX_CHARACTERS:
+        indexes = f"{numbers[0]},..."
+    return f"[{indexes}].{field}"
 
 
-def _refused(drops: Sequence[DroppedField], at: str, policy: Policy) -> Iterator[ApiViolation]:
+def _refuse_drops(drops: Sequence[DroppedField], at: str, policy: Policy) -> Iterator[ApiViolation]:
     for drop in drops:
         field = at if drop.entry is None else f"{at}[{drop.entry}].{drop.field}"
-        why = fieldgates.why_held_back(drop.gate, policy.gates)
+        why = fieldgates.explain_disabled_gate(drop.gate, policy.gates)
         yield ApiViolation(GATED, fielderrors.forbidden(field, why))
 
 
 def with_constraints(pod: PodTemplate, constraints: Constraints) -> PodTemplate:
-    """The same pod with another constraint list; one without a specification stays as it is."""
+    """Replace the constraints of a pod; a pod without a specification stays unchanged."""
     if pod.spec is None or pod.spec.topology_spread_constraints is constraints:
         return pod
     return replace(pod, spec=replace(pod.spec, topology_spread_constraints=constraints))

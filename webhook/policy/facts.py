@@ -1,7 +1,8 @@
 """
-What policy asks of a cluster: a protocol that the live caches, manifests and tests implement.
+The facts of a cluster that the policy depends on.
 
-Every question is answered without waiting and in a time that does not grow with the cluster.
+``Facts`` is a protocol: the live caches, clusters read from manifests, and tests implement it. An
+implementation answers from memory, in a time that does not grow with the cluster.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,11 +15,11 @@ from webhook.policy.model import LabelSelector, OwnerReference, Taint
 
 class ServiceSelector(msgspec.Struct, frozen=True, gc=False):
     """
-    What a ServiceSelector says about the pods behind it.
+    The selector of a Service, with its name.
 
     Attributes:
-        name: Its name.
-        selector: The pairs that its pods carry; may be empty, then it selects every pod.
+        name: The name of the Service.
+        selector: Labels that its pods carry; an empty selector selects every pod.
     """
 
     name: str
@@ -27,11 +28,11 @@ class ServiceSelector(msgspec.Struct, frozen=True, gc=False):
 
 class TaintedDomains(msgspec.Struct, frozen=True):
     """
-    Domains in which every schedulable Node is tainted, and all in the same ways.
+    Domains in which every schedulable Node is tainted, and whose Nodes have the same taints.
 
     Attributes:
-        taints: The ways: the NoSchedule and NoExecute taints of a Node, at least one in each;
-            every way that there is in each of these domains, at least one.
+        taints: The different combinations of NoSchedule and NoExecute taints on the Nodes of each
+            of these domains; at least one combination of at least one taint.
         values: The domains, as values of the topology key; at least one.
     """
 
@@ -40,88 +41,88 @@ class TaintedDomains(msgspec.Struct, frozen=True):
 
 
 class Facts(Protocol):
-    """Questions about a cluster, as it is known at this moment."""
+    """The current facts of a cluster."""
 
     def services(self, namespace: str, labels: Mapping[str, str], /) -> Sequence[ServiceSelector]:
         """
-        The Services of the namespace that select a pod with these labels, sorted by name.
+        Find the Services of a namespace that select a pod with these labels, sorted by name.
 
-        A ServiceSelector without a selector (null) selects nothing and is never among them.
+        A Service without a selector (null) selects no pod.
         """
         ...
 
     def owner_selector(self, namespace: str, owner: OwnerReference, /) -> LabelSelector | None:
         """
-        The selector of an owner, found by namespace, API version, kind and name.
+        Find the selector of an owner by namespace, API version, kind and name.
 
         Returns:
-            For a ReplicationController its pairs. None if the owner is not known, is of another
-            kind or API version than those that have a selector, or has none.
+            The selector; the pairs of a ReplicationController as ``matchLabels``. None if the
+            owner is unknown or has no selector, or if its kind and API version have none.
         """
         ...
 
     def namespace_labels(self, namespace: str, /) -> Mapping[str, str] | None:
-        """The labels of a Namespace; None if it is not known."""
+        """Find the labels of a Namespace; None if it is unknown."""
         ...
 
     def schedulable_nodes(self) -> int:
-        """How many Nodes are not marked unschedulable."""
+        """Count the Nodes that are not marked unschedulable."""
         ...
 
     def nodes_with(self, topology_key: str, /) -> int:
-        """How many schedulable Nodes carry a label."""
+        """Count the schedulable Nodes that carry a label."""
         ...
 
     def domains(self, topology_key: str, /) -> int:
-        """How many values a label has on schedulable Nodes."""
+        """Count the values that a label has on schedulable Nodes."""
         ...
 
     def label_keys(self) -> Collection[str]:
-        """The keys of all labels of schedulable Nodes."""
+        """List the keys of all labels of schedulable Nodes."""
         ...
 
     def tainted_domains(self, topology_key: str, /) -> Sequence[TaintedDomains]:
         """
-        The domains into which no pod may go that tolerates no taint.
+        List the domains that a pod without tolerations cannot enter.
 
         Returns:
-            An entry for each set of ways in which such domains are tainted: as many as there are
-            uses of nodes, not as many as there are nodes.
+            An entry for each set of taint combinations: as many as the cluster has node roles,
+            not as many as it has Nodes.
         """
         ...
 
 
 class NoFacts:
-    """A cluster of which nothing is known: for manifests that are judged alone."""
+    """An unknown cluster, for manifests that are judged without one."""
 
     def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
-        """Know no ServiceSelector."""
+        """Find no Service."""
         return ()
 
     def owner_selector(self, _namespace: str, _owner: OwnerReference) -> LabelSelector | None:
-        """Know no owner."""
+        """Find no owner."""
         return None
 
     def namespace_labels(self, _namespace: str) -> Mapping[str, str] | None:
-        """Know no Namespace."""
+        """Find no Namespace."""
         return None
 
     def schedulable_nodes(self) -> int:
-        """Know no Node."""
+        """Find no Node."""
         return 0
 
     def nodes_with(self, _topology_key: str) -> int:
-        """Know no Node."""
+        """Find no Node."""
         return 0
 
     def domains(self, _topology_key: str) -> int:
-        """Know no Node."""
+        """Find no Node."""
         return 0
 
     def label_keys(self) -> Collection[str]:
-        """Know no Node."""
+        """Find no Node."""
         return ()
 
     def tainted_domains(self, _topology_key: str) -> Sequence[TaintedDomains]:
-        """Know no Node."""
+        """Find no Node."""
         return ()

@@ -1,12 +1,12 @@
 """
-The words that everybody speaks: constraints, selectors, and the parts of an object that hold them.
+The model of the API: constraints, selectors, pod templates and nodes.
 
-Each struct names only the fields that evenspread reads, so that one decoding of a review builds
-nothing else; unknown fields are never looked at and never lost, since answers are patches.
+Each struct declares only the fields that evenspread reads, so that decoding a review builds nothing
+else. Unknown fields are skipped and never lost, because responses are patches.
 
 Go decodes an absent field and ``null`` alike, to the zero value of its type. So do these structs:
-the type that a checker sees is the type after decoding, the type that msgspec sees also admits
-``null``, and ``__post_init__`` turns the one into the other.
+a type checker sees the type after decoding, msgspec sees a type that also admits ``null``, and
+``__post_init__`` replaces ``null`` by the zero value.
 
 Source: k8s.io/api core/v1 types.go, apimachinery meta/v1 types.go.
 """
@@ -46,7 +46,7 @@ NODE_POLICIES = (HONOR, IGNORE)
 
 MAX_CONSTRAINTS = 1000  # in one list: bounds the time of a verdict; real pods have one to three
 
-_NULL: object = None  # what the types that a checker sees do not have
+_NULL: object = None  # null on the wire; excluded from the types that a checker sees
 
 
 class LabelSelectorRequirement(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -54,9 +54,9 @@ class LabelSelectorRequirement(msgspec.Struct, frozen=True, rename="camel", gc=F
     One expression of a label selector, valid or not.
 
     Attributes:
-        key: The label it is about.
-        operator: In, NotIn, Exists or DoesNotExist if it is valid.
-        values: For In and NotIn at least one, for the others none, if it is valid.
+        key: The label key.
+        operator: In, NotIn, Exists or DoesNotExist if the expression is valid.
+        values: At least one for In and NotIn, none for the others, if the expression is valid.
     """
 
     key: Text = ""
@@ -66,17 +66,17 @@ class LabelSelectorRequirement(msgspec.Struct, frozen=True, rename="camel", gc=F
     def __post_init__(self) -> None:
         """Turn nulls into zero values."""
         if self.key is _NULL or self.operator is _NULL or self.values is _NULL:
-            _fill(self)
+            _replace_nulls(self)
         if _NULL in self.values:
-            force_setattr(self, "values", _texts(self.values))
+            force_setattr(self, "values", _replace_null_texts(self.values))
 
 
 class LabelSelector(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
-    A label selector, valid or not: all pairs and all expressions must hold. Empty, it selects all.
+    A label selector, valid or not: all pairs and expressions must hold; an empty one selects all.
 
     Attributes:
-        match_labels: Pairs that must stand among the labels; owned by the selector, never changed.
+        match_labels: Required labels; never changed after construction.
         match_expressions: Further conditions.
     """
 
@@ -86,27 +86,27 @@ class LabelSelector(msgspec.Struct, frozen=True, rename="camel", gc=False):
     def __post_init__(self) -> None:
         """Turn nulls into zero values."""
         if self.match_labels is _NULL or self.match_expressions is _NULL:
-            _fill(self)
+            _replace_nulls(self)
         if _NULL in self.match_labels.values():
-            _fill_texts(self.match_labels)
+            _replace_null_labels(self.match_labels)
         if _NULL in self.match_expressions:
-            filled = _items(self.match_expressions, LabelSelectorRequirement())
-            force_setattr(self, "match_expressions", filled)
+            items = _replace_null_items(self.match_expressions, LabelSelectorRequirement())
+            force_setattr(self, "match_expressions", items)
 
 
 class Constraint(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
-    One entry of ``topologySpreadConstraints``, valid or not; None stands for a field not set.
+    One entry of ``topologySpreadConstraints``, valid or not; None represents an unset field.
 
     Attributes:
-        max_skew: Most pods a domain may hold above the emptiest one; at least 1 if valid.
-        topology_key: Node label whose values are the domains; not empty if valid.
+        max_skew: How many pods a domain may hold more than the emptiest one; valid from 1.
+        topology_key: The node label whose values are the domains; not empty if valid.
         when_unsatisfiable: DoNotSchedule or ScheduleAnyway if valid.
-        label_selector: The pods that count; None counts none, an empty one all.
-        min_domains: Fewest domains for the minimum to be trusted; at least 1 if valid.
+        label_selector: The pods to count; None counts none, an empty selector all.
+        min_domains: With fewer domains the global minimum counts as 0; valid from 1.
         node_affinity_policy: Honor or Ignore if valid.
         node_taints_policy: Honor or Ignore if valid.
-        match_label_keys: Keys whose values in the pod's own labels join the selector.
+        match_label_keys: Keys whose values in the pod's own labels are added to the selector.
 
     Source: k8s.io/api core/v1 ``TopologySpreadConstraint``.
     """
@@ -128,17 +128,17 @@ class Constraint(msgspec.Struct, frozen=True, rename="camel", gc=False):
             or self.when_unsatisfiable is _NULL
             or self.match_label_keys is _NULL
         ):
-            _fill(self)
+            _replace_nulls(self)
         if _NULL in self.match_label_keys:
-            force_setattr(self, "match_label_keys", _texts(self.match_label_keys))
+            force_setattr(self, "match_label_keys", _replace_null_texts(self.match_label_keys))
 
 
 class OwnerReference(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
-    Who owns an object.
+    A reference to an owner of an object.
 
     Attributes:
-        controller: Whether this owner manages the object; at most one does.
+        controller: Whether the owner is the managing controller; at most one owner is.
     """
 
     api_version: Text = ""
@@ -154,7 +154,7 @@ class OwnerReference(msgspec.Struct, frozen=True, rename="camel", gc=False):
             or self.name is _NULL
             or self.controller is _NULL
         ):
-            _fill(self)
+            _replace_nulls(self)
 
 
 class ObjectMeta(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -162,9 +162,9 @@ class ObjectMeta(msgspec.Struct, frozen=True, rename="camel", gc=False):
     The metadata of an object or of a pod template.
 
     Attributes:
-        name: Empty while the API server has not made it from ``generate_name``.
-        labels: Owned by the struct, never changed.
-        annotations: Owned by the struct, never changed.
+        name: Empty until the API server generates it from ``generate_name``.
+        labels: Never changed after construction.
+        annotations: Never changed after construction.
     """
 
     name: Text = ""
@@ -184,18 +184,18 @@ class ObjectMeta(msgspec.Struct, frozen=True, rename="camel", gc=False):
             or self.annotations is _NULL
             or self.owner_references is _NULL
         ):
-            _fill(self)
+            _replace_nulls(self)
         if _NULL in self.labels.values():
-            _fill_texts(self.labels)
+            _replace_null_labels(self.labels)
         if _NULL in self.annotations.values():
-            _fill_texts(self.annotations)
+            _replace_null_labels(self.annotations)
         if _NULL in self.owner_references:
-            filled = _items(self.owner_references, OwnerReference())
-            force_setattr(self, "owner_references", filled)
+            items = _replace_null_items(self.owner_references, OwnerReference())
+            force_setattr(self, "owner_references", items)
 
     @property
     def controller(self) -> OwnerReference | None:
-        """The owner that manages the object, if one does."""
+        """The owner that is the managing controller; None if there is none."""
         for owner in self.owner_references:
             if owner.controller:
                 return owner
@@ -204,7 +204,7 @@ class ObjectMeta(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 class PodSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
-    The parts of a pod's specification that spreading depends on.
+    The fields of a pod specification that spreading depends on.
 
     Attributes:
         node_name: The node the pod is bound to; empty before scheduling.
@@ -223,18 +223,18 @@ class PodSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
             or self.scheduler_name is _NULL
             or self.topology_spread_constraints is _NULL
         ):
-            _fill(self)
+            _replace_nulls(self)
         if _NULL in self.topology_spread_constraints:
-            filled = _items(self.topology_spread_constraints, Constraint())
-            force_setattr(self, "topology_spread_constraints", filled)
+            items = _replace_null_items(self.topology_spread_constraints, Constraint())
+            force_setattr(self, "topology_spread_constraints", items)
 
 
 class PodTemplate(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
-    What a pod is made of: a Pod itself, or the template in a workload.
+    A Pod, or the pod template of a workload.
 
     Attributes:
-        metadata: None if the object has no such member: then nothing can be added below it.
+        metadata: None if the object has no such member; a patch then cannot add below it.
         spec: None if the object has no such member.
     """
 
@@ -254,7 +254,7 @@ class PodTemplate(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 class Taint(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
-    What keeps pods away from a node unless they tolerate it.
+    A taint, which keeps pods away from a node unless they tolerate it.
 
     Attributes:
         effect: NoSchedule, PreferNoSchedule or NoExecute.
@@ -267,17 +267,17 @@ class Taint(msgspec.Struct, frozen=True, rename="camel", gc=False):
     def __post_init__(self) -> None:
         """Turn nulls into zero values."""
         if self.key is _NULL or self.value is _NULL or self.effect is _NULL:
-            _fill(self)
+            _replace_nulls(self)
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):
     """
-    What spreading knows of a Node.
+    The fields of a Node that spreading depends on.
 
     Attributes:
-        labels: Owned by the struct, never changed.
+        labels: Never changed after construction.
         taints: In order; may be empty.
-        unschedulable: Whether it is cordoned.
+        unschedulable: Whether the Node is cordoned.
     """
 
     name: str
@@ -288,43 +288,43 @@ class Node(msgspec.Struct, frozen=True, gc=False):
 
 class GroupKind(msgspec.Struct, frozen=True, order=True, gc=False):
     """
-    A kind of objects, whatever its version.
+    A kind of objects in any version.
 
     Attributes:
-        group: Empty for the core API.
+        group: Empty for the core API group.
     """
 
     group: str
     kind: str
 
     def __str__(self) -> str:
-        """Write it as Kubernetes' messages do: ``Deployment.apps``, ``Pod``."""
+        """Format the kind as Kubernetes does in messages: ``Deployment.apps``, ``Pod``."""
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
 
 def group_of(api_version: str) -> str:
     """
-    The API group of an ``apiVersion``: that of ``apps/v1`` is ``apps``, that of ``v1`` is empty.
+    Extract the API group from an ``apiVersion``: ``apps`` from ``apps/v1``, empty from ``v1``.
 
     Source: apimachinery runtime/schema ``ParseGroupVersion``.
     """
     return api_version.rpartition("/")[0]
 
 
-def _fill(struct: msgspec.Struct) -> None:
+def _replace_nulls(struct: msgspec.Struct) -> None:
     zero = type(struct)()
     for field in struct.__struct_fields__:
         if getattr(struct, field) is None:
             force_setattr(struct, field, getattr(zero, field))
 
 
-def _fill_texts(labels: dict[str, str]) -> None:
+def _replace_null_labels(labels: dict[str, str]) -> None:
     labels.update({key: value or "" for key, value in labels.items()})
 
 
-def _texts(texts: tuple[str, ...]) -> tuple[str, ...]:
+def _replace_null_texts(texts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(text or "" for text in texts)
 
 
-def _items(items: tuple[T, ...], zero: T) -> tuple[T, ...]:
+def _replace_null_items(items: tuple[T, ...], zero: T) -> tuple[T, ...]:
     return tuple(zero if item is None else item for item in items)

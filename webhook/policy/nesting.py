@@ -1,13 +1,13 @@
 """
-JSON that is nested more deeply than a decoder can follow.
+Decode JSON that is nested more deeply than msgspec's recursion can follow.
 
-msgspec decodes by recursion and stops with ``RecursionError`` after several hundred levels; how
-many depends on the version of Python. kube-apiserver stores ``managedFields`` 9 000 levels deep for
-any user who may create a Service. Nothing that evenspread reads stands that deep, so what is deeper
-is cut out, without recursion, and the rest is decoded.
+msgspec stops with ``RecursionError`` after several hundred levels; the number depends on the
+version of Python. kube-apiserver stores ``managedFields`` 9 000 levels deep for any user who may
+create a Service. evenspread reads nothing at that depth, so deeper values are replaced by null,
+without recursion, and the rest is decoded.
 
-Entry points: ``decode_nested``, and ``decoding`` for the same in short steps. The common case pays
-nothing: the cut is made only after a decoder has failed.
+Entry points: ``decode_nested``, and ``decoding`` for the same work in short steps. Ordinary JSON
+costs nothing extra: the text is pruned only after a decoder has failed.
 """
 
 import re
@@ -19,12 +19,12 @@ import msgspec
 T = TypeVar("T")
 
 DEEPEST = 10_100
-"""Levels of a review: kube-apiserver's decoder takes objects of 10 000, and the review adds few."""
+"""Levels allowed in a review: kube-apiserver accepts objects of 10 000, the review adds a few."""
 
 KEPT_LEVELS = 200
-"""Levels that are kept: a pod template and its path have 30, and Python 3.11 decodes about 900."""
+"""Levels kept: a pod template and its path have 30, and Python 3.11 decodes about 900."""
 
-STEP_TOKENS = 500  # of a step of ``pruning``: 0.1 ms, far less than a slice of the event loop
+STEP_TOKENS = 500  # in one step of ``pruning``: 0.1 ms, far less than a slice of the event loop
 
 _tokens = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]+|[\]}]+', re.DOTALL).finditer
 """A string without its end is a token too, or each quote in it would be tried as the first."""
@@ -34,7 +34,7 @@ _QUOTE = ord('"')
 
 
 class NestingError(msgspec.DecodeError):
-    """A JSON text has more levels than are read."""
+    """A JSON text has more levels than allowed."""
 
 
 def decode_nested(decode: Callable[[bytes | msgspec.Raw], T], data: bytes | msgspec.Raw) -> T:
@@ -42,7 +42,7 @@ def decode_nested(decode: Callable[[bytes | msgspec.Raw], T], data: bytes | msgs
     Decode JSON of any depth.
 
     Args:
-        decode: Decodes it if it is not too deep; raises RecursionError otherwise.
+        decode: A decoder, which raises RecursionError if the text is too deep for it.
         data: The JSON text.
 
     Raises:
@@ -55,7 +55,7 @@ def decode_nested(decode: Callable[[bytes | msgspec.Raw], T], data: bytes | msgs
 
 
 def decoding(decode: Callable[[bytes | msgspec.Raw], T], data: bytes) -> Generator[None, None, T]:
-    """Do what ``decode_nested`` does in short steps, and return the result."""
+    """Decode as ``decode_nested`` does, in short steps, and return the result."""
     try:
         return decode(data)
     except RecursionError:
@@ -68,17 +68,17 @@ def prune(data: bytes | bytearray, deepest: int | None = None) -> bytes:
     Replace every array and object below ``KEPT_LEVELS`` by null.
 
     Args:
-        data: JSON; other bytes come back in some form, and no decoder takes them.
-        deepest: Levels that are allowed; None allows any number.
+        data: JSON. The result for other bytes is unspecified, and no decoder accepts it.
+        deepest: The number of levels allowed; None allows any number.
 
     Raises:
-        NestingError: There are more than ``deepest``.
+        NestingError: The text has more than ``deepest`` levels.
     """
     return finish(pruning(data, deepest))
 
 
 def finish(steps: Generator[None, None, T]) -> T:
-    """Run work that is divided into steps to its end, and return its result."""
+    """Run all steps of a generator and return its result."""
     while True:
         try:
             next(steps)
@@ -88,7 +88,7 @@ def finish(steps: Generator[None, None, T]) -> T:
 
 
 def pruning(data: bytes | bytearray, deepest: int | None = None) -> Generator[None, None, bytes]:
-    """Do what ``prune`` does in short steps, and return the result."""
+    """Prune as ``prune`` does, in short steps, and return the result."""
     kept: list[bytes | bytearray] = []
     depth = begin = cut = 0
     for number, token in enumerate(_tokens(data)):
@@ -96,11 +96,11 @@ def pruning(data: bytes | bytearray, deepest: int | None = None) -> Generator[No
             yield
         start, end = token.span()
         if data[start] == _QUOTE:
-            continue
+            continue  # brackets inside a string do not nest
         before, length = depth, end - start
         if data[start] in _OPENING:
             depth += length
-            if before <= KEPT_LEVELS < depth:  # a run of brackets may cross the border
+            if before <= KEPT_LEVELS < depth:  # a run of brackets may cross the limit
                 cut = start + KEPT_LEVELS - before
             if deepest is not None and depth > deepest:
                 raise NestingError(f"nested more than {deepest} levels deep")

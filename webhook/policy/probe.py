@@ -1,10 +1,9 @@
 """
-Probes: pods that are only tried, by which somebody learns that a server is reached.
+Probes: dry-run requests by which ``doctor`` learns whether the API server reaches a replica.
 
-A probe is answered with a warning that names the replica, and with nothing else. Only a dry run
-can be one: the label of a pod that is really made changes nothing, or it would be a way around
-every rule. Any other object with a pod template can be one too: the right to create PodTemplates
-is no power, that to create pods is.
+The reply to a probe is one warning that names the replica. Only a dry run is a probe: on a request
+that is stored the label changes nothing, or it would bypass every rule. Every object with a pod
+template can be a probe, so that the right to create PodTemplates suffices, which is harmless.
 """
 
 import msgspec
@@ -16,9 +15,9 @@ from webhook.policy.verdict import UNTOUCHED, Verdict, brief
 LABEL = "evenspread.io/probe"
 
 ANY = "true"
-"""The value that both webhooks answer; with the name of a hook as its value, that one alone does.
+"""The label value to which both webhooks reply; the name of a hook selects that one alone.
 
-An API server passes the same warning on only once, so by ``true`` nobody can tell who gave it.
+The API server passes the same warning on only once, so ``true`` does not show which hook replied.
 """
 
 
@@ -33,37 +32,37 @@ class _Review(msgspec.Struct, frozen=True, gc=False):
 _decode = msgspec.json.Decoder(_Review).decode
 
 
-def presence(version: str, replica: str) -> Verdict:
-    """The verdict on every probe: who answered it."""
-    said = brief(f"evenspread {version} {replica} answered")
-    return Verdict(warnings=(said,), recurs=True)
+def build_probe_verdict(version: str, replica: str) -> Verdict:
+    """Build the verdict on every probe, a warning that names the replica."""
+    warning = brief(f"evenspread {version} {replica} answered")
+    return Verdict(warnings=(warning,), recurs=True)
 
 
-def answer(request: AdmissionRequest, hook: Hook, present: Verdict) -> Verdict | None:
+def judge_probe(request: AdmissionRequest, hook: Hook, present: Verdict) -> Verdict | None:
     """
-    Answer a probe.
+    Reply to a probe.
 
-    Every request passes here, and for nearly all this is one look at their labels.
+    Every request passes through here; nearly all cost one look at their labels.
 
     Args:
-        request: What is asked.
-        hook: Which of the two webhooks was called.
-        present: What ``presence`` gave.
+        request: The decoded request.
+        hook: The webhook that was called.
+        present: The verdict from ``build_probe_verdict``.
 
     Returns:
-        None if the request is to be judged as any other.
+        None if the request is no probe and must be judged.
     """
     metadata = request.metadata
     if metadata is None or LABEL not in metadata.labels:
         return None
-    asked = metadata.labels[LABEL]
-    if asked not in (ANY, *Hook) or request.operation != CREATE or not _is_tried(request.body):
+    value = metadata.labels[LABEL]
+    if value not in (ANY, *Hook) or request.operation != CREATE or not _is_dry_run(request.body):
         return None
-    return present if asked in (ANY, hook) else UNTOUCHED
+    return present if value in (ANY, hook) else UNTOUCHED
 
 
-def _is_tried(body: bytes) -> bool:
-    """Whether a review says that nothing will be stored."""
+def _is_dry_run(body: bytes) -> bool:
+    """Whether a review says that the object will not be stored."""
     try:
         review = decode_nested(_decode, body)
     except msgspec.DecodeError:

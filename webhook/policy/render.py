@@ -1,8 +1,9 @@
 """
-Constraints and selectors as kube-apiserver writes them: plain values, ready to be encoded.
+Convert constraints and selectors to plain values, as kube-apiserver writes them in JSON.
 
-What is not set is left out; what is set to nothing (``labelSelector: {}``, ``minDomains: 0``) is
-kept.
+An unset field is omitted; a field with a zero value (``labelSelector: {}``, ``minDomains: 0``) is
+written.
+
 Source: the JSON tags of k8s.io/api core/v1 ``TopologySpreadConstraint``.
 """
 
@@ -14,13 +15,13 @@ from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequire
 
 Rendered = dict[str, object]
 
-OPENINGS = 256  # constraints remembered: profiles have a handful each
+CACHED_CONSTRAINTS = 256  # profiles have a handful of constraints each
 
 encode = msgspec.json.Encoder().encode
 
 
 def constraint(value: Constraint) -> Rendered:
-    """One constraint; maxSkew, topologyKey and whenUnsatisfiable are always written."""
+    """Convert a constraint; maxSkew, topologyKey and whenUnsatisfiable are always written."""
     stored: Rendered = {
         "maxSkew": value.max_skew,
         "topologyKey": value.topology_key,
@@ -39,23 +40,23 @@ def constraint(value: Constraint) -> Rendered:
     return stored
 
 
-@lru_cache(OPENINGS)
+@lru_cache(CACHED_CONSTRAINTS)
 def opening(value: Constraint) -> bytes:
     """
-    The JSON of a constraint without a selector, up to where its selector follows.
+    Encode a constraint without a selector, up to the place where its selector follows.
 
-    These bytes, those of the selector and ``}`` are the same as encoding ``constraint``.
+    These bytes, the encoded selector and ``}`` equal the encoded constraint.
     """
     return encode(constraint(value))[:-1] + b',"labelSelector":'
 
 
 def selector(value: LabelSelector) -> Rendered:
-    """A label selector; pairs are sorted by key, so that equal selectors are equal bytes."""
+    """Convert a label selector; sorted labels make equal selectors equal bytes."""
     stored: Rendered = {}
     if value.match_labels:
         stored["matchLabels"] = dict(sorted(value.match_labels.items()))
     if value.match_expressions:
-        stored["matchExpressions"] = [_requirement(each) for each in value.match_expressions]
+        stored["matchExpressions"] = list(map(_requirement, value.match_expressions))
     return stored
 
 

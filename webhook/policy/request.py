@@ -1,5 +1,7 @@
 """
-One admission request, as far as it concerns spreading: what judging starts from.
+An admission request, reduced to what the verdict depends on.
+
+``webhook.admission.decode`` builds it from an AdmissionReview; nothing here decodes or judges.
 
 Source: k8s.io/api admission/v1 ``AdmissionRequest``.
 """
@@ -15,11 +17,11 @@ from webhook.policy.paths import TemplatePath
 CREATE = "CREATE"
 UPDATE = "UPDATE"
 
-LONGEST_NAME = 253  # characters of the name of an object or a namespace: a DNS subdomain, RFC 1123
+LONGEST_NAME = 253  # characters in the name of an object or namespace: a DNS subdomain, RFC 1123
 
 
 class Hook(StrEnum):
-    """The two webhooks: the first may patch, the second sees what all others made of the object."""
+    """The two webhooks: the first may patch, the second gets the object after all patches."""
 
     MUTATE = "mutate"
     VALIDATE = "validate"
@@ -27,23 +29,23 @@ class Hook(StrEnum):
 
 class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """
-    One request.
+    One admission request.
 
     Attributes:
-        uid: To be repeated in the answer.
-        kind: Of the object.
+        uid: Repeated in the response.
+        kind: The kind of the object.
         operation: CREATE, UPDATE, DELETE or CONNECT.
-        namespace: Where the object is; empty if it is in none.
-        name: Empty while the API server has not made it from ``generateName``.
-        sub_resource: Empty if the object itself is meant.
-        path: From the object to its pod template; None for a kind that has none.
-        metadata: The object's own; of a Pod the same as its template's.
-        template: As requested; None if the object has none.
-        old: The one that an update replaces; None on a create.
-        unreadable: What is wrong with the shape of a custom kind's object; empty if it could be
-            read. The API server guarantees that of built-in kinds.
-        body: The whole review as it came, for questions that are seldom asked; it may be empty.
-        old_unreadable: Whether the object that an update replaces could not be read either.
+        namespace: The namespace of the object; empty if the kind has no namespaces.
+        name: Empty until the API server generates it from ``generateName``.
+        sub_resource: Empty for a request about the object itself.
+        path: The path from the object to its pod template; None for a kind without one.
+        metadata: The metadata of the object; for a Pod that of its template.
+        template: The requested pod template; None if the object has none.
+        old: The pod template that an update replaces; None on a create.
+        unreadable: The type error in an object of a custom kind; empty if there is none. The API
+            server guarantees the types of built-in kinds.
+        body: The undecoded review, for fields that are seldom needed; may be empty.
+        old_unreadable: Whether the object that an update replaces has a type error too.
     """
 
     uid: str
@@ -62,21 +64,21 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def creates_pod(self) -> bool:
-        """Whether a Pod is created."""
+        """Whether the request creates a Pod."""
         return self.kind == POD and self.operation == CREATE
 
     @property
     def built_in(self) -> bool:
-        """Whether the kind is one whose pod specification kube-apiserver judges itself."""
+        """Whether kube-apiserver itself validates the pod specification of this kind."""
         return self.kind in BUILT_IN_TEMPLATES
 
     @property
     def controlled(self) -> bool:
         """
-        Whether a controller made this object from its own template.
+        Whether a controller created this object from its own template.
 
         Such an object is never patched: its controller compares it with that template, and would
-        make new ones without end.
+        create new objects endlessly.
         """
         return (
             self.kind != POD and self.metadata is not None and self.metadata.controller is not None
@@ -85,9 +87,9 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shown_name(self) -> str:
         """
-        The name for messages; the prefix that it will be made from while there is no other.
+        The name for messages: ``generateName`` until the API server has generated a name.
 
-        At most ``LONGEST_NAME`` characters of it: longer ones are not valid.
+        It has at most ``LONGEST_NAME`` characters, the length of the longest valid name.
         """
         name = self.name
         if not name and self.metadata is not None:
@@ -96,5 +98,5 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def old_constraints(self) -> tuple[Constraint, ...] | None:
-        """The list that an update replaces; None on a create."""
+        """The constraints that an update replaces; None on a create."""
         return self.old.constraints if self.old else None

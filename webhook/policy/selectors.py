@@ -1,7 +1,7 @@
 """
-Label selectors: do they match, what do they say, and how matchLabelKeys join them.
+Label selectors: matching, merging with matchLabelKeys, and the short form of kubectl.
 
-Whether a selector is valid is a question for ``rules``; here every selector has a meaning.
+``api.rules`` decides whether a selector is valid; the functions here accept any selector.
 
 Source: apimachinery pkg/labels selector.go, meta/v1 helpers.go ``LabelSelectorAsSelector``.
 """
@@ -24,23 +24,22 @@ def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     Whether the selector selects an object with these labels.
 
     Args:
-        selector: None selects nothing, an empty one everything; an operator that does not exist
-            selects nothing.
+        selector: None selects nothing, an empty selector everything, an unknown operator nothing.
         labels: All labels of the object.
     """
     if selector is None:
         return False
     return has_pairs(labels, selector.match_labels) and all(
-        _holds(requirement, labels) for requirement in selector.match_expressions
+        _requirement_holds(requirement, labels) for requirement in selector.match_expressions
     )
 
 
 def has_pairs(labels: Mapping[str, str], pairs: Mapping[str, str]) -> bool:
-    """Whether every pair stands among the labels; so it is for no pairs."""
+    """Whether the labels contain every pair; True if there are no pairs."""
     return all(labels.get(key) == value for key, value in pairs.items())
 
 
-def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
+def _requirement_holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
     value = labels.get(requirement.key)
     match requirement.operator:
         case "In":
@@ -59,24 +58,24 @@ def merge_match_label_keys(
     constraints: tuple[Constraint, ...], labels: Mapping[str, str]
 ) -> tuple[Constraint, ...]:
     """
-    Let every constraint select the pod's own value of each of its matchLabelKeys.
+    Add the pod's own values of its matchLabelKeys to the selector of each constraint.
 
     Args:
-        constraints: As requested; those without a selector stay as they are.
-        labels: The pod's own labels; a key that is not among them adds nothing.
+        constraints: The requested constraints; those without a selector stay unchanged.
+        labels: The pod's own labels; a key that they lack adds nothing.
 
     Returns:
-        What kube-apiserver stores when it creates the pod: ``{key, In, [value]}`` appended for
-        each key in order, also when the key stands in the selector already.
+        The constraints that kube-apiserver stores for a new pod: ``{key, In, [value]}`` is
+        appended for each key in order, even if the selector contains the key already.
 
     Source: kubernetes pkg/registry/core/pod/strategy.go, KEP-3243.
     """
     if not any(constraint.match_label_keys for constraint in constraints):
         return constraints
-    return tuple(_merged(constraint, labels) for constraint in constraints)
+    return tuple(_merge_keys(constraint, labels) for constraint in constraints)
 
 
-def _merged(constraint: Constraint, labels: Mapping[str, str]) -> Constraint:
+def _merge_keys(constraint: Constraint, labels: Mapping[str, str]) -> Constraint:
     selector = constraint.label_selector
     if selector is None:
         return constraint
@@ -95,9 +94,9 @@ def _merged(constraint: Constraint, labels: Mapping[str, str]) -> Constraint:
 
 def render(selector: LabelSelector) -> str:
     """
-    A selector in the short form that kubectl reads, as ``a=b,c in (d,e),!f``; empty if it is empty.
+    Format a selector in kubectl's short form, such as ``a=b,c in (d,e),!f``; empty if it is empty.
 
-    Requirements are sorted by key, values by themselves, and repeats are left out.
+    Requirements are sorted by key, values alphabetically, and duplicates are omitted.
 
     Source: apimachinery pkg/labels ``Requirement.String``.
     """

@@ -15,22 +15,22 @@ from webhook.policy.paths import TemplatePath
 
 
 class JobTemplateSpec(msgspec.Struct, frozen=True, gc=False):
-    """The part of a job template that holds the pod template."""
+    """The specification in a job template, reduced to the pod template."""
 
     template: PodTemplate | None = None
 
 
 class JobTemplate(msgspec.Struct, frozen=True, gc=False):
-    """The part of a CronJob that holds the job's specification."""
+    """The job template of a CronJob, reduced to its specification."""
 
     spec: JobTemplateSpec | None = None
 
 
 class WorkloadSpec(PodSpec, frozen=True, rename="camel", gc=False):
     """
-    The specification of any built-in kind: a pod's own, or one that holds a template.
+    The specification of any built-in kind: a pod's own, or one that contains a template.
 
-    One type for all kinds lets a review be decoded in one pass, before its kind is known.
+    One type for all kinds allows decoding a review in one pass, before its kind is known.
     """
 
     template: PodTemplate | None = None
@@ -39,10 +39,10 @@ class WorkloadSpec(PodSpec, frozen=True, rename="camel", gc=False):
 
 class Workload(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
-    An object of any built-in kind that holds a pod specification, as it stands on the wire.
+    An object of any built-in kind with a pod specification, as it is encoded on the wire.
 
     Attributes:
-        api_version: Absent in the parts of a review that name the kind elsewhere.
+        api_version: Absent where a review names the kind elsewhere.
     """
 
     api_version: str | None = None
@@ -53,13 +53,13 @@ class Workload(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     def pod_template(self, path: TemplatePath) -> PodTemplate | None:
         """
-        What pods are made of.
+        Find the pod template.
 
         Args:
             path: One of the values of ``BUILT_IN_TEMPLATES``.
 
         Returns:
-            None if the object has nothing at that place.
+            None if the object has no value at that path.
         """
         match path:
             case ():
@@ -77,5 +77,5 @@ _BUILT_IN_PATHS = frozenset(BUILT_IN_TEMPLATES.values())
 
 
 def is_built_in_path(path: TemplatePath) -> bool:
-    """Whether ``Workload`` can hold an object whose pod template stands at this path."""
+    """Whether ``Workload`` can represent an object whose pod template is at this path."""
     return path in _BUILT_IN_PATHS

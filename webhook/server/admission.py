@@ -68,7 +68,7 @@ class ReviewContext(NamedTuple):
         policy: The policy in force.
         facts: The known facts of the cluster.
         fetch: Called before each verdict.
-        probe_verdict: The verdict on probes, from ``webhook.policy.probe.presence``.
+        probe_verdict: The verdict on probes, from ``webhook.policy.probe.build_probe_verdict``.
         freeze: Creates a context in which the facts do not change, for the thread that reads them.
     """
 
@@ -86,7 +86,7 @@ def _read(bodies: list[bytes | bytearray], policy: Policy) -> AdmissionRequest:
 
 def _decide(request: AdmissionRequest, hook: Hook, context: ReviewContext) -> tuple[Verdict, bytes]:
     """Judge a request and write the response."""
-    verdict = probe.answer(request, hook, context.probe_verdict)
+    verdict = probe.judge_probe(request, hook, context.probe_verdict)
     if verdict is None:
         verdict = judge(request, hook, context.policy, context.facts)
     return verdict, admission.encode(request, verdict)

@@ -26,7 +26,7 @@ from webhook.config.kinds import OwnerSelector
 from webhook.config.settings import Settings
 from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
 from webhook.policy.defaulting.profiles import Policy
-from webhook.policy.probe import presence
+from webhook.policy.probe import build_probe_verdict
 from webhook.server.admission import Admission, Observers, ReviewContext
 from webhook.server.apiserver import (
     follow_version,
@@ -288,7 +288,7 @@ def _build_facts(
 def _build_admission(
     context: ServerContext, policy: Policy, facts: FactsSource, metrics: Metrics, live: LiveContext
 ) -> Admission:
-    probe_verdict = presence(__version__, replica_name(context.settings))
+    probe_verdict = build_probe_verdict(__version__, replica_name(context.settings))
     review = ReviewContext(policy, facts.facts, facts.fetch, probe_verdict, facts.freeze)
     observers = Observers(metrics, context.log, context.verdict_log)
     return Admission(review, context.limits, observers, live.context, live.clients)

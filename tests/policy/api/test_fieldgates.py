@@ -10,9 +10,9 @@ from tests.build import constraint, gates
 from webhook.policy.api.fieldgates import (
     DroppedField,
     drop_disabled_fields,
-    held_back_briefly,
+    explain_briefly,
+    explain_disabled_gate,
     is_set,
-    why_held_back,
 )
 from webhook.policy.api.gates import GATES, Gate, Gates
 from webhook.policy.api.versions import Version
@@ -154,8 +154,8 @@ WHYS: dict[str, tuple[Gates, str, str]] = {
 
 @pytest.mark.parametrize(("in_force", "why", "brief"), WHYS.values(), ids=WHYS.keys())
 def test_a_field_is_held_back_since(in_force: Gates, why: str, brief: str) -> None:
-    assert why_held_back(Gate.MIN_DOMAINS, in_force) == why
-    assert held_back_briefly(Gate.MIN_DOMAINS, in_force) == brief
+    assert explain_disabled_gate(Gate.MIN_DOMAINS, in_force) == why
+    assert explain_briefly(Gate.MIN_DOMAINS, in_force) == brief
 
 
 ATTRIBUTES = {

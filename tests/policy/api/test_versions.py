@@ -6,11 +6,11 @@ from webhook.errors import VersionError
 from webhook.policy.api.versions import (
     NEWEST_VERSION,
     OLDEST_VERSION,
-    Span,
     Version,
-    known,
-    parse_span,
+    VersionRange,
+    limit_to_known,
     parse_version,
+    parse_version_range,
 )
 
 VERSIONS = {
@@ -61,20 +61,25 @@ def test_a_written_version_is_read_as_itself(version: Version) -> None:
 V24, V36 = Version(1, 24), Version(1, 36)
 
 SPANS = {
-    "one version": ("1.24", Span(V24, V24), "1.24", 1),
-    "a range": ("1.24..1.36", Span(V24, V36), "1.24..1.36", 13),
-    "a range of releases": ("v1.24.3-gke.1 .. v1.36.0", Span(V24, V36), "1.24..1.36", 13),
-    "a range of one": ("1.24..1.24", Span(V24, V24), "1.24", 1),
-    "a range into the future": ("1.36..1.99", Span(V36, Version(1, 99)), "1.36..1.99", 2),
-    "a range in the future": ("1.98..2.1", Span(Version(1, 98), Version(2, 1)), "1.98..2.1", 1),
+    "one version": ("1.24", VersionRange(V24, V24), "1.24", 1),
+    "a range": ("1.24..1.36", VersionRange(V24, V36), "1.24..1.36", 13),
+    "a range of releases": ("v1.24.3-gke.1 .. v1.36.0", VersionRange(V24, V36), "1.24..1.36", 13),
+    "a range of one": ("1.24..1.24", VersionRange(V24, V24), "1.24", 1),
+    "a range into the future": ("1.36..1.99", VersionRange(V36, Version(1, 99)), "1.36..1.99", 2),
+    "a range in the future": (
+        "1.98..2.1",
+        VersionRange(Version(1, 98), Version(2, 1)),
+        "1.98..2.1",
+        1,
+    ),
 }
 
 
 @pytest.mark.parametrize(("text", "span", "written", "judged"), SPANS.values(), ids=SPANS.keys())
 def test_versions_are_named_alone_or_from_first_to_last(
-    text: str, span: Span, written: str, judged: int
+    text: str, span: VersionRange, written: str, judged: int
 ) -> None:
-    assert parse_span(text) == span
+    assert parse_version_range(text) == span
     assert str(span) == written
     assert len(span.versions) == judged
 
@@ -93,24 +98,24 @@ NO_SPANS = {
 @pytest.mark.parametrize("text", NO_SPANS.values(), ids=NO_SPANS.keys())
 def test_what_names_no_versions_is_said_so(text: str) -> None:
     with pytest.raises(VersionError):
-        parse_span(text)
+        parse_version_range(text)
 
 
 def test_a_span_the_wrong_way_round_is_turned() -> None:
     with pytest.raises(VersionError, match=r"ends before it begins: write 1\.24\.\.1\.36"):
-        parse_span("1.36..1.24")
+        parse_version_range("1.36..1.24")
 
 
 @given(st.integers(16, 99), st.integers(16, 99))
 def test_a_span_is_judged_version_by_version(one: int, other: int) -> None:
-    span = parse_span(f"1.{min(one, other)}..1.{max(one, other)}")
+    span = parse_version_range(f"1.{min(one, other)}..1.{max(one, other)}")
 
     versions = span.versions
-    assert (versions[0], versions[-1]) == (known(span.first), known(span.last))
+    assert (versions[0], versions[-1]) == (limit_to_known(span.first), limit_to_known(span.last))
     assert list(versions) == sorted(set(versions))
     assert all(OLDEST_VERSION <= version <= NEWEST_VERSION for version in versions)
 
 
 def test_what_is_newer_than_known_is_judged_as_the_newest() -> None:
-    assert known(Version(2, 0)) == NEWEST_VERSION
-    assert known(V24) == V24
+    assert limit_to_known(Version(2, 0)) == NEWEST_VERSION
+    assert limit_to_known(V24) == V24

@@ -15,7 +15,7 @@ from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.placement.topology import Topology
 
 
-def situation(
+def scenario(
     nodes: Iterable[Node],
     *constraints: Constraint,
     pods: Mapping[str, int] | None = None,
@@ -32,7 +32,7 @@ def situation(
 
 
 @st.composite
-def situations(draw: st.DrawFn) -> Scenario:
+def scenarios(draw: st.DrawFn) -> Scenario:
     """Draw a pod with hard constraints and a small cluster, some of whose nodes are cordoned."""
     pod = draw(clusters.incoming)
     some = st.lists(clusters.constraints, max_size=3, unique_by=lambda each: each.topology_key)
@@ -48,5 +48,5 @@ def situations(draw: st.DrawFn) -> Scenario:
     )
 
 
-blocked = situations().filter(lambda each: not each.placement().passing)
+blocked = scenarios().filter(lambda each: not each.placement().passing)
 """Situations in which the pod finds no node."""

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from tests.policy.explain.scenarios import blocked, situation, situations
+from tests.policy.explain.scenarios import blocked, scenario, scenarios
 from tests.policy.placement.clusters import GPU, gates, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.explain.changes import smallest_changes
+from webhook.policy.explain.changes import find_changes
 from webhook.policy.explain.edits import (
     LowerMinDomains,
     RaiseMaxSkew,
@@ -25,11 +25,11 @@ from webhook.policy.placement.topology import Topology
 CORDONED = replace(node("n3", "c"), unschedulable=True)
 ZONES = (node("n1", "a"), node("n2", "b"))
 
-# situation, what is told
+# scenario, what is told
 CHANGES: dict[str, tuple[Scenario, list[str]]] = {
-    "a pod that can be placed": (situation(ZONES, spread_over()), []),
+    "a pod that can be placed": (scenario(ZONES, spread_over()), []),
     "a zone that is cordoned": (
-        situation([*ZONES, CORDONED], spread_over(), pods={"n1": 2, "n2": 1}),
+        scenario([*ZONES, CORDONED], spread_over(), pods={"n1": 2, "n2": 1}),
         [
             "raise maxSkew of constraint 0 (zone) from 1 to 2",
             "uncordon node n3",
@@ -38,7 +38,7 @@ CHANGES: dict[str, tuple[Scenario, list[str]]] = {
         ],
     ),
     "a third domain is asked for": (
-        situation(ZONES, spread_over(min_domains=3), pods={"n1": 1, "n2": 2}),
+        scenario(ZONES, spread_over(min_domains=3), pods={"n1": 1, "n2": 2}),
         [
             "raise maxSkew of constraint 0 (zone) from 1 to 2",
             "drop minDomains of constraint 0 (zone) from 3 to 2",
@@ -47,7 +47,7 @@ CHANGES: dict[str, tuple[Scenario, list[str]]] = {
         ],
     ),
     "the only free zone is tainted": (
-        situation([node("n1", "a"), node("n2", "b", taints=[GPU])], spread_over(), pods={"n1": 1}),
+        scenario([node("n1", "a"), node("n2", "b", taints=[GPU])], spread_over(), pods={"n1": 1}),
         [
             "raise maxSkew of constraint 0 (zone) from 1 to 2",
             "tolerate taint gpu:NoSchedule",
@@ -56,7 +56,7 @@ CHANGES: dict[str, tuple[Scenario, list[str]]] = {
         ],
     ),
     "no node has the key": (
-        situation([node("n1"), node("n2")], spread_over()),
+        scenario([node("n1"), node("n2")], spread_over()),
         [
             "label node n1 with zone=new-zone-1",
             "add 1 node with zone=new-zone-1",
@@ -64,11 +64,11 @@ CHANGES: dict[str, tuple[Scenario, list[str]]] = {
         ],
     ),
     "the pod asks for what no node has": (
-        situation(ZONES, demands=Demands(pairs=(("disk", "ssd"),))),
+        scenario(ZONES, demands=Demands(pairs=(("disk", "ssd"),))),
         ["take disk=ssd out of nodeSelector", "add 1 node with disk=ssd"],
     ),
     "two constraints leave no node": (
-        situation(
+        scenario(
             [node("n1", "a", rack="r"), node("n2", "b", rack="s"), node("n3", "b", rack="r")],
             spread_over(),
             spread_over("rack"),
@@ -83,7 +83,7 @@ CHANGES: dict[str, tuple[Scenario, list[str]]] = {
         ],
     ),
     "two nodes have to be told apart": (
-        situation(
+        scenario(
             [node("n1"), node("n2")], spread_over(min_domains=2), pods={"n1": 1, "n2": 1}
         ),
         [
@@ -94,27 +94,27 @@ CHANGES: dict[str, tuple[Scenario, list[str]]] = {
             "make constraint 0 (zone) ScheduleAnyway",
         ],
     ),
-    "there is no node": (situation((), spread_over()), ["add 1 node with zone=new-zone-1"]),
+    "there is no node": (scenario((), spread_over()), ["add 1 node with zone=new-zone-1"]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("asked", "told"), CHANGES.values(), ids=CHANGES.keys())
 def test_changes(asked: Scenario, told: list[str]) -> None:
-    found = smallest_changes(asked, asked.placement())
+    found = find_changes(asked, asked.placement())
 
     assert [change.sentence for change in found] == told
 
 
 def test_what_no_single_way_mends_is_told_together() -> None:
     """One node, tainted and in a full zone, without room for another."""
-    crowded = situation(
+    crowded = scenario(
         [replace(node("n1", "a", taints=[GPU]), unschedulable=True)],
         spread_over(min_domains=2),
         pods={"n1": 1},
         demands=Demands(terms=()),
     )
 
-    (change,) = smallest_changes(crowded, crowded.placement())
+    (change,) = find_changes(crowded, crowded.placement())
 
     assert change.sentence == (
         "uncordon node n1, and tolerate taint gpu:NoSchedule, and take the required node affinity "
@@ -154,7 +154,7 @@ def written(edits: Sequence[ScenarioEdit], asked: Scenario) -> Scenario:
 @settings(max_examples=60)
 @given(blocked)
 def test_every_change_lets_the_pod_be_placed(asked: Scenario) -> None:
-    changes = smallest_changes(asked, asked.placement())
+    changes = find_changes(asked, asked.placement())
 
     assert changes
     for change in changes:
@@ -164,7 +164,7 @@ def test_every_change_lets_the_pod_be_placed(asked: Scenario) -> None:
 @settings(max_examples=60)
 @given(blocked)
 def test_no_part_of_a_change_can_be_left_out(asked: Scenario) -> None:
-    for change in smallest_changes(asked, asked.placement()):
+    for change in find_changes(asked, asked.placement()):
         for edit in change.edits:
             fewer = [each for each in change.edits if each is not edit]
             assert not passing(apply_all(fewer, asked)), f"{edit} of {change.sentence}"
@@ -173,7 +173,7 @@ def test_no_part_of_a_change_can_be_left_out(asked: Scenario) -> None:
 @settings(max_examples=60)
 @given(blocked)
 def test_no_number_of_a_change_could_be_nearer(asked: Scenario) -> None:
-    for change in smallest_changes(asked, asked.placement()):
+    for change in find_changes(asked, asked.placement()):
         for place_of, edit in enumerate(change.edits):
             match edit:
                 case RaiseMaxSkew(after=after):
@@ -186,16 +186,16 @@ def test_no_number_of_a_change_could_be_nearer(asked: Scenario) -> None:
             assert not passing(apply_all(edits, asked))
 
 
-@given(situations())
+@given(scenarios())
 def test_a_pod_that_can_be_placed_needs_no_change(asked: Scenario) -> None:
     placement = asked.placement()
 
-    assert bool(smallest_changes(asked, placement)) is not bool(placement.passing)
+    assert bool(find_changes(asked, placement)) is not bool(placement.passing)
 
 
 def test_a_hostname_is_no_label_to_give() -> None:
-    full = situation([node("n1")], spread_over(HOSTNAME, min_domains=2), pods={"n1": 1})
+    full = scenario([node("n1")], spread_over(HOSTNAME, min_domains=2), pods={"n1": 1})
 
-    told = [str(change.sentence) for change in smallest_changes(full, full.placement())]
+    told = [str(change.sentence) for change in find_changes(full, full.placement())]
 
     assert "add 1 node" in told

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from tests.policy.explain.scenarios import situation
+from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.edits import (
@@ -23,7 +23,7 @@ from webhook.policy.placement.taints import Toleration
 
 TAINT = Taint(key="spot", value="yes", effect="NoExecute")
 ASKING = Demands(pairs=(("disk", "ssd"), ("tier", "x")), terms=())
-ASKED = situation(
+ASKED = scenario(
     [node("n1", "a", taints=[GPU])],
     spread_over(min_domains=3),
     spread_over(HOSTNAME),

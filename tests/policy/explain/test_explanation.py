@@ -3,7 +3,7 @@ from typing import Any
 from hypothesis import given
 from msgspec.structs import replace
 
-from tests.policy.explain.scenarios import situation, situations
+from tests.policy.explain.scenarios import scenario, scenarios
 from tests.policy.placement.clusters import GPU, SELECTS_WEB, gates, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.explanation import (
@@ -25,7 +25,7 @@ TAINTED = "node(s) had untolerated taint gpu:NoSchedule"
 
 def asked(**changes: Any) -> Scenario:
     """Make three web pods in two zones, and ask where a fourth goes."""
-    return situation(NODES, spread_over(**changes), pods={"n1": 2, "n2": 1})
+    return scenario(NODES, spread_over(**changes), pods={"n1": 2, "n2": 1})
 
 
 def test_the_domains_of_a_constraint() -> None:
@@ -94,7 +94,7 @@ def test_a_pod_that_cannot_be_placed_is_told_what_to_change() -> None:
 def test_of_many_nodes_the_first_are_named() -> None:
     many = [node(f"n{i}", "a") for i in range(NAMED_NODES + 2)]
 
-    (group,) = explain(situation(many, spread_over(min_domains=2), pods={"n0": 1}), "x").rejected
+    (group,) = explain(scenario(many, spread_over(min_domains=2), pods={"n0": 1}), "x").rejected
 
     assert (group.nodes, group.named) == (len(many), ("n0", "n1", "n2"))
 
@@ -102,13 +102,13 @@ def test_of_many_nodes_the_first_are_named() -> None:
 def test_constraints_stand_in_their_order() -> None:
     soft = spread_over(HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY)
 
-    told = explain(situation(NODES, soft, spread_over()), "x")
+    told = explain(scenario(NODES, soft, spread_over()), "x")
 
     assert [part.index for part in told.constraints] == [0, 1]
 
 
 def test_defaults_of_the_scheduler_are_told_as_such() -> None:
-    bare = situation(NODES)
+    bare = scenario(NODES)
     defaults = DefaultConstraints((spread_over(when_unsatisfiable=SCHEDULE_ANYWAY),), SELECTS_WEB)
     given = replace(bare, spreads=resolve_constraints((), bare.pod.labels, gates(), defaults))
 
@@ -117,7 +117,7 @@ def test_defaults_of_the_scheduler_are_told_as_such() -> None:
     assert not explain(asked(), "x").defaulted
 
 
-@given(situations())
+@given(scenarios())
 def test_an_explanation_agrees_with_the_placement(some: Scenario) -> None:
     told, placement = explain(some, "x"), some.placement()
 

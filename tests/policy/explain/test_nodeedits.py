@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.scenarios import situation
+from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.edits import ScenarioEdit
@@ -64,7 +64,7 @@ EDITS: dict[str, tuple[list[Node], ScenarioEdit, str, list[Node]]] = {
 def test_an_edit(
     nodes: list[Node], edit: ScenarioEdit, sentence: str, expected: list[Node]
 ) -> None:
-    before = situation(nodes)
+    before = scenario(nodes)
 
     assert str(edit) == sentence
     assert list(edit.apply(before).topology.nodes) == expected

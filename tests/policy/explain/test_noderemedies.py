@@ -3,13 +3,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.scenarios import situation
+from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.noderemedies import (
     MOST_TOGETHER,
     add_nodes,
-    combined,
+    combine_changes,
     label_nodes,
     uncordon,
 )
@@ -31,23 +31,23 @@ def cordoned(name: str, zone: str | None = None) -> Node:
 
 Way = Callable[[Scenario, Placement], Iterator[Edits]]
 
-# way, situation, the first of what is tried
+# way, scenario, the first of what is tried
 TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
     "a cordoned node of each zone, then all": (
         uncordon,
-        situation([*TWO, cordoned("c1", "c"), cordoned("c2", "c"), cordoned("d1", "d")],
+        scenario([*TWO, cordoned("c1", "c"), cordoned("c2", "c"), cordoned("d1", "d")],
                   spread_over()),
         [["uncordon node c1"], ["uncordon node d1"], ["uncordon node c1", "uncordon node d1"]],
     ),
-    "no node is cordoned": (uncordon, situation(TWO, spread_over()), []),
+    "no node is cordoned": (uncordon, scenario(TWO, spread_over()), []),
     "a node that lacks the key joins the emptiest domain, then a new one": (
         label_nodes,
-        situation([*TWO, node("n3")], spread_over(), pods={"n1": 1}),
+        scenario([*TWO, node("n3")], spread_over(), pods={"n1": 1}),
         [["label node n3 with zone=b"], ["label node n3 with zone=new-zone-1"]],
     ),
     "nodes that lack the key form new domains together": (
         label_nodes,
-        situation([node("n1"), node("n2")], spread_over()),
+        scenario([node("n1"), node("n2")], spread_over()),
         [
             ["label node n1 with zone=new-zone-1"],
             ["label node n1 with zone=new-zone-1"],
@@ -55,12 +55,12 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
         ],
     ),
     "nodes that the pod cannot go to are not labelled": (
-        label_nodes, situation([node("n1", taints=[GPU])], spread_over()), []
+        label_nodes, scenario([node("n1", taints=[GPU])], spread_over()), []
     ),
-    "no node lacks the key": (label_nodes, situation(TWO, spread_over()), []),
+    "no node lacks the key": (label_nodes, scenario(TWO, spread_over()), []),
     "a node in the emptiest domain, then where it fits, then in new domains": (
         add_nodes,
-        situation(TWO, spread_over(), pods={"n1": 1}),
+        scenario(TWO, spread_over(), pods={"n1": 1}),
         [
             ["add 1 node with zone=b"],
             ["add 1 node with zone=b"],
@@ -71,7 +71,7 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
     ),
     "a node that the pod asks for, in the first domain of all": (
         add_nodes,
-        situation([], spread_over(), demands=SSD),
+        scenario([], spread_over(), demands=SSD),
         [
             ["add 1 node with disk=ssd, zone=new-zone-1"],
             ["add 1 node with disk=ssd, zone=new-zone-1"],
@@ -79,20 +79,20 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
     ),
     "the zone that the pod asks for": (
         add_nodes,
-        situation([], spread_over(), HOST, demands=Demands(pairs=((ZONE, "x"),))),
+        scenario([], spread_over(), HOST, demands=Demands(pairs=((ZONE, "x"),))),
         [["add 1 node with zone=x"], ["add 1 node with zone=x"]],
     ),
     "a node without a zone stands for a new one": (
         add_nodes,
-        situation([node("n1", rack="r")], spread_over(), spread_over("rack")),
+        scenario([node("n1", rack="r")], spread_over(), spread_over("rack")),
         [
             ["add 1 node with zone=new-zone-1, rack=new-rack-1"],
             ["add 1 node with zone=new-zone-1, rack=r"],
         ],
     ),
     "all that one node asks for, the least first": (
-        combined,
-        situation(
+        combine_changes,
+        scenario(
             [replace(cordoned("n1"), taints=(GPU, UNSCHEDULABLE)), node("n2", disk="ssd")],
             spread_over(min_domains=2),
             demands=replace(SSD, terms=()),
@@ -114,8 +114,8 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
         ],
     ),
     "a node that asks for nothing but a skew": (
-        combined,
-        situation([node("n1", "a", disk="ssd")], spread_over(min_domains=2),
+        combine_changes,
+        scenario([node("n1", "a", disk="ssd")], spread_over(min_domains=2),
                   demands=SSD, pods={"n1": 1}),
         [["raise maxSkew of constraint 0 (zone) from 1 to 2"]],
     ),
@@ -132,8 +132,8 @@ def test_what_is_tried(way: Way, asked: Scenario, expected: list[list[str]]) -> 
 
 def test_only_so_many_nodes_are_changed_together() -> None:
     many = [node(f"n{i}") for i in range(MOST_TOGETHER + 4)]
-    bare = situation(many, spread_over(min_domains=MOST_TOGETHER + 1))
-    shut = situation([cordoned(each.name, each.name) for each in many], spread_over())
+    bare = scenario(many, spread_over(min_domains=MOST_TOGETHER + 1))
+    shut = scenario([cordoned(each.name, each.name) for each in many], spread_over())
 
     for way, asked in ((label_nodes, bare), (add_nodes, bare), (uncordon, shut)):
         assert max(map(len, way(asked, asked.placement()))) == MOST_TOGETHER

@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.scenarios import situation
+from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.remedies import (
@@ -37,16 +37,16 @@ CORDONED = replace(node("n3", "c", taints=[UNSCHEDULABLE]), unschedulable=True)
 
 Way = Callable[[Scenario, Placement], Iterator[Edits]]
 
-# way, situation, what is tried
+# way, scenario, what is tried
 TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
     "a skew is raised as far as the emptiest open domain asks": (
         raise_max_skew,
-        situation(RACKED, spread_over(), pods={"n1": 3, "n2": 2}),
+        scenario(RACKED, spread_over(), pods={"n1": 3, "n2": 2}),
         [["raise maxSkew of constraint 0 (zone) from 1 to 3"]],
     ),
     "one skew is raised before two are": (
         raise_max_skew,
-        situation(RACKED, spread_over(), HOST, pods={"n1": 1, "n2": 1}),
+        scenario(RACKED, spread_over(), HOST, pods={"n1": 1, "n2": 1}),
         [
             ["raise maxSkew of constraint 0 (zone) from 1 to 2"],
             [
@@ -57,13 +57,13 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
     ),
     "of the same skews those are raised that add up to least": (
         raise_max_skew,
-        situation(RACKED, spread_over(), pods={"n1": 2, "n2": 1, "n3": 2}),
+        scenario(RACKED, spread_over(), pods={"n1": 2, "n2": 1, "n3": 2}),
         [["raise maxSkew of constraint 0 (zone) from 1 to 3"]],
     ),
-    "no skew is too large": (raise_max_skew, situation(TWO, spread_over()), []),
+    "no skew is too large": (raise_max_skew, scenario(TWO, spread_over()), []),
     "fewer domains are asked for": (
         lower_min_domains,
-        situation(TWO, spread_over(min_domains=3), replace(HOST, min_domains=4)),
+        scenario(TWO, spread_over(min_domains=3), replace(HOST, min_domains=4)),
         [
             ["drop minDomains of constraint 0 (zone) from 3 to 2"],
             ["drop minDomains of constraint 1 (hostname) from 4 to 2"],
@@ -74,16 +74,16 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
         ],
     ),
     "there are domains enough": (
-        lower_min_domains, situation(TWO, spread_over(min_domains=2)), []
+        lower_min_domains, scenario(TWO, spread_over(min_domains=2)), []
     ),
     "hard constraints become wishes": (
         soften,
-        situation(TWO, spread_over(), replace(HOST, when_unsatisfiable=SCHEDULE_ANYWAY)),
+        scenario(TWO, spread_over(), replace(HOST, when_unsatisfiable=SCHEDULE_ANYWAY)),
         [["make constraint 0 (zone) ScheduleAnyway"]],
     ),
     "taints of one node, then all": (
         tolerate,
-        situation([
+        scenario([
             node("n1", taints=[GPU, SPOT]), node("n2", taints=[SPOT, OLD]), node("n3"), CORDONED,
         ]),
         [
@@ -92,10 +92,10 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
             ["tolerate taint spot:NoExecute", "tolerate taint gpu:NoSchedule"],
         ],
     ),
-    "no taint to tolerate": (tolerate, situation(TWO), [[]]),
+    "no taint to tolerate": (tolerate, scenario(TWO), [[]]),
     "labels that are asked for, then affinity, then all": (
         loosen_selector,
-        situation(TWO, demands=Demands(pairs=(("disk", "ssd"),), terms=())),
+        scenario(TWO, demands=Demands(pairs=(("disk", "ssd"),), terms=())),
         [
             ["take disk=ssd out of nodeSelector"],
             ["take the required node affinity out of the pod"],
@@ -107,10 +107,10 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
     ),
     "an affinity alone": (
         loosen_selector,
-        situation(TWO, demands=Demands(terms=())),
+        scenario(TWO, demands=Demands(terms=())),
         [["take the required node affinity out of the pod"]],
     ),
-    "nothing is asked for": (loosen_selector, situation(TWO), []),
+    "nothing is asked for": (loosen_selector, scenario(TWO), []),
 }  # fmt: skip
 
 
@@ -123,9 +123,9 @@ def test_what_is_tried(way: Way, asked: Scenario, expected: list[list[str]]) -> 
 
 def test_taints_that_keep_a_pod_off() -> None:
     tainted = node("n1", taints=[GPU, SPOT, OLD])
-    tolerating = situation([tainted], demands=Demands(tolerations=(Toleration("gpu", "Exists"),)))
+    tolerating = scenario([tainted], demands=Demands(tolerations=(Toleration("gpu", "Exists"),)))
 
-    assert untolerated_taints(tainted, situation([tainted])) == (GPU, SPOT)
+    assert untolerated_taints(tainted, scenario([tainted])) == (GPU, SPOT)
     assert untolerated_taints(tainted, tolerating) == (SPOT,)
 
 

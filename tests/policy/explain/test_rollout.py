@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.policy.explain.scenarios import situation, situations
+from tests.policy.explain.scenarios import scenario, scenarios
 from tests.policy.placement.clusters import node, spread_over
 from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.explain.edits import ScenarioEdit
@@ -38,7 +38,7 @@ ROLLOUTS: dict[str, tuple[list[ScenarioEdit], int, dict[str, int], int, int]] = 
 def test_rollout(
     edits: list[ScenarioEdit], replicas: int, placed: dict[str, int], pending: int, skew: int
 ) -> None:
-    before = situation(THREE, spread_over(), pods=EVEN)
+    before = scenario(THREE, spread_over(), pods=EVEN)
 
     rollout, _ = roll_out(before, edits, replicas, EVEN)
 
@@ -47,7 +47,7 @@ def test_rollout(
 
 
 def test_a_rollout_in_a_sentence() -> None:
-    before = situation(THREE, spread_over(), pods=EVEN)
+    before = scenario(THREE, spread_over(), pods=EVEN)
 
     rollout, _ = roll_out(before, [RemoveNodes(ZONE, "a"), Cordon("n3")], 8, EVEN)
 
@@ -57,7 +57,7 @@ def test_a_rollout_in_a_sentence() -> None:
     )
 
 
-@given(situations(), st.integers(0, 12))
+@given(scenarios(), st.integers(0, 12))
 def test_replicas_run_or_wait(asked: Scenario, replicas: int) -> None:
     rollout, end = roll_out(asked, [], replicas, {})
 
@@ -65,7 +65,7 @@ def test_replicas_run_or_wait(asked: Scenario, replicas: int) -> None:
     assert not (rollout.pending and end.placement().passing)
 
 
-@given(situations())
+@given(scenarios())
 def test_a_rollout_leaves_the_cluster_as_it_was(asked: Scenario) -> None:
     before = asked.placement()
 

@@ -1,10 +1,10 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.scenarios import situation
+from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.explain.scenario import REGION, SHORT, counted, full_key, listed, short_key
+from webhook.policy.explain.scenario import REGION, SHORT, full_key, short_key
 from webhook.policy.placement.nodes import Demands, RejectionReason
 
 CORDONED = replace(node("n3", "c", disk="ssd"), unschedulable=True)
@@ -19,7 +19,7 @@ NODES = (
 
 def test_all_filters_that_are_modelled_are_asked() -> None:
     demands = Demands(pairs=(("disk", "ssd"),))
-    placement = situation(
+    placement = scenario(
         NODES, spread_over(min_domains=9), pods={"n5": 1}, demands=demands
     ).placement()
 
@@ -31,7 +31,7 @@ def test_all_filters_that_are_modelled_are_asked() -> None:
 
 
 def test_a_pod_without_demands_goes_anywhere() -> None:
-    assert situation(NODES).placement().passing == ("n1", "n4", "n5")
+    assert scenario(NODES).placement().passing == ("n1", "n4", "n5")
 
 
 KEYS = {"zone": ZONE, "region": REGION, "hostname": HOSTNAME, "rack": "rack"}
@@ -46,21 +46,3 @@ def test_well_known_keys_have_short_names(short: str, full: str) -> None:
 
 def test_all_short_names_are_tested() -> None:
     assert KEYS.keys() > SHORT.keys()
-
-
-LISTS = {
-    "none": ((), 3, ""),
-    "few": (("a", "b", "c"), 3, "a, b, c"),
-    "many": (("a", "b", "c", "d", "e"), 3, "a, b, c and 2 more"),
-    "more than are wanted": (("a", "b"), 1, "a and 1 more"),
-}
-
-
-@pytest.mark.parametrize(("names", "most", "text"), LISTS.values(), ids=LISTS.keys())
-def test_the_first_names_are_listed(names: tuple[str, ...], most: int, text: str) -> None:
-    assert listed(names, most) == text
-
-
-@pytest.mark.parametrize(("number", "text"), [(0, "0 nodes"), (1, "1 node"), (2, "2 nodes")])
-def test_things_are_counted(number: int, text: str) -> None:
-    assert counted(number, "node") == text

@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.scenarios import situation
+from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.scenario import Scenario
@@ -12,36 +12,36 @@ from webhook.policy.placement.nodes import Demands
 TWO = (node("n1", "us-1a"), node("n2", "us-1b"))
 CORDONED = replace(node("n3", "us-1c"), unschedulable=True)
 
-# situation, where the pod runs, what is said
+# scenario, where the pod runs, what is said
 HEADLINES: dict[str, tuple[Scenario, str, str]] = {
-    "every node is as good": (situation(TWO, spread_over()), "", "can be placed on 2 of 2 nodes"),
+    "every node is as good": (scenario(TWO, spread_over()), "", "can be placed on 2 of 2 nodes"),
     "some nodes are better": (
-        situation(TWO, spread_over(when_unsatisfiable=SCHEDULE_ANYWAY), pods={"n1": 1}), "",
+        scenario(TWO, spread_over(when_unsatisfiable=SCHEDULE_ANYWAY), pods={"n1": 1}), "",
         "can be placed on 2 of 2 nodes; spreading prefers n2",
     ),
     "a pod that runs well": (
-        situation(TWO, spread_over()), "n1",
+        scenario(TWO, spread_over()), "n1",
         "runs on n1; it can be placed anew on 2 of 2 nodes",
     ),
     "a pod that would go elsewhere": (
-        situation(TWO, spread_over(), pods={"n1": 1}), "n1",
+        scenario(TWO, spread_over(), pods={"n1": 1}), "n1",
         "runs on n1; it can be placed anew on 1 of 2 nodes, but not on n1 again",
     ),
     "a pod that runs where none could go": (
-        situation((), spread_over()), "n1", "runs on n1; it cannot be placed anew: there is no node"
+        scenario((), spread_over()), "n1", "runs on n1; it cannot be placed anew: there is no node"
     ),
-    "there is no node": (situation(()), "", "cannot be placed: there is no node"),
+    "there is no node": (scenario(()), "", "cannot be placed: there is no node"),
     "other filters take all nodes": (
-        situation([CORDONED, node("n4", "us-1d", taints=[GPU])]), "",
+        scenario([CORDONED, node("n4", "us-1d", taints=[GPU])]), "",
         ("cannot be placed: no node takes it: 1 node(s) were unschedulable, "
         "1 node(s) had untolerated taint gpu:NoSchedule"),
     ),
     "a third domain is asked for": (
-        situation(TWO, spread_over(min_domains=3), pods={"n1": 1, "n2": 1}), "",
+        scenario(TWO, spread_over(min_domains=3), pods={"n1": 1, "n2": 1}), "",
         "cannot be placed: zone needs a third domain (minDomains 3, found 2: us-1a, us-1b)",
     ),
     "many more domains are asked for": (
-        situation(
+        scenario(
             [node(f"n{i}", f"z{i}") for i in range(7)],
             spread_over(min_domains=9),
             pods={f"n{i}": 1 for i in range(7)},
@@ -51,17 +51,17 @@ HEADLINES: dict[str, tuple[Scenario, str, str]] = {
         "(minDomains 9, found 7: z0, z1, z2, z3, z4, z5 and 1 more)"),
     ),
     "no node has the key": (
-        situation([node("n1"), node("n2")], spread_over()), "",
+        scenario([node("n1"), node("n2")], spread_over()), "",
         ("cannot be placed: no node counts for zone: "
         "2 node(s) lack a topology key topology.kubernetes.io/zone"),
     ),
     "the only zone left is closed": (
-        situation([*TWO, CORDONED], spread_over(), pods={"n1": 1, "n2": 1}), "",
+        scenario([*TWO, CORDONED], spread_over(), pods={"n1": 1, "n2": 1}), "",
         ("cannot be placed: zone (maxSkew 1) allows only us-1c, where no node takes it: "
         "1 node(s) were unschedulable"),
     ),
     "two constraints contradict each other": (
-        situation(
+        scenario(
             [node("n1", "a", rack="r"), node("n2", "b", rack="s"), node("n3", "b", rack="r")],
             spread_over(), spread_over("rack"), pods={"n1": 1, "n2": 1, "n3": 1},
         ),
@@ -77,13 +77,13 @@ def test_headline(asked: Scenario, runs_on: str, said: str) -> None:
     assert summarize(asked, asked.placement(), runs_on) == said
 
 
-# situation, what makes its minimum
+# scenario, what makes its minimum
 MINIMA: dict[str, tuple[Scenario, str]] = {
-    "no domain": (situation([node("n1")], spread_over()), "no node counts for zone"),
-    "too few": (situation(TWO, spread_over(min_domains=4)), "minDomains 4, found 2"),
-    "an empty one": (situation(TWO, spread_over(), pods={"n2": 1}), "no pod in us-1a"),
+    "no domain": (scenario([node("n1")], spread_over()), "no node counts for zone"),
+    "too few": (scenario(TWO, spread_over(min_domains=4)), "minDomains 4, found 2"),
+    "an empty one": (scenario(TWO, spread_over(), pods={"n2": 1}), "no pod in us-1a"),
     "pods everywhere": (
-        situation(TWO, spread_over(HOSTNAME), pods={"n1": 2, "n2": 1}), "fewest pods in n2"
+        scenario(TWO, spread_over(HOSTNAME), pods={"n1": 2, "n2": 1}), "fewest pods in n2"
     ),
 }  # fmt: skip
 
@@ -96,14 +96,14 @@ def test_why_minimum(asked: Scenario, said: str) -> None:
 
 
 def test_demands_of_a_pod_are_told_as_obstacles() -> None:
-    asked = situation(TWO, demands=Demands(pairs=(("disk", "ssd"),)))
+    asked = scenario(TWO, demands=Demands(pairs=(("disk", "ssd"),)))
 
     assert summarize(asked, asked.placement(), "") == (
         "cannot be placed: no node takes it: 2 node(s) didn't match Pod's node affinity/selector"
     )
 
 
-REASONS = situation(
+REASONS = scenario(
     [*TWO, CORDONED, node("n4", "us-1d", taints=[GPU]), node("n5")],
     spread_over(),
     pods={"n1": 2, "n2": 1, "n3": 1, "n4": 1},

@@ -7,11 +7,11 @@ from webhook.config import Configuration, gates_in_force, load, policy
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import (
     NEWEST_VERSION,
-    Span,
     Version,
-    known,
-    parse_span,
+    VersionRange,
+    limit_to_known,
     parse_version,
+    parse_version_range,
 )
 from webhook.policy.defaulting.profiles import Policy
 
@@ -76,7 +76,11 @@ def read_policy_versions(
     Raises:
         ConfigError: An option or a file is invalid, at any of the versions.
     """
-    span = parse_span(kube_version) if kube_version else Span(NEWEST_VERSION, NEWEST_VERSION)
+    span = (
+        parse_version_range(kube_version)
+        if kube_version
+        else VersionRange(NEWEST_VERSION, NEWEST_VERSION)
+    )
     _supported(span.last)
     configuration = load(config)
     gates = (
@@ -93,4 +97,4 @@ def _supported(version: Version) -> Version:
             f"Kubernetes {version} is newer than the supported versions: "
             f"the rules of {NEWEST_VERSION} apply"
         )
-    return known(version)
+    return limit_to_known(version)

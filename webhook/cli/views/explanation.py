@@ -7,6 +7,7 @@ Long tables are shortened; ``-o json`` has all rows.
 from collections.abc import Iterable, Sequence
 
 from webhook.cli.terminal import Style, Terminal
+from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.explain.explanation import (
     ConstraintExplanation,
     DomainRow,
@@ -15,7 +16,7 @@ from webhook.policy.explain.explanation import (
     NodeGroup,
 )
 from webhook.policy.explain.rollout import Rollout
-from webhook.policy.explain.scenario import counted, listed, short_key
+from webhook.policy.explain.scenario import short_key
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
 
 BAR = 20  # cells; fits in 80 columns beside a zone's name and its numbers
@@ -49,7 +50,7 @@ def _show_rollout(rollout: Rollout, terminal: Terminal) -> None:
     terminal.line((rollout.sentence, Style.BAD if rollout.pending else Style.GOOD))
     terminal.line(f"  running  {rollout.running} stay where they are")
     placed = tuple(f"{node} ({pods})" for node, pods in rollout.placed.items())
-    terminal.line(f"  placed   {listed(placed, most=6) or 'none'}")
+    terminal.line(f"  placed   {join_names(placed, most=6) or 'none'}")
     terminal.line(f"  pending  {rollout.pending}")
     terminal.line()
 
@@ -125,7 +126,7 @@ def bar(pods: int, most: int, cells: int = BAR) -> str:
 
 def _show_nodes(explanation: Explanation, terminal: Terminal) -> None:
     passing = [node for node in explanation.nodes if node.passes]
-    nodes = counted(len(explanation.nodes), "node")
+    nodes = count_of(len(explanation.nodes), "node")
     terminal.line((f"{len(passing)} of {nodes} can take it", Style.PLACE))
     passing.sort(key=lambda node: -(node.score or 0))
     if passing:
@@ -154,7 +155,7 @@ def _show_changes(explanation: Explanation, terminal: Terminal) -> None:
     terminal.line()
     terminal.line(("it can be placed if you do one of these, each tried:", Style.PLACE))
     for change in explanation.changes:
-        then = listed(change.nodes, most=2)
+        then = join_names(change.nodes, most=2)
         terminal.line("  - ", (change.sentence, Style.GOOD), f" (then {then})")
 
 

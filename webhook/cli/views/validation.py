@@ -239,7 +239,7 @@ def _describe_warning(caution: ApiWarning, lines: _Lines) -> ValidationNotice:
 
 def _describe_drop(drop: DroppedField, lines: _Lines, gates: Gates) -> ValidationNotice:
     field = lines.at if drop.entry is None else f"{lines.at}[{drop.entry}].{drop.field}"
-    why, setting = fieldgates.why_held_back(drop.gate, gates), gates.settings[drop.gate]
+    why, setting = fieldgates.explain_disabled_gate(drop.gate, gates), gates.settings[drop.gate]
     source = f" ({setting.source})" if setting.stage is not Stage.ABSENT else ""
     message = f"{field}: dropped, since {why}{source}"
     return ValidationNotice(message, field, "TSC111", lines.find(field), CATALOGUE["TSC111"].fix)

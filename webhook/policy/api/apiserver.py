@@ -1,8 +1,9 @@
 """
-What kube-apiserver of a version, with its gates, does with an object that holds a pod template.
+Predict the response of a kube-apiserver of any version and gates to an object with a pod template.
 
-This is the real component to the letter, its quirks included, for ``validate`` and conformance.
-The hooks, which are milder where upstream is odd, ask the same questions in ``verdict``.
+``predict_response`` is the entry point, for ``validate`` and the conformance tests. It follows
+upstream exactly, including its inconsistencies. The hooks are milder in some cases: they apply the
+same rules in ``policy.verdict``.
 
 Source: kubernetes pkg/registry/core/pod/strategy.go, pkg/api/pod/util.go
 ``GetValidationOptionsFromPodSpecAndMeta``, pkg/api/pod/warnings.go.
@@ -27,19 +28,19 @@ Constraints: TypeAlias = tuple[Constraint, ...]
 
 MERGED, APART = ValidationOptions(merged=True), ValidationOptions(merged=False)
 
-JUDGES_STATEFUL_SETS = Version(1, 30)  # 1.29 was seen not to, 1.33 to do so
+VALIDATES_STATEFUL_SETS = Version(1, 30)  # observed: 1.29 does not, 1.33 does
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """
-    One create or update, as far as it concerns spreading.
+    A create or an update, reduced to what spreading depends on.
 
     Attributes:
-        kind: Of the object.
-        path: From the object to its pod template.
-        template: The pod template as requested; None if the object has none.
-        old: The one that an update replaces; None on a create.
-        changed: Whether an update changes the object's specification in anything else.
+        kind: The kind of the object.
+        path: The path from the object to its pod template.
+        template: The requested pod template; None if the object has none.
+        old: The pod template that an update replaces; None on a create.
+        changed: Whether an update also changes other fields of the object's specification.
     """
 
     kind: GroupKind
@@ -51,13 +52,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 class PredictedResponse(NamedTuple):
     """
-    What the API server would do.
+    The predicted response of the API server.
 
     Attributes:
-        findings: Why it would refuse; empty if it would not.
-        stored: The list it would store.
-        warned: What it would warn about.
-        drops: What gates would take away, silently.
+        findings: The reasons for a refusal; empty if the object is accepted.
+        stored: The constraints that are stored.
+        warned: The warnings.
+        drops: The fields that are dropped silently because of feature gates.
     """
 
     findings: list[ApiViolation]
@@ -68,33 +69,33 @@ class PredictedResponse(NamedTuple):
 
 def predict_response(request: Request, gates: Gates) -> PredictedResponse:
     """
-    What the API server would do with a request.
+    Predict the response to a request.
 
     Args:
         request: A create or an update.
-        gates: Of that API server; they carry its version.
+        gates: The gates of the API server; they include its version.
     """
-    asked = request.template.constraints if request.template else ()
+    requested = request.template.constraints if request.template else ()
     old = request.old.constraints if request.old else None
-    kept = fieldgates.drop_disabled_fields(asked, old, gates)
+    kept = fieldgates.drop_disabled_fields(requested, old, gates)
     stored = kept.constraints
     if request.kind == POD and request.template and old is None and Gate.SELECTOR_MERGE in gates:
         stored = merge_match_label_keys(stored, request.template.labels)
     at = constraints_field(request.path)
-    judged = validation_options(old, gates)
-    passed_over = _passes_over(request.kind, old, judged, gates.version)
-    findings = [] if passed_over else rules.check(stored, at, judged)
-    warned = [] if findings else _warnings(request, stored, at)
+    options = validation_options(old, gates)
+    skips = _skips_validation(request.kind, old, options, gates.version)
+    findings = [] if skips else rules.check(stored, at, options)
+    warned = [] if findings else _find_warnings(request, stored, at)
     return PredictedResponse(findings, stored, warned, kept.drops)
 
 
 def validation_options(old: Constraints | None, gates: Gates) -> ValidationOptions:
     """
-    How a list is judged.
+    Choose the variant of the validation.
 
     Args:
-        old: The list that an update replaces: what it violated already is not held against the
-            new one. None on a create.
+        old: The list that an update replaces; violations that it already contains are tolerated
+            in the new one. None on a create.
         gates: The gates in force.
 
     Source: kubernetes pkg/api/pod/util.go, the options
@@ -112,27 +113,27 @@ def validation_options(old: Constraints | None, gates: Gates) -> ValidationOptio
     return ValidationOptions(merged, selectors)
 
 
-def _violates(rule: str, constraints: Constraints, judged: ValidationOptions) -> bool:
-    return any(True for _ in rules.API_RULES[rule](constraints, "", judged))
+def _violates(rule: str, constraints: Constraints, options: ValidationOptions) -> bool:
+    return any(True for _ in rules.API_RULES[rule](constraints, "", options))
 
 
-def _passes_over(
-    kind: GroupKind, old: Constraints | None, judged: ValidationOptions, version: Version
+def _skips_validation(
+    kind: GroupKind, old: Constraints | None, options: ValidationOptions, version: Version
 ) -> bool:
     """
-    Whether the list is not judged at all.
+    Whether the API server does not validate the list at all.
 
-    So it is in a StatefulSet whose old list would be refused in the same form; other kinds are
-    judged whatever they were.
+    This applies to a StatefulSet whose stored list is invalid under the same options; objects of
+    other kinds are always validated.
 
     Source: kubernetes pkg/apis/apps/validation/validation.go ``ValidateStatefulSetUpdate``.
     """
     if kind != STATEFUL_SET:
         return False
-    return version < JUDGES_STATEFUL_SETS or bool(old and rules.check(old, "", judged))
+    return version < VALIDATES_STATEFUL_SETS or bool(old and rules.check(old, "", options))
 
 
-def _warnings(request: Request, stored: Constraints, at: str) -> list[ApiWarning]:
+def _find_warnings(request: Request, stored: Constraints, at: str) -> list[ApiWarning]:
     if request.old is None:
         return list_warnings(stored, at)
     if request.kind == POD or not request.changed:

@@ -1,7 +1,8 @@
 """
-For every API rule why it is, a manifest that violates it and one that passes.
+For every API rule a manifest that violates it and one that passes.
 
-The texts are for the reference; the tests run every example, so that none of them is untrue.
+The reference shows them, and the tests run them. The texts of the rules are in
+``policy.catalogue``.
 """
 
 from collections.abc import Mapping
@@ -13,11 +14,11 @@ from webhook.policy.model import MAX_CONSTRAINTS
 
 class RuleExample(NamedTuple):
     """
-    What a rule is about, shown.
+    Two manifests in YAML.
 
     Attributes:
-        violates: A manifest in YAML that breaks this rule and no other of its table.
-        passes: The same, mended.
+        violates: Violates this rule and no other API rule.
+        passes: The same manifest without the violation.
     """
 
     violates: str
@@ -45,7 +46,7 @@ _CONSTRAINT = {
 
 
 def _entry(**changes: str) -> str:
-    """A constraint in YAML; what is changed to nothing is left out."""
+    """Write a constraint in YAML; a member changed to an empty text is omitted."""
     members = {key: value for key, value in {**_CONSTRAINT, **changes}.items() if value}
     return "  - " + "\n    ".join(f"{key}: {value}" for key, value in members.items()) + "\n"
 
@@ -55,7 +56,7 @@ def _pod(*entries: str) -> str:
 
 
 def _short(number: int) -> str:
-    """As many constraints, a line each."""
+    """Write this number of constraints, one per line."""
     return "".join(
         f"  - {{maxSkew: 1, topologyKey: rack-{i}, whenUnsatisfiable: ScheduleAnyway, "
         "labelSelector: {matchLabels: {app: web}}}\n"
@@ -65,14 +66,8 @@ def _short(number: int) -> str:
 
 API_EXAMPLES: Mapping[str, RuleExample] = MappingProxyType(
     {
-        "TSC001": RuleExample(
-            _pod(_entry(maxSkew="0")),
-            _pod(_entry()),
-        ),
-        "TSC002": RuleExample(
-            _pod(_entry(topologyKey="")),
-            _pod(_entry()),
-        ),
+        "TSC001": RuleExample(_pod(_entry(maxSkew="0")), _pod(_entry())),
+        "TSC002": RuleExample(_pod(_entry(topologyKey="")), _pod(_entry())),
         "TSC003": RuleExample(
             _pod(_entry(whenUnsatisfiable="Maybe")),
             _pod(_entry(whenUnsatisfiable="ScheduleAnyway")),
@@ -81,38 +76,26 @@ API_EXAMPLES: Mapping[str, RuleExample] = MappingProxyType(
             _pod(_entry(), _entry(maxSkew="2")),
             _pod(_entry(), _entry(topologyKey="kubernetes.io/hostname", maxSkew="2")),
         ),
-        "TSC005": RuleExample(
-            _pod(_entry(minDomains="0")),
-            _pod(_entry(minDomains="3")),
-        ),
+        "TSC005": RuleExample(_pod(_entry(minDomains="0")), _pod(_entry(minDomains="3"))),
         "TSC006": RuleExample(
             _pod(_entry(whenUnsatisfiable="ScheduleAnyway", minDomains="3")),
             _pod(_entry(minDomains="3")),
         ),
         "TSC007": RuleExample(
-            _pod(_entry(nodeTaintsPolicy="Sometimes")),
-            _pod(_entry(nodeTaintsPolicy="Honor")),
+            _pod(_entry(nodeTaintsPolicy="Sometimes")), _pod(_entry(nodeTaintsPolicy="Honor"))
         ),
         "TSC008": RuleExample(
             _pod(_entry(labelSelector="", matchLabelKeys="[pod-template-hash]")),
             _pod(_entry(matchLabelKeys="[pod-template-hash]")),
         ),
         "TSC009": RuleExample(
-            _pod(_entry(labelSelector="{matchLabels: {app: -web-}}")),
-            _pod(_entry()),
+            _pod(_entry(labelSelector="{matchLabels: {app: -web-}}")), _pod(_entry())
         ),
-        "TSC010": RuleExample(
-            _pod(_short(MAX_CONSTRAINTS + 1)),
-            _pod(_short(2)),
-        ),
+        "TSC010": RuleExample(_pod(_short(MAX_CONSTRAINTS + 1)), _pod(_short(2))),
         "TSC020": RuleExample(
-            _pod(_entry(topologyKey="failure-domain.beta.kubernetes.io/zone")),
-            _pod(_entry()),
+            _pod(_entry(topologyKey="failure-domain.beta.kubernetes.io/zone")), _pod(_entry())
         ),
-        "TSC021": RuleExample(
-            _pod(_entry(labelSelector="")),
-            _pod(_entry()),
-        ),
+        "TSC021": RuleExample(_pod(_entry(labelSelector="")), _pod(_entry())),
     }
 )
-"""By id; TSC010 counts one constraint too many, which the reference may shorten."""
+"""Rule id -> its examples; the reference may shorten the long list of TSC010."""

@@ -1,7 +1,8 @@
 """
-Lists that are valid at a glance: nearly all there are, which need not be put to every rule.
+A fast check that accepts the usual valid lists without calling every rule.
 
-What is not plain may be valid all the same; ``rules`` tell, and alone say what is wrong.
+``are_plain`` is the entry point. A list that it rejects may still be valid: ``api.rules`` decides,
+and only ``api.rules`` describes errors.
 """
 
 from itertools import groupby, starmap
@@ -24,23 +25,23 @@ _POLICIES = frozenset((None, *NODE_POLICIES))
 _selection = attrgetter("label_selector", "match_label_keys")
 
 
-def are_plain(constraints: tuple[Constraint, ...], form: ValidationOptions) -> bool:
+def are_plain(constraints: tuple[Constraint, ...], options: ValidationOptions) -> bool:
     """
-    Whether a list is of the usual kind, and valid without asking every rule.
+    Whether a list is certainly valid.
 
-    What is plain passes every rule in this form, which a property test shows.
+    A plain list passes every rule under these options; a property test verifies this.
     """
-    pairs = {(each.topology_key, each.when_unsatisfiable) for each in constraints}
-    selections = groupby(map(_selection, constraints))  # nearly always one and the same
+    pairs = {(entry.topology_key, entry.when_unsatisfiable) for entry in constraints}
+    selections = groupby(map(_selection, constraints))  # nearly always only one
     return (
         len(pairs) == len(constraints)
         and all(map(_is_plain, constraints))
-        and all(_selects_plainly(*selection, form) for selection, _ in selections)
+        and all(_selects_plainly(*selection, options) for selection, _ in selections)
     )
 
 
 def _is_plain(constraint: Constraint) -> bool:
-    """Whether a constraint is, whatever pods it selects."""
+    """Whether a constraint is certainly valid except for its selector and matchLabelKeys."""
     action, least = constraint.when_unsatisfiable, constraint.min_domains
     return (
         constraint.max_skew > 0
@@ -53,9 +54,9 @@ def _is_plain(constraint: Constraint) -> bool:
 
 
 def _selects_plainly(
-    selector: LabelSelector | None, match_label_keys: tuple[str, ...], form: ValidationOptions
+    selector: LabelSelector | None, match_label_keys: tuple[str, ...], options: ValidationOptions
 ) -> bool:
-    """Whether every key stands once: in a pair, in an expression, or in matchLabelKeys."""
+    """Whether every key is used once: in a pair, in an expression, or in matchLabelKeys."""
     if selector is None:
         return not match_label_keys
     pairs, expressions = selector.match_labels, selector.match_expressions
@@ -63,8 +64,8 @@ def _selects_plainly(
         return False
     if not expressions and not match_label_keys:
         return True
-    keys = [*pairs, *(each.key for each in expressions)]
-    if not form.merged:
+    keys = [*pairs, *(expression.key for expression in expressions)]
+    if not options.merged:
         keys += match_label_keys
     return (
         len(set(keys)) == len(keys)

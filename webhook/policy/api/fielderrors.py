@@ -1,5 +1,8 @@
 """
-Field paths and the field errors of the API, worded as kube-apiserver words them.
+The field errors of the API, in the exact wording of kube-apiserver.
+
+The functions named for a reason (``invalid``, ``required``, ...) build errors; ``aggregate`` and
+``summarize`` format them. No rule is in this module.
 
 Source: apimachinery pkg/util/validation/field errors.go and path.go.
 """
@@ -17,10 +20,10 @@ FORBIDDEN = "FieldValueForbidden"
 TOO_MANY = "FieldValueTooMany"
 
 MOST_CAUSES = 100
-"""Causes in one answer of a hook: nobody reads more, and 500 000 made an answer of 408 MB."""
+"""Causes in one response of a hook; 500 000 causes would make a response of 408 MB."""
 
 LONGEST_VALUE = 256
-"""Characters of a value in an answer of a hook; the longest valid label key has 317."""
+"""Characters of a value in a response of a hook; the longest valid label key has 317."""
 
 _GO_ESCAPES = {
     "\a": r"\a",
@@ -33,8 +36,8 @@ _GO_ESCAPES = {
     "\\": r"\\",
     '"': r"\"",
 }
-_JSON_ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
-"""What Go escapes in JSON besides what everybody does: it may stand in HTML or JavaScript."""
+_JSON_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+"""Characters that Go escapes beyond the JSON standard, for embedding in HTML or JavaScript."""
 
 _LAST_ASCII = 0x7F  # Go writes \xNN up to here, \uNNNN beyond
 _LAST_OF_PLANE_0 = 0xFFFF  # Go writes \uNNNN up to here, \UNNNNNNNN beyond
@@ -42,14 +45,14 @@ _LAST_OF_PLANE_0 = 0xFFFF  # Go writes \uNNNN up to here, \UNNNNNNNN beyond
 
 class FieldError(msgspec.Struct, frozen=True, order=True, gc=False):
     """
-    One thing that is wrong with one field; its words are written only when they are read.
+    An error about one field; its message is formatted only when it is read.
 
     Attributes:
-        field: Its path in the object, as ``spec.topologySpreadConstraints[0].maxSkew``.
-        reason: One of the six reasons above.
-        problem: What is wrong; empty for a duplicate.
-        value: What the field holds; None for reasons that do not show it.
-        named: Whether the value has a named type in Go: such texts are written as JSON.
+        field: The path in the object, as ``spec.topologySpreadConstraints[0].maxSkew``.
+        reason: One of the six constants above.
+        problem: The description of the error; empty for a duplicate.
+        value: The value of the field; None for reasons whose message omits it.
+        named: Whether the value has a named type in Go; such texts are formatted as JSON.
     """
 
     field: str
@@ -60,20 +63,20 @@ class FieldError(msgspec.Struct, frozen=True, order=True, gc=False):
 
     @property
     def message(self) -> str:
-        """What is wrong, without the path, as in ``causes[].message`` of a Status."""
+        """The message without the path, as in ``causes[].message`` of a Status."""
         return self.words()
 
     def words(self, longest: int | None = None) -> str:
         """
-        Write the message.
+        Format the message.
 
         Args:
-            longest: Characters of the value to show; None shows all of them.
+            longest: The number of characters of the value to show; None shows all.
         """
-        shown = "" if self.value is None else self._shown(self.value, longest)
+        shown = "" if self.value is None else self._format_value(self.value, longest)
         return ": ".join(filter(None, (_TITLES[self.reason], shown, self.problem)))
 
-    def _shown(self, value: str | int, longest: int | None) -> str:
+    def _format_value(self, value: str | int, longest: int | None) -> str:
         if isinstance(value, int):
             return str(value)
         if longest is not None and len(value) > longest:
@@ -81,7 +84,7 @@ class FieldError(msgspec.Struct, frozen=True, order=True, gc=False):
         return _marshal(value) if self.named else quote(value)
 
     def __str__(self) -> str:
-        """Write path and message as kube-apiserver does."""
+        """Format path and message as kube-apiserver does."""
         return f"{self.field}: {self.message}"
 
 
@@ -93,62 +96,62 @@ _TITLES = {
     FORBIDDEN: "Forbidden",
     TOO_MANY: "Too many",
 }
-"""How the message of each reason begins."""
+"""Reason -> the beginning of its message."""
 
 
 def invalid(field: str, value: str | int, problem: str, *, named: bool = False) -> FieldError:
     """
-    Say that a value is not allowed here, and why.
+    Report a value that is not allowed.
 
     Args:
-        named: Whether the value has a named type in Go: such texts are written as JSON.
+        named: Whether the value has a named type in Go; such texts are formatted as JSON.
     """
     return FieldError(field, INVALID, problem, value, named)
 
 
 def required(field: str, problem: str) -> FieldError:
-    """Say that a value is missing."""
+    """Report a missing value."""
     return FieldError(field, REQUIRED, problem)
 
 
 def not_supported(field: str, value: str, supported: Iterable[str]) -> FieldError:
-    """Say that a value, of a named type in Go, is none of those there are."""
+    """Report a value, of a named type in Go, that is not among the supported ones."""
     names = ", ".join(quote(name) for name in supported)
     return FieldError(field, NOT_SUPPORTED, f"supported values: {names}", value, named=True)
 
 
 def duplicate(field: str, value: str) -> FieldError:
-    """Say that a value stands in the list more than once."""
+    """Report a value that occurs in a list more than once."""
     return FieldError(field, DUPLICATE, "", value)
 
 
 def forbidden(field: str, problem: str) -> FieldError:
-    """Say that a field must not be set here."""
+    """Report a field that must not be set."""
     return FieldError(field, FORBIDDEN, problem)
 
 
 def too_many(field: str, count: int, most: int) -> FieldError:
-    """Say that a list is longer than it may be."""
+    """Report a list that is too long."""
     return FieldError(field, TOO_MANY, f"must have at most {most} items", count)
 
 
 def aggregate(errors: Sequence[FieldError]) -> str:
     """
-    Several errors as one text: one stands alone, more are ``[a, b]``, without repeats.
+    Format errors as one text: a single error alone, several as ``[a, b]``, without duplicates.
 
     Source: apimachinery pkg/util/errors ``aggregate.Error``.
     """
-    return _joined(map(str, errors))
+    return _join(map(str, errors))
 
 
 def summarize(errors: Sequence[FieldError]) -> str:
-    """Write errors as ``aggregate`` does, but at most ``MOST_CAUSES``, and of each value a part."""
+    """Format errors as ``aggregate`` does, but at most ``MOST_CAUSES``, with shortened values."""
     shown = (f"{error.field}: {error.words(LONGEST_VALUE)}" for error in errors[:MOST_CAUSES])
     left_out = len(errors) - MOST_CAUSES
-    return _joined(shown) + (f" and at least {left_out} more" if left_out > 0 else "")
+    return _join(shown) + (f" and at least {left_out} more" if left_out > 0 else "")
 
 
-def _joined(sentences: Iterable[str]) -> str:
+def _join(sentences: Iterable[str]) -> str:
     texts = list(dict.fromkeys(sentences))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
@@ -157,7 +160,7 @@ def quote(text: str) -> str:
     """
     Quote a text as Go's ``%q`` does.
 
-    Source: Go strconv ``Quote``; what is printable is decided by the same Unicode categories.
+    Source: Go strconv ``Quote``, which uses the same Unicode categories for printable characters.
     """
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
@@ -165,7 +168,7 @@ def quote(text: str) -> str:
 
 
 def _marshal(text: str) -> str:
-    """Write a text as Go's ``json.Marshal`` does."""
+    """Encode a text as Go's ``json.Marshal`` does."""
     return json.dumps(text, ensure_ascii=False).translate(_JSON_ESCAPES)
 
 

@@ -1,8 +1,10 @@
 """
-What a gate that is off takes away from a constraint list, and what an update keeps.
+Drop the fields of a constraint list whose feature gate is off.
 
-Source: kubernetes pkg/api/pod/util.go ``dropDisabledFields`` and its
-``...InUse`` questions; KEP-3022.
+``drop_disabled_fields`` is the entry point. An update keeps a field that the stored object uses.
+
+Source: kubernetes pkg/api/pod/util.go ``dropDisabledFields`` and its ``...InUse`` functions;
+KEP-3022.
 """
 
 from collections.abc import Sequence
@@ -24,12 +26,12 @@ _UNSET = Constraint()
 
 class DroppedField(NamedTuple):
     """
-    One field that is held back.
+    A field that was dropped.
 
     Attributes:
         gate: The gate that is off.
-        entry: The index of the constraint; None stands for the whole list.
-        field: Its name in the API; empty for the whole list.
+        entry: The index of the constraint; None for the whole list.
+        field: The name of the field in the API; empty for the whole list.
     """
 
     gate: Gate
@@ -39,11 +41,11 @@ class DroppedField(NamedTuple):
 
 class FilteredConstraints(NamedTuple):
     """
-    A list after dropping.
+    A constraint list without the fields of disabled gates.
 
     Attributes:
-        constraints: What is left.
-        drops: What was taken away, by constraint.
+        constraints: The remaining list.
+        drops: The dropped fields, in the order of the constraints.
     """
 
     constraints: tuple[Constraint, ...]
@@ -54,12 +56,11 @@ def drop_disabled_fields(
     constraints: tuple[Constraint, ...], old: Sequence[Constraint] | None, gates: Gates
 ) -> FilteredConstraints:
     """
-    Take away what gates hold back.
+    Drop the fields whose gate is off.
 
     Args:
-        constraints: As requested.
-        old: The list of the object that an update replaces; a field that it used is kept.
-            None on a create.
+        constraints: The requested constraints.
+        old: The list that an update replaces; fields that it uses are kept. None on a create.
         gates: The gates in force.
     """
     if not gates.fields_off and Gate.EVEN_PODS_SPREAD in gates:
@@ -84,17 +85,17 @@ def drop_disabled_fields(
 
 
 def is_set(constraint: Constraint, field: str) -> bool:
-    """Whether a gated field stands in a constraint; an empty matchLabelKeys does not."""
+    """Whether a gated field is set in a constraint; an empty matchLabelKeys is not."""
     attribute = _ATTRIBUTES[field]
     return bool(getattr(constraint, attribute) != getattr(_UNSET, attribute))
 
 
-def why_held_back(gate: Gate, gates: Gates) -> str:
+def explain_disabled_gate(gate: Gate, gates: Gates) -> str:
     """
-    Why a gate's fields are not in force, as it follows "since".
+    Explain why the fields of a gate have no effect.
 
     Args:
-        gate: One that is off.
+        gate: A gate that is off.
         gates: The gates in force.
     """
     if gates.settings[gate].stage is not Stage.ABSENT:
@@ -103,8 +104,8 @@ def why_held_back(gate: Gate, gates: Gates) -> str:
     return f"Kubernetes {gates.version} does not know it: it came with {first}, feature gate {gate}"
 
 
-def held_back_briefly(gate: Gate, gates: Gates) -> str:
-    """The same in few words, for a line of kubectl."""
+def explain_briefly(gate: Gate, gates: Gates) -> str:
+    """Explain it as ``explain_disabled_gate`` does, in the few words that fit a line of kubectl."""
     if gates.settings[gate].stage is not Stage.ABSENT:
         return f"{gate} is off"
     return f"Kubernetes {gates.version} does not know it"

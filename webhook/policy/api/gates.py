@@ -1,8 +1,8 @@
 """
-Feature gates: which there are, what each one guards, and which are on for a Kubernetes version.
+The feature gates: their history, the fields that they guard, and their state per version.
 
-The table is upstream's own history, so that a cluster is judged by the version it runs. What a
-gate that is off takes away from an object is decided in ``fieldgates``.
+``GATES`` is upstream's own history, so that a cluster is judged by the version it runs. ``resolve``
+computes the gates in force; ``fieldgates`` drops the fields of disabled gates.
 
 Source: kubernetes pkg/features/kube_features.go, component-base featuregate; KEP-895, KEP-3022,
 KEP-3094, KEP-3243.
@@ -19,7 +19,7 @@ from webhook.policy.api.versions import OLDEST_VERSION, Version
 
 
 class Gate(StrEnum):
-    """Every gate there is; one that is not listed here cannot be asked for."""
+    """The known gates; no other can be configured."""
 
     EVEN_PODS_SPREAD = "EvenPodsSpread"
     DEFAULT_POD_TOPOLOGY_SPREAD = "DefaultPodTopologySpread"
@@ -32,7 +32,7 @@ class Gate(StrEnum):
 
 
 class Stage(StrEnum):
-    """How far a feature has come; the empty one means that it does not exist yet."""
+    """The stage of a feature; ABSENT before its first version."""
 
     ABSENT = ""
     ALPHA = "ALPHA"
@@ -40,8 +40,8 @@ class Stage(StrEnum):
     GA = "GA"
 
 
-class Period(NamedTuple):
-    """What a gate is from a version on, until its next period."""
+class GatePeriod(NamedTuple):
+    """The stage and default of a gate from a version on, until its next period."""
 
     since: Version
     stage: Stage
@@ -53,27 +53,27 @@ class GateSpec(NamedTuple):
     One row of the table.
 
     Attributes:
-        guards: What is there only while the gate is on, in words.
-        fields: The fields of a constraint that are dropped while it is off.
-        history: Periods, oldest first. A feature that is GA is locked to on.
-        removed_after: The last version that knows the gate's name; its feature stays on.
-        needs: A gate without which this one cannot be on.
+        guards: A description of the feature.
+        fields: The fields of a constraint that are dropped while the gate is off.
+        history: The periods, oldest first. A gate in stage GA is locked to on.
+        removed_after: The last version that has the gate; the feature stays on.
+        needs: A gate that must be on if this one is.
     """
 
     guards: str
     fields: tuple[str, ...]
-    history: tuple[Period, ...]
+    history: tuple[GatePeriod, ...]
     removed_after: Version | None = None
     needs: Gate | None = None
 
 
-def _period(minor: int, stage: Stage, *, default: bool) -> Period:
-    return Period(Version(1, minor), stage, default)
+def _period(minor: int, stage: Stage, *, default: bool) -> GatePeriod:
+    return GatePeriod(Version(1, minor), stage, default)
 
 
-_OURS = (
-    Period(OLDEST_VERSION, Stage.BETA, default=True),
-)  # our own features do not follow Kubernetes
+_OWN_HISTORY = (
+    GatePeriod(OLDEST_VERSION, Stage.BETA, default=True),
+)  # evenspread's own gates are in every version
 
 GATES: dict[Gate, GateSpec] = {
     Gate.EVEN_PODS_SPREAD: GateSpec(
@@ -127,12 +127,12 @@ GATES: dict[Gate, GateSpec] = {
         (_period(34, Stage.BETA, default=True),),
         needs=Gate.MATCH_LABEL_KEYS,
     ),
-    Gate.DEFAULTS: GateSpec("injection of default constraints", (), _OURS),
-    Gate.ADVICE: GateSpec("warnings that need facts of the cluster", (), _OURS),
+    Gate.DEFAULTS: GateSpec("injection of default constraints", (), _OWN_HISTORY),
+    Gate.ADVICE: GateSpec("warnings that need facts of the cluster", (), _OWN_HISTORY),
 }
 
 _ALL = {"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA}
-_WORDS = {
+_BOOLEANS = {
     word: value
     for value, words in (
         (True, ("1", "t", "T", "true", "TRUE", "True")),
@@ -142,8 +142,8 @@ _WORDS = {
 }  # Go strconv ParseBool
 
 
-class Setting(NamedTuple):
-    """A gate as it is in force: its stage at this version, whether it is on, and why."""
+class GateSetting(NamedTuple):
+    """The state of a gate: its stage at this version, whether it is on, and who set it."""
 
     stage: Stage
     on: bool
@@ -152,17 +152,17 @@ class Setting(NamedTuple):
 
 class Gates(msgspec.Struct, frozen=True):
     """
-    The gates of one server: immutable, passed down, asked as ``Gate.MIN_DOMAINS in gates``.
+    The gates in force for one server; ``Gate.MIN_DOMAINS in gates`` tests one.
 
     Attributes:
-        version: The Kubernetes version they belong to.
-        settings: A row for every gate there is.
+        version: The Kubernetes version.
+        settings: The state of every known gate.
         on: The gates that are on.
-        fields_off: Fields of a constraint that a gate holds back -> that gate.
+        fields_off: Field of a constraint -> the gate that disables it.
     """
 
     version: Version
-    settings: dict[Gate, Setting]
+    settings: dict[Gate, GateSetting]
     on: frozenset[Gate]
     fields_off: dict[str, Gate]
 
@@ -173,74 +173,79 @@ class Gates(msgspec.Struct, frozen=True):
 
 def parse_gates(text: str) -> dict[str, bool]:
     """
-    Read ``A=true,B=false`` as Kubernetes components do.
+    Parse ``A=true,B=false`` as Kubernetes components do.
 
     Raises:
-        GateError: A part has no ``=``, or a value that is no boolean.
+        GateError: An entry has no ``=``, or its value is no boolean.
 
     Source: component-base featuregate ``Set``, cli/flag ``MapStringBool``.
     """
-    asked: dict[str, bool] = {}
+    requested: dict[str, bool] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, word = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise GateError(name, f"has no value: write {name}=true or {name}=false")
-        if word not in _WORDS:
+        if word not in _BOOLEANS:
             raise GateError(name, f"cannot be {word!r}: write {name}=true or {name}=false")
-        asked[name] = _WORDS[word]
-    return asked
+        requested[name] = _BOOLEANS[word]
+    return requested
 
 
 def resolve(
     version: Version,
-    asked: Mapping[str, bool],
+    requested: Mapping[str, bool],
     *,
     source: str = "feature gates",
     allow_locked: bool = False,
 ) -> Gates:
     """
-    The gates in force for a version, given what an operator asked for.
+    Compute the gates in force for a version and an operator's configuration.
 
     Args:
-        version: Of the cluster; one newer than ``NEWEST`` is judged as that.
-        asked: Gate names, ``AllAlpha`` and ``AllBeta`` -> on; a gate's own name wins.
-        source: Where ``asked`` comes from, for the table of ``config check``.
-        allow_locked: Whether a feature that Kubernetes has locked on may be switched off.
+        version: The version of the cluster; a newer one than ``NEWEST_VERSION`` counts as that.
+        requested: Gate names, ``AllAlpha`` and ``AllBeta`` -> on; a gate's own name has priority.
+        source: The origin of ``requested``, for the table of ``config check``.
+        allow_locked: Whether a gate that Kubernetes has locked on may be switched off.
 
     Raises:
-        GateError: An unknown gate; one that this version does not have yet; one that is locked;
-            or one whose prerequisite is off.
+        GateError: A gate is unknown, does not exist yet in this version, is locked, or lacks its
+            prerequisite.
     """
     settings = {gate: _default(gate, version) for gate in Gate}
-    for name, on in sorted(asked.items(), key=lambda item: item[0] not in _ALL):
+    for name, on in sorted(requested.items(), key=lambda item: item[0] not in _ALL):
         if name in _ALL:
-            _set_all(settings, _ALL[name], asked, Setting(_ALL[name], on, f"{name} in {source}"))
+            _set_all(
+                settings, _ALL[name], requested, GateSetting(_ALL[name], on, f"{name} in {source}")
+            )
         else:
             gate = _settable(name, version, on=on, allow_locked=allow_locked)
-            settings[gate] = Setting(settings[gate].stage, on, source)
+            settings[gate] = GateSetting(settings[gate].stage, on, source)
     _check_needs(settings)
     return _gates(version, settings)
 
 
-def stage_at(gate: Gate, version: Version) -> Period:
-    """What a gate is at a version; absent and off before its first one."""
-    current = Period(OLDEST_VERSION, Stage.ABSENT, default=False)
+def stage_at(gate: Gate, version: Version) -> GatePeriod:
+    """Find the period of a gate at a version; absent and off before its first one."""
+    current = GatePeriod(OLDEST_VERSION, Stage.ABSENT, default=False)
     for period in GATES[gate].history:
         if period.since <= version:
             current = period
     return current
 
 
-def _default(gate: Gate, version: Version) -> Setting:
+def _default(gate: Gate, version: Version) -> GateSetting:
     period = stage_at(gate, version)
-    return Setting(period.stage, period.default, f"default of {version}")
+    return GateSetting(period.stage, period.default, f"default of {version}")
 
 
 def _set_all(
-    settings: dict[Gate, Setting], stage: Stage, asked: Mapping[str, bool], setting: Setting
+    settings: dict[Gate, GateSetting],
+    stage: Stage,
+    requested: Mapping[str, bool],
+    setting: GateSetting,
 ) -> None:
     for gate, current in settings.items():
-        if current.stage is stage and gate not in asked:
+        if current.stage is stage and gate not in requested:
             settings[gate] = setting
 
 
@@ -261,7 +266,7 @@ def _settable(name: str, version: Version, *, on: bool, allow_locked: bool) -> G
     return gate
 
 
-def _check_needs(settings: Mapping[Gate, Setting]) -> None:
+def _check_needs(settings: Mapping[Gate, GateSetting]) -> None:
     for gate, spec in GATES.items():
         if spec.needs and settings[gate].on and not settings[spec.needs].on:
             raise GateError(
@@ -270,7 +275,7 @@ def _check_needs(settings: Mapping[Gate, Setting]) -> None:
             )
 
 
-def _gates(version: Version, settings: dict[Gate, Setting]) -> Gates:
+def _gates(version: Version, settings: dict[Gate, GateSetting]) -> Gates:
     on = frozenset(gate for gate, setting in settings.items() if setting.on)
     off = {field: gate for gate, spec in GATES.items() if gate not in on for field in spec.fields}
     return Gates(version, settings, on, off)

@@ -1,8 +1,9 @@
 """
-The syntax of label keys and values, with kube-apiserver's own words for what is wrong with one.
+The syntax of label keys and values, with kube-apiserver's messages.
 
-Kubernetes 1.29 said ``characters`` for ``bytes`` and ``a qualified name`` for ``a valid label
-key``; 1.33 and later speak as this module does.
+``key_problems`` and ``value_problems`` describe errors; ``is_key``, ``is_value`` and ``is_pair``
+accept the usual valid ones quickly. The messages are those of Kubernetes 1.33 and later; 1.29 has
+``characters`` for ``bytes`` and ``a qualified name`` for ``a valid label key``.
 
 Source: apimachinery pkg/util/validation ``IsQualifiedName``, ``IsDNS1123Subdomain``,
 ``IsValidLabelValue`` and, for the wording, pkg/api/validate/content.
@@ -14,8 +15,8 @@ from functools import lru_cache
 
 PREFIX_BYTES = 253  # longest DNS subdomain, RFC 1123
 NAME_BYTES = 63  # longest DNS label, RFC 1123
-CACHED_LABELS = 4096  # short keys, and pairs of at most 126 characters: those that a cluster uses
-VALUE_BYTES = 63  # the same, so that a value can be a DNS label
+CACHED_LABELS = 4096  # keys, and pairs of at most 126 characters: more than a cluster uses
+VALUE_BYTES = 63  # longest label value
 
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -52,7 +53,7 @@ _VALUE_PROBLEM = (
 
 def key_problems(key: str) -> list[str]:
     """
-    What is wrong with a label key; nothing if it is valid.
+    List the errors of a label key; none if it is valid.
 
     Returns:
         At most two messages for the prefix and three for the name, in kube-apiserver's order.
@@ -68,17 +69,17 @@ def key_problems(key: str) -> list[str]:
 
 
 def is_pair(key: str, value: str) -> bool:
-    """Whether a pair is surely valid: the usual ones are, at a glance."""
+    """Whether a pair is certainly valid; False for unusual pairs, valid or not."""
     return len(key) <= NAME_BYTES and len(value) <= VALUE_BYTES and _is_pair(key, value)
 
 
 def is_key(key: str) -> bool:
-    """Whether a key is surely valid: the usual ones are, at a glance."""
+    """Whether a key is certainly valid; False for long keys, valid or not."""
     return len(key) <= NAME_BYTES and _is_key(key)
 
 
 def is_value(value: str) -> bool:
-    """Whether a value is surely valid: all that are not empty are."""
+    """Whether a value is valid and not empty."""
     return len(value) <= VALUE_BYTES and _name_matches(value) is not None
 
 
@@ -93,9 +94,9 @@ def _is_key(key: str) -> bool:
 
 
 def value_problems(value: str) -> list[str]:
-    """What is wrong with a label value; nothing if it is valid."""
+    """List the errors of a label value; none if it is valid."""
     problems: list[str] = []
-    if _bytes(value) > VALUE_BYTES:
+    if _count_bytes(value) > VALUE_BYTES:
         problems.append(f"must be no more than {VALUE_BYTES} bytes")
     if value and not _name_matches(value):
         problems.append(_VALUE_PROBLEM)
@@ -106,7 +107,7 @@ def _prefix_problems(prefix: str) -> Iterator[str]:
     if not prefix:
         yield "prefix part must be non-empty"
         return
-    if _bytes(prefix) > PREFIX_BYTES:
+    if _count_bytes(prefix) > PREFIX_BYTES:
         yield f"prefix part must be no more than {PREFIX_BYTES} bytes"
     if not all(map(_dns_label_matches, prefix.split("."))):
         yield _PREFIX_PROBLEM
@@ -115,11 +116,11 @@ def _prefix_problems(prefix: str) -> Iterator[str]:
 def _name_problems(name: str) -> Iterator[str]:
     if not name:
         yield "name part must be non-empty"
-    elif _bytes(name) > NAME_BYTES:
+    elif _count_bytes(name) > NAME_BYTES:
         yield f"name part must be no more than {NAME_BYTES} bytes"
     if not _name_matches(name):
         yield _NAME_PROBLEM
 
 
-def _bytes(text: str) -> int:
+def _count_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))

@@ -1,8 +1,9 @@
 """
-The API rules of ``topologySpreadConstraints``: small functions, in kube-apiserver's words.
+The API rules of ``topologySpreadConstraints``, with the messages of kube-apiserver.
 
-A rule sees the constraint list after gated fields were dropped and knows nothing of ids, order,
-severity or output. Rules that need facts of a cluster are in ``advice``.
+``check`` applies all rules of ``API_RULES`` to a constraint list after gated fields were dropped.
+The rules are pure functions and independent of severity and output; their texts are in
+``policy.catalogue``. Rules that need facts of a cluster are in ``policy.advice``.
 
 Source: kubernetes pkg/apis/core/validation/validation.go ``validateTopologySpreadConstraints``,
 apimachinery meta/v1/validation ``ValidateLabelSelector``.
@@ -30,18 +31,18 @@ from webhook.policy.model import (
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
-MAX_VIOLATIONS = 1000  # of one review in a hook; an answer shows the first 100 of them
+MAX_VIOLATIONS = 1000  # found in one review in a hook; the response shows the first 100
 
 
 class ValidationOptions(NamedTuple):
     """
-    How a list is judged where kube-apiserver has more than one way.
+    The variants of kube-apiserver's validation.
 
     Attributes:
-        merged: Whether a key may stand in matchLabelKeys and, once, in the selector: so since
-            kube-apiserver merges the one into the other (gate ...SelectorMerge).
-        selectors: Whether label selectors are judged; not on an update of an object that had an
-            invalid one already.
+        merged: Whether a key may be in matchLabelKeys and, once, in the selector: True since
+            kube-apiserver merges the keys into the selector (gate ...SelectorMerge).
+        selectors: Whether label selectors are validated; False on an update of an object whose
+            stored selector is invalid.
     """
 
     merged: bool
@@ -51,51 +52,49 @@ class ValidationOptions(NamedTuple):
 ApiCheck: TypeAlias = Callable[
     [Constraints, str, ValidationOptions], Iterator[tuple[int, FieldError]]
 ]
-"""
-Judges a list that stands at a path: yields the index of a constraint and what is wrong with it.
-"""
+"""Validates a list at a field path: yields the index of a constraint and a field error."""
 
 
 class ApiViolation(msgspec.Struct, frozen=True, gc=False):
-    """One violation of one rule."""
+    """A violation of a rule, with the id of the rule."""
 
     rule: str
     error: FieldError
 
 
 def check(
-    constraints: Constraints, path: str, form: ValidationOptions, most: int | None = None
+    constraints: Constraints, path: str, options: ValidationOptions, most: int | None = None
 ) -> list[ApiViolation]:
     """
-    Judge a list by every rule.
+    Apply every rule to a list.
 
     Args:
-        constraints: The list; its length bounds the time, which is linear in its size.
-        path: Where the list stands, as ``spec.topologySpreadConstraints``.
-        form: What to judge, and how.
-        most: Findings after which no more are looked for; None looks for all.
+        constraints: The list; the time is linear in its size.
+        path: The field path of the list, as ``spec.topologySpreadConstraints``.
+        options: The variant of the validation.
+        most: The number of violations after which the search stops; None finds all.
 
     Returns:
-        What is wrong, by constraint and then by rule; nothing if the API server would take it.
+        The violations, by constraint and then by rule; empty if the API server accepts the list.
     """
     found = [
         (index, ApiViolation(rule, error))
         for rule, judge in API_RULES.items()
-        for index, error in islice(judge(constraints, path, form), most)
+        for index, error in islice(judge(constraints, path, options), most)
     ]
     found.sort(key=lambda item: item[0])
     return [finding for _, finding in found[:most]]
 
 
 def too_many(constraints: Constraints, path: str) -> ApiViolation:
-    """TSC010: our own bound, for the hooks alone; kube-apiserver has none."""
+    """TSC010: report a list above our own limit, which only the hooks apply."""
     return ApiViolation("TSC010", fielderrors.too_many(path, len(constraints), MAX_CONSTRAINTS))
 
 
 def max_skew_is_positive(
-    constraints: Constraints, path: str, _form: ValidationOptions
+    constraints: Constraints, path: str, _options: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
-    """TSC001: a skew of 0 could never be kept."""
+    """TSC001: maxSkew is at least 1."""
     for i, constraint in enumerate(constraints):
         value = constraint.max_skew
         if value <= 0:
@@ -104,18 +103,18 @@ def max_skew_is_positive(
 
 
 def topology_key_is_set(
-    constraints: Constraints, path: str, _form: ValidationOptions
+    constraints: Constraints, path: str, _options: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
-    """TSC002: without a key there are no domains; its syntax is not judged in a pod."""
+    """TSC002: the key is set; kube-apiserver does not check its syntax in a pod."""
     for i, constraint in enumerate(constraints):
         if not constraint.topology_key:
             yield i, fielderrors.required(f"{path}[{i}].topologyKey", "can not be empty")
 
 
 def action_is_known(
-    constraints: Constraints, path: str, _form: ValidationOptions
+    constraints: Constraints, path: str, _options: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
-    """TSC003: whenUnsatisfiable is one of two."""
+    """TSC003: whenUnsatisfiable has one of its two values."""
     for i, constraint in enumerate(constraints):
         value = constraint.when_unsatisfiable
         if value not in UNSATISFIABLE_ACTIONS:
@@ -128,9 +127,9 @@ def action_is_known(
 
 
 def pairs_are_unique(
-    constraints: Constraints, path: str, _form: ValidationOptions
+    constraints: Constraints, path: str, _options: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
-    """TSC004: every pair of key and action once; all but the last of equal entries are named."""
+    """TSC004: no two entries have the same key and action; reports all but the last of them."""
     last = {(c.topology_key, c.when_unsatisfiable): i for i, c in enumerate(constraints)}
     if len(last) == len(constraints):
         return
@@ -142,9 +141,9 @@ def pairs_are_unique(
 
 
 def min_domains_is_positive(
-    constraints: Constraints, path: str, _form: ValidationOptions
+    constraints: Constraints, path: str, _options: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
-    """TSC005: fewer than one domain is no demand."""
+    """TSC005: minDomains is at least 1."""
     for i, constraint in enumerate(constraints):
         value = constraint.min_domains
         if value is not None and value <= 0:
@@ -155,9 +154,9 @@ def min_domains_is_positive(
 
 
 def min_domains_is_hard(
-    constraints: Constraints, path: str, _form: ValidationOptions
+    constraints: Constraints, path: str, _options: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
-    """TSC006: minDomains only means something with DoNotSchedule."""
+    """TSC006: minDomains requires DoNotSchedule."""
     for i, constraint in enumerate(constraints):
         value, action = constraint.min_domains, constraint.when_unsatisfiable
         if value is not None and action != DO_NOT_SCHEDULE:
@@ -168,7 +167,7 @@ def min_domains_is_hard(
 
 
 def node_policies_are_known(
-    constraints: Constraints, path: str, _form: ValidationOptions
+    constraints: Constraints, path: str, _options: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
     """TSC007: the two node inclusion policies are Honor or Ignore."""
     for i, constraint in enumerate(constraints):
@@ -182,72 +181,72 @@ def node_policies_are_known(
 
 
 def match_label_keys_fit_selector(
-    constraints: Constraints, path: str, form: ValidationOptions
+    constraints: Constraints, path: str, options: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
-    """TSC008: matchLabelKeys are label keys, beside a selector that does not name them too."""
+    """TSC008: matchLabelKeys are valid label keys that the selector does not contain."""
     for i, constraint in enumerate(constraints):
         if constraint.match_label_keys:
-            judge = _keys_merged if form.merged else _keys_apart
+            judge = _check_merged_keys if options.merged else _check_separate_keys
             yield from ((i, error) for error in judge(constraint, f"{path}[{i}]"))
 
 
-def _keys_apart(constraint: Constraint, at: str) -> Iterator[FieldError]:
-    """Judge as API servers do that leave the selector as it is."""
+def _check_separate_keys(constraint: Constraint, at: str) -> Iterator[FieldError]:
+    """Validate as API servers do that do not merge the keys into the selector."""
     selector = constraint.label_selector
-    selected = _selected_keys(selector) if selector else frozenset[str]()
+    selected = _find_selected_keys(selector) if selector else frozenset[str]()
     if selector is None:
-        yield _keys_without_selector(at)
+        yield _forbid_without_selector(at)
     for j, key in enumerate(constraint.match_label_keys):
-        yield from _key_syntax(key, f"{at}.matchLabelKeys[{j}]")
+        yield from _check_key_syntax(key, f"{at}.matchLabelKeys[{j}]")
         if key in selected:
-            yield _key_in_both(f"{at}.matchLabelKeys[{j}]", key)
+            yield _reject_key_in_both(f"{at}.matchLabelKeys[{j}]", key)
 
 
-def _keys_merged(constraint: Constraint, at: str) -> Iterator[FieldError]:
+def _check_merged_keys(constraint: Constraint, at: str) -> Iterator[FieldError]:
     """
-    Judge as API servers do that merge the keys into the selector.
+    Validate as API servers do that merge the keys into the selector.
 
-    An expression on such a key is taken for the merged one if it is the first on it. The error
-    of any other names no field below the constraint, only an index: an oddity of upstream.
+    The first expression on such a key counts as the merged one. The error about any other names
+    no field below the constraint, only an index, exactly as upstream does.
     """
     selector = constraint.label_selector
     if selector is None:
-        yield _keys_without_selector(at)
+        yield _forbid_without_selector(at)
         return
     for j, key in enumerate(constraint.match_label_keys):
-        yield from _key_syntax(key, f"{at}.matchLabelKeys[{j}]")
+        yield from _check_key_syntax(key, f"{at}.matchLabelKeys[{j}]")
     index_of = {key: j for j, key in enumerate(constraint.match_label_keys)}
     seen = set(selector.match_labels)
     for expression in selector.match_expressions:
         key = expression.key
         if key in seen and key in index_of:
-            yield _key_in_both(f"{at}[{index_of[key]}]", key)
+            yield _reject_key_in_both(f"{at}[{index_of[key]}]", key)
         seen.add(key)
 
 
-def _selected_keys(selector: LabelSelector) -> frozenset[str]:
+def _find_selected_keys(selector: LabelSelector) -> frozenset[str]:
     expressions = (expression.key for expression in selector.match_expressions)
     return frozenset(selector.match_labels).union(expressions)
 
 
-def _keys_without_selector(at: str) -> FieldError:
+def _forbid_without_selector(at: str) -> FieldError:
     problem = "must not be specified when labelSelector is not set"
     return fielderrors.forbidden(f"{at}.matchLabelKeys", problem)
 
 
-def _key_in_both(field: str, key: str) -> FieldError:
+def _reject_key_in_both(field: str, key: str) -> FieldError:
     return fielderrors.invalid(field, key, "exists in both matchLabelKeys and labelSelector")
 
 
-def _key_syntax(key: str, field: str) -> Iterator[FieldError]:
+def _check_key_syntax(key: str, field: str) -> Iterator[FieldError]:
     return (fielderrors.invalid(field, key, problem) for problem in labels.key_problems(key))
 
 
 def selector_is_valid(
-    constraints: Constraints, path: str, form: ValidationOptions
+    constraints: Constraints, path: str, options: ValidationOptions
 ) -> Iterator[tuple[int, FieldError]]:
-    """TSC009: operators, values and the syntax of keys and values."""
-    if not form.selectors:
+    """TSC009: the selector has valid operators, keys and values."""
+    if not options.selectors:
         return
     for i, constraint in enumerate(constraints):
         selector = constraint.label_selector
@@ -257,9 +256,9 @@ def selector_is_valid(
 
 
 def selector_errors(selector: LabelSelector, at: str) -> Iterator[FieldError]:
-    """Judge any label selector, one of a constraint or not, that stands at a path."""
+    """Validate any label selector, of a constraint or not, at a field path."""
     for key, value in selector.match_labels.items():
-        yield from _key_syntax(key, f"{at}.matchLabels")
+        yield from _check_key_syntax(key, f"{at}.matchLabels")
         for problem in labels.value_problems(value):
             yield fielderrors.invalid(f"{at}.matchLabels", value, problem)
     for n, expression in enumerate(selector.match_expressions):
@@ -277,7 +276,7 @@ def _expression_errors(expression: LabelSelectorRequirement, at: str) -> Iterato
     elif operator in (selectors.EXISTS, selectors.DOES_NOT_EXIST) and values:
         problem = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
         yield fielderrors.forbidden(f"{at}.values", problem)
-    yield from _key_syntax(expression.key, f"{at}.key")
+    yield from _check_key_syntax(expression.key, f"{at}.key")
     for m, value in enumerate(values):
         for problem in labels.value_problems(value):
             yield fielderrors.invalid(f"{at}.values[{m}]", value, problem)

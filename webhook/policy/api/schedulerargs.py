@@ -1,8 +1,8 @@
 """
-Whether kube-scheduler would take arguments of its PodTopologySpread plugin, in its own words.
+kube-scheduler's validation of the arguments of its PodTopologySpread plugin, with its messages.
 
-It checks less than the API rules do; what else a default must keep to, since it is written into
-pods, is in ``webhook.config``.
+``check`` is the entry point. It checks less than the API rules do; ``webhook.config`` adds the
+checks that apply because evenspread writes the defaults into pods.
 
 Source: kubernetes pkg/scheduler/apis/config/validation/validation_pluginargs.go
 ``ValidatePodTopologySpreadArgs``.
@@ -23,14 +23,14 @@ CONSTRAINTS = "defaultConstraints"
 
 def check(defaulting_type: str, constraints: Sequence[Constraint]) -> list[FieldError]:
     """
-    Judge arguments.
+    Validate arguments.
 
     Args:
-        defaulting_type: As kube-scheduler sees it, after it has filled in an omitted one.
-        constraints: The list, whatever the type.
+        defaulting_type: The type after kube-scheduler has filled in an omitted one.
+        constraints: The default constraints, for any type.
 
     Returns:
-        What is wrong, in kube-scheduler's order; nothing if it would take them.
+        The errors in kube-scheduler's order; none if it accepts the arguments.
     """
     errors = list(defaulting_type_errors(defaulting_type, constraints))
     pairs = set[tuple[str, str]]()
@@ -46,7 +46,7 @@ def check(defaulting_type: str, constraints: Sequence[Constraint]) -> list[Field
 def defaulting_type_errors(
     defaulting_type: str, constraints: Sequence[Constraint]
 ) -> Iterator[FieldError]:
-    """The type is one of two, and only a List has a list."""
+    """Validate the type: it is known, and only List allows constraints."""
     if defaulting_type not in DEFAULTING_TYPES:
         yield fielderrors.not_supported("defaultingType", defaulting_type, DEFAULTING_TYPES)
     elif defaulting_type == SYSTEM_DEFAULTING and constraints:
@@ -56,11 +56,12 @@ def defaulting_type_errors(
 
 def constraint_errors(constraint: Constraint, at: str) -> Iterator[FieldError]:
     """
-    Judge one constraint by itself.
+    Validate one constraint by itself.
 
     Args:
-        constraint: Its minDomains, matchLabelKeys and node inclusion policies are not looked at.
-        at: Its path, as ``defaultConstraints[0]``.
+        constraint: The constraint; its minDomains, matchLabelKeys and node inclusion policies are
+            ignored.
+        at: Its field path, as ``defaultConstraints[0]``.
     """
     if constraint.max_skew <= 0:
         yield fielderrors.invalid(
@@ -78,7 +79,7 @@ def constraint_errors(constraint: Constraint, at: str) -> Iterator[FieldError]:
 
 
 def duplicate_error(constraint: Constraint, at: str) -> FieldError:
-    """Say that an earlier constraint has the same topologyKey and whenUnsatisfiable."""
+    """Report that an earlier constraint has the same topologyKey and whenUnsatisfiable."""
     pair = f"{{{constraint.topology_key}, {constraint.when_unsatisfiable}}}"
     return fielderrors.duplicate(at, pair)
 

@@ -1,5 +1,7 @@
 """
-Kubernetes versions, as far as spreading depends on them: major and minor.
+Kubernetes versions, major and minor, and ranges of them.
+
+``parse_version`` and ``parse_version_range`` read what users and API servers write.
 
 Source: KEP-895 for the first one; apimachinery pkg/version for how API servers write theirs.
 """
@@ -11,20 +13,20 @@ from webhook.errors import VersionError
 
 
 class Version(NamedTuple):
-    """A Kubernetes minor version; versions compare as they were released."""
+    """A Kubernetes minor version; versions are ordered by release."""
 
     major: int
     minor: int
 
     def __str__(self) -> str:
-        """Write it as ``1.36``."""
+        """Format the version as ``1.36``."""
         return f"{self.major}.{self.minor}"
 
 
 OLDEST_VERSION = Version(1, 16)  # the first release with topologySpreadConstraints
-NEWEST_VERSION = Version(1, 37)  # the newest release whose behaviour was compared with ours
+NEWEST_VERSION = Version(1, 37)  # the newest release that conformance was tested with
 
-BETWEEN = ".."  # between the first and the last version of a range, both of which belong to it
+BETWEEN = ".."  # separates the first and the last version of a range, which includes both
 
 _VERSION = re.compile(
     r"v?(\d{1,4})\.(\d{1,4})(?:\+|[-.].*)?", re.ASCII
@@ -33,13 +35,13 @@ _VERSION = re.compile(
 
 def parse_version(text: str) -> Version:
     """
-    The minor version in a text as people and API servers write it.
+    Parse the minor version in a text as users and API servers write it.
 
     Args:
         text: ``1.33``, ``v1.33.5``, ``1.24+`` or a vendor's ``v1.33.5-eks-113cf36``.
 
     Raises:
-        VersionError: It is none of these, or older than 1.16.
+        VersionError: The text is none of these, or the version is older than 1.16.
     """
     match = _VERSION.fullmatch(text.strip())
     if match is None:
@@ -50,38 +52,38 @@ def parse_version(text: str) -> Version:
     return version
 
 
-class Span(NamedTuple):
+class VersionRange(NamedTuple):
     """
-    Versions one after the other.
+    A range of consecutive versions.
 
     Attributes:
-        first: The oldest.
-        last: The newest, also where nothing is known of it; never older than the first.
+        first: The oldest version.
+        last: The newest version, known or not; never older than the first.
     """
 
     first: Version
     last: Version
 
     def __str__(self) -> str:
-        """Write it as ``1.24..1.36``; a single version as that."""
+        """Format the range as ``1.24..1.36``; a single version alone."""
         return f"{self.first}{BETWEEN}{self.last}" if self.first != self.last else str(self.first)
 
     @property
     def versions(self) -> tuple[Version, ...]:
-        """At least one version to judge by, oldest first; those that are known."""
-        first, last = known(self.first), known(self.last)
+        """The known versions of the range, oldest first; at least one."""
+        first, last = limit_to_known(self.first), limit_to_known(self.last)
         return tuple(Version(first.major, minor) for minor in range(first.minor, last.minor + 1))
 
 
-def parse_span(text: str) -> Span:
+def parse_version_range(text: str) -> VersionRange:
     """
-    The versions that a text names.
+    Parse a version or a range of versions.
 
     Args:
-        text: ``1.33``, or ``1.24..1.36``; each as for ``parse_version``.
+        text: ``1.33``, or ``1.24..1.36``; each version as for ``parse_version``.
 
     Raises:
-        VersionError: It names none, or the last version of a range is older than its first.
+        VersionError: The text is no version, or the last version is older than the first.
     """
     first, between, last = text.partition(BETWEEN)
     oldest = parse_version(first)
@@ -90,9 +92,9 @@ def parse_span(text: str) -> Span:
         raise VersionError(text)
     if newest < oldest:
         raise VersionError(text, f"ends before it begins: write {newest}{BETWEEN}{oldest}")
-    return Span(oldest, newest)
+    return VersionRange(oldest, newest)
 
 
-def known(version: Version) -> Version:
-    """The version to judge by: the newest that is known, for one that is newer."""
+def limit_to_known(version: Version) -> Version:
+    """Limit a version to the newest known one."""
     return min(version, NEWEST_VERSION)

@@ -1,5 +1,7 @@
 """
-What kube-apiserver warns about in a constraint list that it takes.
+kube-apiserver's warnings about constraint lists that it accepts.
+
+``list_warnings`` is the entry point; the titles and fixes are in ``policy.catalogue``.
 
 Source: kubernetes pkg/api/pod/warnings.go, pkg/api/node/util.go ``deprecatedNodeLabels``.
 """
@@ -15,8 +17,8 @@ class ApiWarning(NamedTuple):
 
     Attributes:
         rule: TSC020 or TSC021.
-        entry: The index of the constraint it is about.
-        text: What the API server says, with the field's path.
+        entry: The index of the constraint.
+        text: The warning, which begins with the path of the field.
     """
 
     rule: str
@@ -31,25 +33,25 @@ DEPRECATED_KEYS = {
     "beta.kubernetes.io/os": ("v1.14", "kubernetes.io/os"),
     "beta.kubernetes.io/instance-type": ("v1.17", "node.kubernetes.io/instance-type"),
 }
-"""Deprecated node label -> since when, and its successor."""
+"""Deprecated node label -> the version that deprecated it, and its successor."""
 
 
 def list_warnings(constraints: tuple[Constraint, ...], path: str) -> list[ApiWarning]:
     """
-    What the API server would warn about, constraint by constraint.
+    List the warnings of the API server, in the order of the constraints.
 
     Args:
         constraints: The list as it is stored.
-        path: Where it stands, as ``spec.topologySpreadConstraints``.
+        path: The field path of the list, as ``spec.topologySpreadConstraints``.
     """
-    cautions: list[ApiWarning] = []
+    warnings: list[ApiWarning] = []
     for i, constraint in enumerate(constraints):
         key = constraint.topology_key
         if key in DEPRECATED_KEYS:
             since, successor = DEPRECATED_KEYS[key]
-            said = f'{key} is deprecated since {since}; use "{successor}" instead'
-            cautions.append(ApiWarning("TSC020", i, f"{path}[{i}].topologyKey: {said}"))
+            message = f'{key} is deprecated since {since}; use "{successor}" instead'
+            warnings.append(ApiWarning("TSC020", i, f"{path}[{i}].topologyKey: {message}"))
         if constraint.label_selector is None:
-            said = "a null labelSelector results in matching no pod"
-            cautions.append(ApiWarning("TSC021", i, f"{path}[{i}].labelSelector: {said}"))
-    return cautions
+            message = "a null labelSelector results in matching no pod"
+            warnings.append(ApiWarning("TSC021", i, f"{path}[{i}].labelSelector: {message}"))
+    return warnings

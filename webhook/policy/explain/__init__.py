@@ -1,8 +1,8 @@
 """
-Why a pod can or cannot be placed, what would let it, and what would be if the cluster were another.
+Explain why a pod can or cannot be placed, what would let it, and what another cluster changes.
 
-``situation`` is the question: a pod, nodes, other pods. ``edits`` make another question of it,
-``changes`` look for the smallest that lets the pod be placed, ``rollout`` places the replicas of a
-workload one after another, and ``explanation`` tells it all as a value. Each of them asks
-``webhook.policy.placement`` again; none of them calculates on its own.
+``explanation.explain`` and ``rollout.roll_out`` are the entry points. A ``Scenario`` is the
+question: a pod, nodes and other pods. ``edits`` and ``nodeedits`` turn it into another one,
+``remedies`` and ``noderemedies`` propose edits, and ``changes`` finds the smallest ones that work.
+Every answer comes from ``webhook.policy.placement``; nothing here counts or filters on its own.
 """

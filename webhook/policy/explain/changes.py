@@ -1,9 +1,10 @@
 """
-The smallest changes that let a pod be placed, each tried before it is told.
+Find the smallest changes that let a pod be placed; every change is tried before it is suggested.
 
-Each way to help is searched on its own: a larger maxSkew, a toleration, a label on a node. In its
-own way a change is the smallest: no part of it can be left out, and no number be nearer to what it
-was. Only if no single way helps, everything that one node asks for is told together.
+``find_changes`` is the entry point. Every kind of change (a larger maxSkew, a toleration, a label
+on a node ...) is searched on its own. Its result is minimal: no part can be left out, and no
+number can be closer to the present one. Only if no single kind helps, the changes that one node
+needs are combined.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from webhook.policy.explain.edits import apply_all
-from webhook.policy.explain.noderemedies import add_nodes, combined, label_nodes, uncordon
+from webhook.policy.explain.noderemedies import add_nodes, combine_changes, label_nodes, uncordon
 from webhook.policy.explain.remedies import (
     Edits,
     loosen_selector,
@@ -26,17 +27,17 @@ from webhook.policy.explain.scenario import Scenario
 from webhook.policy.placement.place import Placement
 
 MOST_TRIALS = 20
-"""Of one way to help; a trial takes 10 ms where there are 5 000 nodes."""
+"""Trials for one kind of change; a trial takes 10 ms with 5 000 nodes."""
 
 
 class SuggestedChange(msgspec.Struct, frozen=True):
     """
-    What would let the pod be placed.
+    A change that lets the pod be placed.
 
     Attributes:
-        sentence: What to do.
+        sentence: The change as a sentence.
         edits: The same for programs; all of them are needed.
-        nodes: Names of the nodes that would then pass, in order; at least one.
+        nodes: Names of the nodes that then pass, in order; at least one.
     """
 
     sentence: str
@@ -46,11 +47,11 @@ class SuggestedChange(msgspec.Struct, frozen=True):
 
 class ChangeSearch(NamedTuple):
     """
-    One way to help.
+    The search for one kind of change.
 
     Attributes:
-        candidates: What could be tried, the smallest first.
-        most: How many changes of this way are told.
+        candidates: Yields what to try, the smallest first.
+        most: Number of changes of this kind to report.
     """
 
     candidates: Callable[[Scenario, Placement], Iterator[Edits]]
@@ -67,58 +68,58 @@ CHANGE_SEARCHES = (
     ChangeSearch(add_nodes),
     ChangeSearch(soften, 3),
 )
-"""In the order in which they are told: what costs least of what somebody meant to have."""
+"""In the order of the report: first what gives up least of what the user configured."""
 
-_TOGETHER = ChangeSearch(combined)
+_COMBINED = ChangeSearch(combine_changes)
 
 
-def smallest_changes(situation: Scenario, placement: Placement) -> tuple[SuggestedChange, ...]:
+def find_changes(scenario: Scenario, placement: Placement) -> tuple[SuggestedChange, ...]:
     """
-    Find what would let a pod be placed.
+    Find changes that let a pod be placed.
 
     Args:
-        situation: The pod and its surroundings.
-        placement: Where it can go; if there is such a node, there is nothing to change.
+        scenario: The pod and the cluster.
+        placement: The pod's placement in it.
 
     Returns:
-        At most 16 changes. None if the pod can be placed, or if nothing that is tried helps.
+        At most 16 changes; empty if the pod can be placed, or no candidate helps.
     """
     if placement.passing:
         return ()
     found = [
-        change for remedy in CHANGE_SEARCHES for change in _helping(remedy, situation, placement)
+        change for remedy in CHANGE_SEARCHES for change in _search(remedy, scenario, placement)
     ]
-    return tuple(found or _helping(_TOGETHER, situation, placement))
+    return tuple(found or _search(_COMBINED, scenario, placement))
 
 
-def _helping(
-    remedy: ChangeSearch, situation: Scenario, placement: Placement
+def _search(
+    remedy: ChangeSearch, scenario: Scenario, placement: Placement
 ) -> Iterator[SuggestedChange]:
-    tried = islice(remedy.candidates(situation, placement), MOST_TRIALS)
-    return islice(_working(tried, situation), remedy.most)
+    tried = islice(remedy.candidates(scenario, placement), MOST_TRIALS)
+    return islice(_try_candidates(tried, scenario), remedy.most)
 
 
-def _working(candidates: Iterable[Edits], situation: Scenario) -> Iterator[SuggestedChange]:
-    """Try candidates, and keep those that work and hold none that works already."""
+def _try_candidates(candidates: Iterable[Edits], scenario: Scenario) -> Iterator[SuggestedChange]:
+    """Yield the candidates that work, without those that contain a smaller one."""
     found: list[Edits] = []
     for edits in candidates:
-        if not edits or any(all(each in edits for each in known) for known in found):
+        if not edits or any(all(edit in edits for edit in known) for known in found):
             continue
-        if _passing(edits, situation):
-            least = _shrunk(edits, situation)
+        if _passing_nodes(edits, scenario):
+            least = _minimize(edits, scenario)
             found.append(least)
             sentence = ", and ".join(map(str, least))
-            yield SuggestedChange(sentence, least, _passing(least, situation))
+            yield SuggestedChange(sentence, least, _passing_nodes(least, scenario))
 
 
-def _passing(edits: Edits, situation: Scenario) -> tuple[str, ...]:
-    return apply_all(edits, situation).placement().passing
+def _passing_nodes(edits: Edits, scenario: Scenario) -> tuple[str, ...]:
+    return apply_all(edits, scenario).placement().passing
 
 
-def _shrunk(edits: Edits, situation: Scenario) -> Edits:
-    """Leave out what is not needed."""
+def _minimize(edits: Edits, scenario: Scenario) -> Edits:
+    """Leave out edits that are not needed."""
     for edit in edits:
-        fewer = tuple(each for each in edits if each is not edit)
-        if fewer and _passing(fewer, situation):
-            return _shrunk(fewer, situation)
+        fewer = tuple(other for other in edits if other is not edit)
+        if fewer and _passing_nodes(fewer, scenario):
+            return _minimize(fewer, scenario)
     return edits

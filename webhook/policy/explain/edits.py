@@ -1,7 +1,7 @@
 """
-Things that an author could change in a pod, each with its sentence.
+Edits of a pod: changes that its author could make, each with its sentence.
 
-An edit makes another situation of a situation. It says what to do, never whether that helps.
+An edit turns a scenario into another one. Whether that helps is decided in ``changes``.
 """
 
 from abc import ABCMeta, abstractmethod
@@ -23,7 +23,7 @@ def _tag(name: str) -> str:
 
 
 class _AbstractStructMeta(msgspec.StructMeta, ABCMeta):
-    """Of structs with methods that each of their kinds has to have."""
+    """Metaclass of structs with abstract methods."""
 
 
 class ScenarioEdit(
@@ -34,89 +34,86 @@ class ScenarioEdit(
     tag=_tag,
     metaclass=_AbstractStructMeta,
 ):
-    """One thing to change."""
+    """One change of a scenario."""
 
     @abstractmethod
     def __str__(self) -> str:
-        """Say what to do."""
+        """Describe the edit."""
 
     @abstractmethod
-    def apply(self, situation: Scenario) -> Scenario:
-        """Make the situation in which it is done."""
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Return the scenario with the edit applied."""
 
 
-class RaiseMaxSkew(ScenarioEdit, frozen=True):
-    """Let a constraint have a greater maxSkew; ``index`` is its place in the list, from 0."""
+class ConstraintEdit(ScenarioEdit, frozen=True):
+    """An edit of one constraint; ``index`` is its position in the list, from 0."""
 
     index: int
     topology_key: str
+
+    @property
+    def constraint(self) -> str:
+        """Name the constraint, as ``constraint 0 (zone)``."""
+        return f"constraint {self.index} ({short_key(self.topology_key)})"
+
+
+class RaiseMaxSkew(ConstraintEdit, frozen=True):
+    """Raise the maxSkew of a constraint."""
+
     before: int
     after: int
 
     def __str__(self) -> str:
-        """Say what to do."""
-        name = short_key(self.topology_key)
-        return (
-            f"raise maxSkew of constraint {self.index} ({name}) from {self.before} to {self.after}"
-        )
+        """Describe the edit."""
+        return f"raise maxSkew of {self.constraint} from {self.before} to {self.after}"
 
-    def apply(self, situation: Scenario) -> Scenario:
-        """Do it."""
-        return _with_spread(situation, self.index, max_skew=self.after)
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        return _with_spread(scenario, self.index, max_skew=self.after)
 
 
-class LowerMinDomains(ScenarioEdit, frozen=True):
-    """Let a constraint have a smaller minDomains; ``index`` is its place in the list, from 0."""
+class LowerMinDomains(ConstraintEdit, frozen=True):
+    """Lower the minDomains of a constraint."""
 
-    index: int
-    topology_key: str
     before: int
     after: int
 
     def __str__(self) -> str:
-        """Say what to do."""
-        name = short_key(self.topology_key)
-        return (
-            f"drop minDomains of constraint {self.index} ({name}) from {self.before} "
-            f"to {self.after}"
-        )
+        """Describe the edit."""
+        return f"drop minDomains of {self.constraint} from {self.before} to {self.after}"
 
-    def apply(self, situation: Scenario) -> Scenario:
-        """Do it."""
-        return _with_spread(situation, self.index, min_domains=self.after)
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        return _with_spread(scenario, self.index, min_domains=self.after)
 
 
-class Soften(ScenarioEdit, frozen=True):
-    """Make a constraint a wish; ``index`` is its place in the list, from 0."""
-
-    index: int
-    topology_key: str
+class Soften(ConstraintEdit, frozen=True):
+    """Make a hard constraint soft."""
 
     def __str__(self) -> str:
-        """Say what to do."""
-        name = short_key(self.topology_key)
-        return f"make constraint {self.index} ({name}) ScheduleAnyway"
+        """Describe the edit."""
+        return f"make {self.constraint} ScheduleAnyway"
 
-    def apply(self, situation: Scenario) -> Scenario:
-        """Do it; minDomains means nothing for a wish."""
-        spreads = situation.spreads
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit; minDomains has no effect on a soft constraint."""
+        spreads = scenario.spreads
         softened = tuple(
             replace(
-                each,
+                spread,
                 min_domains=1,
                 constraint=replace(
-                    each.constraint, when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None
+                    spread.constraint, when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None
                 ),
             )
-            for each in spreads.hard
-            if each.index == self.index
+            for spread in spreads.hard
+            if spread.index == self.index
         )
         changed = replace(
             spreads,
-            hard=tuple(each for each in spreads.hard if each.index != self.index),
-            soft=tuple(sorted((*spreads.soft, *softened), key=lambda each: each.index)),
+            hard=tuple(spread for spread in spreads.hard if spread.index != self.index),
+            soft=tuple(sorted((*spreads.soft, *softened), key=lambda spread: spread.index)),
         )
-        return replace(situation, spreads=changed)
+        return replace(scenario, spreads=changed)
 
 
 class Tolerate(ScenarioEdit, frozen=True):
@@ -125,65 +122,65 @@ class Tolerate(ScenarioEdit, frozen=True):
     taint: Taint
 
     def __str__(self) -> str:
-        """Say what to do."""
+        """Describe the edit."""
         return f"tolerate taint {render_taint(self.taint)}"
 
     @property
     def toleration(self) -> Toleration:
-        """What to write among the pod's tolerations."""
+        """The toleration to add to the pod."""
         taint = self.taint
         return Toleration(taint.key, "Equal", taint.value, taint.effect)
 
-    def apply(self, situation: Scenario) -> Scenario:
-        """Do it."""
-        demands = situation.pod.demands
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        demands = scenario.pod.demands
         tolerations = (*(demands.tolerations or ()), self.toleration)
-        return _with_demands(situation, replace(demands, tolerations=tolerations))
+        return _with_demands(scenario, replace(demands, tolerations=tolerations))
 
 
 class DropSelector(ScenarioEdit, frozen=True):
-    """Take a label out of the pod's nodeSelector."""
+    """Remove a label from the pod's nodeSelector."""
 
     key: str
     value: str
 
     def __str__(self) -> str:
-        """Say what to do."""
+        """Describe the edit."""
         return f"take {self.key}={self.value} out of nodeSelector"
 
-    def apply(self, situation: Scenario) -> Scenario:
-        """Do it."""
-        demands = situation.pod.demands
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        demands = scenario.pod.demands
         pairs = tuple(pair for pair in demands.pairs if pair != (self.key, self.value))
-        return _with_demands(situation, replace(demands, pairs=pairs))
+        return _with_demands(scenario, replace(demands, pairs=pairs))
 
 
 class DropAffinity(ScenarioEdit, frozen=True):
-    """Take the required node affinity out of the pod."""
+    """Remove the pod's required node affinity."""
 
     def __str__(self) -> str:
-        """Say what to do."""
+        """Describe the edit."""
         return "take the required node affinity out of the pod"
 
-    def apply(self, situation: Scenario) -> Scenario:
-        """Do it."""
-        return _with_demands(situation, replace(situation.pod.demands, terms=None))
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        return _with_demands(scenario, replace(scenario.pod.demands, terms=None))
 
 
-def apply_all(edits: Iterable[ScenarioEdit], situation: Scenario) -> Scenario:
-    """Make the situation in which all of these are done, in order."""
-    return reduce(lambda made, edit: edit.apply(made), edits, situation)
+def apply_all(edits: Iterable[ScenarioEdit], scenario: Scenario) -> Scenario:
+    """Return the scenario with all edits applied, in order."""
+    return reduce(lambda edited, edit: edit.apply(edited), edits, scenario)
 
 
-def _with_spread(situation: Scenario, index: int, **changes: int) -> Scenario:
-    """Change a hard constraint, as it is acted on."""
+def _with_spread(scenario: Scenario, index: int, **changes: int) -> Scenario:
+    """Change a hard constraint in its resolved form."""
 
     def changed(spread: SpreadConstraint) -> SpreadConstraint:
         return replace(spread, **changes) if spread.index == index else spread
 
-    hard = tuple(map(changed, situation.spreads.hard))
-    return replace(situation, spreads=replace(situation.spreads, hard=hard))
+    hard = tuple(map(changed, scenario.spreads.hard))
+    return replace(scenario, spreads=replace(scenario.spreads, hard=hard))
 
 
-def _with_demands(situation: Scenario, demands: Demands) -> Scenario:
-    return replace(situation, pod=replace(situation.pod, demands=demands))
+def _with_demands(scenario: Scenario, demands: Demands) -> Scenario:
+    return replace(scenario, pod=replace(scenario.pod, demands=demands))

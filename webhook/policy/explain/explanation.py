@@ -1,10 +1,14 @@
-"""Everything that is known about the placement of a pod, as one value for people and programs."""
+"""
+The explanation of a placement: sentences and figures as one value, for terminals and programs.
+
+``explain`` is the entry point. Its structs are the JSON output of ``evenspread explain``.
+"""
 
 from collections.abc import Iterable
 
 import msgspec
 
-from webhook.policy.explain.changes import SuggestedChange, smallest_changes
+from webhook.policy.explain.changes import SuggestedChange, find_changes
 from webhook.policy.explain.rollout import unevenness
 from webhook.policy.explain.scenario import NOT_MODELLED, Scenario
 from webhook.policy.explain.sentences import (
@@ -19,17 +23,17 @@ from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import Domain, PodTally
 from webhook.policy.selectors import render
 
-NAMED_NODES = 3  # of a group: enough to look at, few enough for a line
+NAMED_NODES = 3  # names of a group that are listed; few enough for one line
 
 
 class NodeGroup(msgspec.Struct, frozen=True):
     """
-    Nodes with the same thing against them.
+    Nodes that are rejected for the same reason.
 
     Attributes:
-        reason: In kube-scheduler's words where it has some.
-        nodes: How many; at least 1.
-        named: The first of them, at most ``NAMED_NODES``.
+        reason: The reason, in kube-scheduler's words where it has any.
+        nodes: Number of nodes; at least 1.
+        named: Names of the first ones, at most ``NAMED_NODES``.
     """
 
     reason: str
@@ -39,15 +43,15 @@ class NodeGroup(msgspec.Struct, frozen=True):
 
 class DomainRow(msgspec.Struct, frozen=True, rename="camel"):
     """
-    A value of a topology key.
+    A value of a topology key, with its pods.
 
     Attributes:
-        value: Of the key.
-        nodes: Eligible nodes; 0 if it is no domain.
-        left_out: Nodes with it that are not eligible.
+        value: The value.
+        nodes: Number of eligible nodes; 0 if it is no domain.
+        left_out: Number of ineligible nodes with the value.
         pods: Counted pods on the eligible nodes.
-        skew: What it would be if the pod went there; None for a soft constraint.
-        fits: Whether the constraint takes that; a soft one always does.
+        skew: The skew if the pod went there; None for a soft constraint.
+        fits: Whether the constraint allows that skew; always true for a soft one.
     """
 
     value: str
@@ -60,19 +64,19 @@ class DomainRow(msgspec.Struct, frozen=True, rename="camel"):
 
 class ConstraintExplanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """
-    One constraint, and what it counts.
+    One constraint in force, and the pods that it counts.
 
     Attributes:
-        index: Its place in the list, from 0.
-        selector: Of the counted pods, matchLabelKeys included; ``<none>`` counts none.
-        min_domains: As it is acted on, at least 1.
-        selects_pod: Whether the pod counts itself.
-        global_minimum: Pods of the emptiest domain, or 0 for want of domains.
-        minimum_because: What makes it so.
+        index: Position in the list, from 0.
+        min_domains: The value in force; at least 1.
+        selector: Selector of the counted pods with matchLabelKeys merged; ``<none>`` counts none.
+        selects_pod: Whether the selector matches the pod itself.
+        global_minimum: Pods of the least full domain; 0 with fewer domains than minDomains.
+        minimum_because: Why the minimum is what it is.
         pods: All counted pods on eligible nodes.
         unevenness: Pods of the fullest domain above the emptiest one.
         domains: Sorted by value.
-        left_out: Nodes that are not eligible, the largest group first.
+        left_out: Ineligible nodes, the largest group first.
     """
 
     index: int
@@ -94,13 +98,14 @@ class ConstraintExplanation(msgspec.Struct, frozen=True, rename="camel", kw_only
 
 class NodeExplanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """
-    One node, and what is said of it.
+    One node, and whether the pod can go there.
 
     Attributes:
+        name: Name of the node.
         passes: Whether the pod can go there.
-        best: Whether spreading prefers no other node to it.
+        best: Whether no other node has a higher score.
         reason: Why it does not pass; empty if it does.
-        score: 0 to 100, more are better; None if nothing is scored, or it does not pass.
+        score: 0 to 100, higher is better; None if it does not pass or nothing is scored.
         raw_score: Before normalization; lower is better.
     """
 
@@ -117,16 +122,16 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     Why a pod can or cannot be placed.
 
     Attributes:
-        subject: What is asked about.
-        sentence: It all in one.
-        placeable: Whether there is a node that passes.
+        subject: Name of the pod or workload.
+        sentence: Summary in one sentence.
+        placeable: Whether any node passes.
         runs_on: The node that the pod runs on; empty if it does not run.
-        defaulted: Whether the constraints are the scheduler's defaults, not the pod's own.
+        defaulted: Whether the constraints are the scheduler's defaults rather than the pod's own.
         constraints: In order.
         nodes: In the order of the cluster.
         rejected: Nodes that do not pass, the largest group first.
-        changes: What would let the pod be placed; empty if it can be.
-        not_modelled: What was not looked at.
+        changes: Changes that let the pod be placed; empty if it can be placed.
+        not_modelled: Reasons for rejection that are not examined.
     """
 
     subject: str
@@ -141,39 +146,36 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     not_modelled: tuple[str, ...] = NOT_MODELLED
 
 
-def explain(situation: Scenario, subject: str, runs_on: str = "") -> Explanation:
+def explain(scenario: Scenario, subject: str, runs_on: str = "") -> Explanation:
     """
-    Tell all about the placement of a pod.
+    Explain the placement of a pod.
 
-    Takes O(nodes x constraints) for a pod that can be placed, some hundred times as long to look
-    for changes for one that cannot.
+    Takes O(nodes x constraints) for a pod that can be placed, and about a hundred times as long
+    for one that cannot, to search for changes.
 
     Args:
-        situation: The pod and its surroundings.
-        subject: What it is called, as ``Pod shop/web-1``.
-        runs_on: The node that it runs on; empty if it waits or does not exist yet.
+        scenario: The pod and the cluster.
+        subject: Name of the pod or workload, as ``Pod shop/web-1``.
+        runs_on: The node that it runs on; empty if it is pending or does not exist yet.
     """
-    placement = situation.placement()
+    placement = scenario.placement()
     best = frozenset(placement.best)
-    nodes = tuple(_node(name, placement, best) for name in placement.statuses)
-    tallies = (*placement.tallies.hard, *placement.tallies.soft)
+    nodes = tuple(_explain_node(name, placement, best) for name in placement.statuses)
+    tallies = placement.tallies.by_index
     return Explanation(
         subject=subject,
-        sentence=summarize(situation, placement, runs_on),
+        sentence=summarize(scenario, placement, runs_on),
         placeable=bool(placement.passing),
         runs_on=runs_on,
-        defaulted=situation.spreads.defaulted and bool(tallies),
-        constraints=tuple(
-            _constraint(tally, situation)
-            for tally in sorted(tallies, key=lambda tally: tally.spread.index)
-        ),
+        defaulted=scenario.spreads.defaulted and bool(tallies),
+        constraints=tuple(_explain_constraint(tally, scenario) for tally in tallies),
         nodes=nodes,
-        rejected=_grouped((node.name, node.reason) for node in nodes if not node.passes),
-        changes=smallest_changes(situation, placement),
+        rejected=_group_nodes((node.name, node.reason) for node in nodes if not node.passes),
+        changes=find_changes(scenario, placement),
     )
 
 
-def _node(name: str, placement: Placement, best: frozenset[str]) -> NodeExplanation:
+def _explain_node(name: str, placement: Placement, best: frozenset[str]) -> NodeExplanation:
     reason = rejection_reason(name, placement)
     if reason:
         return NodeExplanation(name=name, passes=False, best=False, reason=reason)
@@ -187,7 +189,7 @@ def _node(name: str, placement: Placement, best: frozenset[str]) -> NodeExplanat
     )
 
 
-def _constraint(tally: PodTally, situation: Scenario) -> ConstraintExplanation:
+def _explain_constraint(tally: PodTally, scenario: Scenario) -> ConstraintExplanation:
     spread = tally.spread
     return ConstraintExplanation(
         index=spread.index,
@@ -203,9 +205,10 @@ def _constraint(tally: PodTally, situation: Scenario) -> ConstraintExplanation:
         minimum_because=explain_minimum(tally),
         pods=sum(tally.pods.values()),
         unevenness=unevenness(tally),
-        domains=tuple(_row(row, spread) for row in tally.table(situation.topology)),
-        left_out=_grouped(
-            (node, render_rejection(obstacle)) for node, obstacle in tally.domains.left_out.items()
+        domains=tuple(_row(row, spread) for row in tally.table(scenario.topology)),
+        left_out=_group_nodes(
+            (node, render_rejection(rejection))
+            for node, rejection in tally.domains.left_out.items()
         ),
     )
 
@@ -221,10 +224,12 @@ def _row(row: Domain, spread: SpreadConstraint) -> DomainRow:
     return DomainRow(row.value, row.nodes, left_out, row.pods, row.skew, row.fits)
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> tuple[NodeGroup, ...]:
-    """Group names by what is said of them, the largest group first."""
+def _group_nodes(pairs: Iterable[tuple[str, str]]) -> tuple[NodeGroup, ...]:
+    """Group nodes by their reason, the largest group first."""
     groups: dict[str, list[str]] = {}
-    for name, said in pairs:
-        groups.setdefault(said, []).append(name)
-    ordered = sorted(groups.items(), key=lambda each: (-len(each[1]), each[0]))
-    return tuple(NodeGroup(said, len(names), tuple(names[:NAMED_NODES])) for said, names in ordered)
+    for name, reason in pairs:
+        groups.setdefault(reason, []).append(name)
+    ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    return tuple(
+        NodeGroup(reason, len(names), tuple(names[:NAMED_NODES])) for reason, names in ordered
+    )

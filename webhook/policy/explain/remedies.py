@@ -1,7 +1,8 @@
 """
-What an author could change in a pod, in the order of trying it; whether it helps is tried later.
+Candidate changes of a pod, the smallest first; ``changes`` tries whether they help.
 
-Source: the questions are those of kube-scheduler's filters, asked the other way round.
+Each function inverts one question of kube-scheduler's filters: which change would make a rejected
+node pass.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,31 +25,31 @@ from webhook.policy.placement.tallies import MinimumReason, PodTally
 from webhook.policy.placement.topology import carries_keys
 
 Edits: TypeAlias = tuple[ScenarioEdit, ...]
-"""What has to be done together."""
+"""Edits that belong together."""
 
 
-def raise_max_skew(situation: Scenario, placement: Placement) -> Iterator[Edits]:
+def raise_max_skew(scenario: Scenario, placement: Placement) -> Iterator[Edits]:
     """
-    Raise what rejects a node that nothing else rejects, so far that it does not.
+    Raise the maxSkew of constraints until a node passes that nothing else rejects.
 
-    No maxSkew changes which nodes and pods count, so this is exact: for each set of constraints
-    the raise that adds up to least, sets of few constraints first.
+    A maxSkew does not change which nodes and pods count, so this is exact. For every set of
+    constraints it yields the smallest total raise, sets of few constraints first.
     """
     hard = placement.tallies.hard
     keys = tuple(tally.spread.topology_key for tally in hard)
     least: dict[tuple[int, ...], tuple[RaiseMaxSkew, ...]] = {}
-    for node in situation.topology.nodes:
+    for node in scenario.topology.nodes:
         if node.name in placement.refused or not carries_keys(node, keys):
             continue
         raises = raises_for(node, hard)
-        indexes = tuple(each.index for each in raises)
+        indexes = tuple(edit.index for edit in raises)
         if indexes and (indexes not in least or _total(raises) < _total(least[indexes])):
             least[indexes] = raises
     yield from sorted(least.values(), key=lambda raises: (len(raises), _total(raises)))
 
 
 def raises_for(node: Node, hard: Sequence[PodTally]) -> tuple[RaiseMaxSkew, ...]:
-    """What to raise so that no constraint finds the skew of a node too large; it has all keys."""
+    """List the raises that make a node pass, which has the topology keys of all constraints."""
     return tuple(
         RaiseMaxSkew(spread.index, spread.topology_key, spread.max_skew, skew)
         for tally in hard
@@ -58,7 +59,7 @@ def raises_for(node: Node, hard: Sequence[PodTally]) -> tuple[RaiseMaxSkew, ...]
 
 
 def lower_min_domains(_: Scenario, placement: Placement) -> Iterator[Edits]:
-    """Lower what asks for more domains than there are to what there is: alone, then together."""
+    """Lower every minDomains that exceeds the number of domains, alone and then together."""
     yield from alone_and_together(
         [
             LowerMinDomains(spread.index, spread.topology_key, spread.min_domains, found)
@@ -70,36 +71,36 @@ def lower_min_domains(_: Scenario, placement: Placement) -> Iterator[Edits]:
 
 
 def soften(_: Scenario, placement: Placement) -> Iterator[Edits]:
-    """Make wishes of demands: one, then all."""
+    """Make hard constraints soft: one, then all."""
     spreads = (tally.spread for tally in placement.tallies.hard)
-    yield from alone_and_together([Soften(each.index, each.topology_key) for each in spreads])
+    yield from alone_and_together([Soften(spread.index, spread.topology_key) for spread in spreads])
 
 
-def tolerate(situation: Scenario, _: Placement) -> Iterator[Edits]:
+def tolerate(scenario: Scenario, _: Placement) -> Iterator[Edits]:
     """
-    Tolerate the taints of a node, of those with few taints first; then all there are.
+    Tolerate the taints of one node, those with few taints first; then all taints.
 
-    Whoever cordons a node does not want it tolerated: that is for ``uncordon``.
+    Cordoned nodes are skipped: ``uncordon`` is the remedy for them.
     """
-    ways = {untolerated_taints(node, situation): None for node in situation.topology.nodes}
-    ordered = sorted((way for way in ways if way and UNSCHEDULABLE not in way), key=len)
-    yield from (tuple(map(Tolerate, way)) for way in ordered)
-    yield tuple(map(Tolerate, dict.fromkeys(taint for way in ordered for taint in way)))
+    sets = {untolerated_taints(node, scenario): None for node in scenario.topology.nodes}
+    ordered = sorted((taints for taints in sets if taints and UNSCHEDULABLE not in taints), key=len)
+    yield from (tuple(map(Tolerate, taints)) for taints in ordered)
+    yield tuple(map(Tolerate, dict.fromkeys(taint for taints in ordered for taint in taints)))
 
 
-def untolerated_taints(node: Node, situation: Scenario) -> tuple[Taint, ...]:
-    """All taints that keep the pod off a node."""
-    tolerations: tuple[Toleration, ...] = situation.pod.demands.tolerations or ()
+def untolerated_taints(node: Node, scenario: Scenario) -> tuple[Taint, ...]:
+    """List all taints of a node that reject the pod."""
+    tolerations: tuple[Toleration, ...] = scenario.pod.demands.tolerations or ()
     return tuple(
         taint
         for taint in node.taints
-        if taint.effect in EXCLUDING and not any(tolerates(each, taint) for each in tolerations)
+        if taint.effect in EXCLUDING and not any(tolerates(own, taint) for own in tolerations)
     )
 
 
-def loosen_selector(situation: Scenario, _: Placement) -> Iterator[Edits]:
-    """Ask for fewer labels of a node: one, or the affinity; then for none at all."""
-    demands = situation.pod.demands
+def loosen_selector(scenario: Scenario, _: Placement) -> Iterator[Edits]:
+    """Drop one label of the nodeSelector, or the required affinity; then all of them."""
+    demands = scenario.pod.demands
     edits: list[ScenarioEdit] = [DropSelector(key, value) for key, value in demands.pairs]
     if demands.terms is not None:
         edits.append(DropAffinity())
@@ -107,11 +108,11 @@ def loosen_selector(situation: Scenario, _: Placement) -> Iterator[Edits]:
 
 
 def alone_and_together(edits: Sequence[ScenarioEdit]) -> Iterator[Edits]:
-    """Each edit on its own, then all of them."""
+    """Yield every edit on its own, then all of them together."""
     yield from ((edit,) for edit in edits)
     if len(edits) > 1:
         yield tuple(edits)
 
 
 def _total(raises: Sequence[RaiseMaxSkew]) -> int:
-    return sum(each.after - each.before for each in raises)
+    return sum(edit.after - edit.before for edit in raises)

@@ -1,4 +1,8 @@
-"""The question: a pod that is to be placed, and the cluster that it is to be placed in."""
+"""
+The scenario to explain: a pod to place, and the cluster to place it in.
+
+Also the short names of well-known topology keys, which sentences and the command line use.
+"""
 
 import msgspec
 
@@ -10,18 +14,18 @@ from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.placement.topology import Topology
 
 NOT_MODELLED = ("resources", "ports", "volumes", "pod affinity")
-"""What else could keep a pod off a node, and is never looked at."""
+"""Other reasons that can keep a pod off a node, which placement ignores."""
 
 
 class Scenario(msgspec.Struct, frozen=True):
     """
-    A pod and its surroundings; whatever changes makes another one.
+    A pod and a cluster; edits return another scenario.
 
     Attributes:
-        pod: The pod that is to be placed.
-        spreads: What it asks for.
+        pod: The pod to place.
+        spreads: Its constraints.
         topology: The nodes.
-        census: The other pods; the pod itself is not among them.
+        census: The other pods, without the pod itself.
     """
 
     pod: IncomingPod
@@ -30,7 +34,7 @@ class Scenario(msgspec.Struct, frozen=True):
     census: Census
 
     def placement(self) -> Placement:
-        """Where the pod can go, by all filters that are modelled; O(nodes x constraints)."""
+        """Place the pod, by all filters that are modelled; O(nodes x constraints)."""
         return place_pod(
             tally_constraints(self.pod, self.spreads, self.topology, self.census),
             self.topology,
@@ -41,27 +45,16 @@ class Scenario(msgspec.Struct, frozen=True):
 REGION = "topology.kubernetes.io/region"  # Source: k8s.io/api core/v1 well_known_labels.go
 
 SHORT = {"zone": ZONE, "region": REGION, "hostname": HOSTNAME}
-"""Short name -> label; any other key is written in full."""
+"""Short name -> label key; other keys have no short name."""
 
 _NAMES = {key: name for name, key in SHORT.items()}
 
 
 def full_key(name: str) -> str:
-    """The label that a short name stands for; any other text is a label already."""
+    """Return the label key of a short name; any other text is a label key itself."""
     return SHORT.get(name, name)
 
 
 def short_key(key: str) -> str:
-    """The short name of a label, if it has one."""
+    """Return the short name of a label key, or the key if it has none."""
     return _NAMES.get(key, key)
-
-
-def listed(names: tuple[str, ...], most: int = 3) -> str:
-    """The first names, and how many there are besides."""
-    more = len(names) - most
-    return f"{', '.join(names[:most])} and {more} more" if more > 0 else ", ".join(names)
-
-
-def counted(number: int, thing: str) -> str:
-    """A number of things: ``1 node``, ``2 nodes``."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
