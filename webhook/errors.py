@@ -1,42 +1,42 @@
 """
-Everything evenspread raises on purpose, sorted by whose fault it is.
+The exceptions of evenspread, by whose fault they are.
 
 * ``EvenspreadError``
-    * ``ConfigError`` - the operator's mistake; the process exits with 2
-        * ``GateError`` - a feature gate cannot be set as asked
-        * ``VersionError`` - a text that is no Kubernetes version
-        * ``CombinedConfigError`` - several of these, told together
-    * ``ReviewError`` - the API server's (or an impostor's) mistake; answered with a 4xx
-    * ``OverloadError`` - ours, for a moment; answered with 503 and ``Retry-After``
-        * ``NotSyncedError`` - a cache was not filled yet
-    * ``SourceError`` - facts could not be had: an unreadable file, an unreachable cluster; exit 3
-        * ``ManifestError`` - one document of one file
-        * ``ApiError`` - the API server gave no answer, or not the one that was asked for; try again
-            * ``ExpiredError`` - it forgot our resource version; list again
+    * ``ConfigError`` - an error of the operator; the process exits with 2
+        * ``GateError`` - a feature gate cannot be set to a value
+        * ``VersionError`` - a text is no Kubernetes version
+        * ``CombinedConfigError`` - several of these, reported together
+    * ``ReviewError`` - an error of the API server (or an impostor); answered with a 4xx
+    * ``OverloadError`` - the server is busy for a moment; answered with 503 and ``Retry-After``
+        * ``NotSyncedError`` - a cache is not filled yet
+    * ``SourceError`` - facts are missing: an unreadable file, an unreachable cluster; exit 3
+        * ``ManifestError`` - one document of one file is invalid
+        * ``ApiError`` - the API server gave no answer, or an unexpected one; try again
+            * ``ExpiredError`` - the API server no longer knows our resource version; list again
 
 An object that breaks a rule is not an error: its verdict is a denial (``webhook.policy.verdict``).
-Each error holds data; its sentence is made in ``__str__``. ``args`` are what it is made of, so
-that it can be sent to another process.
+An error holds data, and ``__str__`` builds its message. ``args`` are the arguments of its
+constructor, so that it can be sent to another process.
 """
 
 from collections.abc import Sequence
 
 
 class EvenspreadError(Exception):
-    """The root of what evenspread raises on purpose; never raised itself."""
+    """The base class of evenspread's exceptions; never raised itself."""
 
 
 class ConfigError(EvenspreadError):
     """
-    What an operator wrote cannot be used.
+    A setting or a configuration file is invalid.
 
     Attributes:
-        problem: What is wrong and what to write instead, a sentence without its full stop.
-        where: File, line and path of the setting, as far as they are known; may be empty.
+        problem: The problem and what to write instead, a sentence without its full stop.
+        where: File, line and path of the setting, as far as known; may be empty.
     """
 
     def __init__(self, problem: str, where: str = "") -> None:
-        """Say what is wrong, and where."""
+        """Name the problem and its place."""
         super().__init__(problem, where)
         self.problem = problem
         self.where = where
@@ -48,22 +48,22 @@ class ConfigError(EvenspreadError):
 
 class GateError(ConfigError):
     """
-    A feature gate cannot be set as asked.
+    A feature gate cannot be set to the requested value.
 
     Attributes:
-        gate: Its name, as it was written.
-        known: Names that could have been written; empty where that does not help.
+        gate: Its name as written.
+        known: The names of known gates; empty where they do not help.
     """
 
     def __init__(self, gate: str, problem: str, known: Sequence[str] = ()) -> None:
-        """Name the gate, the problem, and the gates there are."""
+        """Name the gate, the problem, and the known gates."""
         super().__init__(problem)
         self.args = (gate, problem, known)
         self.gate = str(gate)
         self.known = tuple(known)
 
     def __str__(self) -> str:
-        """Name the gate before the problem, and list the gates there are."""
+        """Put the gate before the problem, and list the known gates."""
         sentence = f"feature gate {self.gate!r} {self.problem}"
         return f"{sentence}; known gates: {', '.join(self.known)}" if self.known else sentence
 
@@ -76,11 +76,11 @@ class VersionError(ConfigError):
     A text is no Kubernetes version, or one from before topology spread constraints.
 
     Attributes:
-        text: What was written.
+        text: The text as written.
     """
 
     def __init__(self, text: str, problem: str = _NO_VERSION) -> None:
-        """Keep the text that is no version, and say what it is instead."""
+        """Name the text and the problem."""
         super().__init__(f"{text!r} {problem}")
         self.args = (text, problem)
         self.text = text
@@ -88,20 +88,20 @@ class VersionError(ConfigError):
 
 class CombinedConfigError(ConfigError):
     """
-    Several mistakes, so that they can be mended in one go.
+    Several configuration errors, so that the user can fix them together.
 
     Attributes:
-        errors: At least one, in the order in which they stand in the files.
+        errors: At least one, in the order of the files.
     """
 
     def __init__(self, errors: Sequence[ConfigError]) -> None:
-        """Keep the mistakes together."""
-        super().__init__(f"{len(errors)} mistakes")
+        """Combine the errors."""
+        super().__init__(f"{len(errors)} errors")
         self.args = (errors,)
         self.errors = tuple(errors)
 
     def __str__(self) -> str:
-        """Write one mistake a line."""
+        """Write one error per line."""
         return "\n".join(map(str, self.errors))
 
 
@@ -111,35 +111,35 @@ class ReviewError(EvenspreadError):
 
     Attributes:
         status: The HTTP status to answer with, 400 to 499.
-        problem: One sentence for the caller; it never repeats what the caller sent.
+        problem: One sentence for the caller; it never echoes the request.
     """
 
     def __init__(self, problem: str, status: int = 400) -> None:
-        """Say what is wrong, and the status to answer with."""
+        """Name the problem and the status of the answer."""
         super().__init__(problem, status)
         self.problem = problem
         self.status = status
 
     def __str__(self) -> str:
-        """Give the sentence alone."""
+        """Give the problem alone."""
         return self.problem
 
 
 class OverloadError(EvenspreadError):
     """
-    The server has no room for one more request at the moment.
+    The server cannot take another request at the moment.
 
     Attributes:
-        bound: Which bound was met, a label of ``evenspread_admission_rejected_total``.
+        bound: The limit that was reached, a label of ``evenspread_admission_rejected_total``.
     """
 
     def __init__(self, bound: str) -> None:
-        """Name the bound."""
+        """Name the limit."""
         super().__init__(bound)
         self.bound = bound
 
     def __str__(self) -> str:
-        """Ask for another call."""
+        """Tell the caller to call again."""
         return f"busy ({self.bound}): call again in a second"
 
 
@@ -148,7 +148,7 @@ class NotSyncedError(OverloadError):
     The cache of a kind has not been filled for the first time yet.
 
     Attributes:
-        kind: The kind whose objects are not known.
+        kind: The kind of the objects in the cache.
     """
 
     def __init__(self, kind: str) -> None:
@@ -158,17 +158,17 @@ class NotSyncedError(OverloadError):
         self.kind = kind
 
     def __str__(self) -> str:
-        """Say what is waited for."""
+        """Name the cache."""
         return f"the cache of {self.kind} is not filled yet: call again in a second"
 
 
 class SourceError(EvenspreadError):
     """
-    Facts could not be had, or not all of them.
+    Facts, or some of them, cannot be read.
 
     Attributes:
         source: A file, a folder or a server.
-        problem: What went wrong, a sentence without its full stop.
+        problem: The problem, a sentence without its full stop.
     """
 
     def __init__(self, source: str, problem: str) -> None:
@@ -187,7 +187,7 @@ class ManifestError(SourceError):
     One document of one file cannot be read.
 
     Attributes:
-        line: Where the document, or the mistake in it, stands; from 1.
+        line: The line of the document, or of the error in it; from 1.
     """
 
     def __init__(self, source: str, line: int, problem: str) -> None:
@@ -203,15 +203,15 @@ class ManifestError(SourceError):
 
 class ApiError(SourceError):
     """
-    The API server gave no answer, or not the one that was asked for.
+    The API server gave no answer, or an unexpected one.
 
     Attributes:
-        reason: Why in one or two words, a label of ``evenspread_watch_restarts_total``.
+        reason: The reason in one or two words, a label of ``evenspread_watch_restarts_total``.
         status: Of HTTP; 0 if there was none.
     """
 
     def __init__(self, source: str, problem: str, reason: str, status: int = 0) -> None:
-        """Name server and problem, and what programs tell them by."""
+        """Name server and problem, with reason and status for programs."""
         super().__init__(source, problem)
         self.args = (source, problem, reason, status)
         self.reason = reason
@@ -219,7 +219,7 @@ class ApiError(SourceError):
 
 
 class ExpiredError(ApiError):
-    """The API server no longer knows the resource version that was asked for."""
+    """The API server no longer knows the requested resource version."""
 
     def __init__(self, source: str, problem: str) -> None:
         """Name server and problem."""

@@ -21,8 +21,8 @@ RESOURCES = {
 def body_of(obj: dict[str, Any]) -> dict[str, Any]:
     (document,) = parse(msgspec.json.encode(obj).decode(), "x.json")
     assert isinstance(document, Document)
-    (asked,) = build_reviews([document], {GroupKind(build.kind_of(obj).group, obj["kind"]): ()})
-    request: dict[str, Any] = asked.body["request"]
+    (review,) = build_reviews([document], {GroupKind(build.kind_of(obj).group, obj["kind"]): ()})
+    request: dict[str, Any] = review.body["request"]
     return request
 
 

@@ -40,7 +40,7 @@ def test_findings_are_known_by_rule_object_and_field_not_by_their_numbers() -> N
 def test_what_is_no_report(text: str, tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text(text)
 
-    with pytest.raises(SourceError, match="is no report"):
+    with pytest.raises(SourceError, match="is no audit report"):
         load_baseline(str(tmp_path / "old.json"))
     with pytest.raises(SourceError, match="cannot be read"):
         load_baseline(str(tmp_path / "none.json"))

@@ -54,7 +54,7 @@ def test_neighbours_are_counted_and_not_audited() -> None:
 
     assert names(found) == ["Deployment/web"]
     assert found.pods == 4
-    assert len(found.survey.topology.nodes) == 3
+    assert len(found.state.topology.nodes) == 3
 
 
 def test_a_chain_of_owners_that_is_a_ring_ends() -> None:
@@ -64,11 +64,11 @@ def test_a_chain_of_owners_that_is_a_ring_ends() -> None:
         "controller: true}]}",
     )
 
-    assert audited(ring + world.REPLICA_SET + world.RUNNING).survey.topology.nodes == ()
+    assert audited(ring + world.REPLICA_SET + world.RUNNING).state.topology.nodes == ()
 
 
 def test_templates_of_manifests_stand_for_their_pods() -> None:
-    members = audited(world.DEPLOYMENT + world.BARE).survey.members
+    members = audited(world.DEPLOYMENT + world.BARE).state.members
     selector = gather(world.REPLICA_SET).snapshot.owners[0].selector
 
     assert members.count("shop", selector) == {}

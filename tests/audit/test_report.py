@@ -26,4 +26,4 @@ EXCEEDS = {
 
 @pytest.mark.parametrize(("weight", "expected"), EXCEEDS.values(), ids=EXCEEDS.keys())
 def test_a_report_exceeds_a_weight(weight: AuditSeverity | None, expected: bool) -> None:
-    assert report(finding(weight=AuditSeverity.WARN)).exceeds(weight) is expected
+    assert report(finding(severity=AuditSeverity.WARN)).exceeds(weight) is expected

@@ -59,7 +59,7 @@ def test_wrong_types_are_findings_with_their_place() -> None:
     (workload,) = audit(world.DEPLOYMENT.replace("maxSkew: 1", "maxSkew: '1'")).workloads
     (found,) = workload.findings
 
-    assert (found.rule, found.weight) == ("FieldValueTypeInvalid", AuditSeverity.DENY)
+    assert (found.rule, found.severity) == ("FieldValueTypeInvalid", AuditSeverity.DENY)
     assert found.field == "spec.template.spec.topologySpreadConstraints[0].maxSkew"
     assert (found.problem, found.line) == ("expected an integer, got a string", 12)
 
@@ -75,7 +75,7 @@ def test_exemptions_are_listed_with_their_reasons() -> None:
     assert [(each.rule, each.reason) for each in workload.exempted] == [
         ("TSC110", "one zone by contract")
     ]
-    assert [(each.rule, each.weight) for each in workload.findings] == [
+    assert [(each.rule, each.severity) for each in workload.findings] == [
         ("exempt", AuditSeverity.WARN)
     ]
 
@@ -86,7 +86,7 @@ def test_actions_weigh_findings_and_switch_rules_off() -> None:
 
     report = audit(LIVE, asked=question(configured))
 
-    assert [finding.weight for _, finding in report.findings()] == [AuditSeverity.DENY]
+    assert [finding.severity for _, finding in report.findings()] == [AuditSeverity.DENY]
 
 
 def test_only_the_rules_and_namespaces_that_are_asked_for() -> None:

@@ -52,7 +52,10 @@ BROKEN = {
     "no JSON": (b"nothing", "is no snapshot: JSON is malformed"),
     "cut short": (gzip.compress(b"{}" * 100)[:-9], "is no snapshot: "),
     "not packed as it says": (b"\x1f\x8bxxxxxxxx", "is no snapshot: Unknown"),
-    "another kind": (b'{"kind":"Pod","apiVersion":"v1"}', "is no snapshot that can be read, but"),
+    "another kind": (
+        b'{"kind":"Pod","apiVersion":"v1"}',
+        "is no snapshot of a supported version, but",
+    ),
 }
 
 

@@ -138,7 +138,7 @@ async def test_a_list_in_no_order_is_not_believed() -> None:
     server = Server(pods(*"abc"))
     server.objects.reverse()
 
-    with pytest.raises(ApiError, match="in no order"):
+    with pytest.raises(ApiError, match="unsorted"):
         await names_of(server)
 
 

@@ -175,7 +175,7 @@ def finding(**changes: Any) -> AuditFinding:
     """Make a finding."""
     made: dict[str, Any] = {
         "rule": "TSC101",
-        "weight": AuditSeverity.WARN,
+        "severity": AuditSeverity.WARN,
         "field": "spec.topologySpreadConstraints[0].labelSelector",
         "line": 7,
         "problem": "it does not match",

@@ -87,7 +87,7 @@ class LargeCluster:
         subject = next(each for each in subjects if each.metadata.name == ASKING_MOST)
         pods = [each for each in snapshot.pods if _namespace(each) == subject.namespace]
         gates = gates_in_force(configuration, NEWEST_VERSION, "", allow_locked=False)
-        nodes = audited.survey.topology.nodes
+        nodes = audited.state.topology.nodes
         return [place_anew(subject, nodes, pods, gates) for _ in range(times)]
 
 

@@ -70,7 +70,7 @@ def test_every_field_is_explained() -> None:
 @pytest.mark.parametrize(
     ("heading", "models"),
     {
-        "### The whole file": (SpreadConfiguration, PodTemplateModel, OwnerSelectorModel),
+        "### Fields of the file": (SpreadConfiguration, PodTemplateModel, OwnerSelectorModel),
         "### Profiles": (ProfileModel, DefaultConstraint),
     }.items(),
 )

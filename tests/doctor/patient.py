@@ -11,7 +11,7 @@ from certs.pem import CertificatePair
 from tests.certs.world import NOW, authority
 from tests.deploy.manifests import DEPLOY, Json
 from webhook.doctor import objects, webhooks, workload
-from webhook.doctor.findings import CheckResult
+from webhook.doctor.findings import CheckResult, CheckState
 from webhook.doctor.installation import (
     CONFIGURATION_KINDS,
     DryRunPod,
@@ -167,3 +167,15 @@ def told(installation: Installation) -> dict[str, CheckResult]:
 
 def after(days: float) -> datetime:
     return NOW + timedelta(days=days)
+
+
+def assert_reported(changes: dict[str, Any], expected: dict[str, str], *, is_note: bool) -> None:
+    """Assert that these checks alone report the changed members, in these words."""
+    found = told(patient(**changes))
+
+    assert found.keys() == expected.keys()
+    for name, words in expected.items():
+        text = "\n".join(f"{item.message}\n{item.advice}" for item in found[name].findings)
+        assert words in text
+    state = CheckState.NOTE if is_note else CheckState.PROBLEM
+    assert {result.state for result in found.values()} == {state}

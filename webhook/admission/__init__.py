@@ -1,8 +1,8 @@
 """
-AdmissionReviews on the wire, and the requests and verdicts that they carry.
+AdmissionReviews on the wire, and the requests and verdicts in them.
 
-``reading`` makes an ``AdmissionRequest`` of a body, ``writing`` makes a body of a ``Verdict``; both
-wait for nothing and know no socket.
+``decode`` turns a body into an ``AdmissionRequest``, ``encode`` turns a ``Verdict`` into a body.
+Neither waits for anything or knows about sockets.
 
 Source: k8s.io/api admission/v1; apiserver pkg/admission/plugin/webhook/request.
 """

@@ -1,9 +1,10 @@
 """
-From the bytes of an AdmissionReview to the request that it carries.
+Decoding: from the bytes of an AdmissionReview to the request in it.
 
-The body is decoded once, into structs that name only the fields that are read. The type of a
-built-in kind fits them all, so that this needs no look at the kind first. Only what such a type
-cannot hold (a custom kind, a subresource, a wrong type) is looked at again, member by member.
+``decode`` is the entry point. It decodes the body once, into structs with only the fields that some
+rule reads. One struct fits all built-in kinds, so that the kind need not be known first. Only a
+review that does not fit it (a custom kind, a subresource, a type error) is decoded again, member by
+member. Rules are not applied here.
 """
 
 import re
@@ -32,12 +33,12 @@ from webhook.policy.request import LONGEST_NAME, AdmissionRequest
 from webhook.policy.workloads import Workload, is_built_in_path
 
 _uid_matches = re.compile(r"[-A-Za-z0-9._:]{1,128}").fullmatch
-"""API servers send UUIDs; what is logged and repeated must be harmless and short."""
+"""API servers send UUIDs; the uid is logged and echoed, so it must be harmless and short."""
 
-_PIECE = 64 * 1024  # bytes of text that are looked at at a time: as a str they may take 256 KiB
+_PIECE = 64 * 1024  # bytes that are checked at a time; as a str they may take 256 KiB
 
 
-# Null stays None in the structs of the envelope: whoever takes a text from one adds ``or ""``.
+# In the structs of the envelope null becomes None: readers of a text must add ``or ""``.
 
 
 class _Kind(msgspec.Struct, frozen=True, gc=False):
@@ -79,7 +80,7 @@ class _RawReview(msgspec.Struct, frozen=True, rename="camel", gc=False):
     request: _RawRequest | None = None
 
 
-Asked = TypeVar("Asked", _Request, _RawRequest)
+AnyRequest = TypeVar("AnyRequest", _Request, _RawRequest)
 
 
 class _Metadata(msgspec.Struct, frozen=True, gc=False):
@@ -94,36 +95,36 @@ def decode(
     body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath] = BUILT_IN_TEMPLATES
 ) -> AdmissionRequest:
     """
-    Read a review.
+    Decode a review.
 
     Args:
-        body: What the API server sent.
-        pod_templates: Where each kind with a pod template holds it.
+        body: The body of the API server's request.
+        pod_templates: The path of the pod template, for each kind that has one.
 
     Raises:
-        ReviewError: It is no AdmissionReview v1 with a request, or the object in it has a shape
+        ReviewError: The body is no AdmissionReview v1 with a request, or its object has a shape
             that no API server would send.
     """
     _check_text(body)
     try:
         return _decode(body, pod_templates)
     except RecursionError:
-        return _decode(_pruned(body), pod_templates)
+        return _decode(_prune(body), pod_templates)
 
 
 def _decode(
     body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath]
 ) -> AdmissionRequest:
     if len(body) > LARGE:
-        reduced = _reduced(body, pod_templates)
+        reduced = _reduce(body, pod_templates)
         if isinstance(reduced, AdmissionRequest):
             return reduced
-        body = reduced  # the whole body is not held while the rest is decoded
+        body = reduced  # frees the whole body while the reduced one is decoded
     return _decode_any(bytes(body), pod_templates)
 
 
 def _check_text(body: bytes | bytearray) -> None:
-    """Refuse what is not UTF-8, also in members that msgspec passes over."""
+    """Refuse text that is not UTF-8, also in members that msgspec skips."""
     if body.isascii():
         return
     check = getincrementaldecoder("utf-8")().decode
@@ -135,27 +136,27 @@ def _check_text(body: bytes | bytearray) -> None:
         raise ReviewError("the body is no JSON: not valid UTF-8") from None
 
 
-def _pruned(body: bytes | bytearray) -> bytes:
-    """Cut out what is nested too deeply for msgspec, and read by nobody."""
+def _prune(body: bytes | bytearray) -> bytes:
+    """Remove values that are nested too deeply for msgspec and that no rule reads."""
     try:
         return prune(body, DEEPEST)
     except NestingError as error:
         raise ReviewError(f"the body is no {REVIEW_KIND}: {error}") from None
 
 
-def _reduced(
+def _reduce(
     body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath]
 ) -> bytes | AdmissionRequest:
-    """Cut a large review down to what is read; a request if it needs no further decoding."""
-    asked, kind = _read_envelope(body)
+    """Reduce a large review to what rules read; a request if it needs no further decoding."""
+    request, kind = _read_envelope(body)
     path = pod_templates.get(kind)
-    if path is None or asked.sub_resource or asked.operation not in ("CREATE", "UPDATE"):
-        return _untouched(asked, kind)
+    if path is None or request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
+        return _identify(request, kind)
     try:
         return reduce_review(body, path)
     except msgspec.ValidationError as error:
         if isinstance(error, TooManyMembersError) or members_in(body) > MOST_MEMBERS:
-            return replace(_untouched(asked, kind), path=path, unreadable=_reason(error))
+            return replace(_identify(request, kind), path=path, unreadable=_reason(error))
         return _decode_closely(bytes(body), pod_templates)
 
 
@@ -166,105 +167,105 @@ def _decode_any(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) ->
         return _decode_closely(body, pod_templates)
     except msgspec.DecodeError as error:
         raise ReviewError(f"the body is no JSON: {_reason(error)}") from None
-    asked = _checked(review, review.request)
-    kind = _group_kind(asked.kind)
+    request = _check_request(review, review.request)
+    kind = _group_kind(request.kind)
     path = pod_templates.get(kind)
-    if path is None or asked.object is None or asked.sub_resource:
-        return _untouched(asked, kind)
+    if path is None or request.object is None or request.sub_resource:
+        return _identify(request, kind)
     if not is_built_in_path(path):
         return _decode_closely(body, pod_templates)
-    old = asked.old_object.pod_template(path) if asked.old_object else None
+    old = request.old_object.pod_template(path) if request.old_object else None
     return AdmissionRequest(
-        uid=asked.uid,
+        uid=request.uid,
         kind=kind,
-        operation=asked.operation or "",
-        namespace=_shortened(asked.namespace),
-        name=_shortened(asked.name),
+        operation=request.operation or "",
+        namespace=_shorten(request.namespace),
+        name=_shorten(request.name),
         path=path,
-        metadata=asked.object.metadata,
-        template=asked.object.pod_template(path),
+        metadata=request.object.metadata,
+        template=request.object.pod_template(path),
         old=old,
         body=body,
     )
 
 
-def _checked(review: _Review | _RawReview, asked: Asked | None) -> Asked:
-    """The request of a review, if the review is one and the request can be answered."""
+def _check_request(review: _Review | _RawReview, request: AnyRequest | None) -> AnyRequest:
+    """The request of a review; raises ReviewError if it is missing or cannot be answered."""
     if review.kind != REVIEW_KIND:
         raise ReviewError(f"the body is no {REVIEW_KIND}")
     if review.api_version != REVIEW_API_VERSION:
         raise ReviewError(
             f"the AdmissionReview is not of {REVIEW_API_VERSION}, the only version served"
         )
-    if asked is None:
+    if request is None:
         raise ReviewError("the AdmissionReview has no request")
-    if not asked.uid or not _uid_matches(asked.uid):
+    if not request.uid or not _uid_matches(request.uid):
         raise ReviewError("request.uid is missing, or not of 1 to 128 letters, digits, '-._:'")
-    return asked
+    return request
 
 
 def _group_kind(kind: _Kind | None) -> GroupKind:
     return GroupKind(kind.group or "", kind.kind or "") if kind else GroupKind("", "")
 
 
-def _shortened(name: str) -> str:
-    """A name that is longer than any valid one cannot be found, and must not fill a log."""
+def _shorten(name: str) -> str:
+    """Shorten a name that is longer than any valid one, which must not fill the log."""
     return (name or "")[:LONGEST_NAME]
 
 
-def _untouched(asked: _Request | _RawRequest, kind: GroupKind) -> AdmissionRequest:
-    """A request that does not concern us: what names it is all that is kept of it."""
+def _identify(request: _Request | _RawRequest, kind: GroupKind) -> AdmissionRequest:
+    """Build a request that no rule applies to: keep only its identifiers."""
     return AdmissionRequest(
-        uid=asked.uid,
+        uid=request.uid,
         kind=kind,
-        operation=asked.operation or "",
-        namespace=_shortened(asked.namespace),
-        name=_shortened(asked.name),
-        sub_resource=asked.sub_resource or "",
+        operation=request.operation or "",
+        namespace=_shorten(request.namespace),
+        name=_shorten(request.name),
+        sub_resource=request.sub_resource or "",
     )
 
 
 def _decode_closely(
     body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]
 ) -> AdmissionRequest:
-    """Read a review whose object is not of a built-in kind's shape."""
-    asked, kind = _read_envelope(body)
+    """Decode a review whose object does not fit the struct of built-in kinds."""
+    request, kind = _read_envelope(body)
     path = pod_templates.get(kind)
-    if path is None or asked.sub_resource or asked.operation not in ("CREATE", "UPDATE"):
-        return _untouched(asked, kind)
-    return replace(_custom(asked, kind, path), body=body)
+    if path is None or request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
+        return _identify(request, kind)
+    return replace(_decode_custom(request, kind, path), body=body)
 
 
 def _read_envelope(body: bytes | bytearray) -> tuple[_RawRequest, GroupKind]:
-    """Read all of a review but its objects."""
+    """Decode a review without its objects."""
     try:
         review = _decode_raw(body)
     except msgspec.DecodeError as error:
         raise ReviewError(f"the body is no {REVIEW_KIND}: {_reason(error)}") from None
-    asked = _checked(review, review.request)
-    return asked, _group_kind(asked.kind)
+    request = _check_request(review, review.request)
+    return request, _group_kind(request.kind)
 
 
-def _custom(asked: _RawRequest, kind: GroupKind, path: TemplatePath) -> AdmissionRequest:
+def _decode_custom(request: _RawRequest, kind: GroupKind, path: TemplatePath) -> AdmissionRequest:
     unreadable, old_unreadable = "", False
     metadata = template = old = None
     try:
-        metadata = msgspec.json.decode(asked.object, type=_Metadata | None)
-        template = template_in(asked.object, path)
+        metadata = msgspec.json.decode(request.object, type=_Metadata | None)
+        template = template_in(request.object, path)
     except msgspec.ValidationError as error:
         unreadable = _reason(error)
         if kind in BUILT_IN_TEMPLATES:
             raise ReviewError(f"the object cannot be read: {unreadable}") from None
     try:
-        old = template_in(asked.old_object, path)
+        old = template_in(request.old_object, path)
     except msgspec.ValidationError:
         old_unreadable = True
     return AdmissionRequest(
-        uid=asked.uid,
+        uid=request.uid,
         kind=kind,
-        operation=asked.operation,
-        namespace=_shortened(asked.namespace),
-        name=_shortened(asked.name),
+        operation=request.operation,
+        namespace=_shorten(request.namespace),
+        name=_shorten(request.name),
         path=path,
         metadata=metadata.metadata if metadata else None,
         template=template,
@@ -276,18 +277,18 @@ def _custom(asked: _RawRequest, kind: GroupKind, path: TemplatePath) -> Admissio
 
 def template_in(obj: msgspec.Raw, path: TemplatePath) -> PodTemplate | None:
     """
-    The pod template in an object of any kind.
+    Decode the pod template in an object of any kind.
 
     Args:
         obj: The object as JSON.
-        path: Where the template stands in it.
+        path: The path of the template in the object.
 
     Returns:
-        None if the object, or anything on the way, is absent or null.
+        None if the object, or any member on the path, is absent or null.
 
     Raises:
-        msgspec.ValidationError: Something on the way is no object, or the template has a member
-            of the wrong type; the message names its path below the template.
+        msgspec.ValidationError: A member on the path is no object, or the template has a type
+            error; the message names its path below the template.
     """
     inner: msgspec.Raw | None = obj
     for member in path:
@@ -302,13 +303,13 @@ def template_in(obj: msgspec.Raw, path: TemplatePath) -> PodTemplate | None:
 _NULL = msgspec.Raw(b"null")
 
 
-@lru_cache  # a name for each step of the paths that are configured
+@lru_cache  # one entry for each member in the configured paths
 def _member_decoder(name: str) -> Callable[[msgspec.Raw], Any]:
-    """Make what reads one member of an object as text; it is null if there is none."""
+    """Build a decoder that gives one member of an object as JSON, null if it is absent."""
     fields = [("member", msgspec.Raw, _NULL)]
     return msgspec.json.Decoder(msgspec.defstruct("Member", fields, rename={"member": name})).decode
 
 
 def _reason(error: Exception) -> str:
-    """What a decoder says, which never repeats the input."""
+    """The message of a decoder, which never echoes the input."""
     return str(error).replace("`", "").replace(" | null", "")

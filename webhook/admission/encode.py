@@ -1,7 +1,7 @@
 """
-From a verdict to the bytes of the AdmissionReview that answers a request.
+Encoding: from a verdict to the bytes of the AdmissionReview that answers a request.
 
-Most pods come from few ReplicaSets, so what is written for one verdict is remembered.
+``encode`` is the entry point. Most pods come from few ReplicaSets, so encoded verdicts are cached.
 """
 
 from binascii import b2a_base64
@@ -55,19 +55,19 @@ _HEAD = f'{{"apiVersion":"{REVIEW_API_VERSION}","kind":"{REVIEW_KIND}","response
 
 
 def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:
-    """Write the review that answers a request."""
+    """Encode the review that answers a request."""
     if not verdict.allowed:
-        rest = _rest_of_denial(request, verdict)
+        rest = _encode_denial(request, verdict)
     elif verdict.recurs:
-        rest = _rest_of_consent(verdict)
+        rest = _encode_allowance(verdict)
     else:
-        rest = _rest_of_consent.__wrapped__(verdict)
+        rest = _encode_allowance.__wrapped__(verdict)
     return b'%b{"uid":"%b",%b}' % (_HEAD, request.uid.encode(), rest)
 
 
 @lru_cache(CACHED_INJECTIONS)
-def _rest_of_consent(verdict: Verdict) -> bytes:
-    """Write all but the uid; remembered, since a ReplicaSet's pods get one and the same verdict."""
+def _encode_allowance(verdict: Verdict) -> bytes:
+    """Encode all but the uid; cached, because the pods of a ReplicaSet get the same verdict."""
     response = _Response(
         allowed=True,
         patch=_base64(verdict.patch) if verdict.patch else msgspec.UNSET,
@@ -78,7 +78,7 @@ def _rest_of_consent(verdict: Verdict) -> bytes:
     return _encode(response)[1:]
 
 
-def _rest_of_denial(request: AdmissionRequest, verdict: Verdict) -> bytes:
+def _encode_denial(request: AdmissionRequest, verdict: Verdict) -> bytes:
     response = _Response(
         allowed=False,
         status=_status(request, verdict),
@@ -89,7 +89,7 @@ def _rest_of_denial(request: AdmissionRequest, verdict: Verdict) -> bytes:
 
 
 def audit_annotations(verdict: Verdict) -> dict[str, str]:
-    """What the API server's audit log keeps of a verdict; the same for the same verdict."""
+    """Build the annotations of a verdict in the API server's audit log."""
     annotations: dict[str, str] = {}
     injection = verdict.injection
     if injection is not None and injection.entries:
@@ -98,13 +98,15 @@ def audit_annotations(verdict: Verdict) -> dict[str, str]:
     if verdict.drops:
         annotations["dropped"] = ",".join(dict.fromkeys(drop.gate for drop in verdict.drops))
     if verdict.findings and (not verdict.allowed or verdict.held):
-        annotations["denied"] = ",".join(dict.fromkeys(each.rule for each in verdict.findings))
+        annotations["denied"] = ",".join(
+            dict.fromkeys(finding.rule for finding in verdict.findings)
+        )
     return annotations
 
 
 def _status(request: AdmissionRequest, verdict: Verdict) -> _Status:
     errors = [finding.error for finding in verdict.findings[:MOST_CAUSES]]
-    causes = [_Cause(each.reason, each.words(LONGEST_VALUE), each.field) for each in errors]
+    causes = [_Cause(error.reason, error.words(LONGEST_VALUE), error.field) for error in errors]
     details = _Details(request.shown_name, request.kind.group, request.kind.kind, causes)
     reason = "BadRequest" if verdict.code == BAD_REQUEST else "Invalid"
     return _Status(verdict.code, reason, verdict.message, details)

@@ -1,4 +1,4 @@
-"""Applying the patches that we make, to show what comes of them; never those of others."""
+"""Application of our own JSON Patches, to show their result; not for patches of other programs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,11 +13,11 @@ def apply_patch(value: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
     Apply a JSON Patch.
 
     Args:
-        value: An object; it stays as it is, and shares with the result what does not change.
-        operations: ``add`` and ``remove``, the only ones that we write.
+        value: The object; it is not modified, and shares unchanged parts with the result.
+        operations: ``add`` and ``remove``, the only operations of our patches.
 
     Raises:
-        LookupError: An operation does not apply.
+        LookupError: The path of an operation does not exist.
 
     Source: RFC 6902.
     """

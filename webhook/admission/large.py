@@ -1,11 +1,11 @@
 """
-Large reviews, cut down to the members that are read, and bounded in their number.
+Large reviews: reduced to the members that rules read, and limited in their number.
 
-kube-apiserver writes ``<`` as six bytes, so that the review of an update of two stored objects may
-have 18 MB. And a body of 8 MiB may hold two million members of three bytes, each of which takes up
-to a hundred when it is decoded. So before that, only the parts of a large body that some rule reads
-are kept, as text, and their members are counted. ``reduce_review`` is the entry point; reviews of
-usual size never come here.
+``reduce_review`` is the entry point; reviews of usual size never come here. kube-apiserver writes
+``<`` as six bytes, so that the review of an update of two stored objects may have 18 MB. A body of
+8 MiB may hold two million members of three bytes, each of which takes up to a hundred when decoded.
+Therefore only the parts of a large body that some rule reads are kept, as JSON, and their members
+are counted before they are decoded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,11 +22,11 @@ from webhook.policy.model import ObjectMeta
 from webhook.policy.paths import TemplatePath
 
 LARGE = 1024 * 1024
-"""Bytes from which on a body is reduced; decoding a smaller one takes 25 MiB at most, measured."""
+"""Larger bodies, in bytes, are reduced; decoding a smaller one takes 25 MiB at most, measured."""
 
 MOST_MEMBERS = 600_000
 """
-Members, values and objects of the parts that are read; decoding as many takes 57 MiB, measured.
+The most members, values and objects that are decoded; they take 57 MiB, measured.
 
 An object that etcd stores (1.5 MiB by default) has at most 400 000.
 """
@@ -72,18 +72,18 @@ _encode = msgspec.json.Encoder().encode
 
 def reduce_review(body: bytes | bytearray, path: TemplatePath) -> bytes:
     """
-    Leave out of a review what nobody reads.
+    Remove the members of a review that no rule reads.
 
     Args:
         body: The review.
-        path: Where its object holds the pod template.
+        path: The path of the pod template in its object.
 
     Returns:
-        A review on which every verdict is the same.
+        A review with the same verdict.
 
     Raises:
-        TooManyMembersError: What is left has more than ``MOST_MEMBERS``.
-        msgspec.ValidationError: A part is no object where one must be.
+        TooManyMembersError: The rest has more than ``MOST_MEMBERS``.
+        msgspec.ValidationError: A part that must be an object is none.
         RecursionError: The review is nested too deeply.
     """
     review = _decode(body)
@@ -98,7 +98,7 @@ def reduce_review(body: bytes | bytearray, path: TemplatePath) -> bytes:
 
 
 def members_in(text: bytes | bytearray) -> int:
-    """Count, from above, what a JSON text makes a decoder build."""
+    """Estimate, from above, how many values a decoder builds from a JSON text."""
     return text.count(b",") + text.count(b":") + text.count(b"{")
 
 
@@ -121,9 +121,9 @@ def _drop_long(parts: msgspec.Struct | None) -> None:
             setattr(parts, name, _NULL)
 
 
-@lru_cache  # a path for each kind that holds a pod template
+@lru_cache  # one entry for each kind with a pod template
 def _object_parts(path: TemplatePath) -> msgspec.json.Decoder[Any]:
-    """Make the decoder that keeps, as text, the parts of an object that are read."""
+    """Build the decoder that keeps, as JSON, the parts of an object that rules read."""
     metadata = _parts(_names(ObjectMeta))
     spec = _parts((*_names(SubjectSpec), *_names(NetworkedSpec)))
     kept: Any = _parts((), {"metadata": metadata, "spec": spec})
@@ -131,7 +131,7 @@ def _object_parts(path: TemplatePath) -> msgspec.json.Decoder[Any]:
     for depth, member in reversed(tuple(enumerate(path))):
         outside: dict[str, Any] = {} if depth else {"metadata": metadata}
         kept = _parts(holder, {**outside, member: kept})
-        holder = ()  # only what stands right beside the template is read
+        holder = ()  # rules read only members right beside the template
     return msgspec.json.Decoder(kept)
 
 
@@ -140,7 +140,7 @@ def _names(struct: type[msgspec.Struct]) -> tuple[str, ...]:
 
 
 def _parts(leaves: Iterable[str], inner: Mapping[str, Any] | None = None) -> Any:
-    """Make the type of an object of which these members are kept; null if there is none."""
+    """Build the type of an object with these members, null if they are absent."""
     kinds = {**dict.fromkeys(leaves, msgspec.Raw), **(inner or {})}
     members = [
         (f"m{number}", kind, _NULL if kind is msgspec.Raw else None)

@@ -1,8 +1,9 @@
 """
-What the server would be asked about an object in a file, and what it would answer.
+Reviews without a server: the review of an object in a file, and the server's answer to it.
 
-A manifest becomes the AdmissionReview that kube-apiserver would send when it is created; a recorded
-review is sent as it is. Both take the way of every request: decoded, judged, encoded.
+``build_reviews`` and ``answer_review`` are the entry points. A manifest becomes the AdmissionReview
+that kube-apiserver would send when it is created; a recorded review is sent unchanged. Both are
+decoded, judged and encoded like any request.
 """
 
 import json
@@ -24,9 +25,9 @@ from webhook.policy.paths import FieldPath, TemplatePath, find_value
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict, judge
 
-NAMESPACE = "default"  # of a manifest that names none, as for kubectl
+NAMESPACE = "default"  # of a manifest without one, as in kubectl
 USER = {"username": "evenspread", "groups": ["system:authenticated"]}
-RECORDED = "review"  # the member of a recording that holds the review
+RECORDED = "review"  # the member of a recording that contains the review
 
 BOTH = "both"
 
@@ -35,21 +36,21 @@ HOOK_CHOICES = {
     str(Hook.VALIDATE): (Hook.VALIDATE,),
     BOTH: (Hook.MUTATE, Hook.VALIDATE),
 }
-"""What people write -> the webhooks that are called, in this order."""
+"""The value of an option -> the webhooks that are called, in this order."""
 
-_CALL = "http"  # the member that tells how it was sent
+_CALL = "http"  # the member of a recording with the HTTP request line and headers
 _VALIDATING = "validat"  # in the path of a call to a validating webhook, ours or another
 
 
 class OfflineReview(msgspec.Struct, frozen=True):
     """
-    A review to be answered.
+    A review that is answered offline.
 
     Attributes:
-        document: The object, at its place in its file.
+        document: The object, with its place in its file.
         body: The AdmissionReview.
-        recorded: Whether it was read as it is, not made of a manifest.
-        hook: The webhook that would be asked first.
+        recorded: Whether it was recorded, not built from a manifest.
+        hook: The webhook that is called first.
     """
 
     document: Document
@@ -60,14 +61,13 @@ class OfflineReview(msgspec.Struct, frozen=True):
 
 class OfflineResult(msgspec.Struct, frozen=True):
     """
-    An answer.
+    The answer to an offline review.
 
     Attributes:
-        request: What was asked, as far as it was read.
-        verdict: What was decided.
-        review: The AdmissionReview to answer with; ``response.patch`` is decoded.
-        before: The object as it was sent.
-        after: The object once the patch is applied.
+        request: The request, as far as it is decoded.
+        review: The AdmissionReview of the response; ``response.patch`` is decoded.
+        before: The object as sent.
+        after: The object with the patch applied.
     """
 
     request: AdmissionRequest
@@ -78,7 +78,7 @@ class OfflineResult(msgspec.Struct, frozen=True):
 
 
 def unpack_recording(document: Document) -> Iterator[Document]:
-    """Take the review out of a recording, ``{http, review}``, and objects out of lists."""
+    """Extract the review of a recording, ``{http, review}``, or the objects of a list."""
     value: Any = document.value
     held: Any = value.get(RECORDED) if is_object(value) else None
     if document.kind or not is_object(held):
@@ -90,7 +90,7 @@ def unpack_recording(document: Document) -> Iterator[Document]:
 def build_reviews(
     documents: Iterable[Document], templates: Mapping[GroupKind, TemplatePath]
 ) -> Iterator[OfflineReview]:
-    """Make reviews of recorded ones, and of objects that hold a pod template; pass over others."""
+    """Build the reviews of recordings and of objects with a pod template; skip other objects."""
     for number, document in enumerate(documents, start=1):
         if document.kind == REVIEW_KIND:
             yield _recorded(document)
@@ -112,54 +112,54 @@ def _recorded(document: Document) -> OfflineReview:
     )
 
 
-def decode_review(asked: OfflineReview, policy: Policy) -> AdmissionRequest:
+def decode_review(review: OfflineReview, policy: Policy) -> AdmissionRequest:
     """
-    Read a review as the server would.
+    Decode a review as the server would.
 
     Raises:
-        ReviewError: It is none, or its object is of wrong types.
+        ReviewError: It is invalid, or its object has type errors.
     """
-    return admission.decode(json.dumps(asked.body).encode(), policy.pod_templates)
+    return admission.decode(json.dumps(review.body).encode(), policy.pod_templates)
 
 
-def answer_review(asked: OfflineReview, hook: Hook, policy: Policy, facts: Facts) -> OfflineResult:
+def answer_review(review: OfflineReview, hook: Hook, policy: Policy, facts: Facts) -> OfflineResult:
     """
     Answer a review as the server would.
 
     Raises:
-        ReviewError: It is none, or its object is of wrong types.
+        ReviewError: It is invalid, or its object has type errors.
     """
-    request = decode_review(asked, policy)
+    request = decode_review(review, policy)
     verdict = judge(request, hook, policy, facts)
     written: dict[str, Any] = msgspec.json.decode(admission.encode(request, verdict))
     response = written["response"]
     if "patch" in response:
         response["patch"] = msgspec.json.decode(a2b_base64(response["patch"]))
-    before = asked.body["request"].get("object")
+    before = review.body["request"].get("object")
     after = apply_patch(before, response.get("patch", ()))
     return OfflineResult(request, verdict, written, before, after)
 
 
-def follow_up_review(asked: OfflineReview, mutated: OfflineResult) -> OfflineReview:
-    """Make the review that follows: the same about the object as the first webhook left it."""
-    request = {**asked.body["request"], "object": mutated.after}
-    return replace(asked, body={**asked.body, "request": request})
+def follow_up_review(review: OfflineReview, mutated: OfflineResult) -> OfflineReview:
+    """Build the review that the second webhook gets: of the object as the first one patched it."""
+    request = {**review.body["request"], "object": mutated.after}
+    return replace(review, body={**review.body, "request": request})
 
 
-def update_review(asked: OfflineReview, old: Document) -> OfflineReview:
-    """Make of the review of a creation that of an update from an older object."""
-    request = asked.body["request"]
+def update_review(review: OfflineReview, old: Document) -> OfflineReview:
+    """Turn the review of a creation into that of an update from an older object."""
+    request = review.body["request"]
     changed = {
         "operation": UPDATE,
         "oldObject": _in_namespace(old.value, request["namespace"]),
         "options": {**request["options"], "kind": "UpdateOptions"},
     }
-    return replace(asked, body={**asked.body, "request": {**request, **changed}})
+    return replace(review, body={**review.body, "request": {**request, **changed}})
 
 
 def _create(document: Document, uid: str) -> dict[str, Any]:
     """
-    Make the review that kube-apiserver would send when a manifest is created.
+    Build the review that kube-apiserver would send when a manifest is created.
 
     Source: apiserver pkg/admission/plugin/webhook/request ``CreateV1AdmissionReview``.
     """
@@ -186,7 +186,7 @@ def _create(document: Document, uid: str) -> dict[str, Any]:
 
 
 def _resource(kind: str) -> str:
-    """The name of a kind in a URL. Source: apimachinery meta ``UnsafeGuessKindToResource``."""
+    """The resource name of a kind. Source: apimachinery meta ``UnsafeGuessKindToResource``."""
     name = kind.lower()
     if name.endswith("s"):
         return f"{name}es"

@@ -1,9 +1,9 @@
 """
-Audits: what is wrong with the workloads of a cluster, of files, or of a snapshot of either.
+Audits: findings and spreads of the workloads of a cluster, of files, or of a snapshot of either.
 
-Everything that is looked at is first gathered into one value, a ``Snapshot``, by ``gathering``
-from manifests and by ``listing`` from an API server. ``inventory`` makes of it what the policy
-asks for: subjects with their pods, facts, a survey. ``scan`` asks the policy about each of them
-and writes a ``Report``; the ``renderers`` make texts of it. No rule is decided here, no clock is
-read and nothing is printed, so that equal input makes equal bytes.
+``collect`` (manifests) and ``listing`` (API server) fill a ``Snapshot``. ``inventory`` turns it
+into subjects with their pods and facts, ``scan`` applies every rule and builds an ``AuditReport``,
+and ``renderers`` write it as text. ``sweep`` does the same for one namespace at a time.
+
+Audits decide no rule, read no clock and print nothing, so that equal input gives equal bytes.
 """

@@ -1,7 +1,8 @@
 """
-Findings that are known already: those of an earlier report.
+Baselines: reports of earlier audits, whose findings are known and not reported again.
 
-A finding is known by rule, object and field, not by its words, which hold numbers that change.
+A fingerprint of rule, object and field identifies a finding; its message contains numbers that
+change.
 """
 
 from collections import Counter
@@ -18,22 +19,24 @@ from webhook.errors import SourceError
 
 def load_baseline(file: str) -> Counter[str]:
     """
-    Read what an earlier report found.
+    Load the findings of an earlier report.
 
     Returns:
-        Fingerprint -> findings that have it.
+        Fingerprint -> number of findings.
 
     Raises:
-        SourceError: The file cannot be read, or is no report.
+        SourceError: The file cannot be read, or is no audit report.
     """
     try:
         report = jsonreport.read(Path(file).read_bytes())
     except OSError as error:
         raise SourceError(file, f"cannot be read: {error.strerror or error}") from error
     except msgspec.MsgspecError as error:
-        raise SourceError(file, f"is no report: {error}; {_HOW}") from error
+        raise SourceError(file, f"is no audit report: {error}; {_HOW}") from error
     if (report.api_version, report.kind) != (AUDIT_REPORT_API_VERSION, AUDIT_REPORT_KIND):
-        raise SourceError(file, f"is no report, but {report.api_version}, {report.kind}; {_HOW}")
+        raise SourceError(
+            file, f"is no audit report, but {report.api_version}, {report.kind}; {_HOW}"
+        )
     return Counter(finding.fingerprint for _, finding in report.findings())
 
 
@@ -41,26 +44,28 @@ _HOW = "make one with evenspread audit -o json=FILE"
 
 
 def remove_known_findings(report: AuditReport, known: Counter[str]) -> AuditReport:
-    """A report without the findings that are known; they are only counted."""
-    left = known.copy()
+    """Remove the known findings from a report; its summary counts them."""
+    remaining = known.copy()
     workloads = tuple(
         replace(
             workload,
-            findings=tuple(each for each in workload.findings if _is_new(each.fingerprint, left)),
+            findings=tuple(
+                item for item in workload.findings if _take_new(item.fingerprint, remaining)
+            ),
         )
         for workload in report.workloads
     )
     before, after = (
-        sum(len(each.findings) for each in found) for found in (report.workloads, workloads)
+        sum(len(workload.findings) for workload in items) for items in (report.workloads, workloads)
     )
     nodes = report.summary.nodes
     summary = summarise(workloads, nodes=nodes, known=before - after)
     return replace(report, workloads=workloads, summary=summary)
 
 
-def _is_new(fingerprint: str, left: Counter[str]) -> bool:
-    """Whether it is none of those left, each of which counts once."""
-    if not left[fingerprint]:
+def _take_new(fingerprint: str, remaining: Counter[str]) -> bool:
+    """Whether a finding is new; a known one is taken from those remaining."""
+    if not remaining[fingerprint]:
         return True
-    left[fingerprint] -= 1
+    remaining[fingerprint] -= 1
     return False

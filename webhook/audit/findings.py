@@ -1,4 +1,8 @@
-"""What rules say about one object, in the form of a report: with lines, fingerprints, fixes."""
+"""
+Findings of an audit: violations of rules, completed with lines, fingerprints and fixes.
+
+``FindingBuilder`` builds the findings about one object. It applies no rule itself.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -12,22 +16,20 @@ from webhook.policy.advice.advise import Advice
 from webhook.policy.api.warnings import ApiWarning
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID, explain_command
 
-FINGERPRINT_DIGITS = (
-    16  # hexadecimal digits, 64 bits: among a million findings hardly two are alike
-)
+FINGERPRINT_DIGITS = 16  # hexadecimal: 64 bits, so that no two of a million findings collide
 
-_NULL_SELECTOR = ("TSC021", "TSC102")  # the warning of the API, and the advice that says more
+_NULL_SELECTOR = ("TSC021", "TSC102")  # the warning of the API, and the advice that explains it
 
 
 class RuleMessage(NamedTuple):
     """
-    What a rule says.
+    The message of a rule about one object.
 
     Attributes:
-        field: Its path in the object.
-        problem: What is wrong.
-        instead: What to write instead; empty for what the rule says to all.
-        reason: Why the object is exempted from the rule; empty if it is not.
+        field: Path in the object.
+        problem: The violation.
+        instead: What to write instead; empty for the general fix of the rule.
+        reason: Reason of an exemption; empty if the object is not exempt.
     """
 
     field: str
@@ -37,85 +39,87 @@ class RuleMessage(NamedTuple):
 
 
 class FindingBuilder:
-    """What is said about one object."""
+    """Builds the findings about one object."""
 
     def __init__(self, audited: AuditSubject) -> None:
-        """Take the object."""
+        """Build findings about this object."""
         self._origin = audited.origin
         subject = audited.subject
         name = subject.metadata.name or subject.metadata.generate_name
         self._object = f"{subject.kind}|{subject.namespace}/{name}"
 
-    def finding(self, rule: str, weight: AuditSeverity, said: RuleMessage) -> AuditFinding:
-        """Complete what a rule says."""
+    def build(self, rule: str, severity: AuditSeverity, message: RuleMessage) -> AuditFinding:
+        """Build a finding from the message of a rule."""
         return AuditFinding(
             rule=rule,
-            weight=weight,
-            field=said.field,
-            line=self._origin.line(said.field) if self._origin else 0,
-            problem=said.problem,
-            instead=said.instead or CATALOGUE[rule].fix,
+            severity=severity,
+            field=message.field,
+            line=self._origin.line(message.field) if self._origin else 0,
+            problem=message.problem,
+            instead=message.instead or CATALOGUE[rule].fix,
             read_on=explain_command(rule),
-            fingerprint=_fingerprint(rule, self._object, said.field),
-            reason=said.reason,
+            fingerprint=_fingerprint(rule, self._object, message.field),
+            reason=message.reason,
         )
 
-    def advised(self, advice: Advice) -> Iterator[AuditFinding]:
-        """Give the advice, by what it leads to."""
-        for weight, told in (
+    def build_advice(self, advice: Advice) -> Iterator[AuditFinding]:
+        """Build the findings of policy rules, by severity."""
+        for severity, items in (
             (AuditSeverity.DENY, advice.denied),
             (AuditSeverity.WARN, (*advice.refused, *advice.warned)),
             (AuditSeverity.AUDIT, advice.audited),
         ):
-            for each in told:
-                yield self._of(each, weight)
+            for item in items:
+                yield self._build_policy_finding(item, severity)
 
-    def exempted(self, advice: Advice) -> Iterator[AuditFinding]:
-        """Give the advice that the object asks to overlook."""
-        for each, reason in advice.exempted:
-            yield self._of(each, AuditSeverity.AUDIT, reason)
+    def build_exempted(self, advice: Advice) -> Iterator[AuditFinding]:
+        """Build the findings that an annotation exempts."""
+        for item, reason in advice.exempted:
+            yield self._build_policy_finding(item, AuditSeverity.AUDIT, reason)
 
-    def warned(
-        self, cautions: Iterable[ApiWarning], told: Sequence[AuditFinding]
+    def build_warnings(
+        self, warnings: Iterable[ApiWarning], known: Sequence[AuditFinding]
     ) -> list[AuditFinding]:
-        """Give what the API server would warn about, unless the advice says it already."""
-        said = {(each.rule, each.field) for each in told}
+        """Build the warnings of the API server, without those that advice repeats."""
+        reported = {(item.rule, item.field) for item in known}
         plain, advice = _NULL_SELECTOR
-        split = [(each.rule, *each.text.split(": ", 1)) for each in cautions]
+        split = [(item.rule, *item.text.split(": ", 1)) for item in warnings]
         return [
-            self.finding(rule, AuditSeverity.WARN, RuleMessage(field, problem))
+            self.build(rule, AuditSeverity.WARN, RuleMessage(field, problem))
             for rule, field, problem in split
-            if rule != plain or (advice, field) not in said
+            if rule != plain or (advice, field) not in reported
         ]
 
-    def _of(
-        self, each: findings.AdviceFinding, weight: AuditSeverity, reason: str = ""
+    def _build_policy_finding(
+        self, item: findings.AdviceFinding, severity: AuditSeverity, reason: str = ""
     ) -> AuditFinding:
-        return self.finding(
-            each.rule, weight, RuleMessage(each.field, each.problem, each.instead, reason)
+        return self.build(
+            item.rule,
+            severity,
+            RuleMessage(item.field, item.problem, item.instead, reason),
         )
 
 
-def report_type_error(each: UnreadableObject) -> WorkloadReport:
-    """Report an object with a value of the wrong type."""
-    about = f"{each.kind}|{each.namespace}/{each.name}"
+def report_type_error(unreadable: UnreadableObject) -> WorkloadReport:
+    """Build the report on an object with a value of the wrong type."""
+    about = f"{unreadable.kind}|{unreadable.namespace}/{unreadable.name}"
     finding = AuditFinding(
         rule=TYPE_INVALID,
-        weight=AuditSeverity.DENY,
-        field=each.field,
-        line=each.field_line,
-        problem=each.problem,
+        severity=AuditSeverity.DENY,
+        field=unreadable.field,
+        line=unreadable.field_line,
+        problem=unreadable.problem,
         instead=CATALOGUE[TYPE_INVALID].fix,
-        read_on=f"kubectl explain {each.kind.lower()}",
-        fingerprint=_fingerprint(TYPE_INVALID, about, each.field),
+        read_on=f"kubectl explain {unreadable.kind.lower()}",
+        fingerprint=_fingerprint(TYPE_INVALID, about, unreadable.field),
     )
     return WorkloadReport(
-        api_version=each.api_version,
-        kind=each.kind,
-        namespace=each.namespace,
-        name=each.name,
-        source=each.source,
-        line=each.line,
+        api_version=unreadable.api_version,
+        kind=unreadable.kind,
+        namespace=unreadable.namespace,
+        name=unreadable.name,
+        source=unreadable.source,
+        line=unreadable.line,
         findings=(finding,),
     )
 

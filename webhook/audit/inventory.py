@@ -1,8 +1,8 @@
 """
-What there is to be judged: subjects with the pods they have, and the cluster that they are in.
+Inventory of a snapshot: subjects with their running pods, and facts about their cluster.
 
-If the controller of a pod is of a kind without a pod template, or is gone, one of its pods stands
-for the template.
+If the controller of a pod no longer exists, or its kind has no pod template, one of its pods
+replaces the template.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,16 +22,16 @@ from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.placement.census import Census
 
-NODE = GroupKind("", "Node")  # controls static pods, which nobody can spread
+NODE = GroupKind("", "Node")  # controls static pods, which cannot be spread
 
 
 class AuditSubject(NamedTuple):
     """
-    A subject, with the pods that it has.
+    A subject with its running pods.
 
     Attributes:
-        api_version: As the object says it.
-        origin: Where it was read; None if that was an API server.
+        api_version: API version as written in the object.
+        origin: Position in a file; None if an API server sent it.
     """
 
     api_version: str
@@ -41,29 +41,29 @@ class AuditSubject(NamedTuple):
 
 class ClusterNodes:
     """
-    The nodes of a live cluster, which the inventories of its namespaces share.
+    The nodes of a live cluster, shared by the inventories of its namespaces.
 
     Attributes:
-        nodes: All of them.
-        survey: The same, without a pod.
+        nodes: All nodes.
+        state: The nodes without any pod.
     """
 
     def __init__(self, nodes: Iterable[wire.NodeObject]) -> None:
-        """Index the nodes, once for all."""
+        """Index the nodes."""
         self.nodes = NodeStore()
         self.nodes.replace(nodes)
-        self.survey = ClusterState(self.nodes, Census(), Census())
+        self.state = ClusterState(self.nodes, Census(), Census())
 
 
 class Inventory:
     """
-    What there is to be judged.
+    The subjects of an audit and the state of their cluster.
 
     Attributes:
-        cluster: The facts.
-        survey: Nodes and pods.
-        audited: In the order of namespaces, kinds and names.
-        pods: How many there are of these.
+        cluster: Facts about the cluster.
+        state: Nodes and pods.
+        audited: Subjects, sorted by namespace, kind and name.
+        pods: Number of their pods.
     """
 
     def __init__(
@@ -71,70 +71,70 @@ class Inventory:
         snapshot: Snapshot,
         owners: Iterable[OwnerSelector],
         groups: PodGroups | None = None,
-        terrain: ClusterNodes | None = None,
+        nodes: ClusterNodes | None = None,
     ) -> None:
         """
-        Sort what a snapshot holds.
+        Index a snapshot.
 
         Args:
             snapshot: The objects.
-            owners: Custom controllers whose selectors count.
-            groups: Further pods, which were sorted before.
-            terrain: The live cluster that the snapshot is a part of; None: it holds all nodes.
+            owners: Custom controllers that select pods.
+            groups: Further pods, already in groups.
+            nodes: Nodes of the cluster that the snapshot is a part of; None: those of the snapshot.
         """
         groups = groups or PodGroups(snapshot.workloads)
         groups.add(snapshot.pods)
         own = set(groups.found)
         groups.add(snapshot.neighbours)
         running = {key: tuple(found.values()) for key, found in groups.found.items()}
-        self.cluster = _cluster(snapshot, owners)
-        self.audited = sorted(_audited(snapshot, running, own, groups), key=_order)
-        census, members = _count(snapshot.workloads, running, is_live=terrain is not None)
-        if terrain is None:
-            self.survey = ClusterState(self.cluster.node_store, census, members)
+        self.cluster = _build_cluster(snapshot, owners)
+        self.audited = sorted(_list_subjects(snapshot, running, own, groups), key=_sort_key)
+        census, members = _count_pods(snapshot.workloads, running, is_live=nodes is not None)
+        if nodes is None:
+            self.state = ClusterState(self.cluster.node_store, census, members)
         else:
-            self.cluster.node_store = terrain.nodes
-            self.survey = terrain.survey.with_pods(census, members)
-        self.pods = sum(group.number for each in self.audited for group in each.subject.running)
+            self.cluster.node_store = nodes.nodes
+            self.state = nodes.state.with_pods(census, members)
+        self.pods = sum(group.number for item in self.audited for group in item.subject.running)
 
 
-def _audited(
+def _list_subjects(
     snapshot: Snapshot,
     running: dict[ObjectKey, tuple[RunningPods, ...]],
     own: set[ObjectKey],
     groups: PodGroups,
 ) -> Iterator[AuditSubject]:
-    for each in snapshot.workloads:
-        if each.requested and not groups.is_within(each.subject):
-            pods = running.get(key_of(each.subject), ())
-            subject = replace(each.subject, running=pods) if pods else each.subject
-            yield AuditSubject(each.api_version, subject, each.origin)
-    for key in own - {key_of(each.subject) for each in snapshot.workloads}:
+    for workload in snapshot.workloads:
+        if workload.requested and not groups.is_within(workload.subject):
+            pods = running.get(key_of(workload.subject), ())
+            subject = replace(workload.subject, running=pods) if pods else workload.subject
+            yield AuditSubject(workload.api_version, subject, workload.origin)
+    for key in own - {key_of(workload.subject) for workload in snapshot.workloads}:
         if key.kind != NODE:
-            yield AuditSubject(groups.versions[key], _stand_in(key, running[key]), None)
+            yield AuditSubject(groups.versions[key], _build_from_pods(key, running[key]), None)
 
 
-def _order(audited: AuditSubject) -> tuple[str, str, str, str, str, int]:
+def _sort_key(audited: AuditSubject) -> tuple[str, str, str, str, str, int]:
     subject, origin = audited.subject, audited.origin
     kind, name = subject.kind, subject.metadata.name or subject.metadata.generate_name
     source, line = (origin.source, origin.line()) if origin else ("", 0)
     return (subject.namespace, kind.kind, name, kind.group, source, line)
 
 
-def _stand_in(key: ObjectKey, running: tuple[RunningPods, ...]) -> Subject:
-    """A subject for a controller that is not known, from most of its pods."""
-    like = max(running, key=lambda group: group.number).pod
-    assert isinstance(like, SubjectPod), "groups are made of such"
+def _build_from_pods(key: ObjectKey, running: tuple[RunningPods, ...]) -> Subject:
+    """Build a subject for an unknown controller from its largest group of pods."""
+    largest = max(running, key=lambda group: group.number).pod
+    assert isinstance(largest, SubjectPod), "groups contain pods of snapshots"
     return Subject(
         kind=key.kind,
         metadata=ObjectMeta(name=key.name, namespace=key.namespace),
         namespace=key.namespace,
-        pod=like,
+        pod=largest,
         running=running,
     )
 
 
-def _cluster(snapshot: Snapshot, owners: Iterable[OwnerSelector]) -> Cluster:
+def _build_cluster(snapshot: Snapshot, owners: Iterable[OwnerSelector]) -> Cluster:
     cluster = Cluster(owners)
     cluster.namespace_store.replace(snapshot.namespaces)
     cluster.node_store.replace(snapshot.nodes)
@@ -152,37 +152,37 @@ def _put_owner(cluster: Cluster, owner: SnapshotOwner) -> None:
         store.put(owner)
 
 
-def _bound(nodes: Mapping[str, int]) -> Mapping[str, int]:
-    """The pods that are on a node; mostly all are."""
+def _remove_unscheduled(nodes: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the counts without pods that have no node, which most workloads lack."""
     if "" not in nodes:
         return nodes
     return {node: number for node, number in nodes.items() if node}
 
 
-def _count(
+def _count_pods(
     workloads: Iterable[SnapshotWorkload],
     running: dict[ObjectKey, tuple[RunningPods, ...]],
     *,
     is_live: bool,
 ) -> tuple[Census, Census]:
     """
-    Count pods by the node they are on, and by what they belong to.
+    Count pods by node and by owner.
 
-    Without any pod on a node these are manifests, whose pods are yet to be, unless it is known that
-    they are not: then each template stands for as many as are asked for.
+    Manifests without scheduled pods describe pods that do not exist yet: then each template counts
+    as its number of replicas.
     """
     census, members = Census(), Census()
     for key, groups in running.items():
         for group in groups:
-            bound = _bound(group.nodes)
-            if bound:
+            scheduled = _remove_unscheduled(group.nodes)
+            if scheduled:
                 is_live = True
-                census.add_alike(key.namespace, group.pod.labels, bound)
+                census.add_alike(key.namespace, group.pod.labels, scheduled)
                 member = f"{key.kind.kind}/{key.name}"
-                members.add(key.namespace, group.pod.labels, member, sum(bound.values()))
+                members.add(key.namespace, group.pod.labels, member, sum(scheduled.values()))
     if not is_live:
-        for each in workloads:
-            subject = each.subject
+        for workload in workloads:
+            subject = workload.subject
             if subject.replicas != 0 and not subject.controlled:
                 members.add(subject.namespace, subject.labels, str(subject), subject.replicas or 1)
     return census, members

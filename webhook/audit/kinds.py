@@ -1,4 +1,8 @@
-"""What is listed of a cluster for an audit, and where an API server has it."""
+"""
+Kinds that an audit lists, derived from ``webhook.policy.kinds``.
+
+``find_custom_kinds`` asks the API server for the versions of custom kinds.
+"""
 
 from collections.abc import Collection
 
@@ -11,27 +15,29 @@ from webhook.policy.model import GroupKind
 LISTED_CLUSTER_SCOPED: tuple[KindRow, ...] = tuple(
     row for row in BUILT_IN_KINDS.values() if not row.namespaced
 )
-"""The kinds that are in no namespace."""
+"""Kinds that are not namespaced."""
 
 LISTED_PODS = BUILT_IN_KINDS[POD]
-"""Listed last, so that hardly one is older than its controller."""
+"""Pods; listed last, so that almost every pod has its controller in the snapshot."""
 
 LISTED_BUILT_IN: tuple[KindRow, ...] = tuple(
     row
     for row in BUILT_IN_KINDS.values()
     if row.namespaced and row.audited and row is not LISTED_PODS
 )
-"""The kinds that are listed in the namespaces of every cluster, besides its pods."""
+"""Namespaced kinds that every audit lists, apart from pods."""
 
 
 async def find_custom_kinds(
     source: ApiClient, kinds: Collection[GroupKind], problems: list[SourceError]
 ) -> list[KindRow]:
     """
-    Find where an API server has the custom ones among some kinds; those that it has not are left.
+    Find the request paths of custom kinds; leave out kinds that the API server does not have.
 
     Args:
-        problems: Is told of those of which that cannot be told.
+        source: The API server.
+        kinds: The kinds of the configuration, built-in ones included.
+        problems: Receives the errors of kinds that cannot be looked up.
     """
     found: list[KindRow] = []
     for kind in sorted(set(kinds) - BUILT_IN_KINDS.keys()):

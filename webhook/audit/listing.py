@@ -1,8 +1,8 @@
 """
-A cluster gathered into a snapshot, page by page, from its API server.
+Lists of a cluster: the objects of an API server become a snapshot.
 
-Lists are read once and not watched: an audit is about a moment. Kinds that may not be listed are
-problems, and the rest is still read.
+``ClusterListing.read`` reads each list once, page by page, and watches nothing. A kind that the
+user may not list becomes a problem; all other kinds are still read.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,9 +28,9 @@ from webhook.policy.model import GroupKind
 from webhook.policy.paths import TemplatePath
 
 ProgressReporter: TypeAlias = Callable[[str, int], None]
-"""Is told a kind and how many of its objects were read so far."""
+"""Called with a kind and the number of its objects read so far."""
 
-_USELESS = frozenset(
+_FATAL = frozenset(
     {
         FailureReason.UNREACHABLE,
         FailureReason.CREDENTIALS,
@@ -45,7 +45,7 @@ class ClusterListing:
     A snapshot that grows list by list.
 
     Attributes:
-        snapshot: What was listed so far.
+        snapshot: The objects read so far.
         problems: Kinds that could not be listed, and objects that could not be read.
     """
 
@@ -56,12 +56,12 @@ class ClusterListing:
         owners: Iterable[OwnerSelector],
     ) -> None:
         """
-        Ask nothing yet.
+        Prepare to read; send no request yet.
 
         Args:
             source: The API server.
-            templates: Where each kind with a pod template holds it.
-            owners: Custom controllers whose selectors are asked for.
+            templates: The path to the pod template, by kind.
+            owners: Custom controllers that select pods.
         """
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
@@ -69,47 +69,47 @@ class ClusterListing:
         self._reader = ObjectReader(templates, owners)
 
     async def read(
-        self, namespace: str = "", told: ProgressReporter = lambda _kind, _number: None
+        self, namespace: str = "", report: ProgressReporter = lambda _kind, _number: None
     ) -> None:
         """
-        List everything.
+        Read all lists.
 
         Args:
-            namespace: The only one whose objects are asked for; empty for all.
-            told: Is told how far that is.
+            namespace: The only namespace to read; empty for all.
+            report: Receives the progress.
 
         Raises:
-            ApiError: The API server cannot be reached at all.
+            ApiError: The API server cannot be reached, or rejects the credentials.
         """
         for listed in (*LISTED_CLUSTER_SCOPED, *LISTED_BUILT_IN):
-            await self._read(listed, namespace, told)
+            await self._read_list(listed, namespace, report)
         for listed in await find_custom_kinds(self._source, self._reader.kinds, self.problems):
-            await self._read(listed, namespace, told)
-        await self._read(LISTED_PODS, namespace, told)
+            await self._read_list(listed, namespace, report)
+        await self._read_list(LISTED_PODS, namespace, report)
 
-    async def _read(self, listed: KindRow, namespace: str, told: ProgressReporter) -> None:
+    async def _read_list(self, listed: KindRow, namespace: str, report: ProgressReporter) -> None:
         try:
-            await self._list(listed, namespace, told)
+            await self._try_list(listed, namespace, report)
         except ApiError as error:
-            if error.reason in _USELESS:
+            if error.reason in _FATAL:
                 raise
             self.problems.append(error)
 
-    async def _list(self, listed: KindRow, namespace: str, told: ProgressReporter) -> None:
-        """Read a list; one that expires is forgotten, and begun anew."""
-        before = _lengths(self.snapshot), len(self.problems)
+    async def _try_list(self, listed: KindRow, namespace: str, report: ProgressReporter) -> None:
+        """Read a list; if it expires, remove its objects and start again."""
+        before = _count_entries(self.snapshot), len(self.problems)
         for attempt in range(1, LIST_TRIES + 1):
             try:
-                await self._pages(listed, namespace, told)
+                await self._read_pages(listed, namespace, report)
             except ApiError as error:
-                self.snapshot = _cut(self.snapshot, before[0])
+                self.snapshot = _truncate(self.snapshot, before[0])
                 del self.problems[before[1] :]
                 if not isinstance(error, ExpiredError) or attempt == LIST_TRIES:
                     raise
             else:
                 return
 
-    async def _pages(self, listed: KindRow, namespace: str, told: ProgressReporter) -> None:
+    async def _read_pages(self, listed: KindRow, namespace: str, report: ProgressReporter) -> None:
         path, number = listed.path(namespace), 0
         async for page in list_pages(self._source, path):
             for item in page:
@@ -118,18 +118,18 @@ class ClusterListing:
                 except msgspec.DecodeError as error:
                     self.problems.append(SourceError(path, str(error)))
             number += len(page)
-            told(listed.kind, number)
+            report(listed.kind, number)
 
 
 _LISTS = ("namespaces", "nodes", "services", "owners", "workloads", "pods")
 
 
-def _lengths(snapshot: Snapshot) -> dict[str, int]:
+def _count_entries(snapshot: Snapshot) -> dict[str, int]:
     return {name: len(getattr(snapshot, name)) for name in _LISTS}
 
 
-def _cut(snapshot: Snapshot, lengths: Mapping[str, int]) -> Snapshot:
-    """Forget what was put into a snapshot since its lists had these lengths."""
+def _truncate(snapshot: Snapshot, lengths: Mapping[str, int]) -> Snapshot:
+    """Cut the lists of a snapshot to these lengths."""
     return replace(
         snapshot, **{name: getattr(snapshot, name)[:length] for name, length in lengths.items()}
     )

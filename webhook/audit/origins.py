@@ -1,8 +1,8 @@
 """
-Where the object of an audit was read, and on which lines its fields stand.
+Origins of objects: the file, and the lines of their fields.
 
-A document finds the line of a field when it is asked. A snapshot cannot hold all documents, so it
-holds the lines that findings can be about: of the constraints, and of all that they stand in.
+A document finds the line of any field. A snapshot stores no documents, so it stores the lines that
+findings may need: those of the constraints, of the annotations, and of their parents.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ _METADATA: FieldPath = ("metadata", "annotations")
 
 
 class StoredOrigin(msgspec.Struct, frozen=True):
-    """An origin as a snapshot holds it: the file, and the line of each path that is known."""
+    """An origin as a snapshot stores it: the file, and the line of each known path."""
 
     source: str
     lines: tuple[tuple[FieldPath, int], ...]
@@ -25,22 +25,23 @@ class StoredOrigin(msgspec.Struct, frozen=True):
 
 class Origin:
     """
-    A file, or the standard input, and the lines of an object in it.
+    A file or the standard input, and the lines of one object in it.
 
     Attributes:
-        source: The file as it was named.
-        document: The object as it was read; None if it comes from a snapshot.
+        source: The file as the user named it.
+        document: The object with its positions; None if it comes from a snapshot.
     """
 
     def __init__(
         self, source: str, lines: Mapping[FieldPath, int], document: Document | None = None
     ) -> None:
         """
-        Know the lines, or whom to ask for them.
+        Create an origin.
 
         Args:
-            lines: Of the paths that are known; that of the object itself among them.
-            document: Asked instead, if there is one.
+            source: The file as the user named it.
+            lines: Path -> line, with the empty path for the object itself.
+            document: Used instead of ``lines`` if given.
         """
         self.source = source
         self._lines = lines
@@ -48,43 +49,43 @@ class Origin:
 
     @classmethod
     def of(cls, document: Document) -> Self:
-        """Take the place of a document."""
+        """Create the origin of a document."""
         return cls(document.source, {}, document)
 
     @classmethod
     def restore(cls, stored: StoredOrigin) -> Self:
-        """Take what a snapshot says."""
+        """Restore an origin from a snapshot."""
         return cls(stored.source, dict(stored.lines))
 
     def line(self, field: str = "") -> int:
         """
-        Give the line of a field, or of the nearest one around it that is known; from 1.
+        Return the line of a field, or of its nearest known parent, from 1.
 
         Args:
-            field: As findings name it, as ``spec.topologySpreadConstraints[0].maxSkew``; empty for
-                the object itself.
+            field: Path as in findings, such as ``spec.topologySpreadConstraints[0].maxSkew``; empty
+                for the object itself.
         """
         path = parse_path(field)
         if self.document is not None:
             return self.document.line(path)
-        known = (path[:end] for end in range(len(path), -1, -1))
-        return next((self._lines[each] for each in known if each in self._lines), 1)
+        parents = (path[:end] for end in range(len(path), -1, -1))
+        return next((self._lines[parent] for parent in parents if parent in self._lines), 1)
 
     def store(self, constraints: FieldPath) -> StoredOrigin:
         """
-        Make what a snapshot holds.
+        Convert the origin to what a snapshot stores.
 
         Args:
-            constraints: Where the object holds its constraints.
+            constraints: Path of the constraints in the object.
         """
         if self.document is None:
             return StoredOrigin(self.source, tuple(self._lines.items()))
-        paths = _paths(self.document.value, constraints)
+        paths = _list_stored_paths(self.document.value, constraints)
         return StoredOrigin(self.source, tuple((path, self.document.line(path)) for path in paths))
 
 
-def _paths(value: Any, constraints: FieldPath) -> Iterator[FieldPath]:
-    """Name what exists on the way to metadata and constraints, and all below the constraints."""
+def _list_stored_paths(value: Any, constraints: FieldPath) -> Iterator[FieldPath]:
+    """Yield the existing paths up to annotations and constraints, and all below the constraints."""
     yield ()
     yield from _way(value, _METADATA)
     yield from _way(value, constraints)

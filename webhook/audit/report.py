@@ -1,7 +1,7 @@
 """
-What an audit found, as a value that all renderers are made from and programs can read.
+The report of an audit: one value that all renderers and programs read.
 
-Everything is sorted and nothing tells of time, so that equal input makes equal reports.
+Everything is sorted and no member depends on time, so that equal input gives equal reports.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ AUDIT_REPORT_KIND = "AuditReport"
 
 
 class AuditSeverity(StrEnum):
-    """What a finding leads to at admission, hardest first."""
+    """What a finding leads to at admission, most severe first."""
 
     DENY = "deny"
     WARN = "warn"
@@ -24,29 +24,29 @@ class AuditSeverity(StrEnum):
 
 
 SEVERITY_RANKS: Mapping[str, int] = MappingProxyType(
-    {str(weight): i for i, weight in enumerate(AuditSeverity)}
+    {str(severity): rank for rank, severity in enumerate(AuditSeverity)}
 )
-"""Weight -> place among them, from 0 for the hardest."""
+"""Severity -> rank, from 0 for the most severe."""
 
 
 class AuditFinding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
-    One thing that is wrong with one object.
+    One violation of one rule by one object.
 
     Attributes:
-        rule: Its id, as ``TSC101``.
-        weight: What it leads to.
-        field: Its path in the object, as ``spec.template.spec.topologySpreadConstraints[0]``.
-        line: Of the field in its file, or of what it should stand in; 0 without a file.
-        problem: What is wrong, with the real values; a sentence without its full stop.
-        instead: What to write instead: YAML, or words.
-        read_on: The command that tells more.
+        rule: Id of the rule, such as ``TSC101``.
+        severity: What the finding leads to.
+        field: Path in the object, such as ``spec.template.spec.topologySpreadConstraints[0]``.
+        line: Line of the field, or of its parent, in the file; 0 without a file.
+        problem: The violation with the actual values; a sentence without its full stop.
+        instead: What to write instead: YAML or words.
+        read_on: The command that explains the rule.
         fingerprint: Equal in two audits for the same rule, object and field.
-        reason: Why the object is exempted from the rule; empty if it is not.
+        reason: Reason of an exemption; empty if the object is not exempt.
     """
 
     rule: str
-    weight: AuditSeverity
+    severity: AuditSeverity = msgspec.field(name="weight")
     field: str
     line: int
     problem: str
@@ -58,12 +58,12 @@ class AuditFinding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class DomainCount(msgspec.Struct, frozen=True):
     """
-    A domain.
+    The counts of one domain.
 
     Attributes:
-        value: Of the topology key.
-        nodes: Eligible ones in it.
-        pods: Counted ones on these.
+        value: Value of the topology key.
+        nodes: Number of eligible nodes.
+        pods: Number of matching pods on these nodes.
     """
 
     value: str
@@ -73,17 +73,17 @@ class DomainCount(msgspec.Struct, frozen=True):
 
 class SpreadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
-    How the running pods of a workload are spread, as one of their constraints counts them.
+    The spread of a workload's running pods, as one of their constraints counts it.
 
     Attributes:
-        max_skew: None if no constraint asks for anything: then these are only the workload's own.
-        when_unsatisfiable: Empty if no constraint asks for anything.
+        max_skew: None without a constraint: then only the workload's own pods count.
+        when_unsatisfiable: Empty without a constraint.
         minimum: The global minimum.
-        floor: What makes the minimum what it is.
-        skew: Pods of the fullest domain above the minimum.
-        domains: How many there are.
-        cells: The domains, by value; if there are too many, the fullest ones.
-        left_out: Domains without a cell.
+        floor: What determines the minimum.
+        skew: Pods in the fullest domain above the minimum.
+        domains: Number of domains.
+        cells: The domains, sorted by value; if there are too many, the fullest ones.
+        left_out: Number of domains that are not in ``cells``.
     """
 
     topology_key: str
@@ -98,17 +98,17 @@ class SpreadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def excess(self) -> int:
-        """Pods that the skew is above maxSkew; 0 or less if all is well."""
+        """The skew above maxSkew; 0 or less if the constraint is met."""
         return 0 if self.max_skew is None else self.skew - self.max_skew
 
 
 class DefaultsReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
-    What the next pods of a workload would be given.
+    The default constraints that the next pods of a workload get.
 
     Attributes:
-        profile: Which decides it.
-        constraints: As they would stand in the pod.
+        profile: The profile that applies.
+        constraints: The constraints as they appear in the pod.
     """
 
     profile: str
@@ -117,17 +117,17 @@ class DefaultsReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class WorkloadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
-    What was found about one workload, or about a pod that nobody controls.
+    The findings about one workload, or about a pod without a controller.
 
     Attributes:
-        source: Its file; empty if it came from an API server.
-        line: Where it starts there, from 1; 0 without a file.
-        replicas: Pods that it asks for; None if it does not say.
-        pods: Those that run, or wait to.
-        findings: What is wrong, the hardest first.
-        exempted: What an annotation asks to overlook.
-        spreads: Of its running pods, a row for each constraint.
-        defaults: None if there are none for it.
+        source: Path of its file; empty if an API server sent it.
+        line: First line in the file, from 1; 0 without a file.
+        replicas: Requested pods; None if not specified.
+        pods: Running and pending pods.
+        findings: Violations, most severe first.
+        exempted: Violations that an annotation exempts.
+        spreads: The spread of its running pods, one for each constraint.
+        defaults: Default constraints; None if it gets none.
     """
 
     api_version: str
@@ -145,20 +145,22 @@ class WorkloadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def title(self) -> str:
-        """Name it as ``Deployment shop/web``."""
+        """The title, such as ``Deployment shop/web``."""
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
 class AuditSummary(msgspec.Struct, frozen=True, kw_only=True):
     """
-    Everything counted.
+    The counts of a report.
 
     Attributes:
-        deny: Findings of this weight; so are the next two.
-        exempted: Findings that annotations ask to overlook.
-        known: Findings that the baseline holds, and that are not repeated.
-        spread: Workloads whose running pods are as even as their constraints ask for.
-        uneven: Those whose are not.
+        deny: Findings of severity ``deny``.
+        warn: Findings of severity ``warn``.
+        audit: Findings of severity ``audit``.
+        exempted: Findings that annotations exempt.
+        known: Findings of the baseline, which the report does not repeat.
+        spread: Workloads whose running pods meet their constraints.
+        uneven: Workloads whose running pods exceed maxSkew.
     """
 
     workloads: int = 0
@@ -175,11 +177,11 @@ class AuditSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 class AuditReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
-    What an audit found.
+    The report of an audit.
 
     Attributes:
-        kubernetes: The version whose rules were asked.
-        workloads: By namespace, kind and name; those in order too.
+        kubernetes: The Kubernetes version whose rules apply.
+        workloads: All workloads, sorted by namespace, kind and name.
     """
 
     api_version: str = AUDIT_REPORT_API_VERSION
@@ -189,17 +191,19 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     workloads: tuple[WorkloadReport, ...]
 
     def findings(self) -> Iterator[tuple[WorkloadReport, AuditFinding]]:
-        """Give every finding with its workload, exempted ones last for each."""
+        """Yield every finding with its workload, the exempted ones of a workload last."""
         for workload in self.workloads:
             for finding in (*workload.findings, *workload.exempted):
                 yield workload, finding
 
-    def exceeds(self, weight: AuditSeverity | None) -> bool:
-        """Whether there is a finding at least this hard; None asks for none."""
-        if weight is None:
+    def exceeds(self, threshold: AuditSeverity | None) -> bool:
+        """Whether a finding is at least this severe; with None none is."""
+        if threshold is None:
             return False
         found = {AuditSeverity.DENY: self.summary.deny, AuditSeverity.WARN: self.summary.warn}
         counts = {**found, AuditSeverity.AUDIT: self.summary.audit}
         return any(
-            counts[each] for each in AuditSeverity if SEVERITY_RANKS[each] <= SEVERITY_RANKS[weight]
+            counts[item]
+            for item in AuditSeverity
+            if SEVERITY_RANKS[item] <= SEVERITY_RANKS[threshold]
         )

@@ -1,7 +1,8 @@
 """
-The audit itself: every rule asked about every subject, and the answers made into a report.
+Scan: every rule applied to every subject, as an ``AuditReport``.
 
-An object that the API refuses can never run, so nothing else is said of it.
+``scan`` is the entry point; ``Scanner`` examines one subject. An object that the API server refuses
+never runs, so the report has no further findings about it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,14 +41,14 @@ T = TypeVar("T")
 
 class AuditOptions(NamedTuple):
     """
-    What an audit asks.
+    The options of an audit.
 
     Attributes:
         policy: Gates and profiles.
-        actions: What findings of each rule lead to.
+        actions: Rule -> action for its findings.
         not_exemptible: Rules from which no annotation exempts.
-        rules: Those that are asked; empty for all.
-        namespaces: Those that are looked at; empty for all.
+        rules: The rules to apply; empty for all.
+        namespaces: The namespaces to audit; empty for all.
     """
 
     policy: Policy
@@ -56,12 +57,12 @@ class AuditOptions(NamedTuple):
     rules: frozenset[str] = frozenset()
     namespaces: frozenset[str] = frozenset()
 
-    def asks(self, rule: str) -> bool:
-        """Whether a rule is asked."""
+    def includes_rule(self, rule: str) -> bool:
+        """Whether to apply a rule."""
         return not self.rules or rule in self.rules
 
-    def covers(self, namespace: str) -> bool:
-        """Whether a namespace is looked at."""
+    def includes_namespace(self, namespace: str) -> bool:
+        """Whether to audit a namespace."""
         return not self.namespaces or namespace in self.namespaces
 
 
@@ -72,46 +73,50 @@ def _no_progress(items: Sequence[T]) -> Iterable[T]:
 def scan(
     inventory: Inventory,
     unreadable: Sequence[UnreadableObject],
-    question: AuditOptions,
+    options: AuditOptions,
     progress: Callable[[Sequence[AuditSubject]], Iterable[AuditSubject]] = _no_progress,
 ) -> AuditReport:
     """
-    Ask every rule about every subject.
+    Apply every rule to every subject.
 
     Args:
-        inventory: The subjects, and their cluster.
-        unreadable: Objects that no API server would take.
-        question: What to ask.
-        progress: Gives the subjects one after the other, and may show how far that is.
+        inventory: The subjects and their cluster.
+        unreadable: Objects that API servers refuse.
+        options: Rules and namespaces to audit.
+        progress: Yields the subjects, and may show the progress.
     """
-    grounds = AdviceContext(question.policy, inventory.cluster, inventory.survey)
-    scanner = Scanner(question, grounds)
-    chosen = [each for each in inventory.audited if question.covers(each.subject.namespace)]
+    context = AdviceContext(options.policy, inventory.cluster, inventory.state)
+    scanner = Scanner(options, context)
+    chosen = [
+        item for item in inventory.audited if options.includes_namespace(item.subject.namespace)
+    ]
     reports = [scanner.report_on(each) for each in progress(chosen)]
-    if question.asks(TYPE_INVALID):
+    if options.includes_rule(TYPE_INVALID):
         reports += [
-            report_type_error(each) for each in unreadable if question.covers(each.namespace)
+            report_type_error(each)
+            for each in unreadable
+            if options.includes_namespace(each.namespace)
         ]
     reports.sort(key=lambda each: (each.namespace, each.kind, each.name, each.source, each.line))
     return AuditReport(
-        kubernetes=str(question.policy.gates.version),
+        kubernetes=str(options.policy.gates.version),
         summary=summarise(reports, nodes=len(inventory.cluster.node_store)),
         workloads=tuple(reports),
     )
 
 
 def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) -> AuditSummary:
-    """Count everything."""
-    weights = [finding.weight for each in reports for finding in each.findings]
+    """Count workloads, pods and findings."""
+    severities = [item.severity for report in reports for item in report.findings]
     asked = [each for each in reports if any(row.max_skew is not None for row in each.spreads)]
     uneven = sum(any(row.excess > 0 for row in each.spreads) for each in asked)
     return AuditSummary(
         workloads=len(reports),
         pods=sum(each.pods for each in reports),
         nodes=nodes,
-        deny=weights.count(AuditSeverity.DENY),
-        warn=weights.count(AuditSeverity.WARN),
-        audit=weights.count(AuditSeverity.AUDIT),
+        deny=severities.count(AuditSeverity.DENY),
+        warn=severities.count(AuditSeverity.WARN),
+        audit=severities.count(AuditSeverity.AUDIT),
         exempted=sum(len(each.exempted) for each in reports),
         known=known,
         spread=len(asked) - uneven,
@@ -120,57 +125,57 @@ def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) 
 
 
 class SubjectFindings(NamedTuple):
-    """What is wrong with a subject, the hardest first, and what it is exempted from."""
+    """The findings about a subject, most severe first, and those it is exempt from."""
 
     found: tuple[AuditFinding, ...]
     exempted: tuple[AuditFinding, ...]
 
 
 class Scanner:
-    """Asks about one subject after the other."""
+    """Applies the rules to one subject at a time."""
 
-    def __init__(self, question: AuditOptions, grounds: AdviceContext) -> None:
+    def __init__(self, options: AuditOptions, context: AdviceContext) -> None:
         """
-        Ask nothing yet.
+        Prepare the rules.
 
         Args:
-            question: What to ask.
-            grounds: With a survey, as an audit has one.
+            options: Rules and actions.
+            context: Facts about the cluster, with its state.
         """
-        self._question = question
-        self._grounds = grounds
-        self._rows = tuple(row for row in POLICY_RULES if question.asks(row.id))
+        self._options = options
+        self._context = context
+        self._rows = tuple(row for row in POLICY_RULES if options.includes_rule(row.id))
 
-    def judge(self, audited: AuditSubject) -> SubjectFindings:
-        """Ask every rule about one subject."""
-        subject, words = audited.subject, FindingBuilder(audited)
+    def evaluate(self, audited: AuditSubject) -> SubjectFindings:
+        """Apply every rule to one subject."""
+        subject, builder = audited.subject, FindingBuilder(audited)
         answer = apiserver.predict_response(
             apiserver.Request(kind=subject.kind, path=subject.path, template=subject.pod),
-            self._grounds.gates,
+            self._context.gates,
         )
         found = [
-            words.finding(
+            builder.build(
                 each.rule, AuditSeverity.DENY, RuleMessage(each.error.field, each.error.message)
             )
-            for each in _too_many(subject) or answer.findings
+            for each in _find_too_many(subject) or answer.findings
         ]
         exempted: list[AuditFinding] = []
         if not found:
             advice = self._advise(subject)
-            found += words.advised(advice)
-            found += words.warned(answer.warned, found)
-            exempted += words.exempted(advice)
-        asked = [each for each in found if self._question.asks(each.rule)]
+            found += builder.build_advice(advice)
+            found += builder.build_warnings(answer.warned, found)
+            exempted += builder.build_exempted(advice)
+        included = [item for item in found if self._options.includes_rule(item.rule)]
         return SubjectFindings(
-            tuple(sorted(asked, key=lambda each: SEVERITY_RANKS[each.weight])), tuple(exempted)
+            tuple(sorted(included, key=lambda item: SEVERITY_RANKS[item.severity])), tuple(exempted)
         )
 
     def report_on(self, audited: AuditSubject) -> WorkloadReport:
-        """Make the report on one subject."""
+        """Build the report on one subject."""
         subject, origin = audited.subject, audited.origin
-        judged = self.judge(audited)
-        survey = self._grounds.cluster
-        assert survey is not None, "an audit has one"
+        result = self.evaluate(audited)
+        state = self._context.cluster
+        assert state is not None, "an audit always has one"
         return WorkloadReport(
             api_version=audited.api_version,
             kind=subject.kind.kind,
@@ -180,23 +185,23 @@ class Scanner:
             line=origin.line() if origin else 0,
             replicas=subject.replicas,
             pods=sum(group.number for group in subject.running),
-            findings=judged.found,
-            exempted=judged.exempted,
-            spreads=measure_spreads(subject, survey, self._grounds.gates),
+            findings=result.found,
+            exempted=result.exempted,
+            spreads=measure_spreads(subject, state, self._context.gates),
             defaults=self._defaults(subject),
         )
 
     def _advise(self, subject: Subject) -> Advice:
         return advise(
             subject,
-            self._grounds,
-            self._question.actions,
-            not_exemptible=self._question.not_exemptible,
+            self._context,
+            self._options.actions,
+            not_exemptible=self._options.not_exemptible,
             rows=self._rows,
         )
 
     def _defaults(self, subject: Subject) -> DefaultsReport | None:
-        policy, facts, namespace = self._question.policy, self._grounds.facts, subject.namespace
+        policy, facts, namespace = self._options.policy, self._context.facts, subject.namespace
         if not policy.profiles:
             return None
         if subject.kind == POD:
@@ -210,8 +215,8 @@ class Scanner:
         return DefaultsReport(profile=injection.profile, constraints=written)
 
 
-def _too_many(subject: Subject) -> list[rules.ApiViolation]:
-    """What the hooks deny and the API server takes."""
+def _find_too_many(subject: Subject) -> list[rules.ApiViolation]:
+    """Find too many constraints, which our webhooks deny and the API server accepts."""
     constraints = subject.pod.constraints
     if len(constraints) <= MAX_CONSTRAINTS:
         return []

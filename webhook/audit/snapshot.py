@@ -1,9 +1,8 @@
 """
-Everything that an audit looks at, in one value and in one file.
+Snapshots: all objects that an audit reads, as one value and as one file.
 
-Of each object there is only what some rule reads: no environment, no images, no annotation but
-our own, so that a snapshot can be given away. Files are JSON, compressed; equal snapshots are
-equal bytes.
+A snapshot contains only what rules read: no environment variables, no images and no annotations of
+others, so that it can be shared. Files are compressed JSON; equal snapshots give equal bytes.
 """
 
 import gzip
@@ -27,28 +26,28 @@ from webhook.policy.placement.census import FINISHED, ObservedStatus
 SNAPSHOT_API_VERSION = "evenspread.io/v1alpha1"
 SNAPSHOT_KIND = "ClusterSnapshot"
 
-MOST_SNAPSHOT_BYTES = 2 * 2**30  # bytes of JSON; 150 000 pods take 70 MB
-COMPRESSION_LEVEL = 6  # of compression; 9 takes three times as long for one hundredth less
+MOST_SNAPSHOT_BYTES = 2 * 2**30  # of JSON; 150 000 pods take 70 MB
+COMPRESSION_LEVEL = 6  # 9 takes three times as long and saves one per cent
 
-_OURS = "evenspread.io/"  # annotations that rules read
+_OUR_PREFIX = "evenspread.io/"  # annotations that rules read
 _GZIP = b"\x1f\x8b"
 
 
 class SnapshotPodMetadata(ObjectMeta, frozen=True, rename="camel", gc=False):
-    """A pod's metadata, and whether it is going away."""
+    """The metadata of a pod, with its deletion timestamp."""
 
     deletion_timestamp: str | None = None
 
 
 class SnapshotPod(SubjectPod, frozen=True, rename="camel", gc=False):
-    """A pod of the cluster."""
+    """A pod of a cluster."""
 
     metadata: SnapshotPodMetadata | None = None
     status: ObservedStatus | None = None
 
     @property
     def is_gone(self) -> bool:
-        """Whether it is finished, or about to go: such a pod neither counts nor is audited."""
+        """Whether the pod is finished or being deleted; such pods do not count."""
         if self.metadata is not None and self.metadata.deletion_timestamp is not None:
             return True
         return self.status is not None and self.status.phase in FINISHED
@@ -56,13 +55,13 @@ class SnapshotPod(SubjectPod, frozen=True, rename="camel", gc=False):
 
 class SnapshotWorkload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
-    An object that holds a pod template, or a pod that nobody controls.
+    An object with a pod template, or a pod without a controller.
 
     Attributes:
-        api_version: As the object says it.
-        subject: The object, without pods.
-        origin: Where it was read; None if that was an API server.
-        requested: Whether it is audited; otherwise it is only part of the cluster.
+        api_version: API version as written in the object.
+        subject: The object, without its running pods.
+        origin: Position in a file; None if an API server sent it.
+        requested: Whether to audit it; otherwise it is only part of the cluster.
     """
 
     api_version: str
@@ -72,7 +71,7 @@ class SnapshotWorkload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class SnapshotOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A controller, and the pods that it selects."""
+    """A controller and its label selector."""
 
     api_version: str
     kind: str
@@ -82,7 +81,7 @@ class SnapshotOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class UnreadableObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An object with a value of the wrong type, which no API server would take."""
+    """An object with a value of the wrong type, which API servers refuse."""
 
     api_version: str
     kind: str
@@ -97,13 +96,13 @@ class UnreadableObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
-    Everything that an audit looks at; lists are filled by whoever gathers it.
+    All objects that an audit reads; readers fill its lists.
 
     Attributes:
-        workloads: What is audited, and what it belongs to.
-        pods: All pods of what is audited.
+        workloads: Objects to audit, and their controllers.
+        pods: All pods of the objects to audit.
         neighbours: Further pods, which only count.
-        unreadable: Objects that could not be read as what they say they are.
+        unreadable: Objects with values of wrong types.
     """
 
     api_version: str = SNAPSHOT_API_VERSION
@@ -121,32 +120,32 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def reduce_metadata(metadata: ObjectMeta) -> ObjectMeta:
-    """Metadata without the annotations that no rule reads: they may hold whole manifests."""
+    """Remove the annotations that no rule reads; they may contain whole manifests."""
     annotations = metadata.annotations
     if not annotations:
         return metadata
     kept = {
         key: value
         for key, value in annotations.items()
-        if key.startswith(_OURS) or key == MIRROR_ANNOTATION
+        if key.startswith(_OUR_PREFIX) or key == MIRROR_ANNOTATION
     }
     return replace(metadata, annotations=kept)
 
 
 def constraints_path(path: TemplatePath) -> tuple[str, ...]:
-    """Where an object holds its constraints, given where it holds its pod template."""
+    """Return the path of the constraints, given that of the pod template."""
     return (*path, *CONSTRAINTS_IN_POD)
 
 
 def write_snapshot(snapshot: Snapshot, file: str) -> None:
     """
-    Write a snapshot.
+    Write a snapshot to a file.
 
     Raises:
         SourceError: The file cannot be written.
     """
-    stored = replace(snapshot, workloads=[_stored(each) for each in snapshot.workloads])
-    plain = _without_nulls(msgspec.json.decode(msgspec.json.encode(stored)))
+    stored = replace(snapshot, workloads=[_convert_origin(item) for item in snapshot.workloads])
+    plain = _remove_nulls(msgspec.json.decode(msgspec.json.encode(stored)))
     data = gzip.compress(msgspec.json.encode(plain), COMPRESSION_LEVEL, mtime=0)
     try:
         File(file).write_bytes(data)
@@ -156,7 +155,7 @@ def write_snapshot(snapshot: Snapshot, file: str) -> None:
 
 def load_snapshot(file: str) -> Snapshot:
     """
-    Read a snapshot.
+    Load a snapshot from a file.
 
     Raises:
         SourceError: The file cannot be read, or is no snapshot.
@@ -168,8 +167,8 @@ def load_snapshot(file: str) -> Snapshot:
     except OSError as error:
         raise SourceError(file, f"cannot be read: {error.strerror or error}") from error
     if (snapshot.api_version, snapshot.kind) != (SNAPSHOT_API_VERSION, SNAPSHOT_KIND):
-        said = f"{snapshot.api_version}, {snapshot.kind}"
-        raise SourceError(file, f"is no snapshot that can be read, but {said}; {_HOW}")
+        actual = f"{snapshot.api_version}, {snapshot.kind}"
+        raise SourceError(file, f"is no snapshot of a supported version, but {actual}; {_HOW}")
     return snapshot
 
 
@@ -189,23 +188,23 @@ def _read(file: str) -> bytes:
 
 
 def _restore(kind: type, stored: Any) -> Origin:
-    assert kind is Origin, "the only type that msgspec does not know"
+    assert kind is Origin, "the only type that msgspec cannot decode"
     return Origin.restore(msgspec.convert(stored, StoredOrigin))
 
 
 _decode = msgspec.json.Decoder(Snapshot, dec_hook=_restore).decode
 
 
-def _stored(workload: SnapshotWorkload) -> Any:
-    """Give what was read from a file its lines in place of the file."""
+def _convert_origin(workload: SnapshotWorkload) -> Any:
+    """Replace the origin by what a snapshot stores: lines instead of a document."""
     if workload.origin is None:
         return workload
     lines: Any = workload.origin.store(constraints_path(workload.subject.path))
     return replace(workload, origin=lines)
 
 
-def _without_nulls(value: Any) -> Any:
-    """Leave out what is not set, which is most of it."""
+def _remove_nulls(value: Any) -> Any:
+    """Remove members that are null, which most are."""
     if is_object(value):
-        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
-    return [_without_nulls(each) for each in value] if is_array(value) else value
+        return {key: _remove_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_remove_nulls(item) for item in value] if is_array(value) else value

@@ -1,7 +1,7 @@
 """
-How the running pods of a workload are spread: the numbers behind the picture.
+Spreads of running pods: number of pods in each domain, and the skew.
 
-The counts are those of ``policy.placement``, so that they are what kube-scheduler would see.
+``measure_spreads`` uses the counts of ``policy.placement``, which are those of kube-scheduler.
 """
 
 from collections import Counter
@@ -15,32 +15,32 @@ from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.tallies import IncomingPod, PodTally
 
-MOST_CELLS = 40  # of one row: more zones than there are anywhere, more nodes than anybody looks at
+MOST_CELLS = 40  # of one spread: more zones than any cluster has, more nodes than a reader compares
 
 
 def measure_spreads(
-    subject: Subject, survey: ClusterState, gates: Gates
+    subject: Subject, state: ClusterState, gates: Gates
 ) -> tuple[SpreadReport, ...]:
     """
-    Look at the running pods of a workload.
+    Measure the spread of a workload's running pods.
 
     Returns:
-        A row for each constraint that its pods have, in order; one for the zones if they have
-        none. Nothing for pods that cannot be spread, or for fewer than two.
+        One spread for each constraint of the pods, in order; one over zones if they have no
+        constraint. Empty for pods that cannot be spread, and for fewer than two pods.
     """
     if subject.is_daemon or sum(group.number for group in subject.running) <= 1:
         return ()
-    most = max(subject.running, key=lambda group: group.number)
-    constraints = most.pod.constraints or subject.constraints
+    largest = max(subject.running, key=lambda group: group.number)
+    constraints = largest.pod.constraints or subject.constraints
     if not constraints:
-        return tuple(_unasked(subject, survey))
-    pod = IncomingPod(subject.namespace, most.pod.labels, subject.demands)
-    return tuple(map(_row, survey.tallies(pod, constraints, gates)))
+        return tuple(_measure_zones(subject, state))
+    pod = IncomingPod(subject.namespace, largest.pod.labels, subject.demands)
+    return tuple(map(_build_spread, state.tallies(pod, constraints, gates)))
 
 
-def _row(tally: PodTally) -> SpreadReport:
+def _build_spread(tally: PodTally) -> SpreadReport:
     spread = tally.spread
-    cells = _cells(tally.domains.sizes, tally.pods)
+    cells = _build_cells(tally.domains.sizes, tally.pods)
     return SpreadReport(
         topology_key=spread.topology_key,
         when_unsatisfiable=spread.constraint.when_unsatisfiable,
@@ -54,8 +54,8 @@ def _row(tally: PodTally) -> SpreadReport:
     )
 
 
-def _cells(sizes: Mapping[str, int], pods: Mapping[str, int]) -> tuple[DomainCount, ...]:
-    """The cells of a row: of many domains the fullest, without looking at all the empty ones."""
+def _build_cells(sizes: Mapping[str, int], pods: Mapping[str, int]) -> tuple[DomainCount, ...]:
+    """Build the cells; of many domains the fullest ones, without a walk over the empty ones."""
     if len(sizes) <= MOST_CELLS:
         return tuple(
             DomainCount(value, sizes[value], pods.get(value, 0)) for value in sorted(sizes)
@@ -64,14 +64,14 @@ def _cells(sizes: Mapping[str, int], pods: Mapping[str, int]) -> tuple[DomainCou
     return tuple(DomainCount(value, sizes[value], pods[value]) for value in fullest)
 
 
-def _unasked(subject: Subject, survey: ClusterState) -> Iterator[SpreadReport]:
-    """The zones of a workload's own pods, that nothing asks to be even."""
-    domains = survey.topology.domains(ZONE, (ZONE,), Demands(tolerations=None))
-    pods = _pods_of(subject.running, domains.values)
+def _measure_zones(subject: Subject, state: ClusterState) -> Iterator[SpreadReport]:
+    """Measure the spread of a workload's own pods over zones, which no constraint limits."""
+    domains = state.topology.domains(ZONE, (ZONE,), Demands(tolerations=None))
+    pods = _count_pods(subject.running, domains.values)
     if not domains.sizes or not pods:
         return
     minimum = min(pods.values()) if len(pods) == len(domains.sizes) else 0
-    cells = _cells(domains.sizes, pods)
+    cells = _build_cells(domains.sizes, pods)
     yield SpreadReport(
         topology_key=ZONE,
         when_unsatisfiable="",
@@ -85,7 +85,7 @@ def _unasked(subject: Subject, survey: ClusterState) -> Iterator[SpreadReport]:
     )
 
 
-def _pods_of(running: tuple[RunningPods, ...], values: Mapping[str, str]) -> Counter[str]:
+def _count_pods(running: tuple[RunningPods, ...], values: Mapping[str, str]) -> Counter[str]:
     counted: Counter[str] = Counter()
     for group in running:
         for node, number in group.nodes.items():

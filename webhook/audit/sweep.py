@@ -1,9 +1,9 @@
 """
-A live cluster, audited one namespace after the other, so that none but the largest costs memory.
+Audit of a live cluster one namespace at a time, to bound memory by the largest namespace.
 
-All lists are read side by side: an API server gives each in the order of namespaces, so that what
-comes next in any of them is of the namespace at hand or of a later one. Constraints count the pods
-of their own namespace, so a report on a namespace is the part of a report on all that is about it.
+``ClusterSweep.reports`` reads all lists in parallel. An API server sorts each list by namespace, so
+that the next object of any list is in the current namespace or in a later one. Constraints count
+pods of their own namespace only, so reports on single namespaces equal one report on all of them.
 
 Source: apiserver pkg/storage/etcd3/store.go ``GetList``: by key, which ends in namespace/name.
 """
@@ -38,63 +38,63 @@ FIRST_PAGE_OBJECTS = (
 )
 
 Position: TypeAlias = tuple[str, str]
-"""Namespace and name as they are sorted: a slash follows a namespace, and comes after a hyphen."""
+"""Namespace and name in sort order: a slash ends the namespace, and sorts after a hyphen."""
 
 _decode = msgspec.json.Decoder(wire.NamedObject).decode
 
 
 class ListCursor:
-    """A list that is read as far as it is needed, and keeps one page of it."""
+    """A list that is read on demand; keeps one page in memory."""
 
     def __init__(self, source: ApiClient, listed: KindRow) -> None:
-        """Ask nothing yet."""
+        """Prepare to read; send no request yet."""
         self.listed = listed
         self._source = source
-        self._pages = self._begin()
+        self._pages = self._start()
         self._page: Sequence[msgspec.Raw] = ()
-        self._at = 0  # of the next object in the page
-        self._done: Position = ("", "")  # where the last object stood that was taken
+        self._index = 0  # of the next object in the page
+        self._done: Position = ("", "")  # position of the last object taken
         self._tries = 1
 
     async def next_namespace(self) -> str | None:
         """
-        Give the namespace of the next object; None if there is none.
+        Return the namespace of the next object; None at the end of the list.
 
         Raises:
-            ApiError: The list cannot be read, or is in no order.
+            ApiError: The list cannot be read, or is not sorted.
         """
-        position = await self._position()
+        position = await self._find_position()
         return None if position is None else position[0].removesuffix("/")
 
     async def take(self, namespace: str) -> AsyncIterator[msgspec.Raw]:
         """
-        Give the objects of a namespace; those of earlier ones have to be taken before.
+        Yield the objects of a namespace; those of earlier ones must be taken before.
 
         Raises:
-            ApiError: The list cannot be read, or is in no order.
+            ApiError: The list cannot be read, or is not sorted.
         """
-        while (position := await self._position()) and position[0] == f"{namespace}/":
-            item = self._page[self._at]
-            self._at, self._done = self._at + 1, position
+        while (position := await self._find_position()) and position[0] == f"{namespace}/":
+            item = self._page[self._index]
+            self._index, self._done = self._index + 1, position
             yield item
 
-    async def _position(self) -> Position | None:
-        """Say where the next object stands; passes over those that were taken before."""
+    async def _find_position(self) -> Position | None:
+        """Return the position of the next object; skip those taken before."""
         while True:
-            while self._at >= len(self._page):
-                page = await self._turn()
+            while self._index >= len(self._page):
+                page = await self._read_page()
                 if page is None:
                     return None
-                self._page, self._at = page, 0
-            position = _position(self._page[self._at])
+                self._page, self._index = page, 0
+            position = _read_position(self._page[self._index])
             if position > self._done:
                 return position
             if self._tries == 1:
-                raise self._disordered()
-            self._at += 1  # of a list that was begun anew
+                raise self._build_order_error()
+            self._index += 1  # the list was restarted, and this object was taken before
 
-    async def _turn(self) -> Sequence[msgspec.Raw] | None:
-        """Read a page; a list whose rest was forgotten is begun anew."""
+    async def _read_page(self) -> Sequence[msgspec.Raw] | None:
+        """Read a page; restart the list if its continuation has expired."""
         while True:
             try:
                 return await anext(self._pages, None)
@@ -102,17 +102,17 @@ class ListCursor:
                 if self._tries == LIST_TRIES:
                     raise
                 self._tries += 1
-                self._pages = self._begin()
+                self._pages = self._start()
 
-    def _begin(self) -> AsyncIterator[Sequence[msgspec.Raw]]:
+    def _start(self) -> AsyncIterator[Sequence[msgspec.Raw]]:
         return list_pages(self._source, self.listed.path(""), first=FIRST_PAGE_OBJECTS)
 
-    def _disordered(self) -> ApiError:
-        problem = f"answered with {self.listed.plural} in no order: audit by the command instead"
+    def _build_order_error(self) -> ApiError:
+        problem = f"returned {self.listed.plural} unsorted: use evenspread audit instead"
         return ApiError(self._source.name, problem, FailureReason.GARBAGE)
 
 
-def _position(item: msgspec.Raw) -> Position:
+def _read_position(item: msgspec.Raw) -> Position:
     found = decode_nested(_decode, item)
     return f"{found.namespace}/", found.name
 
@@ -122,59 +122,59 @@ class ClusterSweep:
     An audit of a whole cluster.
 
     Attributes:
-        nodes: How many there are, once the first report is there.
-        problems: Objects that could not be read; nothing is said of these.
+        nodes: Number of nodes; known when the first report is there.
+        problems: Objects that cannot be read; no report mentions them.
     """
 
     def __init__(
-        self, source: ApiClient, configuration: Configuration, question: AuditOptions
+        self, source: ApiClient, configuration: Configuration, options: AuditOptions
     ) -> None:
-        """Ask nothing yet."""
+        """Prepare to read; send no request yet."""
         self.nodes = 0
         self.problems: list[SourceError] = []
         self._source = source
         self._owners = configuration.owner_selectors
         self._reader = ObjectReader(configuration.pod_templates, self._owners)
-        self._question = question
+        self._options = options
 
     async def reports(self) -> AsyncIterator[AuditReport]:
         """
-        Give a report on each namespace that has a workload.
+        Yield a report on each namespace that has a workload.
 
         Raises:
-            ApiError: A kind cannot be listed; if it may not be, that is before the first report.
+            ApiError: A kind cannot be listed; a missing right raises before the first report.
         """
-        whole = Snapshot()
+        shared = Snapshot()
         for listed in LISTED_CLUSTER_SCOPED:
             async for page in list_pages(self._source, listed.path("")):
                 for item in page:
-                    self._put(whole, listed, item)
-        self.nodes = len(whole.nodes)
-        terrain = ClusterNodes(whole.nodes)
-        namespaces = {each.name: each for each in whole.namespaces}
-        cursors = await self._cursors()
-        while namespace := await _next(cursors):
+                    self._put(shared, listed, item)
+        self.nodes = len(shared.nodes)
+        nodes = ClusterNodes(shared.nodes)
+        namespaces = {item.name: item for item in shared.namespaces}
+        cursors = await self._open_cursors()
+        while namespace := await _find_next(cursors):
             known = namespaces.get(namespace)
             snapshot = Snapshot(namespaces=[known] if known else [])
-            groups = await self._gather(namespace, cursors, snapshot)
-            inventory = Inventory(snapshot, self._owners, groups, terrain)
+            groups = await self._read_namespace(namespace, cursors, snapshot)
+            inventory = Inventory(snapshot, self._owners, groups, nodes)
             if inventory.audited:
-                yield scan(inventory, (), self._question)
+                yield scan(inventory, (), self._options)
 
-    async def _cursors(self) -> list[ListCursor]:
-        """Begin to read all lists; the pods come last."""
+    async def _open_cursors(self) -> list[ListCursor]:
+        """Create a cursor for every list; that of the pods is last."""
         problems: list[SourceError] = []
         customs = await find_custom_kinds(self._source, self._reader.kinds, problems)
         if problems:
             raise problems[0]
         return [
-            ListCursor(self._source, each) for each in (*LISTED_BUILT_IN, *customs, LISTED_PODS)
+            ListCursor(self._source, kind) for kind in (*LISTED_BUILT_IN, *customs, LISTED_PODS)
         ]
 
-    async def _gather(
+    async def _read_namespace(
         self, namespace: str, cursors: Sequence[ListCursor], snapshot: Snapshot
     ) -> PodGroups:
-        """Put the objects of a namespace into a snapshot, but pods into groups."""
+        """Read the objects of a namespace into a snapshot, and its pods into groups."""
         *others, pods = cursors
         for cursor in others:
             async for item in cursor.take(namespace):
@@ -193,7 +193,7 @@ class ClusterSweep:
             self.problems.append(SourceError(listed.path(""), str(error)))
 
 
-async def _next(cursors: Sequence[ListCursor]) -> str | None:
-    """Give the first namespace that any list goes on with."""
-    found = [await each.next_namespace() for each in cursors]
+async def _find_next(cursors: Sequence[ListCursor]) -> str | None:
+    """Return the first of the next namespaces of all lists; None if all lists have ended."""
+    found = [await cursor.next_namespace() for cursor in cursors]
     return min(filter(None, found), key=lambda name: f"{name}/", default=None)

@@ -182,7 +182,7 @@ def _describe_fixed(proposal: Proposal, file: FileDraft) -> FixedFinding:
     finding = proposal.finding
     return FixedFinding(
         rule=finding.rule,
-        weight=finding.weight,
+        weight=finding.severity,
         source=file.source,
         line=file.original_line(finding.line),
         object=name_of(proposal.evaluated.audited),

@@ -80,9 +80,7 @@ class Evaluation:
         self._snapshot = collector.snapshot
         self.problems: Sequence[SourceError] = collector.problems
         self._inventory = Inventory(collector.snapshot, configuration.owner_selectors)
-        self.grounds = AdviceContext(
-            options.policy, self._inventory.cluster, self._inventory.survey
-        )
+        self.grounds = AdviceContext(options.policy, self._inventory.cluster, self._inventory.state)
         audit = AuditOptions(options.policy, configuration.actions, configuration.not_exemptible)
         self._scanner = Scanner(audit, self.grounds)
 
@@ -95,7 +93,7 @@ class Evaluation:
         for audited in self._inventory.audited:
             document = audited.origin.document if audited.origin else None
             if document is not None:
-                yield EvaluatedObject(document, audited, self._scanner.judge(audited).found)
+                yield EvaluatedObject(document, audited, self._scanner.evaluate(audited).found)
 
     def report_type_errors(self) -> Iterator[WorkloadReport]:
         """Report the objects with values of wrong types; no rule can evaluate them."""
@@ -122,7 +120,7 @@ class Evaluation:
             return FixObstacle("the object could not be read any more")
         running = evaluated.audited.subject.running
         subject = replace(collector.snapshot.workloads[0].subject, running=running)
-        after = self._scanner.judge(evaluated.audited._replace(subject=subject)).found
+        after = self._scanner.evaluate(evaluated.audited._replace(subject=subject)).found
         return _compare_findings(finding, evaluated.findings, after)
 
 

@@ -97,7 +97,7 @@ def describe_remaining(
     """Describe a finding that was not fixed."""
     return RemainingFinding(
         rule=finding.rule,
-        weight=finding.weight,
+        weight=finding.severity,
         source=source,
         line=finding.line,
         object=name,

@@ -1,1 +1,1 @@
-"""The pure core: what a pod's topology spread constraints should be, and why they may not be."""
+"""The pure core: validates, completes and explains topology spread constraints, without I/O."""

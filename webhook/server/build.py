@@ -34,7 +34,7 @@ from webhook.server.apiserver import (
     wait_for_version,
     warn_if_newer,
 )
-from webhook.server.audits.schedule import AuditContext, ScheduledAudits, build_audits
+from webhook.server.audits.schedule import AuditContext, build_audits
 from webhook.server.certificate import (
     CertificateContext,
     admitted_clients,
@@ -111,7 +111,7 @@ class Server:
     Attributes:
         watcher: Watches the configuration files.
         events: None without a cluster.
-        audits: None if the settings require none.
+        audits: The task that makes audits; None if the settings require none.
     """
 
     context: ServerContext
@@ -122,7 +122,7 @@ class Server:
     enforcement: Enforcement
     watcher: ConfigurationWatcher
     events: EventRecorder | None
-    audits: ScheduledAudits | None
+    audits: Start | None
 
     def background(self) -> Iterator[tuple[str, Start]]:
         """List the tasks that run as long as the server does, each with its name."""
@@ -135,7 +135,7 @@ class Server:
         if self.events is not None:
             yield "events", self.events.run
         if self.audits is not None:
-            yield "election", self.audits.run
+            yield "election", self.audits
         if api is not None and not self.context.settings.kube_version:
             use = self.watcher.use_version
             yield "version", partial(follow_version, api, limits.version_poll, use)

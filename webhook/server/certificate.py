@@ -34,7 +34,7 @@ from webhook.telemetry.metrics import Metrics
 
 CA_FILE = "ca.crt"
 UNTRUSTED = "the webhook configurations do not trust it yet"
-ABSENT = "{} does not exist"
+FILE_MISSING = "{} does not exist"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def check_certificate(source: CertificateSource) -> Conditions:
     """Report the readiness of a source."""
     status = source.status
     if status.ready or status.problem:
-        detail = "; ".join(filter(None, (status.problem, *map(ABSENT.format, status.absent))))
+        detail = "; ".join(filter(None, (status.problem, *map(FILE_MISSING.format, status.absent))))
     else:
         detail = UNTRUSTED if status.leaf else "there is none yet"
     return {"certificate": ReadinessCondition(status.ready, detail)}

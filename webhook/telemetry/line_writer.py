@@ -13,25 +13,25 @@ from collections.abc import Callable
 from typing import BinaryIO, Protocol, TypeAlias
 
 PIECE = select.PIPE_BUF
-"""Bytes of one write (4096 on Linux): a pipe that polls writable takes so many without waiting."""
+"""Bytes of one write (4096 on Linux): a pipe that polls writable takes them without blocking."""
 
 MOST_PENDING = 2**20
 """
-Bytes that wait for a slow reader; lines beyond are lost.
+The most bytes that wait for a slow reader; further lines are lost.
 
-About 3 000 lines: a restart of the log collector loses none of a calm minute, and the memory is
-small beside a replica's 192 MiB.
+These are about 3 000 lines, enough for a restart of the log collector in a calm minute, and little
+compared with the 192 MiB of a replica.
 """
 
 RETRY_S = 0.05
 """
-Between two looks at a reader that takes nothing.
+Seconds between two tries with a reader that takes nothing.
 
-Short enough for a pipe of 64 KiB to carry 1 MiB/s, and no more than 20 system calls a second.
+Short enough to carry 1 MiB/s through a pipe of 64 KiB, with at most 20 system calls per second.
 """
 
 LAST_S = 1.0
-"""How long the end of the process waits for a reader; a grace period has 60 s in all."""
+"""Seconds that the end of the process waits for a reader; a pod has 60 s to end."""
 
 _NEWLINE = b"\n"
 
@@ -41,21 +41,21 @@ Later: TypeAlias = Callable[[float, Callable[[], None]], object]
 
 class LogOutput(Protocol):
     """
-    Where bytes go.
+    The output of a line writer.
 
     Attributes:
-        piece: The most bytes that one ``write`` takes.
+        piece: The most bytes for one ``write``.
     """
 
     piece: int
 
     def ready(self, wait_s: float) -> bool:
-        """Tell whether ``write`` takes a piece now; wait so long for that."""
+        """Wait at most ``wait_s`` seconds until ``write`` takes a piece; whether it does."""
         ...
 
     def write(self, data: bytes) -> int:
         """
-        Write a piece and return how many of its bytes were taken.
+        Write a piece and return the number of bytes written.
 
         Raises:
             OSError: The reader is gone, or the disk is full.
@@ -66,13 +66,13 @@ class LogOutput(Protocol):
 
 class LineWriter:
     """
-    Log lines on their way out.
+    Writes log lines without blocking.
 
-    A system call a line would cost more than judging a review, so the lines of a turn are written
-    together.
+    One system call per line would take longer than the verdict on a review, so the lines of one
+    turn of the event loop are written together.
 
     Attributes:
-        lost: Lines that were not written, or only in part.
+        lost: The number of lines that were not written, or only in part.
     """
 
     def __init__(self, stream: BinaryIO, soon: Soon, later: Later | None = None) -> None:
@@ -80,37 +80,37 @@ class LineWriter:
         Start without a line.
 
         Args:
-            stream: With or without a file descriptor; one without must not block.
+            stream: With or without a file descriptor; a stream without one must not block.
             soon: ``call_soon`` of the event loop.
-            later: ``call_later`` of the event loop, for a reader that takes nothing now; None:
-                only the next line tries again.
+            later: ``call_later`` of the event loop, to try again when the reader takes nothing;
+                if None, only the next line tries again.
         """
         self._output = open_output(stream)
         self._soon = soon
         self._later = later
         self._scheduled = False
-        self._kept: list[bytes] = []
-        self._size = 0  # of what is kept, in bytes
-        self._rest = b""  # taken from what was kept and not written yet; may begin inside a line
-        self._line_begins = True  # whatever is written next
+        self._queue: list[bytes] = []
+        self._size = 0  # bytes in the queue
+        self._rest = b""  # taken from the queue and not written yet; may begin inside a line
+        self._line_begins = True  # whether the next byte written begins a line
         self.lost = 0
 
     def take(self, line: bytes) -> None:
-        """Keep a line, which has no end of its own; beyond ``MOST_PENDING`` it is lost."""
+        """Queue a line without its newline; if ``MOST_PENDING`` bytes already wait, it is lost."""
         size = self._size + len(line) + len(_NEWLINE)
         if size + len(self._rest) > MOST_PENDING:
             self.lost += 1
             return
         self._size = size
-        self._kept.append(line)
+        self._queue.append(line)
         if not self._scheduled:
             self._scheduled = True
             self._soon(self.write)
 
-    debug = info = warning = error = critical = take  # what structlog calls, by level
+    debug = info = warning = error = critical = take  # the methods that structlog calls, by level
 
     def write(self) -> None:
-        """Write what is taken without waiting; the rest is tried again after ``RETRY_S``."""
+        """Write as much as the output takes now; try the rest again after ``RETRY_S``."""
         self._scheduled = False
         self._write()
         if self._rest and self._later is not None:
@@ -119,7 +119,7 @@ class LineWriter:
 
     def finish(self, clock: Callable[[], float]) -> None:
         """
-        Write the last lines, within ``LAST_S``; what cannot be written then is lost.
+        Write the last lines within ``LAST_S``; lines that remain then are lost.
 
         Args:
             clock: Seconds; never goes back.
@@ -137,7 +137,7 @@ class LineWriter:
         try:
             while done < len(data) and output.ready(0):
                 done += output.write(data[done : done + output.piece])
-        except BlockingIOError:  # somebody has made the descriptor a non-blocking one
+        except BlockingIOError:  # another process has made the shared descriptor non-blocking
             self._advance(done)
         except (OSError, ValueError):
             self._advance(done)
@@ -146,12 +146,12 @@ class LineWriter:
             self._advance(done)
 
     def _gather(self) -> None:
-        if self._kept:
-            # The rest of a line that was lost half-written must not be glued to another one.
+        if self._queue:
+            # If half a line was written and the rest lost, end it before the next line begins.
             torn = not self._rest and not self._line_begins
             start = _NEWLINE if torn else self._rest
-            self._rest = start + _NEWLINE.join((*self._kept, b""))
-            self._kept, self._size = [], 0
+            self._rest = start + _NEWLINE.join((*self._queue, b""))
+            self._queue, self._size = [], 0
 
     def _advance(self, done: int) -> None:
         if done:
@@ -159,21 +159,21 @@ class LineWriter:
             self._rest = self._rest[done:]
 
     def _drop(self) -> None:
-        # Inside a line, an end that comes first makes that line whole or belongs to one counted.
+        # A newline that comes first ends a line that was written whole or has been counted.
         ends = self._rest.startswith(_NEWLINE) and not self._line_begins
         self.lost += self._rest.count(_NEWLINE) - ends
         self._rest = b""
 
 
 class _Stream:
-    """A stream of Python's without a file descriptor."""
+    """A Python stream without a file descriptor."""
 
-    piece = MOST_PENDING + 1  # all of it: with the end of a torn line
+    piece = MOST_PENDING + 1  # everything at once, with the newline of a torn line
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
 
-    def ready(self, wait_s: float) -> bool:  # noqa: ARG002  # memory takes anything at once
+    def ready(self, wait_s: float) -> bool:  # noqa: ARG002  # memory is always ready
         return True
 
     def write(self, data: bytes) -> int:
@@ -183,7 +183,7 @@ class _Stream:
 
 
 class _File(_Stream):
-    """A regular file, which poll(2) always calls writable."""
+    """A regular file, which poll(2) always reports as writable."""
 
     def write(self, data: bytes) -> int:
         return os.write(self._stream.fileno(), data)
@@ -200,14 +200,14 @@ class _Descriptor:
         self._poll.register(descriptor, select.POLLOUT)
 
     def ready(self, wait_s: float) -> bool:
-        return bool(self._poll.poll(wait_s * 1000))  # errors too, which the write then raises
+        return bool(self._poll.poll(wait_s * 1000))  # also for errors, which the write then raises
 
     def write(self, data: bytes) -> int:
         return os.write(self._descriptor, data)
 
 
 def open_output(stream: BinaryIO) -> LogOutput:
-    """Choose how to write to a stream without waiting."""
+    """Choose the output for a stream that writes without blocking."""
     try:
         descriptor = stream.fileno()
         mode = os.fstat(descriptor).st_mode
@@ -222,8 +222,8 @@ def _reopened(terminal: int) -> int:
     """
     Open a terminal for this process alone, so that it can be non-blocking.
 
-    A terminal that polls writable may take less than a piece. A mode set on the descriptor itself
-    would be seen by the shell, which shares it.
+    A terminal that polls writable may take less than a piece. Setting the mode on the descriptor
+    itself would change it for the shell, which shares the descriptor.
     """
     flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
     try:

@@ -1,9 +1,9 @@
 """
-The log: one line an event, as JSON for machines or as plain text for people.
+The log: one line per event, as JSON for machines or as plain text for people.
 
-There is no line for a request that is simply allowed, and never a body or a secret. Whatever a
-client chose is escaped, so that it cannot forge a line or command a terminal. To log never raises:
-an event that cannot be encoded is a line with its name alone.
+``make_log`` is the entry point. A request that is simply allowed has no line, and no line contains
+a body or a secret. Text from clients is escaped, so that it cannot forge a line or control a
+terminal. Logging never raises: an event that cannot be encoded becomes a line with its name alone.
 """
 
 import json
@@ -46,22 +46,22 @@ def hide_module(name: str) -> Generator[None]:
             modules[name] = before
 
 
-with hide_module("rich"):  # 3 MiB, for tracebacks that are never shown
+with hide_module("rich"):  # structlog would import it, 3 MiB, for tracebacks that are never shown
     import structlog
     from structlog.typing import FilteringBoundLogger
 
 Log: TypeAlias = FilteringBoundLogger
 Event: TypeAlias = MutableMapping[str, Any]
 
-FRAMES = 12  # of a bug's traceback; the innermost ones, which tell where it is
+FRAMES = 12  # innermost frames of a bug's traceback, which locate it
 
 _encode = msgspec.json.Encoder().encode
-_needs_quotes = re.compile(r"[^!#-<>-\[\]-~]").search  # blanks, quotes, '=', '\\', all but ASCII
+_needs_quotes = re.compile(r"[^!#-<>-\[\]-~]").search  # blanks, quotes, '=', '\\', non-ASCII
 _WIDTH = 8  # of the level; the longest is "critical"
 
 
 class LogFormat(StrEnum):
-    """How lines look."""
+    """The formats of log lines."""
 
     JSON = "json"
     CONSOLE = "console"
@@ -74,12 +74,12 @@ def make_log(
     level: int = logging.INFO,
 ) -> Log:
     """
-    Make a log that shares nothing with any other.
+    Create a log that shares no state with any other.
 
     Args:
-        lines: Where they go.
+        lines: The writer of its lines.
         clock: The wall clock: aware, UTC.
-        level: The least level that is written, as in ``logging``.
+        level: The lowest level that is written, as in ``logging``.
     """
     render = RENDERERS[format]
 
@@ -94,23 +94,23 @@ def make_log(
         processors=[write],
         wrapper_class=structlog.make_filtering_bound_logger(level),
     )
-    log: Log = lazy.bind()  # now: otherwise each line would put the logger together again
+    log: Log = lazy.bind()  # bind now, else structlog would assemble the logger for each line
     return log
 
 
 def render_line(render: "Render", event: Event, lines: LineWriter) -> bytes:
     """
-    Render an event; one that cannot be is a line with its name alone, counted as lost.
+    Render an event; one that cannot be encoded becomes a line with its name alone.
 
     Args:
         render: One of ``RENDERERS``.
         event: With ``time``, ``level`` and ``event`` first.
-        lines: Where it is counted.
+        lines: Counts an event that cannot be encoded as lost.
     """
     time, level, name = event["time"], event["level"], event["event"]
     try:
         return render(event)
-    except Exception:  # noqa: BLE001  # whatever a value's own methods raise
+    except Exception:  # noqa: BLE001  # methods of a value may raise anything
         lines.lost += 1
         shown = name if isinstance(name, str) else type(name).__name__
         return render({"time": time, "level": level, "event": shown, "unwritable": True})
@@ -119,7 +119,7 @@ def render_line(render: "Render", event: Event, lines: LineWriter) -> bytes:
 def _as_json(event: Event) -> bytes:
     try:
         line = _encode(event)
-    except Exception:  # noqa: BLE001  # half a surrogate pair, a huge number, an unknown type
+    except Exception:  # noqa: BLE001  # a lone surrogate, a huge number, an unknown type
         line = b"\x7f"
     if line.isascii() and b"\x7f" not in line:
         return line
@@ -127,9 +127,9 @@ def _as_json(event: Event) -> bytes:
 
 
 def _as_text(event: Event) -> bytes:
-    time, level, said = event.pop("time"), event.pop("level"), event.pop("event")
+    time, level, event_name = event.pop("time"), event.pop("level"), event.pop("event")
     pairs = "".join(f" {name}={_quoted(value)}" for name, value in event.items())
-    return f"{time:%H:%M:%S} {level:{_WIDTH}} {_escaped(str(said))}{pairs}".encode("ascii")
+    return f"{time:%H:%M:%S} {level:{_WIDTH}} {_escaped(str(event_name))}{pairs}".encode("ascii")
 
 
 def _quoted(value: object) -> str:
@@ -150,14 +150,14 @@ def _escaped(text: str) -> str:
 Render: TypeAlias = Callable[[Event], bytes]
 
 RENDERERS: dict[LogFormat, Render] = {LogFormat.JSON: _as_json, LogFormat.CONSOLE: _as_text}
-"""How an event becomes a line, which has no end of its own."""
+"""The function that turns an event into a line without its newline, for each format."""
 
 
 def log_bug(log: Log, error: BaseException, **about: str) -> None:
     """
-    Log a bug of ours: what it is and where, but not what it says.
+    Log a bug: its type and traceback, but not its message.
 
-    The text of an exception may hold a piece of what was being judged.
+    The message of an exception may contain a piece of the judged object.
     """
     frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
     at = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
@@ -165,14 +165,14 @@ def log_bug(log: Log, error: BaseException, **about: str) -> None:
 
 
 class Throttle:
-    """Lets so many lines a second through and counts the others."""
+    """Limits lines to a number per second, and counts the others."""
 
     def __init__(self, most: int, clock: Callable[[], float]) -> None:
         """
-        Start a first second.
+        Start without a line.
 
         Args:
-            most: Lines a second.
+            most: The maximum number of lines per second.
             clock: Seconds; never goes back.
         """
         self._most = most
@@ -182,7 +182,7 @@ class Throttle:
         self._missed = 0
 
     def admit(self) -> int | None:
-        """Say how many lines were left out since the last one; None leaves out this one too."""
+        """Count the lines suppressed since the last admitted one; None suppresses this one."""
         second = int(self._clock())
         if second != self._second:
             self._second, self._passed = second, 0
@@ -195,7 +195,7 @@ class Throttle:
 
 
 class _Bridge(logging.Handler):
-    """Writes what libraries log, without their tracebacks."""
+    """Forwards log records of libraries, without their tracebacks."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
@@ -212,13 +212,13 @@ class _Bridge(logging.Handler):
 def _message(record: logging.LogRecord) -> str:
     try:
         return record.getMessage().partition("\n")[0]
-    except Exception:  # noqa: BLE001  # arguments that do not fit the format, or their own methods
+    except Exception:  # noqa: BLE001  # arguments that do not fit the format, or whose methods raise
         return f"a message that cannot be formatted, from {record.filename}:{record.lineno}"
 
 
 @contextmanager
 def forward_library_logs(log: Log) -> Generator[None]:
-    """Write warnings and errors of libraries into the log as long as the context lasts."""
+    """Forward warnings and errors of libraries to the log as long as the context lasts."""
     root, bridge = logging.getLogger(), _Bridge(log)
     root.addHandler(bridge)
     try:

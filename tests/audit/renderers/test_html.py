@@ -37,9 +37,9 @@ class Opened:
 
 
 def many(number: int) -> AuditReport:
-    weights = list(AuditSeverity)
+    severities = list(AuditSeverity)
     findings = (
-        finding(weight=weights[i % 3], rule=f"TSC10{i % 5 + 1}", problem=f"problem {i}")
+        finding(severity=severities[i % 3], rule=f"TSC10{i % 5 + 1}", problem=f"problem {i}")
         for i in range(number)
     )
     return report(*findings)
@@ -78,7 +78,7 @@ def test_findings_are_sorted_both_ways(browser: Any, tmp_path: Path) -> None:
 def test_findings_are_filtered_by_words_weight_and_rule(browser: Any, tmp_path: Path) -> None:
     opened = Opened(browser, tmp_path, many(30))
 
-    opened.page.select_option("#weight", "warn")
+    opened.page.select_option("#severity", "warn")
     assert set(opened.column(1)) == {"warn"}
     opened.page.select_option("#rule", "TSC102")
     assert set(opened.column(2)) == {"TSC102"}

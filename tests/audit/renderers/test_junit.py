@@ -41,7 +41,7 @@ THRESHOLDS = {
 def test_the_threshold_tells_what_is_a_failure(
     threshold: AuditSeverity | None, failures: int
 ) -> None:
-    made = report(finding(), finding(weight=AuditSeverity.AUDIT))
+    made = report(finding(), finding(severity=AuditSeverity.AUDIT))
 
     assert read(made, threshold).failures == failures
 

@@ -52,7 +52,7 @@ def test_an_exempted_finding_is_skipped() -> None:
 def test_an_object_is_small_enough_to_be_stored_and_tells_the_hardest() -> None:
     long = "x" * 5 * MOST_CHARACTERS
     weak = [finding(problem=long, instead=long, field=long) for _ in range(2 * MOST_RESULTS)]
-    hard = replace(weak[0], weight=AuditSeverity.DENY)
+    hard = replace(weak[0], severity=AuditSeverity.DENY)
 
     (made,) = objects(report(*weak, hard))
 

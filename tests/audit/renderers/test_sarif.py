@@ -69,7 +69,7 @@ def test_its_own_validator_sees_a_rule_that_is_not_there(validator: Path, tmp_pa
     [(AuditSeverity.DENY, "error"), (AuditSeverity.WARN, "warning"), (AuditSeverity.AUDIT, "note")],
 )
 def test_weights_are_levels(weight: AuditSeverity, level: str) -> None:
-    (result,) = run_of(report(finding(weight=weight)))["results"]
+    (result,) = run_of(report(finding(severity=weight)))["results"]
 
     assert result["level"] == level
 

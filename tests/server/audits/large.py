@@ -1,7 +1,7 @@
 """
 What an audit of a large cluster costs: ``python -m tests.server.audits.large [PODS]`` prints it.
 
-The process that audits is the real one. Here it is answered page by page, with the objects of the
+The audit process is the real one. Here it is answered page by page, with the objects of the
 benchmarks' cluster, each made as long as those that API servers send. Not a test: the figures are
 those of the machine.
 """

@@ -27,7 +27,7 @@ from webhook.server.audits.election import (
     choose_action,
     claim,
     format_micro_time,
-    look,
+    observe,
     release,
 )
 from webhook.telemetry.line_writer import LineWriter
@@ -204,7 +204,7 @@ async def test_a_200_that_is_no_lease_is_told_once_and_asked_again(answer: bytes
         world.outage = None
         await settled(lambda: world.working)
 
-    assert said == f"no audit is begun: Lease {PATH}: answered with what is no Lease"
+    assert said == f"no audit begins: Lease {PATH}: the answer is no Lease"
 
 
 async def test_metadata_is_sent_back_as_it_came() -> None:
@@ -281,8 +281,8 @@ async def test_a_lease_that_is_not_there_is_told_once_and_nothing_is_done() -> N
         assert not world.working
 
     (said,) = world.log
-    assert said.startswith("no audit is begun: ")
-    assert said.endswith("answered 404: not found; the manifests bring an empty one")
+    assert said.startswith("no audit begins: ")
+    assert said.endswith("answered 404: not found; the manifests contain one")
 
 
 async def test_that_somebody_else_was_faster_is_no_problem() -> None:
@@ -330,15 +330,15 @@ MOVES = {
 }
 
 
-@pytest.mark.parametrize(("record", "later", "move"), MOVES.values(), ids=MOVES)
-def test_moves(record: LeaseSpec, later: float, move: LeaseAction) -> None:
-    assert choose_action(ObservedLease(record, since=100), "me", 100 + later) is move
+@pytest.mark.parametrize(("spec", "later", "move"), MOVES.values(), ids=MOVES)
+def test_moves(spec: LeaseSpec, later: float, move: LeaseAction) -> None:
+    assert choose_action(ObservedLease(spec, since=100), "me", 100 + later) is move
 
 
 def test_a_lease_is_as_old_as_it_says_the_same() -> None:
-    first = look(None, THEIRS, 10)
-    same = look(first, msgspec.structs.replace(THEIRS), 20)
-    renewed = look(same, msgspec.structs.replace(THEIRS, renew_time=format_micro_time(AT)), 30)
+    first = observe(None, THEIRS, 10)
+    same = observe(first, msgspec.structs.replace(THEIRS), 20)
+    renewed = observe(same, msgspec.structs.replace(THEIRS, renew_time=format_micro_time(AT)), 30)
 
     assert (first.since, same.since, renewed.since) == (10, 10, 30)
 
@@ -361,9 +361,9 @@ def test_who_holds_it_on_stays_the_same_holder() -> None:
 
 
 def test_who_gives_it_back_is_written_out() -> None:
-    record = release(MINE, AT)
+    spec = release(MINE, AT)
 
-    assert (record.holder_identity, record.lease_transitions) == ("", 3)
+    assert (spec.holder_identity, spec.lease_transitions) == ("", 3)
 
 
 def test_times_are_written_as_kubernetes_does() -> None:
@@ -410,7 +410,7 @@ class Contender:
         self.name = f"candidate-{number}"
         self.ahead = number * 1000.0
         self.until = 0.0
-        self.sight: ObservedLease | None = None
+        self.observed: ObservedLease | None = None
 
 
 class Write(NamedTuple):
@@ -420,7 +420,7 @@ class Write(NamedTuple):
     begun: float
     turn: Turn
     version: int
-    record: LeaseSpec
+    spec: LeaseSpec
 
 
 @settings(max_examples=1000)
@@ -433,15 +433,15 @@ def test_there_are_never_two_that_lead(turns: list[Turn]) -> None:
     for turn in turns:
         now += turn.wait
         me = candidates[turn.who]
-        me.sight = look(me.sight, stored, now + me.ahead)
-        if choose_action(me.sight, me.name, now + me.ahead) is not LeaseAction.WAIT:
+        me.observed = observe(me.observed, stored, now + me.ahead)
+        if choose_action(me.observed, me.name, now + me.ahead) is not LeaseAction.WAIT:
             at = AT + timedelta(seconds=now, milliseconds=version)
-            record = claim(stored, me.name, SHORT_DURATION_S, at)
-            writes.append(Write(now + turn.delay, now, turn, version, record))
+            spec = claim(stored, me.name, SHORT_DURATION_S, at)
+            writes.append(Write(now + turn.delay, now, turn, version, spec))
         for write in sorted(each for each in writes if each.due <= now):
             writes.remove(write)
             if write.version == version:
-                stored, version = write.record, version + 1
+                stored, version = write.spec, version + 1
                 if not write.turn.is_lost:
                     candidates[write.turn.who].until = write.begun + SHORT_DURATION_S * RENEW_SHARE
         assert sum(each.until > now for each in candidates) <= 1

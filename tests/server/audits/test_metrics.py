@@ -75,7 +75,7 @@ def test_of_constraints_with_one_key_counts(
 
 def test_findings_are_counted_by_rule_and_action() -> None:
     one = report(finding(), finding(), exempted=(finding(reason="by contract"),))
-    other = report(finding(weight=AuditSeverity.DENY))
+    other = report(finding(severity=AuditSeverity.DENY))
 
     made = gauges(one, other)
 

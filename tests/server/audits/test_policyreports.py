@@ -1,6 +1,7 @@
 """PolicyReports in a cluster: what is written, and what is left alone."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from webhook.server.audits.policyreports import (
 )
 
 OURS = StoredReport("u", "1", ours=True, digest=b"same")
-THEIRS = OURS._replace(ours=False)
+THEIRS = replace(OURS, ours=False)
 
 STEPS = {
     "there is none, and nothing to tell": (None, None, ReportChange.NOTHING),
@@ -106,7 +107,7 @@ async def audited(
 ) -> list[str]:
     """Write what an audit found; gives the problems."""
     reports = PolicyReportWriter(server, group)
-    await reports.look()
+    await reports.read_stored()
     for each in found:
         await reports.write(each)
     await reports.delete_stale()
@@ -158,7 +159,9 @@ async def test_what_is_not_ours_is_told_and_left_alone() -> None:
 
     problems = await audited(server, report(finding()))
 
-    assert problems == ["PolicyReport shop/evenspread: is not ours, and left as it is"]
+    assert problems == [
+        "PolicyReport shop/evenspread: belongs to another client, and is left unchanged"
+    ]
     assert (server.held, server.asked) == (before, [])
 
 

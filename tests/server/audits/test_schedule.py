@@ -215,7 +215,7 @@ REFUSED: dict[str, tuple[dict[str, Any], AuditContext, str]] = {
     "no cluster": (
         {"audit_interval": "10m"},
         around(),
-        "--audit-interval: is for a cluster: leave it out with --standalone",
+        "--audit-interval: needs a cluster: leave it out with --standalone",
     ),
     "no namespace for the Lease": (
         {"audit_interval": "10m"},

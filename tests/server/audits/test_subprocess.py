@@ -1,4 +1,4 @@
-"""The process that audits, as it is: what it is told and asks, and how it ends."""
+"""The audit process as it runs: its orders and requests, and how it ends."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ from webhook.errors import ApiError
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
 from webhook.server.audits.subprocess import COMMAND, AuditProcess
-from webhook.server.audits.worker import LOWEST
+from webhook.server.audits.worker import LOWEST_PRIORITY
 
 MIB = 2**20
 SILENCE_S = 60.0  # more than any order here takes
@@ -94,7 +94,7 @@ async def done(api: Api, order: AuditOrder = ORDER) -> AuditResult:
 async def failed(api: Api, order: AuditOrder = ORDER, command: Sequence[str] = COMMAND) -> str:
     outcome = await AuditProcess(api, SILENCE_S, command).run(order)
     assert isinstance(outcome, AuditFailure), outcome
-    return outcome.says
+    return outcome.problem
 
 
 async def test_an_order_is_carried_out_at_the_lowest_priority() -> None:
@@ -106,7 +106,7 @@ async def test_an_order_is_carried_out_at_the_lowest_priority() -> None:
     assert b"evenspread_skew{" in outcome.exposition
     assert outcome.problems == ()
     assert api.written == []
-    assert api.priorities == {LOWEST}
+    assert api.priorities == {LOWEST_PRIORITY}
     assert children() == []
 
 
@@ -184,7 +184,7 @@ async def test_a_process_that_dies_is_told_with_its_last_words() -> None:
 
     said = await failed(Api(NODES), command=command)
 
-    assert said == "the process that audits ended with 1: two"
+    assert said == "the audit process ended with 1: two"
 
 
 NO_MESSAGES = {
@@ -207,7 +207,7 @@ async def test_what_is_no_message_fails_it(code: str) -> None:
 
     said = await failed(Api(NODES), command=(sys.executable, "-c", stays))
 
-    assert said.startswith("the process that audits sent what is no message")
+    assert said.startswith("the audit process sent an invalid message")
     assert children() == []
 
 
@@ -223,7 +223,7 @@ NO_PROGRAMS = {
 async def test_a_process_that_cannot_be_started_fails_it(command: tuple[str, ...]) -> None:
     said = await failed(Api(NODES), command=command)
 
-    assert said.startswith("the process that audits cannot be started: ")
+    assert said.startswith("the audit process cannot be started: ")
 
 
 TALKATIVE = """
@@ -268,20 +268,20 @@ async def test_of_many_last_words_the_last_are_told() -> None:
 
     said = await failed(Api(NODES), command=(sys.executable, "-c", program))
 
-    assert said.startswith("the process that audits ended with 1: yyy")
+    assert said.startswith("the audit process ended with 1: yyy")
     assert len(said) < 5000
 
 
 SILENCES = {
-    "it says nothing": ("import time; time.sleep(600)", ["said nothing for 0.5 s"]),
+    "it says nothing": ("import time; time.sleep(600)", ["sent nothing for 0.5 s"]),
     "it says half a length": (
         "import time; print('a', end='', flush=True); time.sleep(600)",
-        ["said nothing for 0.5 s"],
+        ["sent nothing for 0.5 s"],
     ),
     "it closes its output and stays": (
         "import os, time; os.close(1); time.sleep(600)",
         # uvloop may leave the process a copy of its output, which stays open.
-        ["closed its output and went on", "said nothing for 0.5 s"],
+        ["closed its output and went on", "sent nothing for 0.5 s"],
     ),
 }
 
@@ -291,7 +291,7 @@ async def test_a_process_that_hangs_fails_it(program: str, says: list[str]) -> N
     outcome = await AuditProcess(Api(NODES), 0.5, (sys.executable, "-c", program)).run(ORDER)
 
     assert isinstance(outcome, AuditFailure)
-    assert outcome.says.removeprefix("the process that audits ") in says
+    assert outcome.problem.removeprefix("the audit process ") in says
     assert children() == []
 
 
@@ -301,7 +301,7 @@ async def test_a_process_that_does_not_listen_fails_it() -> None:
 
     outcome = await AuditProcess(Api(NODES), 0.5, command).run(order)
 
-    assert outcome == AuditFailure("the process that audits said nothing for 0.5 s")
+    assert outcome == AuditFailure("the audit process sent nothing for 0.5 s")
 
 
 WAITING = """

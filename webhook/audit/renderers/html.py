@@ -1,10 +1,9 @@
 """
-One page of HTML that needs nothing else: findings to sort and filter, and the spread as a picture.
+The audit report as one self-contained HTML page: sortable findings, and spreads as pictures.
 
-It loads nothing, and its own policy forbids that it could. Without scripts it still shows all.
+The page loads nothing, and its Content-Security-Policy forbids it. It also works without scripts.
 """
 
-from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -22,9 +21,11 @@ from webhook.audit.report import (
 from webhook.policy.advice.findings import count_of
 from webhook.policy.catalogue import CATALOGUE
 
-MOST_PICTURES = 300  # workloads, 3 KB each; the most uneven ones, then those with most findings
+MOST_PICTURES = (
+    300  # workloads, 3 KB each; those with the largest skew, then those with most findings
+)
 
-_FULL = 1.0  # how strongly the fullest domain is coloured
+_FULL = 1.0  # opacity of the fullest domain
 
 
 class SpreadPicture(NamedTuple):
@@ -35,35 +36,35 @@ class SpreadPicture(NamedTuple):
 
 
 class FindingRow(NamedTuple):
-    """A line of the list of findings; an exempted one has no weight of its own."""
+    """A row of the list of findings; exempted ones have a severity of their own."""
 
     workload: WorkloadReport
     finding: AuditFinding
 
     @property
-    def weight(self) -> str:
-        """What it leads to."""
-        return "exempted" if self.finding.reason else str(self.finding.weight)
+    def severity(self) -> str:
+        """The severity, or ``exempted``."""
+        return "exempted" if self.finding.reason else str(self.finding.severity)
 
     @property
     def rank(self) -> int:
-        """The place of its weight, from 0 for the hardest."""
-        return len(SEVERITY_RANKS) if self.finding.reason else SEVERITY_RANKS[self.finding.weight]
+        """The rank of the severity, from 0 for the most severe."""
+        return len(SEVERITY_RANKS) if self.finding.reason else SEVERITY_RANKS[self.finding.severity]
 
 
 def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
-    """Write the page."""
-    rows = [FindingRow(*each) for each in report.findings()]
-    spread = [each for each in report.workloads if each.spreads]
-    pictures = sorted(spread, key=_interest)[:MOST_PICTURES]
-    return _template().render(
+    """Render the page."""
+    rows = [FindingRow(*pair) for pair in report.findings()]
+    spread = [workload for workload in report.workloads if workload.spreads]
+    pictures = sorted(spread, key=_sort_key)[:MOST_PICTURES]
+    return _load_template().render(
         report=report,
         summary=report.summary,
         rows=sorted(rows, key=lambda row: row.rank),
         rules=sorted({row.finding.rule for row in rows}),
         rulebook=CATALOGUE,
-        weights=[*map(str, AuditSeverity), "exempted"],
-        pictures=[SpreadPicture(each, each.spreads) for each in pictures],
+        severities=[*map(str, AuditSeverity), "exempted"],
+        pictures=[SpreadPicture(workload, workload.spreads) for workload in pictures],
         left_out=len(spread) - len(pictures),
         number=count_of,
         tone=color_class,
@@ -72,7 +73,7 @@ def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
 
 
 def color_class(row: SpreadReport, cell: DomainCount) -> str:
-    """What a domain is: ``over`` maxSkew, at its ``limit``, ``fine``; ``free`` without any."""
+    """Return the CSS class of a domain: ``over`` maxSkew, at its ``limit``, ``fine``, ``free``."""
     if row.max_skew is None:
         return "free"
     above = cell.pods - row.minimum
@@ -82,22 +83,18 @@ def color_class(row: SpreadReport, cell: DomainCount) -> str:
 
 
 def color_strength(row: SpreadReport, cell: DomainCount) -> str:
-    """How full a domain is, from 0 to 1, compared with the fullest one of its row."""
-    fullest = max((each.pods for each in row.cells), default=0)
+    """Return the opacity of a domain, from 0 to 1, relative to the fullest one of its row."""
+    fullest = max((item.pods for item in row.cells), default=0)
     return f"{_FULL * cell.pods / fullest if fullest else 0:.2f}"
 
 
-def _interest(workload: WorkloadReport) -> tuple[int, int]:
-    """Sort the most uneven first; otherwise the order stays."""
-    return -_worst(row.excess for row in workload.spreads), -len(workload.findings)
-
-
-def _worst(excesses: Iterable[int]) -> int:
-    return max(0, *excesses, 0)
+def _sort_key(workload: WorkloadReport) -> tuple[int, int]:
+    """Sort by largest excess, then by number of findings."""
+    return -max(0, *(row.excess for row in workload.spreads)), -len(workload.findings)
 
 
 @cache
-def _template() -> Template:
+def _load_template() -> Template:
     environment = Environment(
         loader=PackageLoader("webhook.audit.renderers", "."),
         autoescape=True,

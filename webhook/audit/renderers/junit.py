@@ -1,7 +1,8 @@
 """
-JUnit, for the test view of a CI: a suite a namespace, a case a finding or a workload in order.
+The audit report as JUnit XML: one suite for each namespace, one case for each finding.
 
-Findings below the threshold are passed cases that say what they found; exempted ones are skipped.
+Findings below the threshold are passed cases with an output; exempted ones are skipped. A workload
+without findings is a passed case.
 """
 
 from itertools import groupby
@@ -16,40 +17,40 @@ from webhook.audit.report import (
     WorkloadReport,
 )
 
-_IN_ORDER = "audit"
+_PASSED_CASE = "audit"
 
 
 def render(report: AuditReport, threshold: AuditSeverity | None) -> str:
-    """Write the suites."""
+    """Render the suites."""
     root = junit.document("evenspread audit")
-    for namespace, workloads in groupby(report.workloads, lambda each: each.namespace):
+    for namespace, workloads in groupby(report.workloads, lambda workload: workload.namespace):
         suite = junit.add(root, "testsuite", name=namespace)
         for workload in workloads:
-            _cases(suite, workload, threshold)
+            _add_cases(suite, workload, threshold)
     return junit.as_text(root)
 
 
-def _cases(suite: Element, workload: WorkloadReport, threshold: AuditSeverity | None) -> None:
+def _add_cases(suite: Element, workload: WorkloadReport, threshold: AuditSeverity | None) -> None:
     if not workload.findings and not workload.exempted:
-        _case(suite, workload, _IN_ORDER)
+        _add_case(suite, workload, _PASSED_CASE)
     for finding in workload.findings:
-        case = _case(suite, workload, f"{finding.rule} {finding.field}")
-        said = _text(workload, finding)
-        if threshold is not None and SEVERITY_RANKS[finding.weight] <= SEVERITY_RANKS[threshold]:
-            junit.add(case, "failure", said, type=finding.rule, message=finding.problem)
+        case = _add_case(suite, workload, f"{finding.rule} {finding.field}")
+        text = _describe(workload, finding)
+        if threshold is not None and SEVERITY_RANKS[finding.severity] <= SEVERITY_RANKS[threshold]:
+            junit.add(case, "failure", text, type=finding.rule, message=finding.problem)
         else:
-            junit.add(case, "system-out", f"{finding.weight}: {said}")
+            junit.add(case, "system-out", f"{finding.severity}: {text}")
     for finding in workload.exempted:
-        case = _case(suite, workload, f"{finding.rule} {finding.field}")
+        case = _add_case(suite, workload, f"{finding.rule} {finding.field}")
         junit.add(case, "skipped", message=finding.reason)
 
 
-def _case(suite: Element, workload: WorkloadReport, name: str) -> Element:
+def _add_case(suite: Element, workload: WorkloadReport, name: str) -> Element:
     place = {"file": workload.source, "line": str(workload.line)} if workload.source else {}
     return junit.add(suite, "testcase", classname=workload.title, name=name, **place)
 
 
-def _text(workload: WorkloadReport, finding: AuditFinding) -> str:
+def _describe(workload: WorkloadReport, finding: AuditFinding) -> str:
     place = f"{workload.source}:{finding.line}: " if workload.source else ""
-    said = f"{place}{finding.field}: {finding.problem}\ninstead:\n{finding.instead}\n"
-    return f"{said}to read more: {finding.read_on}"
+    text = f"{place}{finding.field}: {finding.problem}\ninstead:\n{finding.instead}\n"
+    return f"{text}to read more: {finding.read_on}"

@@ -1,7 +1,8 @@
 """
-PolicyReports, one object a namespace, as dashboards of policies read them.
+The audit report as PolicyReports, one object for each namespace, for policy dashboards.
 
-They are stored in a cluster, so each is bounded: the hardest findings are told, all are counted.
+A cluster stores these objects, so their size is bounded: they contain the most severe findings and
+the counts of all of them.
 
 Source: kubernetes-sigs wg-policy-prototypes policy-report v1alpha2; openreports reports-api.
 """
@@ -25,11 +26,11 @@ from webhook.policy.catalogue import CATALOGUE
 Json: TypeAlias = dict[str, Any]
 WorkloadFinding: TypeAlias = tuple[WorkloadReport, AuditFinding]
 
-NAME = "evenspread"  # of each object, and its source
-MANAGED_BY = "app.kubernetes.io/managed-by"  # label by which our objects are known
+NAME = "evenspread"  # name and source of each object
+MANAGED_BY = "app.kubernetes.io/managed-by"  # label that identifies our objects
 
-MOST_RESULTS = 500  # of one object, 1 KB each; etcd takes objects of 1.5 MiB
-MOST_CHARACTERS = 1024  # of one message or property; usual ones have 300
+MOST_RESULTS = 500  # of one object, 1 KB each; etcd accepts objects of 1.5 MiB
+MOST_CHARACTERS = 1024  # of one message or property; typical ones have 300
 
 RESULTS: Mapping[AuditSeverity, tuple[str, str]] = MappingProxyType(
     {
@@ -38,11 +39,11 @@ RESULTS: Mapping[AuditSeverity, tuple[str, str]] = MappingProxyType(
         AuditSeverity.AUDIT: ("warn", "low"),
     }
 )
-"""Weight -> ``result`` and ``severity``."""
+"""Severity of the audit -> ``result`` and ``severity`` of the object."""
 
 
 class ReportApi(NamedTuple):
-    """One of the two APIs; they differ in little more than their names."""
+    """One of the two report APIs; they differ little except in their names."""
 
     api_version: str
     kind: str
@@ -63,10 +64,10 @@ def render_openreports(report: AuditReport, _threshold: AuditSeverity | None) ->
     return format_objects(report, OPEN_REPORTS)
 
 
-def format_objects(report: AuditReport, dialect: ReportApi) -> str:
-    """Write the objects of one API."""
+def format_objects(report: AuditReport, api: ReportApi) -> str:
+    """Format the objects of one API as YAML."""
     text: str = yaml.dump_all(
-        list(build_objects(report, dialect)),
+        list(build_objects(report, api)),
         Dumper=yaml.CSafeDumper,
         sort_keys=False,
         allow_unicode=True,
@@ -76,46 +77,42 @@ def format_objects(report: AuditReport, dialect: ReportApi) -> str:
     return text
 
 
-def build_objects(report: AuditReport, dialect: ReportApi) -> Iterator[Json]:
-    """Give an object for each namespace that has workloads, in the order of names."""
-    for namespace, each in groupby(report.workloads, lambda workload: workload.namespace):
-        yield _object(namespace, list(each), dialect)
+def build_objects(report: AuditReport, api: ReportApi) -> Iterator[Json]:
+    """Yield one object for each namespace with workloads, sorted by name."""
+    for namespace, workloads in groupby(report.workloads, lambda workload: workload.namespace):
+        yield _build_object(namespace, list(workloads), api)
 
 
-def _object(namespace: str, workloads: Sequence[WorkloadReport], dialect: ReportApi) -> Json:
-    told: list[WorkloadFinding] = [
-        (each, finding) for each in workloads for finding in each.findings
-    ]
-    skipped: list[WorkloadFinding] = [
-        (each, finding) for each in workloads for finding in each.exempted
-    ]
-    told.sort(key=lambda pair: SEVERITY_RANKS[pair[1].weight])  # stable: else by kind and name
-    results = [_result(*pair) for pair in (*told, *skipped)[:MOST_RESULTS]]
+def _build_object(namespace: str, workloads: Sequence[WorkloadReport], api: ReportApi) -> Json:
+    found = [(workload, finding) for workload in workloads for finding in workload.findings]
+    skipped = [(workload, finding) for workload in workloads for finding in workload.exempted]
+    found.sort(key=lambda pair: SEVERITY_RANKS[pair[1].severity])  # stable: else by kind and name
+    results = [_build_result(*pair) for pair in (*found, *skipped)[:MOST_RESULTS]]
     labels = {MANAGED_BY: NAME}
     metadata: Json = {"name": NAME, "namespace": namespace, "labels": labels}
-    left_out = len(told) + len(skipped) - len(results)
+    left_out = len(found) + len(skipped) - len(results)
     if left_out:
         metadata["annotations"] = {"evenspread.io/results-left-out": str(left_out)}
-    source = {"source": NAME} if dialect.has_source else {}
+    source = {"source": NAME} if api.has_source else {}
     return {
-        "apiVersion": dialect.api_version,
-        "kind": dialect.kind,
+        "apiVersion": api.api_version,
+        "kind": api.kind,
         "metadata": metadata,
         **source,
         "scope": {"apiVersion": "v1", "kind": "Namespace", "name": namespace},
-        "summary": _summary(workloads, told, skipped),
+        "summary": _build_summary(workloads, found, skipped),
         "results": results,
     }
 
 
-def _summary(
+def _build_summary(
     workloads: Sequence[WorkloadReport],
-    told: Sequence[WorkloadFinding],
+    found: Sequence[WorkloadFinding],
     skipped: Sequence[WorkloadFinding],
 ) -> Json:
-    outcomes = [RESULTS[finding.weight][0] for _, finding in told]
+    outcomes = [RESULTS[finding.severity][0] for _, finding in found]
     return {
-        "pass": sum(not each.findings and not each.exempted for each in workloads),
+        "pass": sum(not item.findings and not item.exempted for item in workloads),
         "fail": outcomes.count("fail"),
         "warn": outcomes.count("warn"),
         "error": 0,
@@ -123,9 +120,9 @@ def _summary(
     }
 
 
-def _result(workload: WorkloadReport, finding: AuditFinding) -> Json:
-    result, severity = RESULTS[finding.weight]
-    reason = {"reason": _clip(finding.reason)} if finding.reason else {}
+def _build_result(workload: WorkloadReport, finding: AuditFinding) -> Json:
+    result, severity = RESULTS[finding.severity]
+    reason = {"reason": _truncate(finding.reason)} if finding.reason else {}
     return {
         "source": NAME,
         "policy": NAME,
@@ -133,7 +130,7 @@ def _result(workload: WorkloadReport, finding: AuditFinding) -> Json:
         "category": CATALOGUE[finding.rule].category.value,
         "severity": severity,
         "result": "skip" if finding.reason else result,
-        "scored": finding.weight is AuditSeverity.DENY,
+        "scored": finding.severity is AuditSeverity.DENY,
         "resources": [
             {
                 "apiVersion": workload.api_version,
@@ -142,10 +139,10 @@ def _result(workload: WorkloadReport, finding: AuditFinding) -> Json:
                 "name": workload.name,
             }
         ],
-        "message": _clip(f"{finding.field}: {finding.problem}"),
-        "properties": {"instead": _clip(finding.instead), "readOn": finding.read_on, **reason},
+        "message": _truncate(f"{finding.field}: {finding.problem}"),
+        "properties": {"instead": _truncate(finding.instead), "readOn": finding.read_on, **reason},
     }
 
 
-def _clip(text: str) -> str:
+def _truncate(text: str) -> str:
     return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 3]}..."

@@ -1,5 +1,5 @@
 """
-SARIF 2.1.0, for code scanning: findings at file and line, exempted ones as suppressed.
+The audit report as SARIF 2.1.0, for code scanning; exempted findings are suppressed results.
 
 Source: OASIS SARIF 2.1.0; section numbers are its own.
 """
@@ -29,17 +29,17 @@ _INDEXES = {rule: index for index, rule in enumerate(CATALOGUE)}
 
 
 def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
-    """Write one run, with every rule there is and every finding."""
+    """Render one run with all rules and all findings."""
     run = {
-        "tool": {"driver": _driver()},
+        "tool": {"driver": _build_driver()},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(workload, finding) for workload, finding in report.findings()],
+        "results": [_build_result(workload, finding) for workload, finding in report.findings()],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return format_json(log)
 
 
-def _driver() -> Json:
+def _build_driver() -> Json:
     return {
         "name": "evenspread",
         "semanticVersion": __version__,
@@ -56,16 +56,16 @@ def _driver() -> Json:
     }
 
 
-def _result(workload: WorkloadReport, finding: AuditFinding) -> Json:
+def _build_result(workload: WorkloadReport, finding: AuditFinding) -> Json:
     result: Json = {
         "ruleId": finding.rule,
         "ruleIndex": _INDEXES[finding.rule],
-        "level": LEVELS[finding.weight],
+        "level": LEVELS[finding.severity],
         "message": {
             "text": f"{workload.title}: {finding.field}: {finding.problem}. "
             f"Instead: {finding.instead}"
         },
-        "locations": [_location(workload, finding)],
+        "locations": [_build_location(workload, finding)],
         "partialFingerprints": {"evenspread/v1": finding.fingerprint},
     }
     if finding.reason:
@@ -73,7 +73,7 @@ def _result(workload: WorkloadReport, finding: AuditFinding) -> Json:
     return result
 
 
-def _location(workload: WorkloadReport, finding: AuditFinding) -> Json:
+def _build_location(workload: WorkloadReport, finding: AuditFinding) -> Json:
     location: Json = {
         "logicalLocations": [
             {

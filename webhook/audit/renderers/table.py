@@ -1,7 +1,7 @@
 """
-For people: what is wrong, workload by workload, and how its pods are spread.
+The audit report as a table for people: findings and spreads of each workload.
 
-Lines are parts with a meaning, so that a terminal can colour them; there is never a line a pod.
+Lines consist of parts with a style, which a terminal renders in color. No line is about one pod.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from webhook.audit.report import (
 
 
 class TextStyle(StrEnum):
-    """What a part of a line tells; how it looks is decided elsewhere."""
+    """The meaning of a part of a line; the terminal decides its color."""
 
     PLAIN = "plain"
     PLACE = "place"
@@ -33,7 +33,7 @@ class TextStyle(StrEnum):
 Part: TypeAlias = tuple[str, TextStyle]
 Line: TypeAlias = tuple[Part, ...]
 
-SHOWN_CELLS = 12  # domains in one line; as many zones as a large cluster has
+SHOWN_CELLS = 12  # domains in one line; a large cluster has as many zones
 
 _MEANINGS: Mapping[AuditSeverity, TextStyle] = MappingProxyType(
     {
@@ -45,22 +45,22 @@ _MEANINGS: Mapping[AuditSeverity, TextStyle] = MappingProxyType(
 
 
 def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
-    """Write the table without colours."""
+    """Render the table without colors."""
     return "".join(f"{''.join(text for text, _ in line)}\n" for line in format_lines(report))
 
 
 def format_lines(report: AuditReport) -> Iterator[Line]:
-    """Give the table line by line; workloads of which there is nothing to say are left out."""
+    """Yield the lines of the table; leave out workloads without findings."""
     for workload in report.workloads:
-        uneven = [row for row in workload.spreads if row.excess > 0]
-        if workload.findings or workload.exempted or uneven:
-            yield from _workload(workload)
+        exceeded = any(row.excess > 0 for row in workload.spreads)
+        if workload.findings or workload.exempted or exceeded:
+            yield from _format_workload(workload)
             yield ()
     yield ((format_summary(report.summary), TextStyle.PLACE),)
 
 
 def format_summary(counted: AuditSummary) -> str:
-    """Say in one line what there was."""
+    """Format the counts in one line."""
     found = [
         f"{counted.deny} deny",
         f"{counted.warn} warn",
@@ -68,39 +68,39 @@ def format_summary(counted: AuditSummary) -> str:
         f"{counted.exempted} exempted" if counted.exempted else "",
         f"{counted.known} known from the baseline" if counted.known else "",
     ]
-    looked_at = [
-        _number(counted.workloads, "workload"),
-        _number(counted.pods, "pod"),
-        _number(counted.nodes, "node"),
+    examined = [
+        _format_count(counted.workloads, "workload"),
+        _format_count(counted.pods, "pod"),
+        _format_count(counted.nodes, "node"),
     ]
     even = f"; {counted.uneven} of {counted.spread + counted.uneven} uneven"
     spread = even if counted.spread + counted.uneven else ""
-    return f"{', '.join(looked_at)}: {', '.join(filter(None, found))}{spread}"
+    return f"{', '.join(examined)}: {', '.join(filter(None, found))}{spread}"
 
 
-def _number(many: int, thing: str) -> str:
+def _format_count(many: int, thing: str) -> str:
     return f"1 {thing}" if many == 1 else f"{many} {thing}s"
 
 
-def _workload(workload: WorkloadReport) -> Iterator[Line]:
+def _format_workload(workload: WorkloadReport) -> Iterator[Line]:
     place = f"  {workload.source}:{workload.line}" if workload.source else ""
-    pods = f"  {_number(workload.pods, 'pod')}" if workload.pods else ""
+    pods = f"  {_format_count(workload.pods, 'pod')}" if workload.pods else ""
     yield ((workload.title, TextStyle.PLACE), (place + pods, TextStyle.PLAIN))
     for finding in workload.findings:
-        yield from _finding(workload, finding)
+        yield from _format_finding(workload, finding)
     for finding in workload.exempted:
         said = f"{finding.field}: {finding.problem} (exempted: {finding.reason})"
         yield (("  exempt ", TextStyle.GOOD), (f"{finding.rule}  {said}", TextStyle.PLAIN))
     for row in workload.spreads:
-        yield _spread(row)
+        yield _format_spread(row)
     if workload.defaults:
-        yield (("  " + _defaults(workload), TextStyle.PLAIN),)
+        yield (("  " + _format_defaults(workload), TextStyle.PLAIN),)
 
 
-def _finding(workload: WorkloadReport, finding: AuditFinding) -> Iterator[Line]:
+def _format_finding(workload: WorkloadReport, finding: AuditFinding) -> Iterator[Line]:
     place = f"  {workload.source}:{finding.line}: " if workload.source else "  "
     yield (
-        (f"  {finding.weight:<7}", _MEANINGS[finding.weight]),
+        (f"  {finding.severity:<7}", _MEANINGS[finding.severity]),
         (finding.rule, TextStyle.PLACE),
         (f"{place}{finding.field}: {finding.problem}", TextStyle.PLAIN),
     )
@@ -110,7 +110,7 @@ def _finding(workload: WorkloadReport, finding: AuditFinding) -> Iterator[Line]:
         yield ((f"                  {line}", TextStyle.HINT),)
 
 
-def _spread(row: SpreadReport) -> Line:
+def _format_spread(row: SpreadReport) -> Line:
     limit = "" if row.max_skew is None else f" of {row.max_skew}"
     skew = f"skew {row.skew}{limit}"
     meaning = TextStyle.PLAIN if row.max_skew is None else TextStyle.GOOD
@@ -124,8 +124,8 @@ def _spread(row: SpreadReport) -> Line:
     )
 
 
-def _defaults(workload: WorkloadReport) -> str:
-    assert workload.defaults is not None, "asked before"
+def _format_defaults(workload: WorkloadReport) -> str:
+    assert workload.defaults is not None, "the caller checks this"
     told = ", ".join(
         f"{each['topologyKey']} (maxSkew {each['maxSkew']}, {each['whenUnsatisfiable']})"
         for each in workload.defaults.constraints

@@ -1,6 +1,6 @@
 """
-What kube-apiserver demands of ``topologySpreadConstraints``, in its own words.
+kube-apiserver's validation of ``topologySpreadConstraints``, with its messages.
 
-``rules`` holds the rules, ``gates`` the feature gates of each version, and ``apiserver`` the answer
-of a whole API server, with its quirks. Facts of a cluster have no place here.
+``rules`` contains the rules, ``gates`` the feature gates of each version, and ``apiserver``
+predicts the response of a whole API server. Nothing here depends on facts of a cluster.
 """

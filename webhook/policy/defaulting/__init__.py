@@ -1,5 +1,5 @@
 """
-Default constraints: which profile a pod gets, with which selector, and how that is recorded.
+Default constraints: the profile of a pod, the selector, and the record in an annotation.
 
 ``inject`` is the entry point, ``selector`` derives the selector from Services and owners, and
 ``provenance`` writes the annotation by which a later call recognizes its own constraints.

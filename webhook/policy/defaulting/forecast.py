@@ -1,8 +1,9 @@
 """
-What the pods of a workload would get, told when the workload is created in recommend mode.
+Forecast the defaults of the pods that a workload is going to create.
 
-A workload itself is never changed by defaulting; its pods do not exist yet, nor, perhaps, the
-ReplicaSet or Job between them.
+``forecast_defaults`` writes the warning about a new workload in recommend mode. Defaulting never
+changes the workload itself; its pods, and the ReplicaSet or Job that controls them, may not exist
+yet.
 """
 
 from collections.abc import Mapping
@@ -38,10 +39,10 @@ _SELECTING = frozenset(row.kind for row in BUILT_IN_OWNERS)
 
 
 class ForecastFacts:
-    """The facts of a cluster in which a workload's own controller exists already."""
+    """The facts of a cluster, as if the controller of a workload's pods existed already."""
 
     def __init__(self, facts: Facts, labels: dict[str, str]) -> None:
-        """Take the facts as they are, and the labels of the workload's pod template."""
+        """Wrap current facts, for a pod template with these labels."""
         self._labels = labels
         self.services = facts.services
         self.namespace_labels = facts.namespace_labels
@@ -52,18 +53,18 @@ class ForecastFacts:
         self.tainted_domains = facts.tainted_domains
 
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
-        """The template's labels stand for the selector, which always selects them."""
-        del namespace  # the controller is where its pods are
+        """Use the template's labels as the selector, which always selects them."""
+        del namespace  # the controller is in the namespace of its pods
         return LabelSelector(self._labels) if owner.kind in _SELECTING else None
 
 
 def forecast_defaults(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[str, ...]:
     """
-    Tell what the pods of a new workload would get.
+    Describe the defaults of the pods of a new workload.
 
     Returns:
-        One warning; nothing for pods, updates, kinds that a controller made, and workloads whose
-        pods would get nothing.
+        One warning; none for pods, updates, objects that a controller created, and workloads whose
+        pods get no defaults.
     """
     template = request.template
     if request.operation != CREATE or request.kind == POD or request.controlled or not template:
@@ -72,34 +73,36 @@ def forecast_defaults(request: AdmissionRequest, policy: Policy, facts: Facts) -
     injection = forecast_injection(pod, request.namespace, policy, facts)
     if not injection.entries:
         return ()
-    told = ", ".join(
-        f"{each.topology_key} (maxSkew {each.max_skew}, {each.when_unsatisfiable})"
-        for each in (entry.constraint for entry in injection.entries)
+    constraints = ", ".join(
+        f"{constraint.topology_key} (maxSkew {constraint.max_skew}, "
+        f"{constraint.when_unsatisfiable})"
+        for constraint in (entry.constraint for entry in injection.entries)
     )
-    return (f"evenspread would give its pods the defaults of profile {injection.profile}: {told}",)
+    profile = f"the defaults of profile {injection.profile}"
+    return (f"evenspread would give its pods {profile}: {constraints}",)
 
 
 def forecast_injection(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Injection:
     """
-    What a pod will be given that a workload is going to create.
+    Forecast the defaults of a pod that a workload is going to create.
 
     Args:
-        pod: From ``first_pod``.
-        namespace: Where the workload is.
+        pod: The result of ``first_pod``.
+        namespace: The namespace of the workload.
         policy: The profiles and gates in force.
-        facts: The cluster as it is known; the workload need not be.
+        facts: The current facts of the cluster; they need not contain the workload.
     """
     return inject(pod, namespace, policy, ForecastFacts(facts, pod.labels))
 
 
 def first_pod(kind: GroupKind, name: str, template: PodTemplate) -> PodTemplate:
-    """A pod as a workload of this kind and name makes it; it stands for those to come."""
+    """Build a pod as a workload of this kind and name creates it."""
     metadata = template.metadata or ObjectMeta()
     owners: tuple[OwnerReference, ...] = ()
     if kind in POD_CONTROLLERS:
         row = POD_CONTROLLERS[kind]
         owners = (OwnerReference(row.api_version, row.kind, name, controller=True),)
-    made = ObjectMeta(
+    pod_metadata = ObjectMeta(
         labels=metadata.labels, annotations=metadata.annotations, owner_references=owners
     )
-    return PodTemplate(made, template.spec)
+    return PodTemplate(pod_metadata, template.spec)

@@ -1,7 +1,8 @@
 """
-Profiles: which pods get which default constraints; and the policy that a server follows.
+Profiles of default constraints, and the policy of a server.
 
-These are values: ``webhook.config`` makes them from what an operator writes, ``defaults`` obeys.
+These are values without behaviour of their own: ``webhook.config`` builds them from an operator's
+configuration, and ``inject`` applies them.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ import msgspec
 from webhook.policy.api.gates import Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
-from webhook.policy.model import Constraint, GroupKind, LabelSelector, PodTemplate
+from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, GroupKind, LabelSelector, PodTemplate
 from webhook.policy.paths import TemplatePath
 from webhook.policy.selectors import matches
 
@@ -21,28 +22,28 @@ HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 
 SYSTEM_CONSTRAINTS = (
-    Constraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway"),
-    Constraint(max_skew=5, topology_key=ZONE, when_unsatisfiable="ScheduleAnyway"),
+    Constraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY),
+    Constraint(max_skew=5, topology_key=ZONE, when_unsatisfiable=SCHEDULE_ANYWAY),
 )
 """Source: kube-scheduler plugins/podtopologyspread/plugin.go ``systemDefaultConstraints``."""
 
 
 class Merge(StrEnum):
-    """How defaults join a pod's own constraints."""
+    """How defaults combine with a pod's own constraints."""
 
     IF_EMPTY = "IfEmpty"
     PER_TOPOLOGY_KEY = "PerTopologyKey"
 
 
 class Mode(StrEnum):
-    """Whether verdicts are carried out or only told."""
+    """Whether verdicts are enforced or only reported."""
 
     APPLY = "apply"
     RECOMMEND = "recommend"
 
 
 class FieldDefaults(StrEnum):
-    """Which omitted fields of a constraint are filled in, KEP-895."""
+    """The omitted fields of a constraint that are filled in, KEP-895."""
 
     NONE = "none"
     WHEN_UNSATISFIABLE = "whenUnsatisfiable"
@@ -51,18 +52,19 @@ class FieldDefaults(StrEnum):
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """
-    One set of default constraints and the pods it is for.
+    A set of default constraints, and the pods to which it applies.
 
     Attributes:
-        name: Unique in the configuration; stands in annotations and metrics.
-        namespace_selector: On the labels of the pod's Namespace; None matches all.
-        object_selector: On the labels of the pod; None matches all.
-        owner_kinds: Kinds of the controlling owner; None: any, and none.
-        scheduler_names: The pod's schedulerName must be one of them.
-        merge: How the defaults join the pod's own constraints.
-        complete_selectors: Whether a null selector of the pod's own constraints is filled in.
-        constraints: What to inject, without selectors; may be empty.
-        system: Whether these are the scheduler's System defaults, which spare nodes without zones.
+        name: Unique in the configuration; appears in annotations and metrics.
+        namespace_selector: Selects by the labels of the pod's Namespace; None selects all.
+        object_selector: Selects by the labels of the pod; None selects all.
+        owner_kinds: The kinds of the controlling owner; None also accepts pods without an owner.
+        scheduler_names: The accepted values of the pod's schedulerName.
+        merge: How the defaults combine with the pod's own constraints.
+        complete_selectors: Whether null selectors of the pod's own constraints are filled in.
+        constraints: The constraints to inject, without selectors; may be empty.
+        system: Whether these are the scheduler's System defaults, which leave out the zone
+            constraint while nodes lack zones.
     """
 
     name: str
@@ -76,7 +78,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     system: bool = False
 
     def fits(self, pod: PodTemplate) -> bool:
-        """Whether the profile is for a pod, but for the labels of its Namespace."""
+        """Whether the profile applies to a pod, except for the labels of its Namespace."""
         scheduler = (pod.spec.scheduler_name if pod.spec else "") or DEFAULT_SCHEDULER
         if scheduler not in self.scheduler_names:
             return False
@@ -86,11 +88,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
     def fits_namespace(self, labels: Mapping[str, str] | None) -> bool:
         """
-        Whether the profile is for pods of a Namespace.
+        Whether the profile applies to the pods of a Namespace.
 
         Args:
-            labels: Of the Namespace; None if they are not known, which fits no profile that
-                asks for them.
+            labels: The labels of the Namespace; None if they are unknown: then no profile with a
+                namespace selector applies.
         """
         if self.namespace_selector is None:
             return True
@@ -104,19 +106,21 @@ def _owner_kind(pod: PodTemplate) -> str:
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """
-    Everything a verdict depends on besides the request and the facts; one immutable value.
+    Everything that a verdict depends on besides the request and the facts.
+
+    A reload replaces the whole immutable value.
 
     Attributes:
         gates: The gates in force.
-        profiles: In order; the first that fits a pod decides.
-        mode: Whether verdicts are carried out or only told.
-        field_defaults: Which omitted fields are filled in.
+        profiles: In order; the first one that fits a pod applies.
+        mode: Whether verdicts are enforced or only reported.
+        field_defaults: The omitted fields that are filled in.
         exempt_namespaces: Namespaces whose pods get no defaults.
-        actions: What is done about the findings of each rule that needs facts.
+        actions: Policy rule -> the action on its findings.
         not_exemptible: Rules from which no annotation exempts.
-        validates_pods: Whether new pods are sent to the validating hook, which then gives the
-            advice on them and may deny; otherwise the mutating hook gives it, as warnings.
-        pod_templates: Where each kind with a pod template holds it: built-in and configured kinds.
+        validates_pods: Whether the validating hook gets new pods: it then gives the advice on them
+            and may deny; otherwise the mutating hook gives the advice, as warnings.
+        pod_templates: Built-in and configured kinds -> the path of the pod template.
     """
 
     gates: Gates
@@ -133,5 +137,5 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def needs_namespaces(self) -> bool:
-        """Whether any profile asks for the labels of Namespaces."""
+        """Whether any profile depends on the labels of Namespaces."""
         return any(profile.namespace_selector is not None for profile in self.profiles)

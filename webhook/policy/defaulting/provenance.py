@@ -1,9 +1,9 @@
 """
-What we injected into a pod, told in one annotation, and found again by it.
+The annotation that records which constraints evenspread injected into a pod.
 
-The annotation is deterministic, so that any replica and any second call write the same. Each
-injected constraint is recognised by its own digest: what another webhook adds, changes or moves
-is never taken for ours.
+``recognize_constraints`` finds them again in a later call. The annotation is deterministic, so that
+every replica and every call write the same value. Each injected constraint has its own digest, so
+that a constraint that another webhook adds, changes or moves is never mistaken for an injected one.
 """
 
 from binascii import crc32
@@ -22,9 +22,9 @@ class Provenance(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     Attributes:
         profile: The profile that was injected.
-        selector_from: The objects that the selector came from, as ``Service/web``.
-        keys: The topology keys of what was injected, in order.
-        hash: The digests of what was injected, in order, separated by commas.
+        selector_from: The objects from which the selector was derived, as ``Service/web``.
+        keys: The topology keys of the injected constraints, in order.
+        hash: The digests of the injected constraints, in order, separated by commas.
     """
 
     profile: str
@@ -40,14 +40,14 @@ def recognize_constraints(
     annotation: str | None, constraints: tuple[Constraint, ...]
 ) -> dict[int, str]:
     """
-    Which constraints of a pod are ours.
+    Find the constraints of a pod that an earlier call injected.
 
     Args:
-        annotation: Its value; anyone may have written it, so anything may stand there.
-        constraints: The pod's list.
+        annotation: The value of the annotation; it is not trusted, since any client can write it.
+        constraints: The constraints of the pod.
 
     Returns:
-        Index -> digest, in order; empty if the annotation is absent or not of our form.
+        Index -> digest, in order; empty if the annotation is absent or invalid.
     """
     if not annotation or not constraints:
         return {}
@@ -55,15 +55,15 @@ def recognize_constraints(
         digests = frozenset(_decoder.decode(annotation).hash.split(","))
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return {}
-    present = (digest(render.encode(render.constraint(each))) for each in constraints)
-    return {i: each for i, each in enumerate(present) if each in digests}
+    present = (digest(render.encode(render.constraint(entry))) for entry in constraints)
+    return {index: value for index, value in enumerate(present) if value in digests}
 
 
 def digest(written: bytes) -> str:
     """
-    A short text for a constraint as it is written, the same for equal ones.
+    Compute the digest of an encoded constraint.
 
-    A checksum is enough: it tells ours from the few others in the same pod, and who forges one
-    could as well have written the constraint.
+    A checksum suffices: it distinguishes the few constraints of one pod, and a client that could
+    forge it could write the constraint itself.
     """
     return f"{crc32(written):08x}"

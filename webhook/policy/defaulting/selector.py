@@ -1,8 +1,8 @@
 """
-The selector of a pod's default constraints, derived from what owns the pod.
+The selector of a pod's default constraints, derived from its Services and its controller.
 
-That is its Services and its controller. It selects exactly what kube-scheduler's own would, at the
-moment of creation.
+``derive_selector`` is the entry point. The selector selects exactly the pods that kube-scheduler's
+own default selector would select when the pod is created.
 
 Source: kubernetes pkg/scheduler/framework/plugins/helper/spread.go ``DefaultSelector``.
 """
@@ -16,28 +16,27 @@ from webhook.policy.model import LabelSelector, LabelSelectorRequirement, PodTem
 from webhook.policy.selectors import IN
 
 _REPLICATION_CONTROLLER = ("v1", "ReplicationController")
-"""API version and kind of the one owner whose selector is a map, as that of a Service is."""
-
+"""The one owner whose selector is a map, like that of a Service."""
 
 SMALL = 32
 """
-Pairs and expressions of a selector that is remembered. A tenant may have a pod that many Services
-select, and dry-run it with ever other labels: each time another selector.
+The most pairs and expressions of a selector whose injection is cached. Otherwise a tenant could
+fill the cache with large selectors, by dry runs of a pod with many Services and changing labels.
 """
 
 MOST_SOURCES = 32
-"""Objects that are named as sources; an annotation with thousands would make the pod invalid."""
+"""The most sources in an annotation; thousands would make the annotation, and the pod, invalid."""
 
 
 class DerivedSelector(msgspec.Struct, frozen=True, gc=False):
     """
-    A derived selector, never an empty one; hashable, so that it can be remembered by.
+    A derived selector, never empty; hashable, so that it can be a cache key.
 
     Attributes:
-        pairs: What must stand among a pod's labels, sorted by key, each key once.
-        expressions: Further conditions, without repeats.
-        sources: The objects that it came from, as ``Service/web``; Services first, by name; at most
-            ``MOST_SOURCES``, then their number.
+        pairs: The required labels, sorted by key, each key once.
+        expressions: Further conditions, without duplicates.
+        sources: The objects from which it was derived, as ``Service/web``: Services first, by name;
+            at most ``MOST_SOURCES``, then the number of the others.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -46,32 +45,32 @@ class DerivedSelector(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_small(self) -> bool:
-        """Whether it is worth remembering: the selectors of real pods are."""
+        """Whether results for it may be cached; True for the selectors of real pods."""
         return len(self.pairs) + len(self.expressions) <= SMALL
 
     @property
     def selector(self) -> LabelSelector:
-        """The selector as it stands in a constraint."""
+        """The label selector for a constraint."""
         return LabelSelector(dict(self.pairs), self.expressions)
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys that the selector says anything about."""
+        """The label keys that the selector uses."""
         keys = {requirement.key for requirement in self.expressions}
         return frozenset(keys.union(key for key, _ in self.pairs))
 
 
 def derive_selector(pod: PodTemplate, namespace: str, facts: Facts) -> DerivedSelector | None:
     """
-    Gather the selector of whatever owns a pod.
+    Combine the selectors of the Services and the controller of a pod.
 
     Args:
-        pod: The pod; its labels decide which Services own it, its controller need not select it.
-        namespace: Where the pod is created.
-        facts: The cluster as it is known.
+        pod: The pod; its labels determine its Services, its controller need not select it.
+        namespace: The namespace in which the pod is created.
+        facts: The current facts of the cluster.
 
     Returns:
-        None if nothing was gathered: then the pod gets no defaults.
+        None if the result is empty: the pod then gets no defaults.
     """
     pairs: dict[str, str] = {}
     expressions: tuple[LabelSelectorRequirement, ...] = ()
@@ -81,34 +80,36 @@ def derive_selector(pod: PodTemplate, namespace: str, facts: Facts) -> DerivedSe
             pairs.update(service.selector)
             sources.append(f"Service/{service.name}")
     owner = pod.metadata.controller if pod.metadata else None
-    owned = facts.owner_selector(namespace, owner) if owner else None
-    if owner is not None and owned is not None:
+    controller = facts.owner_selector(namespace, owner) if owner else None
+    if owner is not None and controller is not None:
         sources.append(f"{owner.kind}/{owner.name}")
         if (owner.api_version, owner.kind) != _REPLICATION_CONTROLLER:
-            expressions = _anded(pairs, owned)
-        pairs.update(owned.match_labels)  # of a ReplicationController: instead of the Services'
+            expressions = _add_owner(pairs, controller)
+        pairs.update(controller.match_labels)  # a ReplicationController's replace those of Services
     if not pairs and not expressions:
         return None
-    return DerivedSelector(tuple(sorted(pairs.items())), expressions, _shortened(sources))
+    return DerivedSelector(tuple(sorted(pairs.items())), expressions, _shorten(sources))
 
 
-def _shortened(sources: list[str]) -> tuple[str, ...]:
+def _shorten(sources: list[str]) -> tuple[str, ...]:
     left_out = len(sources) - MOST_SOURCES
     if left_out <= 0:
         return tuple(sources)
     return (*sources[:MOST_SOURCES], f"{left_out} more")
 
 
-def _anded(pairs: Mapping[str, str], owned: LabelSelector) -> tuple[LabelSelectorRequirement, ...]:
+def _add_owner(
+    pairs: Mapping[str, str], owner: LabelSelector
+) -> tuple[LabelSelectorRequirement, ...]:
     """
-    What an owner's selector adds besides its own pairs.
+    Build the expressions that an owner's selector adds to the pairs of Services.
 
-    A pair of Services that cannot hold together with the owner's must hold nevertheless: the
-    selector is then not empty and matches nothing, as upstream's.
+    A pair of a Service that contradicts one of the owner stays required, as an expression: like
+    upstream's selector, the result then matches no pod but is not empty.
     """
-    wanted = owned.match_labels
+    wanted = owner.match_labels
     contradicted = [key for key, value in pairs.items() if wanted.get(key, value) != value]
-    if not contradicted and not owned.match_expressions:
+    if not contradicted and not owner.match_expressions:
         return ()
     both = (LabelSelectorRequirement(key, IN, (pairs[key],)) for key in sorted(contradicted))
-    return tuple(dict.fromkeys((*both, *owned.match_expressions)))
+    return tuple(dict.fromkeys((*both, *owner.match_expressions)))

@@ -1,9 +1,9 @@
 """
-Audits in the server: again and again, by one replica at a time, and not in the way of admission.
+Periodic audits, made by one replica at a time, without delaying admission.
 
-``election`` keeps the Lease that says which replica it is. ``auditor`` starts an audit when it is
-due and shows what it found. The audit itself runs in a process of its own, ``worker``, of the
-lowest priority and with a bound of its own for memory; it has no credentials and no network, but
-asks for what it needs through a pipe (``messages``, ``process``). What it gives are metrics as text
-(``gauges``), and, if that is wanted, PolicyReports (``reports``).
+``schedule`` starts audits and reports their results; ``election`` holds the Lease that chooses the
+replica. The audit itself runs in a process of its own (``worker``), with the lowest priority and a
+memory limit of its own. It has no credentials and no network: it requests what it needs through a
+pipe (``messages``, ``subprocess``). Its results are metrics as text (``metrics``) and PolicyReports
+if they are required (``policyreports``).
 """

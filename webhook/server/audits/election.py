@@ -1,17 +1,25 @@
 """
-One replica at a time: the shell around a Lease.
+The election of the one replica that makes audits, by a Lease.
 
-It is looked at again and again, and renewed while it is held. A replica that could not renew it in
-time stops what it does before another can begin. There is nobody to create a Lease here: a right to
-create cannot be limited to one name, so the manifests bring an empty one.
+``Election.run`` is the entry point: it checks the Lease at intervals, and renews it while this
+replica holds it. A replica that cannot renew it in time stops its work before another one may
+begin. As in client-go, clocks of different replicas are never compared: a holder is gone when its
+Lease has not changed for the Lease's duration, by the clock of the observer.
+
+Nothing here creates a Lease, because a right to create cannot be limited to one name: the manifests
+contain an empty one.
+
+Source: client-go tools/leaderelection/leaderelection.go ``tryAcquireOrRenew``, ``release``;
+k8s.io/api coordination/v1 ``LeaseSpec``.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
 from http import HTTPStatus
-from typing import Annotated, NamedTuple, NoReturn, TypeAlias
+from typing import Annotated, NoReturn, TypeAlias
 
 import msgspec
 
@@ -26,20 +34,28 @@ from webhook.cluster.protocol import (
 from webhook.errors import ApiError
 from webhook.telemetry.logs import Log
 
-RELEASED_LEASE_S = 1  # of a Lease that was given back: whoever looks need not wait for it
+RELEASED_LEASE_S = 1  # the duration in a released Lease, so that observers need not wait
 
+RENEW_SHARE = 2 / 3
+"""Share of the Lease's duration without a renewal after which its holder gives it up."""
+
+RETRY_SHARE = 1 / 6
+"""Share of the Lease's duration between two tries; three may fail before the Lease is lost."""
 
 Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
+
+Work: TypeAlias = Callable[[], Coroutine[object, object, NoReturn]]
+"""The work of the holder, which goes on until it is cancelled."""
 
 
 class LeaseSpec(msgspec.Struct, frozen=True, rename="camel"):
     """
-    The specification of a Lease; an empty one is of a Lease that nobody has held yet.
+    The specification of a Lease; empty in a Lease that never had a holder.
 
     Attributes:
-        holder_identity: Empty if nobody holds it.
-        acquire_time: When the holder took it, by its own clock; so is ``renew_time``.
-        lease_transitions: How often it went from one holder to another.
+        holder_identity: Empty without a holder.
+        acquire_time: By the holder's own clock, as is ``renew_time``.
+        lease_transitions: The number of changes of the holder.
     """
 
     holder_identity: str | None = None
@@ -49,87 +65,80 @@ class LeaseSpec(msgspec.Struct, frozen=True, rename="camel"):
     lease_transitions: Int32 | None = None
 
 
-class ObservedLease(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ObservedLease:
     """
-    A Lease as it was seen.
+    A Lease as this replica has observed it.
 
     Attributes:
-        record: What it said.
-        since: When it was first seen to say that, in seconds of the own clock.
+        since: The time when this specification was first observed, in seconds of the own clock.
     """
 
-    record: LeaseSpec
+    spec: LeaseSpec
     since: float
 
 
 class LeaseAction(Enum):
-    """What to do about a Lease."""
+    """What a candidate does about a Lease."""
 
     RENEW = auto()
     TAKE = auto()
     WAIT = auto()
 
 
-def look(last: ObservedLease | None, record: LeaseSpec, now: float) -> ObservedLease:
-    """Take notice of a Lease; one that says what it said before was not renewed."""
-    return last if last is not None and last.record == record else ObservedLease(record, now)
+def observe(last: ObservedLease | None, spec: LeaseSpec, now: float) -> ObservedLease:
+    """Observe a Lease; an unchanged specification means that it was not renewed."""
+    return last if last is not None and last.spec == spec else ObservedLease(spec, now)
 
 
-def choose_action(sight: ObservedLease, me: str, now: float) -> LeaseAction:
-    """Decide what to do about a Lease, as one who wants to hold it."""
-    record = sight.record
-    if record.holder_identity == me:
+def choose_action(lease: ObservedLease, me: str, now: float) -> LeaseAction:
+    """Choose what a candidate with the identity ``me`` does about a Lease."""
+    spec = lease.spec
+    if spec.holder_identity == me:
         return LeaseAction.RENEW
-    if not record.holder_identity:
+    if not spec.holder_identity:
         return LeaseAction.TAKE
-    until = sight.since + (record.lease_duration_seconds or 0)
+    until = lease.since + (spec.lease_duration_seconds or 0)
     return LeaseAction.TAKE if now >= until else LeaseAction.WAIT
 
 
-def claim(record: LeaseSpec, me: str, duration_s: int, at: datetime) -> LeaseSpec:
-    """Write oneself into a Lease, as its new holder, or as the one that holds it on."""
-    mine = record.holder_identity == me
-    moved = (record.lease_transitions or 0) + (not mine)
+def claim(spec: LeaseSpec, me: str, duration_s: int, at: datetime) -> LeaseSpec:
+    """Write the specification in which ``me`` takes or renews a Lease."""
+    mine = spec.holder_identity == me
     return LeaseSpec(
         holder_identity=me,
         lease_duration_seconds=duration_s,
-        acquire_time=record.acquire_time if mine else format_micro_time(at),
+        acquire_time=spec.acquire_time if mine else format_micro_time(at),
         renew_time=format_micro_time(at),
-        lease_transitions=moved,
+        lease_transitions=(spec.lease_transitions or 0) + (not mine),
     )
 
 
-def release(record: LeaseSpec, at: datetime) -> LeaseSpec:
-    """Write oneself out of a Lease, so that nobody has to wait for its end."""
+def release(spec: LeaseSpec, at: datetime) -> LeaseSpec:
+    """Write the specification in which the holder gives a Lease up."""
     return LeaseSpec(
         holder_identity="",
         lease_duration_seconds=RELEASED_LEASE_S,
         acquire_time=format_micro_time(at),
         renew_time=format_micro_time(at),
-        lease_transitions=record.lease_transitions,
+        lease_transitions=spec.lease_transitions,
     )
 
 
 def format_micro_time(at: datetime) -> str:
-    """Write a time as a Lease has it. Source: apimachinery meta/v1 ``MicroTime``."""
+    """Write a time as in a Lease. Source: apimachinery meta/v1 ``MicroTime``."""
     return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
-RENEW_SHARE = 2 / 3
-"""Of the duration of a Lease: without a renewal for so long it counts as lost, by its holder."""
-
-RETRY_SHARE = 1 / 6
-"""Of the duration of a Lease: between two looks; three renewals may fail before it is lost."""
-
-
-class Candidate(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Candidate:
     """
-    Who stands for election, and how.
+    A candidate for a Lease.
 
     Attributes:
-        identity: Of this replica; no other one, before or after it, has the same.
-        path: Of the Lease.
-        duration_s: For how long nobody else takes it after it was renewed.
+        identity: The identity of this replica; no other replica, before or after, has the same.
+        path: The URL path of the Lease.
+        duration_s: Seconds without a renewal during which no other replica takes the Lease.
     """
 
     identity: str
@@ -137,14 +146,15 @@ class Candidate(NamedTuple):
     duration_s: float
 
 
-class Clocks(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Clocks:
     """
-    What tells the time.
+    The clocks of a server.
 
     Attributes:
         now: Seconds; never goes back.
-        wall: Aware, UTC; for people who look at the Lease.
-        sleep: Waits for so many seconds.
+        wall: Aware, UTC; for people who read the Lease.
+        sleep: Waits for a number of seconds.
     """
 
     now: Callable[[], float]
@@ -153,7 +163,7 @@ class Clocks(NamedTuple):
 
 
 class _Lease(msgspec.Struct, frozen=True):
-    """A Lease; ``metadata`` is sent back as it came."""
+    """A Lease; ``metadata`` is sent back unchanged."""
 
     metadata: msgspec.Raw
     spec: LeaseSpec | None = None
@@ -167,57 +177,50 @@ class Election:
     A Lease that this replica wants to hold.
 
     Attributes:
-        leads: Whether it does.
+        leads: Whether this replica holds it.
     """
 
-    def __init__(self, sender: ApiClient, candidate: Candidate, clocks: Clocks, log: Log) -> None:
-        """Ask nothing yet."""
+    def __init__(self, client: ApiClient, candidate: Candidate, clocks: Clocks, log: Log) -> None:
+        """Send no request yet."""
         self.leads = False
-        self._sender = sender
+        self._client = client
         self._candidate = candidate
         self._clocks = clocks
         self._log = log
-        self._sight: ObservedLease | None = None
-        self._told = ""
+        self._observed: ObservedLease | None = None
+        self._logged_problem = ""
 
-    async def run(self, lead: Callable[[], Coroutine[object, object, NoReturn]]) -> NoReturn:
-        """
-        Do work whenever, and as long as, the Lease is held; until cancelled.
-
-        Args:
-            lead: The work, which goes on until it is cancelled.
-        """
+    async def run(self, work: Work) -> NoReturn:
+        """Do work whenever, and as long as, this replica holds the Lease; until cancelled."""
         while True:
-            while (held := await self._try()) is None:
+            while (renewed := await self._try()) is None:
                 await self._pause()
-            await self._lead(lead, held)
+            await self._lead(work, renewed)
 
-    async def _lead(
-        self, lead: Callable[[], Coroutine[object, object, NoReturn]], held: float
-    ) -> None:
+    async def _lead(self, work: Work, renewed: float) -> None:
         self._log.info("lease", says="held: this replica audits")
         self.leads = True
-        work = asyncio.create_task(lead(), name="audits")
-        holding = asyncio.create_task(self._hold(held), name="lease")
+        working = asyncio.create_task(work(), name="audits")
+        holding = asyncio.create_task(self._hold(renewed), name="lease")
         try:
-            await asyncio.wait((work, holding), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((working, holding), return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.leads = False
-            for task in (work, holding):
+            for task in (working, holding):
                 task.cancel()
-            await asyncio.wait((work, holding))
-            await self._give_back()
-        for task in (work, holding):
+            await asyncio.wait((working, holding))
+            await self._release()
+        for task in (working, holding):
             if not task.cancelled():
-                task.result()  # of the work: a bug, to be raised
+                task.result()  # raises a bug in the work
 
-    async def _hold(self, held: float) -> None:
-        """Renew the Lease until that has failed for too long, or somebody else has it."""
-        while self._clocks.now() < held + self._candidate.duration_s * RENEW_SHARE:
+    async def _hold(self, renewed: float) -> None:
+        """Renew the Lease until that has failed for too long, or another replica holds it."""
+        while self._clocks.now() < renewed + self._candidate.duration_s * RENEW_SHARE:
             await self._pause()
-            held = await self._try() or held
-            sight = self._sight
-            if sight is not None and sight.record.holder_identity != self._candidate.identity:
+            renewed = await self._try() or renewed
+            observed = self._observed
+            if observed is not None and observed.spec.holder_identity != self._candidate.identity:
                 break
         self._log.warning("lease", says="lost: another replica audits")
 
@@ -226,66 +229,64 @@ class Election:
         Take the Lease, or renew it.
 
         Returns:
-            When this was begun; None if it is not held.
+            The time when the try began; None if this replica does not hold the Lease.
         """
         begun = self._clocks.now()
         try:
             lease = await self._read()
-            self._sight = sight = look(self._sight, lease.spec or LeaseSpec(), begun)
-            if choose_action(sight, self._candidate.identity, begun) is LeaseAction.WAIT:
+            self._observed = observed = observe(self._observed, lease.spec or LeaseSpec(), begun)
+            if choose_action(observed, self._candidate.identity, begun) is LeaseAction.WAIT:
                 return None
             seconds = max(1, round(self._candidate.duration_s))
-            record = claim(sight.record, self._candidate.identity, seconds, self._clocks.wall())
-            await self._write(lease, record)
+            spec = claim(observed.spec, self._candidate.identity, seconds, self._clocks.wall())
+            await self._write(lease, spec)
         except ApiError as error:
-            self._complain(error)
+            self._warn(error)
             return None
-        self._sight = ObservedLease(record, begun)
-        self._told = ""
+        self._observed = ObservedLease(spec, begun)
+        self._logged_problem = ""
         return begun
 
-    async def _give_back(self) -> None:
-        """Let another replica take over at once, if that can be told."""
+    async def _release(self) -> None:
+        """Let another replica take over at once, if the API server can be reached."""
         try:
             lease = await self._read()
-            record = lease.spec or LeaseSpec()
-            if record.holder_identity == self._candidate.identity:
-                await self._write(lease, release(record, self._clocks.wall()))
+            spec = lease.spec or LeaseSpec()
+            if spec.holder_identity == self._candidate.identity:
+                await self._write(lease, release(spec, self._clocks.wall()))
         except ApiError as error:
-            self._complain(error)
+            self._warn(error)
 
     async def _read(self) -> _Lease:
-        return self._lease(await self._sender.send("GET", self._candidate.path))
+        return self._decode(await self._client.send("GET", self._candidate.path))
 
-    async def _write(self, lease: _Lease, record: LeaseSpec) -> None:
-        """Write a Lease as it was read but for its specification, unless it was changed since."""
+    async def _write(self, lease: _Lease, spec: LeaseSpec) -> None:
+        """Replace the specification of a Lease, unless the Lease was changed since it was read."""
         content = {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
             "metadata": lease.metadata,
-            "spec": record,
+            "spec": spec,
         }
         body = msgspec.json.encode(content)
-        self._lease(await self._sender.send("PUT", self._candidate.path, NO_QUERY, body))
+        self._decode(await self._client.send("PUT", self._candidate.path, NO_QUERY, body))
 
-    def _lease(self, response: Response) -> _Lease:
+    def _decode(self, response: Response) -> _Lease:
         source = f"Lease {self._candidate.path}"
         if response.status != HTTPStatus.OK:
             raise status_error(source, response.status, response.body)
         try:
             return _decode(response.body)
         except DECODE_ERRORS:
-            raise ApiError(
-                source, "answered with what is no Lease", FailureReason.GARBAGE
-            ) from None
+            raise ApiError(source, "the answer is no Lease", FailureReason.GARBAGE) from None
 
-    def _complain(self, error: ApiError) -> None:
-        """Tell each new problem once; that somebody else was faster is none."""
-        if error.status == HTTPStatus.CONFLICT or str(error) == self._told:
+    def _warn(self, error: ApiError) -> None:
+        """Log each new problem once; a conflict means that another replica was faster."""
+        if error.status == HTTPStatus.CONFLICT or str(error) == self._logged_problem:
             return
-        self._told = str(error)
-        hint = "; the manifests bring an empty one" if error.status == HTTPStatus.NOT_FOUND else ""
-        self._log.warning("lease", says=f"no audit is begun: {error}{hint}")
+        self._logged_problem = str(error)
+        hint = "; the manifests contain one" if error.status == HTTPStatus.NOT_FOUND else ""
+        self._log.warning("lease", says=f"no audit begins: {error}{hint}")
 
     async def _pause(self) -> None:
         await self._clocks.sleep(self._candidate.duration_s * RETRY_SHARE)

@@ -11,20 +11,20 @@ from typing import TypeAlias
 
 import msgspec
 
-LENGTH = 4  # bytes before each message, big-endian: its length without them
+LENGTH = 4  # bytes before each message, big-endian: the message's length in bytes
 MESSAGE_BYTES = 128 * 1024 * 1024
-"""Bytes of a message: twice what is read of an answer of the API server."""
+"""The largest message: twice the largest answer that is read from an API server."""
 
 
 class AuditOrder(msgspec.Struct, frozen=True, kw_only=True):
     """
-    An audit that is to be made.
+    The order to make an audit.
 
     Attributes:
-        config: As the settings say it, as are the next two and ``allow_locked_gates``.
-        version: Of Kubernetes, to judge by.
+        config: The setting of this name, as are the next two and ``allow_locked_gates``.
+        version: The Kubernetes version whose rules apply.
         policy_reports: The API group of the reports to write; empty for none.
-        memory: Bytes of data that the process may have.
+        memory: Bytes of data that the process may allocate.
     """
 
     config: str
@@ -37,7 +37,7 @@ class AuditOrder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApiRequest(msgspec.Struct, frozen=True, tag=True):
-    """A request to the API server; ``body`` is JSON, empty if there is none."""
+    """A request to the API server; ``body`` is JSON, or empty."""
 
     method: str
     path: str
@@ -47,12 +47,12 @@ class ApiRequest(msgspec.Struct, frozen=True, tag=True):
 
 class ApiResponse(msgspec.Struct, frozen=True):
     """
-    What came of a request.
+    The answer of the API server.
 
     Attributes:
-        status: Of HTTP; 0 if there was no answer.
-        body: Of the answer; of one that is no success only what it says of that.
-        reason: Why there was no answer, or none that helps.
+        status: Of HTTP; 0 without an answer.
+        body: Of the answer; of an error only the part that describes it.
+        reason: Why there was no usable answer; else empty.
     """
 
     status: int
@@ -62,11 +62,12 @@ class ApiResponse(msgspec.Struct, frozen=True):
 
 class AuditResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """
-    An audit that was made.
+    The result of an audit.
 
     Attributes:
         exposition: Its metrics, in Prometheus' text format.
-        workloads: How many were audited; so are the next two.
+        workloads: The number of audited workloads.
+        pods: The number of audited pods.
         problems: What could not be read or written, in sentences.
     """
 
@@ -78,17 +79,17 @@ class AuditResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class AuditFailure(msgspec.Struct, frozen=True, tag=True):
-    """An audit that could not be made, and why, as a sentence without its full stop."""
+    """An audit that failed; ``problem`` is a sentence without its full stop."""
 
-    says: str
+    problem: str
 
 
 WorkerMessage: TypeAlias = ApiRequest | AuditResult | AuditFailure
-"""What the process may say."""
+"""A message from the audit process."""
 
 encode = msgspec.msgpack.Encoder().encode
 decode_order = msgspec.msgpack.Decoder(AuditOrder).decode
-decode_answer = msgspec.msgpack.Decoder(ApiResponse).decode
+decode_response = msgspec.msgpack.Decoder(ApiResponse).decode
 decode_message: Callable[[bytes], WorkerMessage] = msgspec.msgpack.Decoder(WorkerMessage).decode
 
 

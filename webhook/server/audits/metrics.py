@@ -1,8 +1,8 @@
 """
-The metrics of an audit: how uneven each workload is, and how many findings there are.
+The metrics of an audit: the skew of workloads, and the number of findings.
 
-They are bounded in number. That of the rules is given; of workloads the most uneven are shown, and
-it is told how many are not.
+``AuditGauges`` is the entry point. The number of series is limited: rules are few, and of the
+workloads only the most uneven are exposed, with the number of those left out.
 """
 
 import heapq
@@ -22,17 +22,17 @@ from webhook.telemetry.catalogue import (
 from webhook.telemetry.exposition import Samples
 
 MOST_SKEW_ROWS = 2000
-"""Pairs of a workload and a topology key that are shown, in at most three series each: 0.8 MB."""
+"""Exposed pairs of a workload and a topology key, with at most three series each: 0.8 MB."""
 
 EXEMPT = "exempt"
 
 
 class SkewRow(NamedTuple):
     """
-    How uneven a workload is over the domains of a topology key.
+    The skew of a workload over the domains of a topology key.
 
     Attributes:
-        max_skew: None if no constraint asks for anything.
+        max_skew: None without a constraint.
     """
 
     namespace: str
@@ -44,29 +44,29 @@ class SkewRow(NamedTuple):
 
     @property
     def urgency(self) -> tuple[int, int]:
-        """What rows are chosen by: pods above maxSkew, then the skew."""
+        """The order in which rows are chosen: pods above maxSkew, then the skew."""
         return (0 if self.max_skew is None else self.skew - self.max_skew), self.skew
 
     @property
     def labels(self) -> tuple[str, str, str]:
-        """What its series are told from others by."""
+        """The label values of its series."""
         return self.namespace, self.workload, self.topology_key
 
 
 class AuditGauges:
     """
-    What is shown of one audit.
+    The metrics of one audit.
 
     Attributes:
-        workloads: How many were audited; so are the next two.
+        workloads: The number of audited workloads; ``pods`` and ``findings`` count likewise.
     """
 
     def __init__(self, most: int = MOST_SKEW_ROWS) -> None:
         """
-        Start with nothing found.
+        Start without a report.
 
         Args:
-            most: Rows that are shown.
+            most: The maximum number of exposed rows.
         """
         self.workloads = self.pods = self.findings = 0
         self._most = most
@@ -75,11 +75,11 @@ class AuditGauges:
         self._counts: Counter[tuple[str, ...]] = Counter()
 
     def add(self, report: AuditReport) -> None:
-        """Count a report; all workloads of a namespace are in the same one."""
+        """Add a report; it holds all workloads of its namespaces."""
         self.workloads += report.summary.workloads
         self.pods += report.summary.pods
         for _, finding in report.findings():
-            self._counts[finding.rule, EXEMPT if finding.reason else str(finding.weight)] += 1
+            self._counts[finding.rule, EXEMPT if finding.reason else str(finding.severity)] += 1
             self.findings += not finding.reason
         fresh = skew_rows(report.workloads)
         self._number += len(fresh)
@@ -88,7 +88,7 @@ class AuditGauges:
             self._rows = self._foremost()
 
     def samples(self) -> Samples:
-        """Give what is shown."""
+        """Give the values to expose."""
         rows = self._foremost()
         left_out = self._number - len(rows)
         return {
@@ -106,9 +106,9 @@ class AuditGauges:
 
 def skew_rows(workloads: Iterable[WorkloadReport]) -> list[SkewRow]:
     """
-    Make the rows of workloads.
+    Build the rows of workloads.
 
-    Of several constraints of a workload with one topology key the most urgent counts.
+    If a workload has several constraints with one topology key, the most urgent one counts.
     """
     found: dict[tuple[str, str, str], SkewRow] = {}
     for workload in workloads:

@@ -1,18 +1,20 @@
 """
-PolicyReports in the cluster: one object a namespace, written only if it would change.
+PolicyReports in the cluster: one object per namespace, written only if it would change.
 
-An object of our name that is not labelled as ours is somebody else's, and left alone. What was
-written meanwhile by another is not overwritten: the next audit sees to it.
+``PolicyReportWriter`` is the entry point. It must not touch an object of the same name without our
+label, because that belongs to another client, nor overwrite a change that another client has made
+since it was read: the next audit handles that.
 
 Source: kubernetes-sigs wg-policy-prototypes policy-report v1alpha2; openreports reports-api.
 """
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -35,21 +37,22 @@ DIALECTS: Mapping[str, tuple[ReportApi, str]] = MappingProxyType(
         "openreports.io": (OPEN_REPORTS, "reports"),
     }
 )
-"""API group -> its form, and the plural of its kind."""
+"""API group -> its schema, and the plural of its kind."""
 
-REPORT_PAGE = 20  # objects that are read at first; one has up to 500 KB
+REPORT_PAGE = 20  # objects in the first page; one has up to 500 KB
 
 _WRITTEN = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
-_TOLD = ("source", "scope", "summary", "results")  # the members that an audit writes
+_MEMBERS = ("source", "scope", "summary", "results")  # the members that an audit writes
 
 
-class StoredReport(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StoredReport:
     """
-    A report as it stands in the cluster.
+    A report in the cluster.
 
     Attributes:
-        ours: Whether it says that it is.
-        digest: Of what it tells.
+        ours: Whether it has our label.
+        digest: The digest of its content.
     """
 
     uid: str
@@ -59,7 +62,7 @@ class StoredReport(NamedTuple):
 
 
 class ReportChange(Enum):
-    """What is to be done with the report of a namespace."""
+    """The change to the report of a namespace; YIELD leaves the object of another client alone."""
 
     NOTHING = auto()
     CREATE = auto()
@@ -70,11 +73,11 @@ class ReportChange(Enum):
 
 def choose_change(stored: StoredReport | None, wanted: bytes | None) -> ReportChange:
     """
-    Decide what to do with a report.
+    Choose the change to a report.
 
     Args:
-        stored: None if there is none.
-        wanted: The digest of what it has to tell; None if there is nothing to tell.
+        stored: The present report; None without one.
+        wanted: The digest of the new content; None for no report.
     """
     if stored is None:
         return ReportChange.NOTHING if wanted is None else ReportChange.CREATE
@@ -86,105 +89,107 @@ def choose_change(stored: StoredReport | None, wanted: bytes | None) -> ReportCh
 
 
 def digest(content: Any) -> bytes:
-    """Tell apart what reports say, whatever else others write into them."""
-    told = [content.get(name) for name in _TOLD]
-    return hashlib.sha256(msgspec.json.encode(told, order="sorted")).digest()
+    """Compute the digest of the members that an audit writes; others may be added by clients."""
+    members = [content.get(name) for name in _MEMBERS]
+    return hashlib.sha256(msgspec.json.encode(members, order="sorted")).digest()
 
 
 class PolicyReportWriter:
     """
-    The reports of one API group.
+    Writes the reports of one API group.
 
     Attributes:
         problems: What could not be written, in sentences.
     """
 
-    def __init__(self, server: ApiClient, group: str) -> None:
+    def __init__(self, client: ApiClient, group: str) -> None:
         """
-        Ask nothing yet.
+        Send no request yet.
 
         Args:
             group: A key of ``DIALECTS``.
         """
         self.problems: list[str] = []
-        self._server = server
-        self._dialect, self._plural = DIALECTS[group]
+        self._client = client
+        self._api, self._plural = DIALECTS[group]
         self._stored: dict[str, StoredReport] | None = None
-        self._seen: set[str] = set()
+        self._written: set[str] = set()
 
-    async def look(self) -> None:
-        """Read what is there; if that cannot be, nothing is written afterwards."""
+    async def read_stored(self) -> None:
+        """Read the present reports; if that fails, nothing is written afterwards."""
         stored: dict[str, StoredReport] = {}
         query = {"fieldSelector": f"metadata.name={NAME}"}
         try:
-            async for page in list_pages(self._server, self._path(""), query, first=REPORT_PAGE):
+            async for page in list_pages(self._client, self._path(""), query, first=REPORT_PAGE):
                 for item in page:
                     content = msgspec.json.decode(item)
                     stored[content["metadata"]["namespace"]] = _stored(content)
         except ApiError as error:
-            self.problems.append(self._why(error))
+            self.problems.append(self._describe(error))
             return
         self._stored = stored
 
     async def write(self, report: AuditReport) -> None:
-        """Write the reports on the namespaces of a report."""
+        """Write one report for each namespace of an audit report."""
         if self._stored is None:
             return
-        for content in build_objects(report, self._dialect):
+        for content in build_objects(report, self._api):
             namespace = content["metadata"]["namespace"]
-            self._seen.add(namespace)
-            await self._see_to(namespace, self._stored.get(namespace), content)
+            self._written.add(namespace)
+            await self._change(namespace, self._stored.get(namespace), content)
 
     async def delete_stale(self) -> None:
-        """Delete the reports on namespaces of which nothing was written."""
+        """Delete the reports of namespaces for which ``write`` has written nothing."""
         if self._stored is not None:
-            for namespace in sorted(self._stored.keys() - self._seen):
-                await self._see_to(namespace, self._stored[namespace], None)
+            for namespace in sorted(self._stored.keys() - self._written):
+                await self._change(namespace, self._stored[namespace], None)
 
-    async def _see_to(
+    async def _change(
         self, namespace: str, stored: StoredReport | None, content: Mapping[str, Any] | None
     ) -> None:
-        step = choose_change(stored, None if content is None else digest(content))
-        match step:
+        change = choose_change(stored, None if content is None else digest(content))
+        match change:
             case ReportChange.NOTHING:
                 return
             case ReportChange.YIELD:
-                self.problems.append(f"{self._title(namespace)}: is not ours, and left as it is")
+                self.problems.append(
+                    f"{self._title(namespace)}: belongs to another client, and is left unchanged"
+                )
                 return
             case ReportChange.CREATE:
                 method, path, body = "POST", self._path(namespace), msgspec.json.encode(content)
             case ReportChange.REPLACE:
-                assert stored is not None, "there is one to replace"
-                assert content is not None, "it is replaced by another"
+                assert stored is not None, "REPLACE implies a stored report"
+                assert content is not None, "REPLACE implies new content"
                 metadata = {**content["metadata"], "resourceVersion": stored.resource_version}
                 body = msgspec.json.encode({**content, "metadata": metadata})
                 method, path = "PUT", f"{self._path(namespace)}/{NAME}"
             case ReportChange.DELETE:
-                assert stored is not None, "there is one to delete"
+                assert stored is not None, "DELETE implies a stored report"
                 expected = {"uid": stored.uid, "resourceVersion": stored.resource_version}
                 options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": expected}
                 body = msgspec.json.encode(options)
                 method, path = "DELETE", f"{self._path(namespace)}/{NAME}"
         try:
-            response = await self._server.send(method, path, NO_QUERY, body)
+            response = await self._client.send(method, path, NO_QUERY, body)
             if response.status not in _WRITTEN:
                 raise status_error("", response.status, response.body)
         except ApiError as error:
             problem = f"cannot be written: {error.problem}"
             self.problems.append(f"{self._title(namespace)}: {problem}")
 
-    def _why(self, error: ApiError) -> str:
+    def _describe(self, error: ApiError) -> str:
         if error.status == HTTPStatus.NOT_FOUND:
-            kind = f"{self._dialect.kind} {self._dialect.api_version}"
+            kind = f"{self._api.kind} {self._api.api_version}"
             return f"there is no kind {kind}: install its CustomResourceDefinition"
         return f"{self._plural} cannot be read: {error.problem}"
 
     def _title(self, namespace: str) -> str:
-        return f"{self._dialect.kind} {namespace}/{NAME}"
+        return f"{self._api.kind} {namespace}/{NAME}"
 
     def _path(self, namespace: str) -> str:
         inside = f"/namespaces/{namespace}" if namespace else ""
-        return f"/apis/{self._dialect.api_version}{inside}/{self._plural}"
+        return f"/apis/{self._api.api_version}{inside}/{self._plural}"
 
 
 def _stored(content: Any) -> StoredReport:

@@ -1,12 +1,20 @@
-"""Audits at their time: when the next one begins, and what is shown and told of the last one."""
+"""
+The schedule of audits: when the next one begins, and how the result of the last one is reported.
+
+``build_audits`` is the entry point. The audit itself runs in a process of its own
+(``AuditProcess``); ``Election`` decides which replica makes audits.
+"""
 
 import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple, NoReturn, TypeAlias
+from functools import partial
+from typing import NoReturn, TypeAlias
 
+from webhook.cluster.caches import Start
 from webhook.cluster.protocol import ApiClient
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
@@ -18,41 +26,43 @@ from webhook.telemetry.logs import Log, log_bug
 from webhook.telemetry.metrics import Metrics
 
 RunAudit: TypeAlias = Callable[[], Awaitable[AuditResult | AuditFailure]]
-"""Makes one audit."""
+"""Runs one audit."""
+
+UNIQUE = 4  # random bytes that tell a replica from earlier ones of its name; client-go takes a UUID
 
 
 def pause_after(took_s: float, interval_s: float) -> float:
     """
-    Say how long to wait after an audit, in seconds.
+    Compute the pause after an audit, in seconds.
 
-    Audits begin an interval apart. In a cluster that takes longer than half of it, the pauses are
-    as long as the audits, so that the API server has rest.
+    Audits begin an interval apart. If they take longer than half of it, the pauses are as long as
+    the audits, so that the API server is idle half of the time.
     """
     return max(interval_s - took_s, took_s)
 
 
 class AuditSchedule:
-    """Makes one audit after the other, and shows what the last one found."""
+    """Runs one audit after the other and reports each result."""
 
     def __init__(
         self, run: RunAudit, interval: timedelta, clocks: Clocks, metrics: Metrics, log: Log
     ) -> None:
         """
-        Begin nothing yet.
+        Start no audit yet.
 
         Args:
-            run: Makes one audit; when it is cancelled, that is given up.
-            interval: From the beginning of one to that of the next.
+            run: Runs one audit; cancelling it ends that audit.
+            interval: From the beginning of one audit to the beginning of the next.
         """
         self._run = run
         self._interval_s = interval.total_seconds()
         self._clocks = clocks
         self._metrics = metrics
         self._log = log
-        self._told: tuple[str, ...] = ()
+        self._logged_problems: tuple[str, ...] = ()
 
     async def work(self) -> NoReturn:
-        """Audit again and again; once cancelled, show nothing any more."""
+        """Run audits until cancelled; then expose no audit any more."""
         self._metrics.audit_leader.set(1)
         try:
             while True:
@@ -63,58 +73,55 @@ class AuditSchedule:
             self._metrics.forget_audit()
 
     async def _audit(self) -> float:
-        """Make one audit; gives how long it took, in seconds."""
+        """Run one audit and report it; returns its duration in seconds."""
         begun = self._clocks.now()
-        outcome = await self._outcome()
+        result = await self._try()
         took_s = self._clocks.now() - begun
-        if isinstance(outcome, AuditFailure):
+        if isinstance(result, AuditFailure):
             self._metrics.audits.labels("failure").inc()
-            self._log.error("audit", result="failure", says=outcome.says)
+            self._log.error("audit", result="failure", says=result.problem)
             return took_s
         self._metrics.audits.labels("success").inc()
-        ended = self._clocks.wall().timestamp()
-        self._metrics.show_audit(outcome.exposition, ended, took_s)
+        self._metrics.show_audit(result.exposition, self._clocks.wall().timestamp(), took_s)
         self._log.info(
             "audit",
             result="success",
             seconds=round(took_s, 1),
-            workloads=outcome.workloads,
-            pods=outcome.pods,
-            findings=outcome.findings,
+            workloads=result.workloads,
+            pods=result.pods,
+            findings=result.findings,
         )
-        self._complain(outcome.problems)
+        self._warn_of(result.problems)
         return took_s
 
-    async def _outcome(self) -> AuditResult | AuditFailure:
-        """Make one audit; a bug is told, and counts as one that failed."""
+    async def _try(self) -> AuditResult | AuditFailure:
+        """Run one audit; a bug is logged, and counts as a failure."""
         try:
             return await self._run()
-        except Exception as error:  # noqa: BLE001  # the next audit may go well
+        except Exception as error:  # noqa: BLE001  # the next audit may succeed
             log_bug(self._log, error)
             return AuditFailure(f"by a bug of evenspread ({type(error).__name__})")
 
-    def _complain(self, problems: tuple[str, ...]) -> None:
-        """Tell what an audit had to leave out, unless that is as the last time."""
-        if problems != self._told:
-            self._told = problems
-            for sentence in problems:
-                self._log.warning("audit", says=sentence)
+    def _warn_of(self, problems: tuple[str, ...]) -> None:
+        """Log what an audit could not read or write, unless the last audit had the same."""
+        if problems != self._logged_problems:
+            self._logged_problems = problems
+            for problem in problems:
+                self._log.warning("audit", says=problem)
 
 
-UNIQUE = 4  # bytes that tell a replica from one of the same name before it; client-go takes a UUID
-
-
-class AuditContext(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AuditContext:
     """
-    What audits need of the server.
+    What audits need from the server.
 
     Attributes:
         api: None without a cluster.
-        namespace: Of the Lease; empty if nobody said.
-        replica: The name of this one.
+        namespace: The namespace of the Lease; empty if unknown.
+        replica: The name of this replica.
         lease_s: The duration of the Lease.
-        silence_s: Seconds without a message, after which the process that audits is ended.
-        version: Gives the Kubernetes version that is judged by now.
+        silence_s: Seconds without a message after which the audit process is killed.
+        version: Returns the Kubernetes version in force.
         wall: The wall clock: aware, UTC.
     """
 
@@ -129,33 +136,41 @@ class AuditContext(NamedTuple):
     log: Log
 
 
-class ScheduledAudits:
-    """The audits of one replica, made while it holds the Lease."""
+def build_audits(settings: Settings, context: AuditContext) -> Start | None:
+    """
+    Build the task that makes audits while this replica holds the Lease.
 
-    def __init__(self, settings: Settings, api: ApiClient, around: AuditContext) -> None:
-        """Put the parts together."""
-        self._settings = settings
-        self._version = around.version
-        self._audit = AuditProcess(api, around.silence_s)
-        clocks = Clocks(time.monotonic, around.wall, asyncio.sleep)
-        path = f"/apis/coordination.k8s.io/v1/namespaces/{around.namespace}/leases"
-        identity = f"{around.replica}_{secrets.token_hex(UNIQUE)}"
-        candidate = Candidate(identity, f"{path}/{settings.name}-audit", around.lease_s)
-        self._election = Election(api, candidate, clocks, around.log)
-        interval = settings.audit_pause
-        assert interval is not None, "else there are no audits"
-        self._auditor = AuditSchedule(self._run, interval, clocks, around.metrics, around.log)
+    Returns:
+        None if the settings require no audits.
 
-    async def run(self) -> NoReturn:
-        """Audit while the Lease is held, until cancelled."""
-        await self._election.run(self._auditor.work)
+    Raises:
+        ConfigError: The settings contradict each other.
+    """
+    interval, api = settings.audit_pause, context.api
+    if interval is None:
+        if settings.policy_reports != "none":
+            raise ConfigError("are written by audits: add --audit-interval", "--policy-reports")
+        return None
+    if api is None:
+        raise ConfigError("needs a cluster: leave it out with --standalone", "--audit-interval")
+    if not context.namespace:
+        problem = "is needed for the Lease of --audit-interval, outside of a pod"
+        raise ConfigError(problem, "--namespace")
+    clocks = Clocks(time.monotonic, context.wall, asyncio.sleep)
+    process = AuditProcess(api, context.silence_s)
 
-    async def _run(self) -> AuditResult | AuditFailure:
-        return await self._audit.run(build_order(self._settings, self._version()))
+    async def run() -> AuditResult | AuditFailure:
+        return await process.run(build_order(settings, context.version()))
+
+    schedule = AuditSchedule(run, interval, clocks, context.metrics, context.log)
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{context.namespace}/leases"
+    identity = f"{context.replica}_{secrets.token_hex(UNIQUE)}"
+    candidate = Candidate(identity, f"{path}/{settings.name}-audit", context.lease_s)
+    return partial(Election(api, candidate, clocks, context.log).run, schedule.work)
 
 
 def build_order(settings: Settings, version: Version) -> AuditOrder:
-    """Say what is to be audited, and by what."""
+    """Write the settings that an audit depends on into an order."""
     reports = settings.policy_reports
     return AuditOrder(
         config=settings.config,
@@ -166,22 +181,3 @@ def build_order(settings: Settings, version: Version) -> AuditOrder:
         policy_reports="" if reports == "none" else reports,
         memory=settings.audit_bytes,
     )
-
-
-def build_audits(settings: Settings, around: AuditContext) -> ScheduledAudits | None:
-    """
-    Arrange the audits that the settings ask for; None if they ask for none.
-
-    Raises:
-        ConfigError: The settings do not fit together.
-    """
-    if settings.audit_pause is None:
-        if settings.policy_reports != "none":
-            raise ConfigError("are written by audits: add --audit-interval", "--policy-reports")
-        return None
-    if around.api is None:
-        raise ConfigError("is for a cluster: leave it out with --standalone", "--audit-interval")
-    if not around.namespace:
-        problem = "is needed for the Lease of --audit-interval, outside of a pod"
-        raise ConfigError(problem, "--namespace")
-    return ScheduledAudits(settings, around.api, around)

@@ -1,9 +1,9 @@
 """
-The server's side of the process that audits: start it, send on what it asks for, end it.
+The audit process, seen from the server: start it, forward its requests, end it.
 
-What passes through here is not looked at: the event loop only moves bytes, a page at a time.
-Whatever the process does, the audit ends: a process that cannot be started, dies, hangs, or says
-what is no message gives ``AuditFailure``, with the reason.
+``AuditProcess.run`` is the entry point. The server does not look into what it forwards, so that the
+event loop only moves bytes, one page at a time. Every audit ends: a process that cannot start, dies
+or hangs, or sends an invalid message gives an ``AuditFailure`` with the reason.
 """
 
 import asyncio
@@ -32,94 +32,95 @@ from webhook.server.audits.messages import (
 
 COMMAND: Sequence[str] = (sys.executable, "-m", "webhook.server.audits.worker")
 
-WHO = "the process that audits"
-LAST_WORDS = 4096  # bytes of what a process that failed says on its standard error
-GRACE_S = 2.0  # seconds for a process to end that has closed its pipes; it takes milliseconds
+PROCESS = "the audit process"
+STDERR_BYTES = 4096  # bytes kept from the end of the standard error of a process that failed
+GRACE_S = 2.0  # seconds for a process to end after it has closed its pipes; it takes milliseconds
 
 
 class AuditProcess:
-    """One audit in a process of its own."""
+    """Runs audits, each in a process of its own."""
 
     def __init__(self, api: ApiClient, silence_s: float, command: Sequence[str] = COMMAND) -> None:
         """
-        Start nothing yet.
+        Start no process yet.
 
         Args:
-            silence_s: Seconds without a message, after which a process counts as hanging.
-            command: What carries out an order.
+            silence_s: Seconds without a message after which a process counts as hanging.
+            command: The command that carries out an order.
         """
         self._api = api
         self._silence_s = silence_s
         self._command = command
 
     async def run(self, order: AuditOrder) -> AuditResult | AuditFailure:
-        """Have an order carried out; when this is cancelled, the process is ended."""
+        """Carry out an order; cancelling this kills the process."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE
             )
         except (OSError, ValueError) as error:
-            return AuditFailure(f"{WHO} cannot be started: {describe_error(error)}")
-        async with _ended(process), _heard_out(process) as last_words:
-            return await self._outcome(process, order, last_words)
+            return AuditFailure(f"{PROCESS} cannot be started: {describe_error(error)}")
+        async with _killed_at_end(process), _read_stderr(process) as stderr:
+            return await self._outcome(process, order, stderr)
 
     async def _outcome(
-        self, process: Process, order: AuditOrder, last_words: "_LastWords"
+        self, process: Process, order: AuditOrder, stderr: "_StderrTail"
     ) -> AuditResult | AuditFailure:
         try:
             return await self._serve(process, order)
         except TimeoutError:
-            return AuditFailure(f"{WHO} said nothing for {self._silence_s:g} s")
+            return AuditFailure(f"{PROCESS} sent nothing for {self._silence_s:g} s")
         except DECODE_ERRORS:
-            return AuditFailure(f"{WHO} sent what is no message")
+            return AuditFailure(f"{PROCESS} sent an invalid message")
         except (asyncio.IncompleteReadError, ConnectionError):
-            return AuditFailure(await last_words.tell(process))
+            return AuditFailure(await stderr.describe_end(process))
 
     async def _serve(self, process: Process, order: AuditOrder) -> AuditResult | AuditFailure:
         message = encode(order)
         while True:
             async with asyncio.timeout(self._silence_s):
-                said = await _exchange(process, message)
-            if not isinstance(said, ApiRequest):
-                return said
-            message = encode(await self._answer(said))
+                received = await _exchange(process, message)
+            if not isinstance(received, ApiRequest):
+                return received
+            message = encode(await self._forward(received))
 
-    async def _answer(self, ask: ApiRequest) -> ApiResponse:
+    async def _forward(self, request: ApiRequest) -> ApiResponse:
+        method, path, query, body = msgspec.structs.astuple(request)
         try:
-            response = await self._api.send(ask.method, ask.path, ask.query, ask.body)
+            response = await self._api.send(method, path, query, body)
         except ApiError as error:
             return ApiResponse(0, reason=error.problem)
         return ApiResponse(response.status, response.body)
 
 
-class _LastWords:
-    """The end of what a process writes to its standard error, read while it runs."""
+class _StderrTail:
+    """The end of the standard error of a process, read while the process runs."""
 
     def __init__(self) -> None:
         self._kept = b""
         self._read = asyncio.Event()
 
     async def read(self, stream: asyncio.StreamReader) -> None:
-        """Read to the end, so that the process never waits for a reader."""
-        while piece := await stream.read(LAST_WORDS):
-            self._kept = (self._kept + piece)[-LAST_WORDS:]
+        """Read to the end of the stream, so that the process never waits for a reader."""
+        while piece := await stream.read(STDERR_BYTES):
+            self._kept = (self._kept + piece)[-STDERR_BYTES:]
         self._read.set()
 
-    async def tell(self, process: Process) -> str:
-        """Say how a process ended that was not expected to."""
+    async def describe_end(self, process: Process) -> str:
+        """Describe the unexpected end of a process."""
         with suppress(TimeoutError):
             async with asyncio.timeout(GRACE_S):
                 await process.wait()
                 await self._read.wait()
         if process.returncode is None:
-            return f"{WHO} closed its output and went on"
-        said = self._kept.decode(errors="replace").strip()
-        return f"{WHO} ended with {process.returncode}: {said.rpartition(chr(10))[2]}"
+            return f"{PROCESS} closed its output and went on"
+        text = self._kept.decode(errors="replace").strip()
+        return f"{PROCESS} ended with {process.returncode}: {text.rpartition(chr(10))[2]}"
 
 
 @asynccontextmanager
-async def _ended(process: Process) -> AsyncGenerator[None]:
-    """End a process with the context, and read its pipes to their end, which closes them."""
+async def _killed_at_end(process: Process) -> AsyncGenerator[None]:
+    """Kill a process at the end of the context, and close its pipes by reading them to the end."""
     try:
         yield
     finally:
@@ -131,13 +132,13 @@ async def _ended(process: Process) -> AsyncGenerator[None]:
 
 
 @asynccontextmanager
-async def _heard_out(process: Process) -> AsyncGenerator[_LastWords]:
-    """Read what a process writes to its standard error as long as the context lasts."""
+async def _read_stderr(process: Process) -> AsyncGenerator[_StderrTail]:
+    """Read the standard error of a process as long as the context lasts."""
     assert process.stderr is not None, "it has pipes"
-    last_words = _LastWords()
-    reading = asyncio.create_task(last_words.read(process.stderr), name="audit's standard error")
+    stderr = _StderrTail()
+    reading = asyncio.create_task(stderr.read(process.stderr), name="audit's standard error")
     try:
-        yield last_words
+        yield stderr
     finally:
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
@@ -145,11 +146,11 @@ async def _heard_out(process: Process) -> AsyncGenerator[_LastWords]:
 
 async def _exchange(process: Process, message: bytes) -> WorkerMessage:
     """
-    Send a message, and wait for the one that comes back.
+    Send a message and receive the next one.
 
     Raises:
-        IncompleteReadError: The process has gone, as with a ConnectionError.
-        DecodeError: It said something else; so do the others of DECODE_ERRORS.
+        IncompleteReadError: The process has ended; so does ConnectionError.
+        DecodeError: The message is invalid; so do the others of DECODE_ERRORS.
     """
     assert process.stdin is not None, "it has pipes"
     assert process.stdout is not None, "it has pipes"
@@ -157,5 +158,5 @@ async def _exchange(process: Process, message: bytes) -> WorkerMessage:
     await process.stdin.drain()
     length = int.from_bytes(await process.stdout.readexactly(LENGTH), "big")
     if length > MESSAGE_BYTES:
-        raise msgspec.DecodeError("longer than any message")
+        raise msgspec.DecodeError("the message is too long")
     return decode_message(await process.stdout.readexactly(length))

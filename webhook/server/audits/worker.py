@@ -1,8 +1,8 @@
 """
-The process that audits: ``python -m webhook.server.audits.worker``, started by the server.
+The audit process: ``python -m webhook.server.audits.worker``, started by the server.
 
-It takes one order from its standard input and ends when it is carried out, or when the server is
-gone. It waits for nothing but the server, so its reads and writes may block.
+It reads one order from its standard input, and ends when it has carried it out or the server has
+ended. It only ever waits for the server, so its reads and writes may block.
 """
 
 import asyncio
@@ -23,8 +23,9 @@ from webhook.server.audits.messages import (
     AuditFailure,
     AuditOrder,
     AuditResult,
-    decode_answer,
+    WorkerMessage,
     decode_order,
+    decode_response,
     encode,
     frame,
 )
@@ -33,25 +34,23 @@ from webhook.server.audits.policyreports import PolicyReportWriter
 from webhook.server.reload import PolicySources, read_policy
 from webhook.telemetry.exposition import expose
 
-LOWEST = 19  # of priorities: whoever answers callers goes first, also on a single core
-MOST_PROBLEMS = 20  # that are told; more say no more
-
-OK = range(200, 300)
+LOWEST_PRIORITY = 19  # so that admission goes first, also on a single core
+MOST_PROBLEMS = 20  # in one result; further ones would not help
 
 
 class PipeClient:
     """
-    The API server, called through the server's pipe.
+    A client of the API server that sends through a pipe.
 
     Implements ``webhook.cluster.protocol.ApiClient``.
 
-    Its calls block, and end the process when the server is gone.
+    Its calls block, and raise EOFError when the server has ended.
     """
 
     name = "the API server"
 
     def __init__(self, source: BinaryIO, sink: BinaryIO) -> None:
-        """Take both ends of the pipes."""
+        """Use the process' ends of two pipes."""
         self._source = source
         self._sink = sink
 
@@ -73,32 +72,32 @@ class PipeClient:
             ApiError: There was no response.
         """
         del content_type
-        self.tell(ApiRequest(method, path, dict(query), body))
-        answer = decode_answer(self.hear())
-        if answer.reason:
-            raise ApiError(self.name, answer.reason, FailureReason.UNREACHABLE)
-        return Response(answer.status, answer.body)
+        self.write(ApiRequest(method, path, dict(query), body))
+        response = decode_response(self.receive())
+        if response.reason:
+            raise ApiError(self.name, response.reason, FailureReason.UNREACHABLE)
+        return Response(response.status, response.body)
 
-    def tell(self, message: ApiRequest | AuditResult | AuditFailure) -> None:
-        """Say something to the server."""
+    def write(self, message: WorkerMessage) -> None:
+        """Send a message to the server."""
         self._sink.write(frame(encode(message)))
         self._sink.flush()
 
-    def hear(self) -> bytes:
+    def receive(self) -> bytes:
         """
-        Wait for what the server says.
+        Wait for the next message of the server.
 
         Raises:
-            EOFError: It is gone.
+            EOFError: The server has ended.
         """
-        length = self._take(LENGTH)
-        return self._take(int.from_bytes(length, "big"))
+        length = self._read_exactly(LENGTH)
+        return self._read_exactly(int.from_bytes(length, "big"))
 
-    def _take(self, number: int) -> bytes:
-        taken = self._source.read(number)
-        if len(taken) < number:
+    def _read_exactly(self, number: int) -> bytes:
+        data = self._source.read(number)
+        if len(data) < number:
             raise EOFError
-        return taken
+        return data
 
 
 async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
@@ -106,22 +105,22 @@ async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
     Carry out an order.
 
     Raises:
-        EvenspreadError: It cannot be.
+        EvenspreadError: The audit is not possible.
     """
-    asked = PolicySources(
+    sources = PolicySources(
         order.config,
         order.scheduler_config,
         order.feature_gates,
         parse_version(order.version),
         order.allow_locked_gates,
-        timedelta(),  # no certificate is made here
+        timedelta(),  # the audit process issues no certificate
     )
-    configuration, policy = read_policy(asked)
-    question = AuditOptions(policy, configuration.actions, configuration.not_exemptible)
-    sweep, gauges = ClusterSweep(server, configuration, question), AuditGauges()
+    configuration, policy = read_policy(sources)
+    options = AuditOptions(policy, configuration.actions, configuration.not_exemptible)
+    sweep, gauges = ClusterSweep(server, configuration, options), AuditGauges()
     reports = PolicyReportWriter(server, order.policy_reports) if order.policy_reports else None
     if reports is not None:
-        await reports.look()
+        await reports.read_stored()
     async for report in sweep.reports():
         gauges.add(report)
         if reports is not None:
@@ -139,27 +138,27 @@ async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
 
 
 def main() -> int:
-    """Take an order and carry it out; returns the exit code."""
-    os.nice(LOWEST)
+    """Read an order and carry it out; returns the exit code."""
+    os.nice(LOWEST_PRIORITY)
     server = PipeClient(sys.stdin.buffer, sys.stdout.buffer)
     try:
-        order = decode_order(server.hear())
+        order = decode_order(server.receive())
         resource.setrlimit(resource.RLIMIT_DATA, (order.memory, order.memory))
-        outcome = _outcome(order, server)
-        server.tell(outcome)
-    except (EOFError, BrokenPipeError):  # the server has gone, and with it who wants to know
+        result = _carry_out(order, server)
+        server.write(result)
+    except (EOFError, BrokenPipeError):  # the server has ended: no reader is left
         return 1
     return 0
 
 
-def _outcome(order: AuditOrder, server: PipeClient) -> AuditResult | AuditFailure:
+def _carry_out(order: AuditOrder, server: PipeClient) -> AuditResult | AuditFailure:
     try:
         return asyncio.run(audit(order, server))
     except EvenspreadError as error:
         return AuditFailure(str(error))
     except MemoryError:
-        says = f"a namespace of the cluster needs more than {order.memory >> 20} MiB"
-    return AuditFailure(f"{says}: allow more by --audit-memory")
+        problem = f"a namespace of the cluster needs more than {order.memory >> 20} MiB"
+    return AuditFailure(f"{problem}: allow more by --audit-memory")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,134 @@
+"""Each check of webhook configurations reports what deviates, and what to do."""
+
+from typing import Any
+
+import pytest
+
+from tests.deploy.manifests import Json
+from tests.doctor.patient import (
+    BASE,
+    assert_reported,
+    configuration,
+    deployment,
+    hooks,
+)
+from webhook.doctor import webhooks
+from webhook.doctor.installation import Lookup
+from webhook.policy.request import Hook
+
+HEAD = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+WITH_PODS = BASE["MutatingWebhookConfiguration/evenspread"]["webhooks"][0]["rules"]
+
+
+def rule(**changes: Any) -> Json:
+    every = {"apiGroups": ["*"], "resources": ["*"], "operations": ["*"], "scope": "Namespaced"}
+    return {"rules": [{**every, **changes}]}
+
+
+CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "nothing is registered": (
+        {"configurations": {hook: Lookup() for hook in Hook}},
+        {"registered": "apply the manifests again"},
+    ),
+    "a configuration without our webhook": (
+        {"configurations": {**hooks(), Hook.VALIDATE: Lookup(webhooks.WebhookConfiguration())}},
+        {"registered": "has no webhook validate.evenspread.io"},
+    ),
+    "a webhook that is called by URL": (
+        {"configurations": hooks({"clientConfig": {"service": None, "url": "https://a/"}})},
+        {"called-service": "called by URL"},
+    ),
+    "a webhook that calls another Service": (
+        {"configurations": hooks({"clientConfig": {"service": {"name": "web"}}})},
+        {"called-service": "evenspread/web/mutate, not evenspread/evenspread/mutate"},
+    ),
+    "a webhook that is not called on updates": (
+        {"configurations": hooks(rule(operations=["CREATE"]), Hook.VALIDATE)},
+        {"rules": "not called for UPDATE cronjobs"},
+    ),
+    "a webhook that is called for deletions": (
+        {"configurations": hooks(rule(resources=["*"]), Hook.MUTATE)},
+        {"rules": "every resource, DELETE, CONNECT"},
+    ),
+    "a webhook that is called for the whole cluster": (
+        {"configurations": hooks(rule(scope="*"))},
+        {"rules": "objects outside of namespaces"},
+    ),
+    "a custom kind that no rule names": (
+        {
+            "configuration": configuration(
+                "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+                "podTemplates: [{group: example.com, kind: Fleet, path: spec.template}]\n"
+            )
+        },
+        {"rules": "not called for Fleet.example.com"},
+    ),
+    "another matchPolicy": (
+        {"configurations": hooks({"matchPolicy": "Exact"}, Hook.VALIDATE)},
+        {"fixed-members": "matchPolicy: Exact, not Equivalent"},
+    ),
+    "no reinvocation": (
+        {"configurations": hooks({"reinvocationPolicy": "Never"})},
+        {"fixed-members": "mutate.evenspread.io has reinvocationPolicy: Never"},
+    ),
+    "another version of reviews": (
+        {"configurations": hooks({"admissionReviewVersions": ["v1beta1"]})},
+        {"fixed-members": "no v1 in admissionReviewVersions"},
+    ),
+    "a long timeout": (
+        {"configurations": hooks({"timeoutSeconds": 11}, Hook.MUTATE)},
+        {"timeouts": '"path":"/webhooks/0/timeoutSeconds","value":3'},
+    ),
+    "Fail before one replica": (
+        {
+            "configurations": hooks({"failurePolicy": "Fail"}, Hook.VALIDATE),
+            "deployment": deployment({"spec": {"replicas": 1}}),
+        },
+        {"failure-policy": "scale deployment evenspread --replicas=2"},
+    ),
+    "a mutating webhook of Fail": (
+        {"configurations": hooks({"failurePolicy": "Fail"}, Hook.MUTATE)},
+        {"failure-policy": '"path":"/webhooks/0/failurePolicy","value":"Ignore"'},
+    ),
+    "no namespace left out": (
+        {"configurations": hooks({"namespaceSelector": None})},
+        {"exemptions": "called for namespace kube-system"},
+    ),
+    "a rule that denies, without its pods": (
+        {"configuration": configuration(f"{HEAD}rules: {{TSC101: deny}}\n")},
+        {"validated-pods": "deny for TSC101, and validate.evenspread.io is not called for CREATE"},
+    ),
+    "a flag that wants pods, without them": (
+        {"settings": {"validate-pods": "true"}},
+        {"validated-pods": "deploy/kustomize/validate-pods"},
+    ),
+    "pods that no rule denies": (
+        {"configurations": hooks({"rules": WITH_PODS}, Hook.VALIDATE)},
+        {"validated-pods": "helm upgrade, or kubectl apply -k, with validatePods: auto or false"},
+    ),
+    "a condition that costs time": (
+        {"configurations": hooks({"matchConditions": [{"name": "a", "expression": "true"}]})},
+        {"match-conditions": "which took 0.5 ms per pod"},
+    ),
+    "a condition of the short form": (
+        {
+            "configurations": hooks(
+                {
+                    "matchConditions": [
+                        {"name": "a", "expression": "!('b' in object.metadata.annotations)"}
+                    ]
+                }
+            )
+        },
+        {"match-conditions": "!has(object.metadata.annotations)"},
+    ),
+}
+
+NOTES = {"a condition that costs time", "a mutating webhook of Fail", "pods that no rule denies"}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_check_reports_the_deviation_and_the_fix(case: str) -> None:
+    changes, expected = CASES[case]
+
+    assert_reported(changes, expected, is_note=case in NOTES)
