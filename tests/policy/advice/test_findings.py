@@ -93,6 +93,7 @@ def test_a_value_is_shown_in_quotes() -> None:
 
 NAMES = {
     "one": (("a",), None, "a"),
+    "none": ((), None, ""),
     "as many as are named": (("a", "b", "c"), None, "a, b, c"),
     "more": (("a", "b", "c", "d", "e"), None, "a, b, c and 2 more"),
     "more than are given": (("a",), 5, "a and 4 more"),
@@ -107,3 +108,7 @@ def test_the_first_names_of_many(names: tuple[str, ...], many: int | None, text:
 @pytest.mark.parametrize(("many", "text"), [(0, "0 pods"), (1, "1 pod"), (2, "2 pods")])
 def test_a_number_of_things(many: int, text: str) -> None:
     assert count_of(many, "pod") == text
+
+
+def test_the_number_of_named_names_can_be_chosen() -> None:
+    assert join_names(("a", "b"), most=1) == "a and 1 more"

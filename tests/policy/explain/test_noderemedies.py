@@ -17,7 +17,7 @@ from webhook.policy.explain.remedies import Edits
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.model import Node
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.place import Placement
+from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.taints import UNSCHEDULABLE
 
 TWO = (node("n1", "a"), node("n2", "b"))
@@ -29,7 +29,7 @@ def cordoned(name: str, zone: str | None = None) -> Node:
     return replace(node(name, zone, taints=[UNSCHEDULABLE]), unschedulable=True)
 
 
-Way = Callable[[Scenario, Placement], Iterator[Edits]]
+Way = Callable[[Scenario, PodPlacement], Iterator[Edits]]
 
 # way, scenario, the first of what is tried
 TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
