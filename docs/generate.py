@@ -146,8 +146,8 @@ def advice() -> str:
     return NEXT.join(
         f"### {row.id}: {CATALOGUE[row.id].title}{NEXT}{CATALOGUE[row.id].why}{NEXT}"
         f"- instead: {CATALOGUE[row.id].fix}\n"
-        f"- asked at: {row.where}, since Kubernetes {CATALOGUE[row.id].since}\n"
-        f"- action, unless configured: {code(CATALOGUE[row.id].action)}{NEXT}"
+        f"- checked by: {row.scope}, since Kubernetes {CATALOGUE[row.id].since}\n"
+        f"- default action: {code(CATALOGUE[row.id].action)}{NEXT}"
         f"{_given(ADVISED[row.id])}{_shown(ADVISED[row.id].violates, ADVISED[row.id].passes)}"
         for row in POLICY_RULES
     )
@@ -157,7 +157,11 @@ def _given(example: AdviceExample) -> str:
     """What else holds for an example of a policy rule."""
     gates = ",".join(f"{name}={str(on).lower()}" for name, on in example.gates.items())
     given = [f"With {code(f'--feature-gates {gates}')}:"] if gates else []
-    given += ["With a profile whose default is zones, ScheduleAnyway:"] if example.profile else []
+    given += (
+        ["With a profile whose default constraint is on zones, with ScheduleAnyway:"]
+        if example.profile
+        else []
+    )
     return "".join(f"{each}{NEXT}" for each in given)
 
 

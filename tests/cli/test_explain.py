@@ -319,7 +319,7 @@ MISTAKES = {
     "a file that is not there, of a pod that a cluster may have": (
         ["pod/web-1", "-f", "none.yaml"], "none.yaml: cannot be read: No such file", 3
     ),
-    "a file without objects": (["-f", "empty.yaml"], "skipped empty.yaml: nothing in it is an", 3),
+    "a file without objects": (["-f", "empty.yaml"], "skipped empty.yaml: it contains no", 3),
     "no pod template in the files": (["job/x", "-f", "shop.yaml"], "contains no job/x with", 3),
     "a label without a value": (
         ["web-1", "--cluster", "shop.yaml", "--without", "zone"], "--without", 2

@@ -188,7 +188,7 @@ def test_a_standard_input_that_is_closed_is_empty(folder: Path) -> None:
     ran = shell(folder, f"{shlex.join((*EVENSPREAD, 'validate', '-f', '-'))} <&-")
 
     assert ran.returncode == 0
-    assert ran.stderr.startswith(b"skipped stdin: nothing in it is an object")
+    assert ran.stderr.startswith(b"skipped stdin: it contains no object")
 
 
 def test_interrupted_program_says_nothing(folder: Path) -> None:

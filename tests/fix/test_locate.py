@@ -142,12 +142,12 @@ STUCK: dict[str, tuple[str, Change, FixObstacle | str]] = {
     "nor changed inside": ("b: &b {x: {y: 1}}\na: {<<: *b}\n", Put(("a", "x", "y"), 2), MERGED),
     "a key after a question mark": ("? a\n: 1\n", Put(("b",), 1), EXPLICIT),
     "nothing is removed beside one": ("? a\n: 1\nb: 2\n", Remove(("b",)), EXPLICIT),
-    "a tag": ("a: !!str 1\n", Put(("a",), "2"), "a tag says"),
-    "a block that becomes a number": ("a:\n  b: 1\n", Put(("a",), 1), "a block that would"),
-    "the only one of a block": ("a:\n  b: 1\n", Remove(("a", "b")), "nothing else stands"),
-    "a block in a list": ("- null\n", Put((0,), SELECTOR), "in a place of its own"),
-    "into a number": ("a: 1\n", Put(("a", "b"), 1), "a.b stands in nothing"),
-    "nothing there": ("a: 1\n", Put(("b", "c"), 1), "b.c stands in nothing"),
+    "a tag": ("a: !!str 1\n", Put(("a",), "2"), "it has a tag"),
+    "a block that becomes a number": ("a:\n  b: 1\n", Put(("a",), 1), "a block, which would"),
+    "the only one of a block": ("a:\n  b: 1\n", Remove(("a", "b")), "it is the only entry"),
+    "a block in a list": ("- null\n", Put((0,), SELECTOR), "needs a block of its own"),
+    "into a number": ("a: 1\n", Put(("a", "b"), 1), "a.b has no parent"),
+    "nothing there": ("a: 1\n", Put(("b", "c"), 1), "b.c has no parent"),
 }
 
 

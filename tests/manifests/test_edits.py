@@ -4,7 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.manifests.edits import TextEdit, apply_edits, find_original_position, overlap
+from webhook.manifests.edits import (
+    TextEdit,
+    after_break,
+    apply_edits,
+    break_near,
+    find_line_starts,
+    find_original_position,
+    indentation,
+    line_end,
+    line_start,
+    overlap,
+)
 
 TEXT = "0123456789"
 
@@ -52,3 +63,31 @@ def test_what_was_not_edited_is_found_where_it_was(edits: Sequence[TextEdit]) ->
             assert TEXT[found] == character
         else:
             assert found in {edit.start for edit in edits}
+
+
+# text, position, its line and the start of the next one, the line break, the indentation
+BREAKS: dict[str, tuple[str, int, tuple[int, int, int], str, str]] = {
+    "line feeds": ("a\n  b\nc", 4, (2, 5, 6), "\n", "  "),
+    "as on Windows": ("a\r\n\tb\r\n", 4, (3, 5, 7), "\r\n", "\t"),
+    "the last line takes the break before it": ("a\r\nb", 3, (3, 4, 4), "\r\n", ""),
+    "a single line": ("ab", 1, (0, 2, 2), "\n", ""),
+    "a rare break": ("a\u2028b\u2028", 2, (2, 3, 4), "\u2028", ""),
+    "an empty text": ("", 0, (0, 0, 0), "\n", ""),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "line", "line_break", "blanks"), BREAKS.values(), ids=BREAKS.keys()
+)
+def test_the_line_of_a_character_is_found(
+    text: str, position: int, line: tuple[int, int, int], line_break: str, blanks: str
+) -> None:
+    end = line_end(text, position)
+
+    assert (line_start(text, position), end, after_break(text, end)) == line
+    assert break_near(text, position) == line_break
+    assert indentation(text, position) == blanks
+
+
+def test_lines_are_counted_by_line_feeds() -> None:
+    assert find_line_starts("a\r\nb\u2028c\n") == [0, 3, 7]

@@ -7,6 +7,8 @@ The rights that the server needs, one row for each verb on a resource.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS
+
 WATCH_VERBS = ("list", "watch")
 READ_VERBS = ("get", *WATCH_VERBS)
 
@@ -41,16 +43,17 @@ class CustomResource(NamedTuple):
     resource: str
 
 
-ROLLOUTS = CustomResource("argoproj.io", "rollouts")
+ROLLOUTS = next(
+    CustomResource(row.group, row.plural) for row in CUSTOM_KINDS.values() if row.watched
+)
 """Watched by every installation."""
 
-_CACHED = (
-    ("", "nodes", WATCH_VERBS),
-    ("", "services", WATCH_VERBS),
-    ("", "namespaces", READ_VERBS),
-    ("", "replicationcontrollers", READ_VERBS),
-    ("apps", "replicasets", READ_VERBS),
-    ("apps", "statefulsets", READ_VERBS),
+_CACHE_ONLY = frozenset({"Node", "Service"})  # a cache that lacks one never reads it by name
+
+_CACHED = tuple(
+    (row.group, row.plural, WATCH_VERBS if row.kind in _CACHE_ONLY else READ_VERBS)
+    for row in BUILT_IN_KINDS.values()
+    if row.watched
 )
 
 _HOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")

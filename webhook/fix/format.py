@@ -1,4 +1,8 @@
-"""How a value is written where others stand: quoted as its neighbours, indented as they are."""
+"""
+YAML and JSON of a new value, in the style of its neighbours: indentation, quotes, brackets.
+
+``locate`` decides where the text goes.
+"""
 
 import json
 from collections.abc import Sequence
@@ -12,11 +16,11 @@ from webhook.policy.advice import flow
 
 class Layout(NamedTuple):
     """
-    How blocks are indented.
+    The indentation of blocks.
 
     Attributes:
-        step: Blanks of a mapping more than its key has; at least 1.
-        dash: Blanks of a dash more than the key of its list has.
+        step: Blanks by which a mapping is indented below its key; at least 1.
+        dash: Blanks by which a dash is indented below the key of its list.
     """
 
     step: int = 2
@@ -25,22 +29,22 @@ class Layout(NamedTuple):
 
 def infer_layout(tree: Tree, way: Sequence[TreeNode]) -> Layout:
     """
-    Learn from the nearest blocks how this document is indented.
+    Infer the indentation of a document from the nearest blocks.
 
     Args:
-        way: From the document to what will be written into.
+        way: The nodes from the document to the collection that is written to.
     """
     steps: list[int] = []
     dashes: list[int] = []
-    for node in reversed([each for each in way if each.entries and not each.flow]):
+    for node in reversed([node for node in way if node.entries and not node.flow]):
         column = _column(tree, node)
         for entry in node.entries:
             held = entry.node
             if isinstance(entry.step, str) and not entry.alias and held.entries and not held.flow:
                 wanted = steps if isinstance(held.entries[0].step, str) else dashes
                 wanted.append(_column(tree, held) - column)
-    step = next((each for each in steps if each > 0), Layout().step)
-    return Layout(step, next((each for each in dashes if each >= 0), Layout().dash))
+    step = next((blanks for blanks in steps if blanks > 0), Layout().step)
+    return Layout(step, next((blanks for blanks in dashes if blanks >= 0), Layout().dash))
 
 
 def _column(tree: Tree, node: TreeNode) -> int:
@@ -50,10 +54,10 @@ def _column(tree: Tree, node: TreeNode) -> int:
 
 def format_block(key: str, value: Any, layout: Layout) -> list[str]:
     """
-    Write a member as lines of a block, not indented yet.
+    Format a member as the lines of a block, without the indentation of the block itself.
 
     Args:
-        value: Of JSON's types; what is empty or no collection stays on the line of its key.
+        value: Of JSON's types; an empty collection or a scalar goes on the line of its key.
     """
     if is_object(value) and value:
         inner = [line for name, held in value.items() for line in format_block(name, held, layout)]
@@ -66,7 +70,7 @@ def format_block(key: str, value: Any, layout: Layout) -> list[str]:
 
 
 def format_item(value: Any, layout: Layout) -> list[str]:
-    """Write an item of a sequence as lines of a block, not indented yet."""
+    """Format an item of a sequence as ``format_block`` does a member."""
     if not is_object(value) or not value:
         return [f"- {flow.flow(value)}"]
     lines = [line for name, held in value.items() for line in format_block(name, held, layout)]
@@ -75,11 +79,11 @@ def format_item(value: Any, layout: Layout) -> list[str]:
 
 def format_scalar(value: Any, old: str, *, quoted: bool) -> str:
     """
-    Write a value within a line.
+    Format a value on one line.
 
     Args:
-        old: What stood there: a text keeps its kind of quotes.
-        quoted: Whether texts are written as in JSON.
+        old: The text that the value replaces; a string keeps its kind of quotes.
+        quoted: Whether strings are written as in JSON.
     """
     if quoted or (isinstance(value, str) and old.startswith('"')):
         return json.dumps(value, ensure_ascii=False)
@@ -90,12 +94,12 @@ def format_scalar(value: Any, old: str, *, quoted: bool) -> str:
 
 class FlowStyle(NamedTuple):
     """
-    How a collection in brackets is written.
+    The style of a collection in brackets.
 
     Attributes:
-        quoted: Whether its keys and texts are written as in JSON.
-        lines: Whether each entry has a line of its own.
-        tight: Whether no blank follows a colon.
+        quoted: Whether its keys and strings are written as in JSON.
+        lines: Whether every entry is on a line of its own.
+        tight: Whether no blank follows a colon or a comma.
     """
 
     quoted: bool
@@ -103,8 +107,8 @@ class FlowStyle(NamedTuple):
     tight: bool
 
     @classmethod
-    def of(cls, tree: Tree, node: TreeNode) -> "FlowStyle":
-        """Look at a collection."""
+    def infer(cls, tree: Tree, node: TreeNode) -> "FlowStyle":
+        """Infer the style of a collection from its last entry."""
         text, last = tree.text, node.entries[-1] if node.entries else None
         if last is None:
             return cls(quoted=tree.json, lines=False, tight=False)
@@ -116,13 +120,13 @@ class FlowStyle(NamedTuple):
             tight=tree.json and (text[last.value - 1] == ":" if named else _follows(text, node)),
         )
 
-    def entry(self, step: str | int, value: Any, margin: str, unit: str) -> str:
+    def format_entry(self, step: str | int, value: Any, margin: str, unit: str) -> str:
         """
-        Write an entry.
+        Format an entry.
 
         Args:
-            margin: What stands before an entry on its line.
-            unit: By how much what is inside stands further in.
+            margin: The indentation of the entries.
+            unit: The additional indentation of a nested entry.
         """
         if not self.quoted:
             return flow.member(step, value) if isinstance(step, str) else flow.flow(value)
@@ -137,12 +141,12 @@ class FlowStyle(NamedTuple):
 
 
 def _follows(text: str, node: TreeNode) -> bool:
-    """Whether an item follows a comma at once."""
+    """Whether the last item follows a comma without a blank."""
     return text[node.entries[-1].start - 1] == ","
 
 
-def unit_of(tree: Tree, node: TreeNode) -> str:
-    """By how much the entries of a collection on several lines stand further in than itself."""
+def infer_indent(tree: Tree, node: TreeNode) -> str:
+    """Return the indentation of a collection's entries relative to the collection."""
     inner = indentation(tree.text, node.entries[-1].start)
     outer = indentation(tree.text, node.start)
     return inner.removeprefix(outer) or "  "

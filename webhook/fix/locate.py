@@ -1,7 +1,8 @@
 """
-A change of a value as edits of the text that holds it: as few characters as it takes.
+The smallest edits of a document's text that make a change of its value.
 
-Comments stay, also those of what is removed: they then have a line of their own.
+``locate_change`` is the entry point. All comments are kept: those of a removed entry get a line of
+their own. A change without a safe edit is an obstacle; nothing is ever reformatted to make room.
 """
 
 import re
@@ -15,8 +16,8 @@ from webhook.fix.format import (
     format_block,
     format_item,
     format_scalar,
+    infer_indent,
     infer_layout,
-    unit_of,
 )
 from webhook.manifests import is_array, is_object
 from webhook.manifests.edits import (
@@ -35,20 +36,20 @@ _comment = re.compile(r"(?:(?<=\s)|^)#[^\n\r\x85\u2028\u2029]*", re.MULTILINE)
 
 class Placement(NamedTuple):
     """
-    A change in a text.
+    The edits that make a change.
 
     Attributes:
-        edits: What to write, in the order of the text.
-        places: How many values of the document this changes; more than one where an alias stands
-            for what is edited.
+        edits: In the order of the text.
+        places: How many values of the document they change; more than one if aliases refer to the
+            edited text.
     """
 
     edits: tuple[TextEdit, ...]
     places: int
 
 
-MERGED = FixObstacle("it comes from a merge (<<): change what is merged")
-EXPLICIT = FixObstacle("a key beside it is marked by ?: write it without")
+MERGED = FixObstacle("it comes from a merge (<<): change the merged mapping")
+EXPLICIT = FixObstacle("a key beside it has a question mark: write it without")
 
 
 def locate_change(tree: Tree, change: Change) -> Placement | FixObstacle:
@@ -57,15 +58,15 @@ def locate_change(tree: Tree, change: Change) -> Placement | FixObstacle:
 
     Args:
         tree: The document.
-        change: Of a part of it.
+        change: Of a part of the document.
     """
     *path, step = change.path
     way = tree.nodes_along(tuple(path))
     container = way[-1]
     if len(way) <= len(path) or not container.collection:
-        merged = any(each.step is None for node in way for each in node.entries)
+        merged = any(entry.step is None for node in way for entry in node.entries)
         where = format_path(change.path)
-        return MERGED if merged else FixObstacle(f"{where} stands in nothing that can be edited")
+        return MERGED if merged else FixObstacle(f"{where} has no parent that can be edited")
     if isinstance(change, Put):
         entry = container.find(step)
         if entry is None:
@@ -80,19 +81,19 @@ def _replace(
     container, node, text = way[-1], entry.node, tree.text
     start, end = (entry.value, entry.end) if entry.alias else (node.start, node.end)
     if node.tagged and not entry.alias:
-        return FixObstacle("a tag says how to read it: write it without")
+        return FixObstacle("it has a tag: write it without")
     if node.collection and not node.flow and not entry.alias:
-        return FixObstacle("it is a block that would have to be written anew")
+        return FixObstacle("it is a block, which would have to be replaced as a whole")
     places = container.places if entry.alias else node.places
     old = text[start:end]
     is_short = not (is_object(value) or is_array(value)) or not value
     if is_short or container.flow or (old.startswith(("{", "[")) and node.entries):
-        quoted = container.flow and FlowStyle.of(tree, container).quoted
+        quoted = container.flow and FlowStyle.infer(tree, container).quoted
         blank = "" if old or text[start - 1].isspace() else " "
         written = format_scalar(value, old, quoted=quoted)
         return Placement((TextEdit(start, end, f"{blank}{written}"),), places)
     if not isinstance(entry.step, str) or entry.explicit:
-        return FixObstacle("it would have to be written as a block in a place of its own")
+        return FixObstacle("the new value needs a block of its own, for which there is no place")
     lines = format_block(entry.step, value, infer_layout(tree, way))[1:]
     return Placement(_unfold(text, entry, TextEdit(start, end, ""), lines), places)
 
@@ -100,7 +101,7 @@ def _replace(
 def _unfold(
     text: str, entry: TreeEntry, old: TextEdit, lines: Sequence[str]
 ) -> tuple[TextEdit, ...]:
-    """Write a block below a key that has stood on one line with its value."""
+    """Replace a value on the line of its key by a block below the key."""
     start = old.start
     while text[start - 1] in " \t" and old.end > old.start:
         start -= 1
@@ -115,42 +116,43 @@ def _insert(
     tree: Tree, way: Sequence[TreeNode], step: str | int, value: Any
 ) -> Placement | FixObstacle:
     container = way[-1]
-    if any(each.explicit for each in container.entries):
+    if any(one.explicit for one in container.entries):
         return EXPLICIT
     if container.flow:
         edit = _insert_in_brackets(tree, container, step, value)
     elif container.entries:
         edit = _insert_in_block(tree, way, step, value)
     else:
-        return FixObstacle("there is nothing beside which it could be written")
+        return FixObstacle("there is no entry beside which it could be written")
     return Placement((edit,), container.places)
 
 
 def _insert_in_brackets(tree: Tree, container: TreeNode, step: str | int, value: Any) -> TextEdit:
-    text, brackets = tree.text, FlowStyle.of(tree, container)
+    text, brackets = tree.text, FlowStyle.infer(tree, container)
     if not container.entries:
         at = container.start + 1
-        return TextEdit(at, at, brackets.entry(step, value, "", ""))
+        return TextEdit(at, at, brackets.format_entry(step, value, "", ""))
     last = container.entries[-1]
     if not brackets.lines:
         blank = "" if brackets.tight else " "
-        return TextEdit(last.end, last.end, f",{blank}{brackets.entry(step, value, '', '')}")
+        return TextEdit(last.end, last.end, f",{blank}{brackets.format_entry(step, value, '', '')}")
     margin = indentation(text, last.start)
-    written = brackets.entry(step, value, margin, unit_of(tree, container))
+    written = brackets.format_entry(step, value, margin, infer_indent(tree, container))
     between = break_near(text, last.start)
     written = written.replace("\n", between)
     return TextEdit(last.end, last.end, f",{between}{margin}{written}")
 
 
 def _insert_in_block(tree: Tree, way: Sequence[TreeNode], step: str | int, value: Any) -> TextEdit:
-    """Write a new entry after the last one; a block scalar would take it for a part of its own."""
+    """Insert a new entry after the last one that is not a block scalar."""
     text, container, layout = tree.text, way[-1], infer_layout(tree, way)
     lines = (
         format_block(step, value, layout) if isinstance(step, str) else format_item(value, layout)
     )
     first = container.entries[0]
     margin = " " * (first.start - line_start(text, first.start))
-    after = [each for each in container.entries if each.alias or not each.node.ends_literally]
+    # After a block scalar the new entry would become a part of it; its blank lines may be, too.
+    after = [one for one in container.entries if one.alias or not one.node.ends_literally]
     if after and (after[-1] is container.entries[-1] or isinstance(step, str)):
         at = line_end(text, after[-1].end)
         between = break_near(text, at)
@@ -160,21 +162,21 @@ def _insert_in_block(tree: Tree, way: Sequence[TreeNode], step: str | int, value
 
 
 def _remove(tree: Tree, container: TreeNode, step: str | int) -> Placement | FixObstacle:
-    found = [index for index, each in enumerate(container.entries) if each.step == step]
+    found = [index for index, one in enumerate(container.entries) if one.step == step]
     if not found:
         return MERGED
-    if any(each.explicit for each in container.entries):
+    if any(one.explicit for one in container.entries):
         return EXPLICIT
     edits: list[TextEdit] = []
-    for index in found:
-        edit = _removal(tree, container, index)
+    for index in found:  # all of equal keys: with the last one gone, the one before would count
+        edit = _remove_entry(tree, container, index)
         if edit is None:
-            return FixObstacle("nothing else stands beside it")
+            return FixObstacle("it is the only entry, and a block cannot be empty")
         edits.append(edit)
     return Placement(tuple(edits), container.places)
 
 
-def _removal(tree: Tree, container: TreeNode, index: int) -> TextEdit | None:
+def _remove_entry(tree: Tree, container: TreeNode, index: int) -> TextEdit | None:
     text, entry = tree.text, container.entries[index]
     following = container.entries[index + 1 : index + 2]
     if container.flow:
@@ -191,7 +193,7 @@ def _removal(tree: Tree, container: TreeNode, index: int) -> TextEdit | None:
 
 
 def _cut(tree: Tree, start: int, end: int) -> TextEdit:
-    """Take out a part of a line, or of several that go on after it."""
+    """Remove characters from a line, or to a position in a later line; keep the comments."""
     begin = line_start(tree.text, start)
     margin = " " * (start - begin)
     between = break_near(tree.text, start)
@@ -201,19 +203,19 @@ def _cut(tree: Tree, start: int, end: int) -> TextEdit:
 
 
 def _cut_lines(tree: Tree, start: int, end: int) -> TextEdit:
-    """Take out whole lines; the last one of a text that has no break with the break before it."""
+    """Remove whole lines; a last line without a break together with the break before it."""
     text = tree.text
     margin, between = indentation(text, start), break_near(text, start)
     kept = [f"{margin}{comment}" for comment in _comments(tree, start, end)]
     after = after_break(text, end)
     if after > end:
-        return TextEdit(start, after, "".join(f"{each}{between}" for each in kept))
+        return TextEdit(start, after, "".join(f"{comment}{between}" for comment in kept))
     start -= len(between) if start else 0
-    return TextEdit(start, end, "".join(f"{between}{each}" for each in kept))
+    return TextEdit(start, end, "".join(f"{between}{comment}" for comment in kept))
 
 
 def _comments(tree: Tree, start: int, end: int) -> Iterator[str]:
-    """The comments in a part of a text."""
+    """Yield the comments between two positions; a ``#`` within a scalar starts none."""
     for found in () if tree.json else _comment.finditer(tree.text, start, end):
         at = found.start()
         inside = bisect_right(tree.scalars, at, key=lambda span: span[0])

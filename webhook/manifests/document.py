@@ -225,7 +225,7 @@ def _is_shallow(value: Any) -> bool:
 
 def _containers(outer: Any) -> list[Any]:
     inner: Any = outer.values() if is_object(outer) else outer if is_array(outer) else ()
-    return [each for each in inner if isinstance(each, dict | list)]
+    return [value for value in inner if isinstance(value, dict | list)]
 
 
 def _next_object(text: str, start: int) -> int:

@@ -73,8 +73,7 @@ class EventWalker(ABC, Generic[T]):
         """
         built: T | None = None
         for event in self.events:
-            if isinstance(event, DocumentStartEvent):  # a bare document may follow "..."
-                self._anchors.clear()
+            if isinstance(event, DocumentStartEvent):
                 built = self.node(next(self.events), MOST_LEVELS)
         return built
 

@@ -1,8 +1,8 @@
 """
-What a plain YAML scalar means, as kubectl reads it. No ``2001-01-01`` becomes a date here.
+Values of plain YAML scalars, as kubectl reads them.
 
-Source: sigs.k8s.io/yaml goyaml.v2 resolve.go; its words are those of YAML 1.1, its numbers those of
-Go. Base 60, which YAML 1.1 has and Kubernetes has not, would make 1350 of ``22:30``.
+Source: sigs.k8s.io/yaml goyaml.v2 resolve.go. Words are those of YAML 1.1, numbers those of Go.
+Dates and base 60 of YAML 1.1 do not exist: ``2001-01-01`` and ``22:30`` are strings.
 """
 
 import math
@@ -31,8 +31,8 @@ _decimal = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?").fu
 
 _LEAST_INT64 = -(2**63)
 _MOST_UINT64 = 2**64 - 1
-_LONGEST_INTEGER = 67  # characters: a sign, 0b, and 64 bits; Python would not even count the digits
-_WRITTEN_IN_FULL = 1e21  # from here on Go writes an exponent, and no integer can be read from it
+_LONGEST_INTEGER = 67  # characters: a sign, 0b, and 64 bits; Python refuses to read very long ones
+_WRITTEN_IN_FULL = 1e21  # from here on Go writes an exponent, which no integer field accepts
 
 
 def resolve(text: str) -> Scalar:
@@ -41,7 +41,7 @@ def resolve(text: str) -> Scalar:
 
     Returns:
         A whole float below 1e21 as an integer, since Go's JSON writes it so: ``maxSkew: 1.0`` is 1.
-        NaN and infinities, which JSON has not, as they are.
+        NaN and infinities, which JSON lacks, as floats.
     """
     if text in WORDS:
         return WORDS[text]

@@ -1,4 +1,4 @@
-"""What is wrong with the type of a value in a document, and where, in words for people."""
+"""Messages about values of the wrong type, from the errors of msgspec."""
 
 import re
 from collections.abc import Iterator
@@ -28,8 +28,8 @@ class TypeMismatch(NamedTuple):
     A value of the wrong type.
 
     Attributes:
-        problem: What was expected and what is there, as ``expected an integer, got a string``.
-        path: Where.
+        problem: The expected and the actual type: ``expected an integer, got a string``.
+        path: From the decoded value to the wrong one.
     """
 
     problem: str
@@ -38,19 +38,21 @@ class TypeMismatch(NamedTuple):
 
 def find_type_mismatch(error: msgspec.ValidationError, value: Any) -> TypeMismatch:
     """
-    Read what msgspec says when a value does not fit a type.
+    Find the type and the path in an error of msgspec.
 
     Args:
-        error: What it raised.
-        value: What it was given, which tells the keys that it leaves out.
+        error: The error.
+        value: The value that was decoded; msgspec omits the keys of mappings, so they are searched.
     """
     found = _parts(str(error))
-    said, where = found.groups() if found else (str(error), None)
-    problem = _quoted(lambda word: _WORDS.get(word[1], word[1]), said)
-    return TypeMismatch(f"{problem[:1].lower()}{problem[1:]}", tuple(_path(where or "", value)))
+    message, where = found.groups() if found else (str(error), None)
+    problem = _quoted(lambda word: _WORDS.get(word[1], word[1]), message)
+    return TypeMismatch(
+        f"{problem[:1].lower()}{problem[1:]}", tuple(_parse_path(where or "", value))
+    )
 
 
-def _path(where: str, value: Any) -> Iterator[str | int]:
+def _parse_path(where: str, value: Any) -> Iterator[str | int]:
     shown, some_key, _ = where.partition(_SOME_KEY)
     for step in _steps(shown):
         member = step[1] if step[1] is not None else int(step[2])

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from certs.serving import LiveContext
-from certs.source import CertificateSource, Notice, Outside
+from certs.source import CertificateSource, Notice, SourceEnvironment
 from webhook import __version__
 from webhook.cluster.caches import Start
 from webhook.config import Configuration
@@ -249,7 +249,9 @@ def _build_certificate(
         metrics.rotations.labels(notice.subject, result).inc()
         (log.info if notice.ok else log.warning)("certificate", says=notice.text)
 
-    outside = Outside(clock=context.now, sleep=asyncio.sleep, report=report, jitter=random.random)
+    outside = SourceEnvironment(
+        clock=context.now, sleep=asyncio.sleep, report=report, jitter=random.random
+    )
     place = CertificateContext(
         client=context.api,
         namespace=own_namespace(settings),

@@ -50,8 +50,8 @@ def asked(
     old: dict[str, object] | None = None,
     changed: bool = True,
 ) -> Request:
-    def made(*each: dict[str, object]) -> PodTemplate:
-        return template(pod(*each) if kind == POD else workload(kind, *each))
+    def made(*constraints: dict[str, object]) -> PodTemplate:
+        return template(pod(*constraints) if kind == POD else workload(kind, *constraints))
 
     return Request(
         kind=kind,
@@ -65,9 +65,9 @@ def asked(
 def told(given: PredictedResponse) -> tuple[list[str], list[str], list[str]]:
     """Rules that refuse, rules that warn, fields that are dropped."""
     return (
-        [each.rule for each in given.findings],
-        [each.rule for each in given.warned],
-        [each.field for each in given.drops],
+        [finding.rule for finding in given.findings],
+        [warning.rule for warning in given.warned],
+        [drop.field for drop in given.drops],
     )
 
 

@@ -48,10 +48,9 @@ class PodAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
 
 
-class PodAntiAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class PodAntiAffinity(PodAffinity, frozen=True, rename="camel", gc=False):
     """The terms of a pod anti-affinity; None is the same as empty."""
 
-    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
     preferred_during_scheduling_ignored_during_execution: (
         tuple[WeightedPodAffinityTerm, ...] | None
     ) = None

@@ -33,10 +33,7 @@ class TemplateHolder(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 
 def decode_subject(
-    obj: bytes | msgspec.Raw,
-    kind: GroupKind,
-    path: TemplatePath,
-    namespace: str = "",
+    obj: bytes | msgspec.Raw, kind: GroupKind, path: TemplatePath, namespace: str = ""
 ) -> Subject | None:
     """
     Decode a subject.

@@ -111,16 +111,13 @@ _DEFAULTED = (
 ADVICE_EXAMPLES: Mapping[str, AdviceExample] = MappingProxyType(
     {
         "TSC101": AdviceExample(
-            _deployment(_ZONE.replace("app: web", "app: shop")),
-            _deployment(_ZONE),
+            _deployment(_ZONE.replace("app: web", "app: shop")), _deployment(_ZONE)
         ),
         "TSC102": AdviceExample(
-            _deployment(_ZONE.replace("{matchLabels: {app: web}}", "{}")),
-            _deployment(_ZONE),
+            _deployment(_ZONE.replace("{matchLabels: {app: web}}", "{}")), _deployment(_ZONE)
         ),
         "TSC103": AdviceExample(
-            _deployment(_ZONE.replace("topology.kubernetes.io/zone", "zone")),
-            _deployment(_ZONE),
+            _deployment(_ZONE.replace("topology.kubernetes.io/zone", "zone")), _deployment(_ZONE)
         ),
         "TSC104": AdviceExample(
             _deployment(_ZONE + "        minDomains: 4\n"),
@@ -139,8 +136,7 @@ ADVICE_EXAMPLES: Mapping[str, AdviceExample] = MappingProxyType(
             _deployment(_ZONE, _HOST) + _nodes("a1", "b1", "b2") + _pods("a1", "b1", "b2"),
         ),
         "TSC107": AdviceExample(
-            _deployment(_ZONE),
-            _deployment(_ZONE + "        matchLabelKeys: [pod-template-hash]\n"),
+            _deployment(_ZONE), _deployment(_ZONE + "        matchLabelKeys: [pod-template-hash]\n")
         ),
         "TSC108": AdviceExample(_stateful_set(_ZONE), _stateful_set(_SOFT)),
         "TSC109": AdviceExample(
@@ -157,14 +153,12 @@ ADVICE_EXAMPLES: Mapping[str, AdviceExample] = MappingProxyType(
             },
         ),
         "TSC112": AdviceExample(
-            _deployment(_ZONE.replace("maxSkew: 1", "maxSkew: 6")),
-            _deployment(_ZONE),
+            _deployment(_ZONE.replace("maxSkew: 1", "maxSkew: 6")), _deployment(_ZONE)
         ),
         "TSC113": AdviceExample(
             _deployment(_ZONE) + _OTHER,
             _deployment(
-                _ZONE.replace("app: web", "app: web, part: server"),
-                labels="app: web, part: server",
+                _ZONE.replace("app: web", "app: web, part: server"), labels="app: web, part: server"
             )
             + _OTHER,
         ),

@@ -17,8 +17,8 @@ from webhook.policy.explain.sentences import (
     render_rejection,
     summarize,
 )
-from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, IGNORE, LabelSelector
-from webhook.policy.placement.place import Placement
+from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, IGNORE
+from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import Domain, PodTally
 from webhook.policy.selectors import render
@@ -175,7 +175,7 @@ def explain(scenario: Scenario, subject: str, runs_on: str = "") -> Explanation:
     )
 
 
-def _explain_node(name: str, placement: Placement, best: frozenset[str]) -> NodeExplanation:
+def _explain_node(name: str, placement: PodPlacement, best: frozenset[str]) -> NodeExplanation:
     reason = rejection_reason(name, placement)
     if reason:
         return NodeExplanation(name=name, passes=False, best=False, reason=reason)
@@ -197,7 +197,7 @@ def _explain_constraint(tally: PodTally, scenario: Scenario) -> ConstraintExplan
         when_unsatisfiable=spread.constraint.when_unsatisfiable,
         max_skew=spread.max_skew,
         min_domains=spread.min_domains,
-        selector=_selector(spread.selector),
+        selector="<none>" if spread.selector is None else render(spread.selector),
         node_affinity_policy=HONOR if spread.honors_affinity else IGNORE,
         node_taints_policy=HONOR if spread.honors_taints else IGNORE,
         selects_pod=tally.matches_pod,
@@ -213,15 +213,10 @@ def _explain_constraint(tally: PodTally, scenario: Scenario) -> ConstraintExplan
     )
 
 
-def _selector(selector: LabelSelector | None) -> str:
-    return "<none>" if selector is None else render(selector)
-
-
 def _row(row: Domain, spread: SpreadConstraint) -> DomainRow:
-    left_out = len(row.left_out)
-    if spread.constraint.when_unsatisfiable != DO_NOT_SCHEDULE:
-        return DomainRow(row.value, row.nodes, left_out, row.pods, None, fits=True)
-    return DomainRow(row.value, row.nodes, left_out, row.pods, row.skew, row.fits)
+    soft = spread.constraint.when_unsatisfiable != DO_NOT_SCHEDULE
+    skew, fits = (None, True) if soft else (row.skew, row.fits)
+    return DomainRow(row.value, row.nodes, len(row.left_out), row.pods, skew, fits)
 
 
 def _group_nodes(pairs: Iterable[tuple[str, str]]) -> tuple[NodeGroup, ...]:

@@ -5,7 +5,9 @@ Index of the running pods of a cluster by namespace, labels and node.
 much as there are groups that could match and nodes that they are on, however many pods there are.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -57,31 +59,25 @@ class ObservedPod(msgspec.Struct, frozen=True, rename="camel"):
         return self.status is None or self.status.phase not in FINISHED
 
 
-class _Group:
+class _Group(NamedTuple):
     """Pods of one namespace with the same labels; ``nodes``: node name -> pods, at least 1."""
 
-    __slots__ = ("labels", "nodes", "pairs")
-
-    def __init__(self, pairs: frozenset[_Pair], labels: Mapping[str, str]) -> None:
-        self.pairs = pairs
-        self.labels = labels
-        self.nodes: dict[str, int] = {}
+    pairs: frozenset[_Pair]
+    labels: Mapping[str, str]
+    nodes: dict[str, int]
 
 
-class _Namespace:
+class _Namespace(msgspec.Struct):
     """The groups of a namespace, indexed by their label set and by every single label."""
 
-    __slots__ = ("groups", "having")
-
-    def __init__(self) -> None:
-        self.groups: dict[frozenset[_Pair], _Group] = {}
-        self.having: dict[_Pair, list[_Group]] = {}
+    groups: dict[frozenset[_Pair], _Group] = {}
+    having: dict[_Pair, list[_Group]] = {}
 
     def group(self, labels: Mapping[str, str]) -> _Group:
         pairs = frozenset(labels.items())
         group = self.groups.get(pairs)
         if group is None:
-            group = self.groups[pairs] = _Group(pairs, labels)
+            group = self.groups[pairs] = _Group(pairs, labels, {})
             for pair in pairs:
                 self.having.setdefault(pair, []).append(group)
         return group
@@ -119,7 +115,7 @@ class Census:
 
     def __init__(self, pods: Iterable[ObservedPod] = ()) -> None:
         """Add those of the pods that count; O(pods)."""
-        self._namespaces: dict[str, _Namespace] = {}
+        self._namespaces = defaultdict[str, _Namespace](_Namespace)
         for pod in pods:
             if pod.counts:
                 metadata = pod.metadata
@@ -145,7 +141,7 @@ class Census:
             labels: The labels of every pod; kept by reference, so they must not change.
             nodes: Node name -> how many run there, at least 1.
         """
-        counted = self._of(namespace).group(labels).nodes
+        counted = self._namespaces[namespace].group(labels).nodes
         for node, pods in nodes.items():
             counted[node] = counted.get(node, 0) + pods
 
@@ -180,11 +176,5 @@ class Census:
         twin = Census()
         for name, namespace in self._namespaces.items():
             for group in namespace.groups.values():
-                twin._of(name).group(group.labels).nodes.update(group.nodes)
+                twin._namespaces[name].group(group.labels).nodes.update(group.nodes)
         return twin
-
-    def _of(self, namespace: str) -> _Namespace:
-        groups = self._namespaces.get(namespace)
-        if groups is None:
-            groups = self._namespaces[namespace] = _Namespace()
-        return groups

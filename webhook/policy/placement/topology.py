@@ -11,12 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from webhook.policy.model import Node
-from webhook.policy.placement.nodes import (
-    Demands,
-    NodeRejection,
-    RejectionReason,
-    find_mismatch,
-)
+from webhook.policy.placement.nodes import Demands, NodeRejection, RejectionReason, find_mismatch
 
 CACHED_DOMAINS = 64
 """Results that a Topology caches, at most 0.5 MB each at 5 000 nodes; workloads share a few."""

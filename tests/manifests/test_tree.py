@@ -1,0 +1,97 @@
+"""Positions of YAML values in their text."""
+
+import time
+
+import pytest
+import yaml
+
+from webhook.manifests.events import UnsupportedYAMLError
+from webhook.manifests.tree import TreeNode, read_yaml
+from webhook.policy.paths import FieldPath
+
+TEXT = """\
+a: &x !!map
+  b: 1  # one
+c:
+- *x
+- - two
+? d
+: >
+  text
+
+"e": {f: [1, 2], "g": }
+<<: *x
+h: &y
+- 3
+i: !t
+"""
+
+# path, its text from the first character to the last
+PARTS: dict[str, tuple[FieldPath, str]] = {
+    "a block starts after its anchor and tag": (("a",), "b: 1"),
+    "a scalar": (("a", "b"), "1"),
+    "an alias has the text of its anchor": (("c", 0), "b: 1"),
+    "a nested sequence": (("c", 1, 0), "two"),
+    "a block scalar ends before its line break": (("d",), ">\n  text"),
+    "a collection in brackets": (("e",), '{f: [1, 2], "g": }'),
+    "an item in brackets": (("e", "f", 1), "2"),
+    "a sequence that is not indented, after its anchor": (("h",), "- 3"),
+    "a tag without a value": (("i",), ""),
+}
+
+
+def node_at(path: FieldPath) -> TreeNode:
+    nodes = read_yaml(TEXT).nodes_along(path)
+    assert len(nodes) == len(path) + 1
+    return nodes[-1]
+
+
+@pytest.mark.parametrize(("path", "part"), PARTS.values(), ids=PARTS.keys())
+def test_a_value_has_its_characters(path: FieldPath, part: str) -> None:
+    node = node_at(path)
+
+    assert TEXT[node.start : node.end] == part
+
+
+# path, the character at which its entry starts
+POSITIONS: dict[str, tuple[FieldPath, str]] = {
+    "a member starts at its key": (("e", "f"), "f: ["),
+    "an item starts after its dash": (("c", 1), "- two"),
+    "an unknown member is at its parent": (("a", "z"), "a: &x"),
+    "an index beyond the end is at its parent": (("c", 2), "c:\n"),
+    "a merge has no key": (("<<",), "a: &x"),
+}
+
+
+@pytest.mark.parametrize(("path", "start"), POSITIONS.values(), ids=POSITIONS.keys())
+def test_a_path_has_a_position(path: FieldPath, start: str) -> None:
+    assert TEXT[read_yaml(TEXT).find_position(path) :].startswith(start)
+
+
+def test_a_node_has_the_properties_of_its_text() -> None:
+    root = read_yaml(TEXT).root
+    entries = {entry.step: entry for entry in root.entries}
+
+    assert entries["d"].explicit
+    assert not entries["a"].explicit
+    assert entries["a"].node.tagged
+    assert entries["a"].node.places == 3
+    assert entries["e"].node.flow
+    assert entries["d"].node.ends_literally
+    assert not entries["c"].node.ends_literally
+    assert entries[None].alias
+
+
+def test_an_empty_text_has_no_tree() -> None:
+    with pytest.raises(yaml.YAMLError, match="no document"):
+        read_yaml("# nothing\n")
+
+
+@pytest.mark.parametrize("text", ["[" * 50_000, "- " * 50_000, "? " * 50_000, "{? " * 50_000])
+def test_deep_text_costs_no_quadratic_time(text: str) -> None:
+    started = time.process_time()
+
+    with pytest.raises(UnsupportedYAMLError):
+        read_yaml(text)
+
+    assert time.process_time() - started < 5.0

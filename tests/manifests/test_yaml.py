@@ -1,0 +1,92 @@
+"""Values of YAML documents."""
+
+from typing import Any
+
+import pytest
+
+from webhook.errors import ManifestError
+from webhook.manifests import (
+    Document,
+    parse,
+)
+from webhook.manifests.yaml import format_yaml, load
+
+
+def values(text: str, *, unique_keys: bool = False) -> list[Any]:
+    read = list(parse(text, "x.yaml", unique_keys=unique_keys))
+    return [item.value if isinstance(item, Document) else str(item) for item in read]
+
+
+def test_helm_is_named_where_its_braces_stand() -> None:
+    (said,) = values("a: 1\n{{- if .Values.b }}\nb: 2\n")
+
+    assert said.endswith("; render a chart with helm template first")
+
+
+def test_a_tab_is_named_where_it_indents() -> None:
+    (said,) = values("a:\n\tb: 1\n")
+
+    assert said.endswith("; indent with spaces, not with a tab")
+
+
+def test_a_key_may_be_asked_to_stand_once() -> None:
+    text = "a: 1\nb:\n  c: 1\n  c: 2\n"
+
+    assert values(text) == [{"a": 1, "b": {"c": 2}}]
+    assert values(text, unique_keys=True) == ["x.yaml:4: duplicate key 'c': remove one of the two"]
+
+
+# text, its value
+VALUES: dict[str, tuple[str, Any]] = {
+    "an empty text": ("", None),
+    "keys become strings": (
+        "{1: a, yes: b, no: b, 1.50: c, 'd': e}",
+        {"1": "a", "true": "b", "false": "b", "1.5": "c", "d": "e"},
+    ),
+    "of equal keys the last counts": ("a: 1\na: 2\n", {"a": 2}),
+    "quoted scalars are strings": ("['1', \"yes\", '']", ["1", "yes", ""]),
+    "tags of the core are read": ("[!!str 1, !!int '3', !!null x]", ["1", 3, "x"]),
+    "other tags are ignored": ("[!Ref a, ! 2, !!python/name:os.system x]", ["a", "2", "x"]),
+    "aliases share a value": ("a: &x {b: 1}\nc: *x\n", {"a": {"b": 1}, "c": {"b": 1}}),
+    "merged keys give way": (
+        "a: &x {b: 1, c: 1}\nd: {c: 2, <<: *x}\n",
+        {"a": {"b": 1, "c": 1}, "d": {"b": 1, "c": 2}},
+    ),
+    "of merged mappings the first counts": (
+        "a: {<<: [{b: 1}, {b: 2, c: 2}]}",
+        {"a": {"b": 1, "c": 2}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "value"), VALUES.values(), ids=VALUES.keys())
+def test_yaml_is_read_as_kubectl_reads_it(text: str, value: Any) -> None:
+    assert load(text, "x.yaml", 1) == value
+
+
+# text, message
+INVALID: dict[str, tuple[str, str]] = {
+    "a template of a chart": (
+        "a: {{ .Values.kind }}\n",
+        "x.yaml:3: a key must be a string, not an object: render a chart with helm template first",
+    ),
+    "a null key": ("a: 1\n~: 2\n", "x.yaml:4: a key must be a string: write it in quotes"),
+    "a merged scalar": ("a:\n  <<: 1\n", "x.yaml:4: << merges mappings: write an alias of one, or"),
+    "infinity": ("a: .inf\n", "x.yaml:3: .inf is no JSON number: write a finite one"),
+    "a control character": ("\na: \x01\n", "x.yaml:4: invalid YAML: it contains a control charac"),
+    "an open bracket": ("a: [", "x.yaml:3: invalid YAML: while parsing a flow node, did not find"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), INVALID.values(), ids=INVALID.keys())
+def test_yaml_that_kubectl_refuses_is_refused_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(ManifestError) as caught:
+        load(text, "x.yaml", 3)
+
+    assert str(caught.value).startswith(message)
+
+
+def test_values_are_written_in_order_without_aliases() -> None:
+    shared = {"z": 1, "a": "é"}
+
+    assert format_yaml({"b": shared, "a": [shared]}) == "b:\n  z: 1\n  a: é\na:\n- z: 1\n  a: é\n"
