@@ -115,7 +115,7 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
 
 
 @pytest.mark.parametrize(("way", "asked", "expected"), TRIED.values(), ids=TRIED.keys())
-def test_what_is_tried(way: Way, asked: Scenario, expected: list[list[str]]) -> None:
+def test_the_candidates_in_order(way: Way, asked: Scenario, expected: list[list[str]]) -> None:
     tried = [list(map(str, edits)) for edits in way(asked, asked.placement())]
 
     assert tried == expected

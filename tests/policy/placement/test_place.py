@@ -312,7 +312,7 @@ def test_the_order_of_nodes_and_pods_does_not_matter(
 
 
 @given(incoming, constraints, node_lists(), placed_pods, st.integers(1, 3))
-def test_a_wider_skew_never_shuts_a_node(
+def test_a_larger_max_skew_never_closes_a_node(
     pod: IncomingPod, own: Constraint, nodes: list[Node], pods: Pods, wider: int
 ) -> None:
     relaxed = msgspec.structs.replace(own, max_skew=own.max_skew + wider)
