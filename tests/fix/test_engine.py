@@ -26,7 +26,7 @@ CONSTRAINTS = """\
 """
 
 
-def test_what_one_finding_hides_is_mended_in_the_next_round() -> None:
+def test_what_one_finding_hides_is_fixed_in_the_next_round() -> None:
     outcome = run_fix(deployment(CONSTRAINTS), cluster=NODES)
 
     rules = [each.rule for each in outcome.fixed]
@@ -100,7 +100,7 @@ def test_what_an_alias_stands_for_is_left_if_one_does_not_want_it() -> None:
     assert reasons(outcome.left) == {"TSC102": ALIASED_ELSEWHERE.reason}
 
 
-def test_a_typed_list_is_mended_as_it_is_written() -> None:
+def test_a_typed_list_is_fixed_as_it_is_written() -> None:
     text = LIST.format(action=DO_NOT_SCHEDULE, more="").replace("kind: List", "kind: PodList")
     text = text.replace("- apiVersion: v1\n  kind: Pod\n  ", "- ")
 
@@ -119,7 +119,7 @@ def test_a_file_with_a_broken_document_is_left_as_a_whole() -> None:
     assert reasons(outcome.left) == {"TSC001": NOT_READ}
 
 
-def test_facts_are_not_mended() -> None:
+def test_facts_are_not_fixed() -> None:
     outcome = run_fix({}, cluster=deployment(CONSTRAINTS))
 
     assert outcome == ({}, (), (), ())
@@ -254,7 +254,7 @@ TEXTS = st.lists(manifests.texts(pods), min_size=1, max_size=2).map("\n---\n".jo
 
 
 @given(TEXTS, st.sampled_from(["", NODES]))
-def test_any_manifest_is_mended_once_and_for_all(text: str, cluster: str) -> None:
+def test_any_manifest_is_fixed_once_and_for_all(text: str, cluster: str) -> None:
     outcome = run_fix(text, cluster=cluster)
     after = outcome.texts["web.yaml"]
     again = run_fix(after, cluster=cluster)
