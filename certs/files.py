@@ -15,12 +15,12 @@ from pathlib import Path
 from cryptography import x509
 
 from certs.errors import PairError
-from certs.pem import Bundle, read_certificates
-from certs.polling import INTERVAL_S, Found, PollingSource, Trusts, nobody_asked
+from certs.pem import CertificatePair, read_certificates
+from certs.polling import INTERVAL_S, LoadedPair, PollingSource, Trusts, unknown_trust
 from certs.serving import LiveContext
-from certs.source import Outside
+from certs.source import SourceEnvironment
 
-LARGEST = 2**20
+MAX_FILE_BYTES = 2**20
 """Bytes of a file: the Secret that is usually mounted cannot be larger than 1 MiB."""
 
 _TRIES = 2  # reads in a row: a symlink may be swapped between certificate and key, not twice
@@ -29,10 +29,10 @@ _TRIES = 2  # reads in a row: a symlink may be swapped between certificate and k
 def file_source(
     folder: Path,
     live: LiveContext,
-    outside: Outside,
+    environment: SourceEnvironment,
     *,
     interval: float = INTERVAL_S,
-    trusts: Trusts = nobody_asked,
+    trusts: Trusts = unknown_trust,
 ) -> PollingSource:
     """
     Serve the pair of a folder: ``tls.crt`` (leaf first), ``tls.key`` and, if there, ``ca.crt``.
@@ -42,57 +42,57 @@ def file_source(
         trusts: Tells whether the webhook configurations trust the pair; ``Hooks.trust``.
     """
 
-    def find(now: datetime) -> Found:
+    def find(now: datetime) -> LoadedPair:
         pair = read_pair(folder)
         pair.check_time(now, where=str(folder))
-        return Found(pair=pair, authorities=read_authorities(folder, pair))
+        return LoadedPair(pair=pair, authorities=read_authorities(folder, pair))
 
-    return PollingSource(find, live, outside, interval=interval, trusts=trusts)
+    return PollingSource(find, live, environment, interval=interval, trusts=trusts)
 
 
-def read_pair(folder: Path, read: Callable[[Path], bytes] | None = None) -> Bundle:
+def read_pair(folder: Path, read: Callable[[Path], bytes] | None = None) -> CertificatePair:
     """
     Read ``tls.crt`` and ``tls.key``.
 
     Args:
-        read: Reads a file; None: ``content``.
+        read: Reads a file; None: ``read_file``.
 
     Raises:
         PairError: A file is missing, broken, or not the other's.
     """
-    read = read or content
+    read = read or read_file
     for _ in range(_TRIES - 1):
         with suppress(PairError):
             return _read_pair_once(folder, read)
     return _read_pair_once(folder, read)
 
 
-def read_authorities(folder: Path, pair: Bundle) -> tuple[x509.Certificate, ...]:
+def read_authorities(folder: Path, pair: CertificatePair) -> tuple[x509.Certificate, ...]:
     """Find what clients have to trust: ``ca.crt``, else what the chain holds above the leaf."""
     try:
-        return read_certificates(content(folder / "ca.crt"))
+        return read_certificates(read_file(folder / "ca.crt"))
     except PairError:
         return pair.chain[1:]
 
 
-def content(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
     """
     Read a regular file that may not be empty; others, such as pipes, might never end.
 
     Raises:
-        PairError: It cannot be read, is empty, or is larger than ``LARGEST``.
+        PairError: It cannot be read, is empty, or is larger than ``MAX_FILE_BYTES``.
     """
     where = str(path)
     try:
         with open(path, "rb", opener=_open_at_once) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise PairError(where, "is no regular file")
-            found = file.read(LARGEST + 1)
+            found = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise PairError(where, f"cannot be read: {error.strerror}") from None
     except ValueError:  # a NUL
         raise PairError(where, "cannot be read: no file can have that name") from None
-    if len(found) > LARGEST:
+    if len(found) > MAX_FILE_BYTES:
         raise PairError(where, "is larger than 1 MiB, and so than any Secret: is it the right one?")
     if not found.strip():
         raise PairError(where, "is empty")
@@ -104,6 +104,6 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _read_pair_once(folder: Path, read: Callable[[Path], bytes]) -> Bundle:
+def _read_pair_once(folder: Path, read: Callable[[Path], bytes]) -> CertificatePair:
     certificates, key = read(folder / "tls.crt"), read(folder / "tls.key")
-    return Bundle.parse(certificates, key, where=str(folder))
+    return CertificatePair.parse(certificates, key, where=str(folder))

@@ -15,9 +15,9 @@ from cryptography import x509
 
 from certs.api import ApiObject, ObjectClient, PatchOperation
 from certs.errors import AbsentError, PairError, StoreError
-from certs.pem import Bundle, fingerprint, issued_by, read_certificates, write_certificates
+from certs.pem import CertificatePair, fingerprint, issued_by, read_certificates, write_certificates
 
-KINDS = {
+WEBHOOK_KINDS = {
     "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
     "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
 }
@@ -27,7 +27,7 @@ Certificates = tuple[x509.Certificate, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
+class WebhookTrust:
     """
     One webhook configuration as it was read.
 
@@ -52,7 +52,7 @@ class Published:
         absent: The titles of those that do not.
     """
 
-    configurations: tuple[Configuration, ...] = ()
+    configurations: tuple[WebhookTrust, ...] = ()
     absent: tuple[str, ...] = ()
 
     @property
@@ -69,7 +69,7 @@ class Published:
         """Name every certificate of every bundle."""
         return frozenset(fingerprint(one) for bundle in self.bundles for one in bundle)
 
-    def trusts(self, pair: Bundle) -> bool | None:
+    def trusts(self, pair: CertificatePair) -> bool | None:
         """Tell whether every bundle leads to this leaf; None: there is no bundle to ask."""
         if not self.bundles:
             return None
@@ -87,7 +87,7 @@ class Hooks:
                 path=f"/apis/admissionregistration.k8s.io/v1/{plural}/{name}",
                 title=f"{kind} {name}",
             )
-            for kind, plural in KINDS.items()
+            for kind, plural in WEBHOOK_KINDS.items()
         )
 
     async def read(self) -> Published:
@@ -97,7 +97,7 @@ class Hooks:
         Raises:
             StoreError: There was no answer.
         """
-        configurations: list[Configuration] = []
+        configurations: list[WebhookTrust] = []
         absent: list[str] = []
         for one in self._objects:
             try:
@@ -106,7 +106,7 @@ class Hooks:
                 absent.append(one.title)
                 continue
             configurations.append(
-                Configuration(
+                WebhookTrust(
                     title=one.title,
                     bundles=_bundles(reply.content, one.title),
                     resource_version=reply.resource_version,
@@ -114,7 +114,7 @@ class Hooks:
             )
         return Published(configurations=tuple(configurations), absent=tuple(absent))
 
-    async def trust(self, pair: Bundle) -> bool | None:
+    async def trust(self, pair: CertificatePair) -> bool | None:
         """
         Tell whether every bundle leads to this leaf; None: there is none to ask.
 
@@ -153,7 +153,7 @@ class Hooks:
 
 
 def changes(
-    configuration: Configuration,
+    configuration: WebhookTrust,
     trusted: Sequence[x509.Certificate],
     leaving: Sequence[x509.Certificate],
     *,
@@ -206,6 +206,6 @@ def _bundle(text: object) -> Certificates:
         return ()
 
 
-def _leads_to(bundle: Certificates, pair: Bundle) -> bool:
+def _leads_to(bundle: Certificates, pair: CertificatePair) -> bool:
     last = pair.chain[-1]
     return any(one in pair.chain or issued_by(last, one) for one in bundle)

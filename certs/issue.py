@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from certs.pem import Bundle
+from certs.pem import CertificatePair
 
 BACKDATE = timedelta(hours=1)
 """How long before it is made a certificate is valid: clients' clocks may be that far behind."""
@@ -23,7 +23,7 @@ BACKDATE = timedelta(hours=1)
 _SERVER_NAME = "evenspread"  # a subject needs one; clients look at the alternative names only
 
 
-def make_authority(*, now: datetime, life: timedelta) -> Bundle:
+def make_authority(*, now: datetime, lifetime: timedelta) -> CertificatePair:
     """
     Make a self-signed authority, ECDSA P-256.
 
@@ -42,17 +42,19 @@ def make_authority(*, now: datetime, life: timedelta) -> Bundle:
     certificate = (
         _builder(key.public_key(), serial=serial, subject=name, issuer=name)
         .not_valid_before(whole_seconds(now) - BACKDATE)
-        .not_valid_after(whole_seconds(now) + life)
+        .not_valid_after(whole_seconds(now) + lifetime)
         # No authority below it: whoever steals a leaf cannot sign with it.
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_key_usage(key_cert_sign=True, crl_sign=True), critical=True)
         .add_extension(_authority_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    return Bundle(chain=(certificate,), key=key)
+    return CertificatePair(chain=(certificate,), key=key)
 
 
-def sign_leaf(authority: Bundle, hosts: Sequence[str], *, now: datetime, life: timedelta) -> Bundle:
+def sign_leaf(
+    authority: CertificatePair, hosts: Sequence[str], *, now: datetime, lifetime: timedelta
+) -> CertificatePair:
     """
     Make a key and let ``authority`` sign a server certificate for it.
 
@@ -79,7 +81,7 @@ def sign_leaf(authority: Bundle, hosts: Sequence[str], *, now: datetime, life: t
             issuer=signer.subject,
         )
         .not_valid_before(whole_seconds(now) - BACKDATE)
-        .not_valid_after(min(whole_seconds(now) + life, signer.not_valid_after_utc))
+        .not_valid_after(min(whole_seconds(now) + lifetime, signer.not_valid_after_utc))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(digital_signature=True), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
@@ -87,7 +89,7 @@ def sign_leaf(authority: Bundle, hosts: Sequence[str], *, now: datetime, life: t
         .add_extension(_authority_key(public), critical=False)
         .sign(_signing_key(authority), hashes.SHA256())
     )
-    return Bundle(chain=(certificate,), key=key)
+    return CertificatePair(chain=(certificate,), key=key)
 
 
 def service_hosts(service: str, namespace: str) -> tuple[str, ...]:
@@ -143,7 +145,7 @@ def _authority_key(public: ec.EllipticCurvePublicKey) -> x509.AuthorityKeyIdenti
     return x509.AuthorityKeyIdentifier.from_issuer_public_key(public)
 
 
-def _signing_key(authority: Bundle) -> ec.EllipticCurvePrivateKey:
+def _signing_key(authority: CertificatePair) -> ec.EllipticCurvePrivateKey:
     assert isinstance(authority.key, ec.EllipticCurvePrivateKey)
     return authority.key
 

@@ -44,7 +44,7 @@ def pair_errors(where: str, problem: str) -> Generator[None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class CertificatePair:
     """
     A certificate chain and the private key of its first certificate.
 
@@ -195,7 +195,7 @@ def name_of(certificate: x509.Certificate) -> str:
     return certificate.subject.rfc4514_string() or "certificate without a subject"
 
 
-def describe(certificate: x509.Certificate) -> str:
+def describe_certificate(certificate: x509.Certificate) -> str:
     """Write what an operator asks first: who, which one, until when."""
     return (
         f"{name_of(certificate)}, serial {certificate.serial_number:x}, "
@@ -229,7 +229,7 @@ def public_bytes(key: object) -> bytes:
 
 def _checked(certificate: x509.Certificate) -> x509.Certificate:
     """Read what is parsed only when it is read, so that no later use of it can fail."""
-    describe(certificate)
+    describe_certificate(certificate)
     certificate.issuer.rfc4514_string()
     format(certificate.not_valid_before_utc, "%FT%TZ")
     certificate.public_bytes(serialization.Encoding.DER)

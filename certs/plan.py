@@ -35,10 +35,10 @@ from datetime import datetime
 from enum import Enum, auto
 from itertools import pairwise
 
-from certs.situation import Authority, Leaf, Situation, Validity
+from certs.state import Authority, Leaf, RotationState, Validity
 
 
-class Action(Enum):
+class RotationAction(Enum):
     """What can be done; ``advance`` says which of them are writes of the Secret alone."""
 
     WAIT = auto()  # all is well, look again later
@@ -54,7 +54,7 @@ class Action(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RotationStep:
     """
     What to do next.
 
@@ -63,17 +63,19 @@ class Step:
         names: To which authorities; empty where the action says it all.
     """
 
-    action: Action
+    action: RotationAction
     names: frozenset[str] = frozenset()
 
 
-def next_step(situation: Situation) -> Step:
+def next_step(state: RotationState) -> RotationStep:
     """Decide; the first rule that has something to say is obeyed."""
-    steps = (rule(situation) for rule in RULES)
-    return next((step for step in steps if step is not None), Step(Action.WAIT))
+    steps = (rule(state) for rule in PLAN_RULES)
+    return next((step for step in steps if step is not None), RotationStep(RotationAction.WAIT))
 
 
-def advance(step: Step, authorities: Sequence[Authority], now: datetime) -> tuple[Authority, ...]:
+def advance(
+    step: RotationStep, authorities: Sequence[Authority], now: datetime
+) -> tuple[Authority, ...]:
     """
     Write down what a step does to the list; actions that are no writes of it change nothing.
 
@@ -81,116 +83,115 @@ def advance(step: Step, authorities: Sequence[Authority], now: datetime) -> tupl
         authorities: The list as it was read; the write must fail if it has changed since.
     """
     change = _CHANGES.get(step.action)
-    if step.action is Action.FORGET:
+    if step.action is RotationAction.FORGET:
         return tuple(one for one in authorities if one.name not in step.names)
     if change is None:
         return tuple(authorities)
     return tuple(change(one, now) if one.name in step.names else one for one in authorities)
 
 
-_CHANGES: dict[Action, Callable[[Authority, datetime], Authority]] = {
-    Action.UNPUBLISH: lambda one, _: replace(one, published=None),
-    Action.RECORD: lambda one, now: replace(one, published=now),
-    Action.PROMOTE: lambda one, now: replace(one, promoted=now),
-    Action.DROP: lambda one, _: replace(one, leaving=True),
+_CHANGES: dict[RotationAction, Callable[[Authority, datetime], Authority]] = {
+    RotationAction.UNPUBLISH: lambda one, _: replace(one, published=None),
+    RotationAction.RECORD: lambda one, now: replace(one, published=now),
+    RotationAction.PROMOTE: lambda one, now: replace(one, promoted=now),
+    RotationAction.DROP: lambda one, _: replace(one, leaving=True),
 }
 
 
-def distrust_a_clock(situation: Situation) -> Step | None:
+def distrust_a_clock(state: RotationState) -> RotationStep | None:
     """Waiting for time to pass means nothing to a clock that jumped."""
-    off = abs(situation.now - situation.server_now)
-    return Step(Action.DISTRUST) if off > situation.lifetimes.clock_tolerance else None
+    off = abs(state.now - state.server_now)
+    return RotationStep(RotationAction.DISTRUST) if off > state.lifetimes.clock_tolerance else None
 
 
-def begin(situation: Situation) -> Step | None:
+def begin(state: RotationState) -> RotationStep | None:
     """Without a signer nothing can be served, so nobody has to be waited for."""
-    if situation.signer is not None:
+    if state.signer is not None:
         return None
-    return _step(Action.PROMOTE, situation.pending) or Step(Action.ADD_CA)
+    return _step(RotationAction.PROMOTE, state.pending) or RotationStep(RotationAction.ADD_CA)
 
 
-def sign(situation: Situation) -> Step | None:
+def sign(state: RotationState) -> RotationStep | None:
     """Renew the leaf in time, and follow the signer."""
-    leaf, signer = situation.leaf, situation.signer
+    leaf, signer = state.leaf, state.signer
     assert signer is not None  # else begin() has spoken
-    if leaf is None or situation.now >= leaf.validity.end:
-        return Step(Action.SIGN_LEAF)
+    if leaf is None or state.now >= leaf.validity.end:
+        return RotationStep(RotationAction.SIGN_LEAF)
     wanted = _is_due if leaf.issuer == signer.name else _should_change_issuer
-    return Step(Action.SIGN_LEAF) if wanted(situation, leaf, signer) else None
+    return RotationStep(RotationAction.SIGN_LEAF) if wanted(state, leaf, signer) else None
 
 
-def unpublish(situation: Situation) -> Step | None:
+def unpublish(state: RotationState) -> RotationStep | None:
     """Count anew for what a bundle lost, and for what a wrong clock has published."""
-    latest = situation.now + situation.lifetimes.overlap
+    latest = state.now + state.lifetimes.overlap
     return _step(
-        Action.UNPUBLISH,
+        RotationAction.UNPUBLISH,
         *(
             one
-            for one in situation.alive
-            if one.published and (one.name not in situation.everywhere or one.published > latest)
+            for one in state.alive
+            if one.published and (one.name not in state.everywhere or one.published > latest)
         ),
     )
 
 
-def inject(situation: Situation) -> Step | None:
+def inject(state: RotationState) -> RotationStep | None:
     """Make every bundle hold what is trusted, and nothing that is to leave."""
-    missing = any(one.name not in situation.everywhere for one in situation.alive)
-    extra = any(one.name in situation.anywhere for one in situation.authorities if one.leaving)
-    return Step(Action.INJECT) if missing or extra else None
+    missing = any(one.name not in state.everywhere for one in state.alive)
+    extra = any(one.name in state.anywhere for one in state.authorities if one.leaving)
+    return RotationStep(RotationAction.INJECT) if missing or extra else None
 
 
-def record(situation: Situation) -> Step | None:
+def record(state: RotationState) -> RotationStep | None:
     """Begin to count the overlap: ``inject`` had nothing to add."""
-    return _step(Action.RECORD, *(one for one in situation.alive if one.published is None))
+    return _step(RotationAction.RECORD, *(one for one in state.alive if one.published is None))
 
 
-def forget(situation: Situation) -> Step | None:
+def forget(state: RotationState) -> RotationStep | None:
     """Clear the list: ``inject`` had nothing to take out."""
-    return _step(Action.FORGET, *(one for one in situation.authorities if one.leaving))
+    return _step(RotationAction.FORGET, *(one for one in state.authorities if one.leaving))
 
 
-def promote(situation: Situation) -> Step | None:
+def promote(state: RotationState) -> RotationStep | None:
     """Sign with the next authority once everybody knows it."""
-    pending = situation.pending
-    return _step(Action.PROMOTE, pending) if pending and situation.settled(pending) else None
+    pending = state.pending
+    return _step(RotationAction.PROMOTE, pending) if pending and state.settled(pending) else None
 
 
-def renew(situation: Situation) -> Step | None:
+def renew(state: RotationState) -> RotationStep | None:
     """Make the next authority in time, or when asked; one at a time."""
-    signer = situation.signer
-    if signer is None or situation.pending is not None:
+    signer = state.signer
+    if signer is None or state.pending is not None:
         return None
-    due = situation.now >= signer.validity.renew_at
-    asked = _asked_since(situation.ca_asked, signer.validity, situation.now)
-    return Step(Action.ADD_CA) if due or asked else None
+    due = state.now >= signer.validity.renew_at
+    requested = _asked_since(state.ca_requested, signer.validity, state.now)
+    return RotationStep(RotationAction.ADD_CA) if due or requested else None
 
 
-def drop(situation: Situation) -> Step | None:
+def drop(state: RotationState) -> RotationStep | None:
     """End the trust in what has expired, and in what nobody can be serving any more."""
-    overlap = situation.lifetimes.overlap
-    patience = situation.lifetimes.leaf + overlap
-    promoted = [one for one in situation.authorities if one.promoted]
+    overlap = state.lifetimes.overlap
+    patience = state.lifetimes.leaf + overlap
+    promoted = [one for one in state.authorities if one.promoted]
     retired = {
         one.name
         for one, successor in pairwise(promoted)
-        if successor.promoted and situation.now - successor.promoted >= patience
+        if successor.promoted and state.now - successor.promoted >= patience
     }
     return _step(
-        Action.DROP,
+        RotationAction.DROP,
         *(
             one
-            for one in situation.authorities
+            for one in state.authorities
             # By another clock, what has expired by ours may be alive.
-            if not one.leaving
-            and (one.name in retired or situation.now >= one.validity.end + overlap)
+            if not one.leaving and (one.name in retired or state.now >= one.validity.end + overlap)
         ),
     )
 
 
-Rule = Callable[[Situation], Step | None]
+PlanRule = Callable[[RotationState], RotationStep | None]
 """Says what to do, or None: nothing, as far as this rule goes."""
 
-RULES: tuple[Rule, ...] = (
+PLAN_RULES: tuple[PlanRule, ...] = (
     distrust_a_clock,
     begin,
     sign,
@@ -205,30 +206,30 @@ RULES: tuple[Rule, ...] = (
 """In the order in which they are asked: to be served comes first, to tidy up last."""
 
 
-def _step(action: Action, *authorities: Authority | None) -> Step | None:
+def _step(action: RotationAction, *authorities: Authority | None) -> RotationStep | None:
     names = frozenset(one.name for one in authorities if one is not None)
-    return Step(action, names) if names else None
+    return RotationStep(action, names) if names else None
 
 
-def _is_due(situation: Situation, leaf: Leaf, signer: Authority) -> bool:
+def _is_due(state: RotationState, leaf: Leaf, signer: Authority) -> bool:
     """Tell whether the same signer should sign again."""
-    if _asked_since(situation.leaf_asked, leaf.validity, situation.now):
+    if _asked_since(state.leaf_requested, leaf.validity, state.now):
         return True
     # Shortly before the signer ends, a new leaf would end no later than the old one.
-    lives_longer = min(situation.now + situation.lifetimes.leaf, signer.validity.end)
-    return situation.now >= leaf.validity.renew_at and lives_longer > leaf.validity.end
+    lives_longer = min(state.now + state.lifetimes.leaf, signer.validity.end)
+    return state.now >= leaf.validity.renew_at and lives_longer > leaf.validity.end
 
 
-def _should_change_issuer(situation: Situation, leaf: Leaf, signer: Authority) -> bool:
+def _should_change_issuer(state: RotationState, leaf: Leaf, signer: Authority) -> bool:
     """Tell whether a leaf of another authority should give way to one of the signer."""
-    if any(one.name == leaf.issuer and one.promoted for one in situation.authorities):
+    if any(one.name == leaf.issuer and one.promoted for one in state.authorities):
         return True  # the usual change: the signer was promoted after it, when all knew it
     # The Secret was lost or put back. Clients still trust what is served, so there is time;
     # unless they do not, and would trust the signer.
-    unknown = leaf.issuer not in situation.everywhere and signer.name in situation.everywhere
-    return unknown or situation.settled(signer)
+    unknown = leaf.issuer not in state.everywhere and signer.name in state.everywhere
+    return unknown or state.settled(signer)
 
 
-def _asked_since(asked: datetime | None, validity: Validity, now: datetime) -> bool:
+def _asked_since(requested: datetime | None, validity: Validity, now: datetime) -> bool:
     """A wish is fulfilled by what was made after it; one from the future waits for its time."""
-    return asked is not None and validity.start < asked <= now
+    return requested is not None and validity.start < requested <= now

@@ -12,16 +12,16 @@ from datetime import datetime
 from cryptography import x509
 
 from certs.errors import CertError, StoreError
-from certs.pem import Bundle, describe
+from certs.pem import CertificatePair, describe_certificate
 from certs.serving import LiveContext
-from certs.source import Notice, Outside, Status, Subject, unexpected
+from certs.source import CertificateStatus, Notice, NoticeSubject, SourceEnvironment, describe_bug
 
 INTERVAL_S = 10.0
 """How long a new pair may go unnoticed; the same as cert-manager's and controller-runtime's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class LoadedPair:
     """
     What stands there.
 
@@ -30,19 +30,19 @@ class Found:
         authorities: What clients have to trust; empty if unknown.
     """
 
-    pair: Bundle
+    pair: CertificatePair
     authorities: tuple[x509.Certificate, ...]
 
 
-Find = Callable[[datetime], Found]
+Find = Callable[[datetime], LoadedPair]
 """Finds the pair that is good at that time, or raises a ``CertError``; it may block."""
 
 
-Trusts = Callable[[Bundle], Awaitable[bool | None]]
+Trusts = Callable[[CertificatePair], Awaitable[bool | None]]
 """Tells whether clients trust a pair; None: not known. It may raise a ``StoreError``."""
 
 
-async def nobody_asked(_pair: Bundle) -> bool | None:
+async def unknown_trust(_pair: CertificatePair) -> bool | None:
     """Know nothing of clients."""
     return None
 
@@ -54,10 +54,10 @@ class PollingSource:
         self,
         find: Find,
         live: LiveContext,
-        outside: Outside,
+        environment: SourceEnvironment,
         *,
         interval: float = INTERVAL_S,
-        trusts: Trusts = nobody_asked,
+        trusts: Trusts = unknown_trust,
     ) -> None:
         """
         Remember where to look, and where to put what is found.
@@ -68,14 +68,14 @@ class PollingSource:
         """
         self._find = find
         self._live = live
-        self._outside = outside
+        self._environment = environment
         self._interval = interval
         self._trusts = trusts
-        self._status = Status()
+        self._status = CertificateStatus()
         self._doubt = ""  # why it was not known who trusts it, when last reported
 
     @property
-    def status(self) -> Status:
+    def status(self) -> CertificateStatus:
         """How it stands; ready as soon as one pair is served."""
         return self._status
 
@@ -92,7 +92,7 @@ class PollingSource:
         """Look every ``interval`` seconds."""
         while True:
             await self.compare()
-            await self._outside.sleep(self._interval)
+            await self._environment.sleep(self._interval)
             await self.look()
 
     async def look(self) -> None:
@@ -102,7 +102,7 @@ class PollingSource:
         except CertError as error:
             self._complain(str(error))
         except Exception as error:  # noqa: BLE001  # the old pair is good, whatever this is
-            self._complain(unexpected(error))
+            self._complain(describe_bug(error))
 
     async def compare(self) -> None:
         """Ask whether what is served is trusted; if not, that is for others to put right."""
@@ -113,19 +113,19 @@ class PollingSource:
             in_sync = None
         except Exception as error:  # noqa: BLE001
             in_sync = None
-            self._report_doubt(unexpected(error))
+            self._report_doubt(describe_bug(error))
         if in_sync is False and self._status.in_sync is not False:
             text = "caBundle does not lead to what is served; put its authority there"
-            self._outside.report(Notice(subject=Subject.CA_BUNDLE, ok=False, text=text))
+            self._environment.report(Notice(subject=NoticeSubject.CA_BUNDLE, ok=False, text=text))
         self._status = replace(self._status, in_sync=in_sync)
 
     async def _refresh(self) -> None:
         # In a thread, since a file system may be slow, and a lock may be held.
-        found = await asyncio.to_thread(self._find, self._outside.clock())
+        found = await asyncio.to_thread(self._find, self._environment.clock())
         if found.pair != self._live.served:
             self._live.swap(found.pair)
-            text = f"serving {describe(found.pair.leaf)}"
-            self._outside.report(Notice(subject=Subject.LEAF, ok=True, text=text))
+            text = f"serving {describe_certificate(found.pair.leaf)}"
+            self._environment.report(Notice(subject=NoticeSubject.LEAF, ok=True, text=text))
         self._status = replace(
             self._status,
             leaf=found.pair.leaf,
@@ -137,7 +137,7 @@ class PollingSource:
     def _report_doubt(self, problem: str) -> None:
         if problem != self._doubt:
             text = f"whether clients trust it is not known: {problem}"
-            self._outside.report(Notice(subject=Subject.CA_BUNDLE, ok=False, text=text))
+            self._environment.report(Notice(subject=NoticeSubject.CA_BUNDLE, ok=False, text=text))
         self._doubt = problem
 
     def _complain(self, problem: str) -> None:
@@ -145,4 +145,4 @@ class PollingSource:
             return
         self._status = replace(self._status, problem=problem)
         text = f"{problem}; the old certificate is served on"
-        self._outside.report(Notice(subject=Subject.LEAF, ok=False, text=text))
+        self._environment.report(Notice(subject=NoticeSubject.LEAF, ok=False, text=text))

@@ -8,13 +8,13 @@ from contextlib import suppress
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from certs.errors import PairError
-from certs.pem import Bundle
+from certs.pem import CertificatePair
 from certs.serving import client_context
 
-TIMEOUT_S = 5.0
+PROBE_TIMEOUT_S = 5.0
 """For connection and handshake; the listener is on this machine, and gives clients as long."""
 
-Probe = Callable[[Bundle], Awaitable[None]]
+Probe = Callable[[CertificatePair], Awaitable[None]]
 """Makes sure that new connections meet this pair, or raises a ``PairError``."""
 
 
@@ -26,10 +26,10 @@ def listener_probe(host: str, port: int) -> Probe:
     misses the client's certificate.
     """
 
-    async def probe(pair: Bundle) -> None:
+    async def probe(pair: CertificatePair) -> None:
         where = f"listener {host}:{port}"
         try:
-            async with asyncio.timeout(TIMEOUT_S):
+            async with asyncio.timeout(PROBE_TIMEOUT_S):
                 met = await _meet(host, port, client_context(pair.chain[-1:]))
         except (OSError, TimeoutError) as error:
             reason = getattr(error, "verify_message", None) or str(error) or "no answer"

@@ -11,29 +11,29 @@ from datetime import datetime, timedelta
 from certs.errors import CertError, ConflictError, PairError
 from certs.inject import Hooks, Published
 from certs.issue import make_authority, sign_leaf
-from certs.pem import Bundle, describe
-from certs.plan import Action, Step, next_step
+from certs.pem import CertificatePair, describe_certificate
+from certs.plan import RotationAction, RotationStep, next_step
 from certs.probe import Probe
-from certs.restraint import Restraint
-from certs.secret import SecretStore, Stored
+from certs.ratelimit import RepairLimit
+from certs.secret import SecretStore, StoredTrust
 from certs.serving import LiveContext
-from certs.situation import Leaf, Lifetimes, Situation
-from certs.source import Notice, Outside, Status, Subject, unexpected
+from certs.source import CertificateStatus, Notice, NoticeSubject, SourceEnvironment, describe_bug
+from certs.state import Leaf, Lifetimes, RotationState
 from certs.trust import Trust, validity
 
-LONGEST_PAUSE_S = 30.0
+MAX_PAUSE_S = 30.0
 """Between two tries while the API server does not answer; it costs one call each."""
 
 _A_FIGHT = 3  # repairs in a row: one is a mishap, and two may be a rollback
 _A_REFUSAL = 10  # conflicts in a row: more than replicas that get into each other's way
 
 
-def nearest(now: datetime, second: datetime | None) -> datetime:
+def nearest_time(now: datetime, second: datetime | None) -> datetime:
     """Choose the moment of a second that is nearest to ours: a Date header tells no more."""
     return now if second is None else min(max(now, second), second + timedelta(seconds=1))
 
 
-async def nowhere(_pair: Bundle) -> None:
+async def skip_probe(_pair: CertificatePair) -> None:
     """Probe nothing."""
 
 
@@ -56,29 +56,29 @@ class SelfSource:
     secret: SecretStore
     hooks: Hooks
     hosts: Sequence[str]
-    outside: Outside
+    environment: SourceEnvironment
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
-    probe: Probe = nowhere
-    _status: Status = field(default_factory=Status, init=False)
+    probe: Probe = skip_probe
+    _status: CertificateStatus = field(default_factory=CertificateStatus, init=False)
     _leaf: Leaf | None = field(default=None, init=False)
     _failures: int = field(default=0, init=False)
     _conflicts: int = field(default=0, init=False)
-    _restraint: Restraint = field(default_factory=Restraint, init=False)
+    _restraint: RepairLimit = field(default_factory=RepairLimit, init=False)
 
     @property
-    def status(self) -> Status:
+    def status(self) -> CertificateStatus:
         """How it stands; ready while every webhook configuration that exists trusts the leaf."""
         return self._status
 
     async def start(self) -> None:
         """Serve a first leaf; waits for the cluster as long as it takes."""
         while self._leaf is None:
-            await self.outside.sleep(await self.tend())
+            await self.environment.sleep(await self.tend())
 
     async def run(self) -> None:
         """Do what is to be done, for ever."""
         while True:
-            await self.outside.sleep(await self.tend())
+            await self.environment.sleep(await self.tend())
 
     async def tend(self) -> float:
         """
@@ -94,108 +94,112 @@ class SelfSource:
             # with a Secret that was made immutable.
             self._conflicts += 1
             if self._conflicts < _A_REFUSAL:
-                return self.outside.jitter() * self._poll_s
-            self._complain(Subject.CA, f"{error}; or it refuses the change")
+                return self.environment.jitter() * self._poll_s
+            self._complain(NoticeSubject.CA, f"{error}; or it refuses the change")
             return self._back_off()
         except CertError as error:
-            self._complain(Subject.LEAF if isinstance(error, PairError) else Subject.CA, str(error))
+            self._complain(
+                NoticeSubject.LEAF if isinstance(error, PairError) else NoticeSubject.CA, str(error)
+            )
             return self._back_off()
         except Exception as error:  # noqa: BLE001  # what is served is good, whatever this is
-            self._complain(Subject.CA, unexpected(error))
+            self._complain(NoticeSubject.CA, describe_bug(error))
             return self._back_off()
         self._failures = self._conflicts = 0
         return 0.0 if acted else self._poll_s
 
     def _back_off(self) -> float:
         self._failures += 1
-        longest = min(self._poll_s * 2.0 ** min(self._failures - 1, 10), LONGEST_PAUSE_S)
-        return longest * (0.5 + self.outside.jitter() / 2)
+        longest = min(self._poll_s * 2.0 ** min(self._failures - 1, 10), MAX_PAUSE_S)
+        return longest * (0.5 + self.environment.jitter() / 2)
 
     async def _step(self) -> bool:
         # The bundles first: whoever has changed the Secret since has changed them too, or will.
         published = await self.hooks.read()
         # Our clock before the Secret: no leaf may live longer than a fresh look would allow.
-        now = self.outside.clock()
+        now = self.environment.clock()
         stored = await self.secret.load()
-        situation = self._situate(published, stored, now)
-        self._observe(published, stored, situation)
-        return await self._act(next_step(situation), situation, published, stored)
+        state = self._situate(published, stored, now)
+        self._observe(published, stored, state)
+        return await self._act(next_step(state), state, published, stored)
 
-    def _situate(self, published: Published, stored: Stored, now: datetime) -> Situation:
+    def _situate(self, published: Published, stored: StoredTrust, now: datetime) -> RotationState:
         names = {one.name for one in stored.trust.authorities}
         if self._leaf is not None:
             names.add(self._leaf.issuer)
-        return Situation(
+        return RotationState(
             authorities=stored.trust.authorities,
             everywhere=published.everywhere(names),
             anywhere=published.anywhere(),
             leaf=self._leaf,
             now=now,
-            server_now=nearest(now, stored.server_now),
-            ca_asked=stored.asked.get(Subject.CA),
-            leaf_asked=stored.asked.get(Subject.LEAF),
+            server_now=nearest_time(now, stored.server_now),
+            ca_requested=stored.requested.get(NoticeSubject.CA),
+            leaf_requested=stored.requested.get(NoticeSubject.LEAF),
             lifetimes=self.lifetimes,
         )
 
     async def _act(
-        self, step: Step, situation: Situation, published: Published, stored: Stored
+        self, step: RotationStep, state: RotationState, published: Published, stored: StoredTrust
     ) -> bool:
         """Do it; tell whether there may be more to do at once."""
         match step.action:
-            case Action.WAIT:
+            case RotationAction.WAIT:
                 self._status = replace(self._status, problem=stored.problem)
                 return False
-            case Action.DISTRUST:
-                off = abs(situation.now - situation.server_now).total_seconds()
+            case RotationAction.DISTRUST:
+                off = abs(state.now - state.server_now).total_seconds()
                 problem = f"our clock and the API server's differ by {off:.0f} s, set them right"
-                self._complain(Subject.CA, f"{problem}; nothing is rotated until then")
+                self._complain(NoticeSubject.CA, f"{problem}; nothing is rotated until then")
                 return False
-            case Action.SIGN_LEAF:
-                self._sign(situation, stored.trust)
-            case Action.INJECT:
-                return await self._inject(situation, published, stored.trust)
-            case Action.ADD_CA:
-                pair = make_authority(now=situation.now, life=self.lifetimes.ca)
+            case RotationAction.SIGN_LEAF:
+                self._sign(state, stored.trust)
+            case RotationAction.INJECT:
+                return await self._inject(state, published, stored.trust)
+            case RotationAction.ADD_CA:
+                pair = make_authority(now=state.now, lifetime=self.lifetimes.ca)
                 await self.secret.save(stored.trust.add(pair), instead_of=stored)
-                self._report(Subject.CA_BUNDLE, f"made the authority {describe(pair.leaf)}")
+                self._report(
+                    NoticeSubject.CA_BUNDLE, f"made the authority {describe_certificate(pair.leaf)}"
+                )
             case _:
-                trust = stored.trust.advance(step, situation.now)
+                trust = stored.trust.advance(step, state.now)
                 await self.secret.save(trust, instead_of=stored)
                 self._tell(step, stored.trust)
         return True
 
-    def _sign(self, situation: Situation, trust: Trust) -> None:
-        signer = situation.signer
+    def _sign(self, state: RotationState, trust: Trust) -> None:
+        signer = state.signer
         assert signer is not None
         pair = sign_leaf(
-            trust.pairs[signer.name], self.hosts, now=situation.now, life=self.lifetimes.leaf
+            trust.pairs[signer.name], self.hosts, now=state.now, lifetime=self.lifetimes.leaf
         )
         self.live.swap(pair, trust.trusted)
         self._leaf = Leaf(issuer=signer.name, validity=validity(pair.leaf))
         self._status = replace(self._status, leaf=pair.leaf)
-        self._report(Subject.LEAF, f"serving {describe(pair.leaf)}")
+        self._report(NoticeSubject.LEAF, f"serving {describe_certificate(pair.leaf)}")
 
-    async def _inject(self, situation: Situation, published: Published, trust: Trust) -> bool:
+    async def _inject(self, state: RotationState, published: Published, trust: Trust) -> bool:
         wanted = frozenset(one.name for one in trust.authorities)
-        if not self._restraint.allows(wanted, situation.now):
+        if not self._restraint.allows(wanted, state.now):
             if self._restraint.repairs >= _A_FIGHT:
                 problem = "caBundle is put right again and again, and somebody undoes it"
-                self._complain(Subject.CA_BUNDLE, f"{problem}; find out who else writes it")
+                self._complain(NoticeSubject.CA_BUNDLE, f"{problem}; find out who else writes it")
             return False
         assert self.live.served is not None
         await self.probe(self.live.served)
         leaving = [trust.certificates[one.name] for one in trust.authorities if one.leaving]
-        alive = [trust.certificates[one.name] for one in situation.alive]
-        expired_at = situation.now - self.lifetimes.overlap
+        alive = [trust.certificates[one.name] for one in state.alive]
+        expired_at = state.now - self.lifetimes.overlap
         await self.hooks.write(published, alive, leaving, expired_at=expired_at)
-        self._restraint.count(wanted, situation.now)
-        self._report(Subject.CA_BUNDLE, f"wrote {len(alive)} authorities into caBundle")
+        self._restraint.count(wanted, state.now)
+        self._report(NoticeSubject.CA_BUNDLE, f"wrote {len(alive)} authorities into caBundle")
         return True
 
-    def _observe(self, published: Published, stored: Stored, situation: Situation) -> None:
+    def _observe(self, published: Published, stored: StoredTrust, state: RotationState) -> None:
         in_sync = None
         if self._leaf is not None and published.bundles:
-            in_sync = self._leaf.issuer in situation.everywhere
+            in_sync = self._leaf.issuer in state.everywhere
         self._status = replace(
             self._status,
             authorities=stored.trust.trusted,
@@ -203,26 +207,26 @@ class SelfSource:
             ready=self._leaf is not None and in_sync is not False,
         )
         if stored.problem:
-            self._complain(Subject.CA, stored.problem)
+            self._complain(NoticeSubject.CA, stored.problem)
         for title in sorted(set(published.absent) - set(self._status.absent)):
             text = f"{title} does not exist, so nobody calls us for it; it is not made again"
-            self.outside.report(Notice(subject=Subject.CA_BUNDLE, ok=False, text=text))
+            self.environment.report(Notice(subject=NoticeSubject.CA_BUNDLE, ok=False, text=text))
         self._status = replace(self._status, absent=published.absent)
 
-    def _tell(self, step: Step, trust: Trust) -> None:
-        names = [describe(trust.certificates[name]) for name in sorted(step.names)]
-        if step.action is Action.PROMOTE:
-            self._report(Subject.CA, f"signing with the authority {', '.join(names)}")
-        elif step.action is Action.DROP:
-            self._report(Subject.CA_BUNDLE, f"no longer trusting {', '.join(names)}")
+    def _tell(self, step: RotationStep, trust: Trust) -> None:
+        names = [describe_certificate(trust.certificates[name]) for name in sorted(step.names)]
+        if step.action is RotationAction.PROMOTE:
+            self._report(NoticeSubject.CA, f"signing with the authority {', '.join(names)}")
+        elif step.action is RotationAction.DROP:
+            self._report(NoticeSubject.CA_BUNDLE, f"no longer trusting {', '.join(names)}")
 
-    def _report(self, subject: Subject, text: str) -> None:
-        self.outside.report(Notice(subject=subject, ok=True, text=text))
+    def _report(self, subject: NoticeSubject, text: str) -> None:
+        self.environment.report(Notice(subject=subject, ok=True, text=text))
 
-    def _complain(self, subject: Subject, problem: str) -> None:
+    def _complain(self, subject: NoticeSubject, problem: str) -> None:
         if problem != self._status.problem:
             self._status = replace(self._status, problem=problem)
-            self.outside.report(Notice(subject=subject, ok=False, text=problem))
+            self.environment.report(Notice(subject=subject, ok=False, text=problem))
 
     @property
     def _poll_s(self) -> float:

@@ -8,12 +8,12 @@ from typing import Any
 
 from certs.api import ApiObject, ObjectClient
 from certs.errors import PairError, StoreError
-from certs.source import Subject
+from certs.source import NoticeSubject
 from certs.trust import Trust
 
-ANNOTATIONS = {
-    Subject.LEAF: "evenspread.io/rotate-leaf",
-    Subject.CA: "evenspread.io/rotate-ca",
+ROTATE_ANNOTATIONS = {
+    NoticeSubject.LEAF: "evenspread.io/rotate-leaf",
+    NoticeSubject.CA: "evenspread.io/rotate-ca",
 }
 """
 Ask for an early rotation: of what was made before the time (RFC 3339) that the value says.
@@ -24,7 +24,7 @@ once.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredTrust:
     """
     The Secret as it was read.
 
@@ -38,7 +38,7 @@ class Stored:
 
     trust: Trust
     problem: str
-    asked: Mapping[Subject, datetime]
+    requested: Mapping[NoticeSubject, datetime]
     resource_version: str
     server_now: datetime | None
 
@@ -63,7 +63,7 @@ class SecretStore:
         """What people call it."""
         return self._object.title
 
-    async def load(self) -> Stored:
+    async def load(self) -> StoredTrust:
         """
         Read it. What does not fit together counts as nothing: a new authority is made then.
 
@@ -77,15 +77,15 @@ class SecretStore:
             trust, problem = self._parse(reply.content.get("data") or {}), ""
         except PairError as error:
             trust, problem = Trust(), str(error)
-        return Stored(
+        return StoredTrust(
             trust=trust,
             problem=problem,
-            asked=_asked(metadata.get("annotations")),
+            requested=_asked(metadata.get("annotations")),
             resource_version=reply.resource_version,
             server_now=reply.at,
         )
 
-    async def save(self, trust: Trust, *, instead_of: Stored) -> None:
+    async def save(self, trust: Trust, *, instead_of: StoredTrust) -> None:
         """
         Write it, if it still is as it was read.
 
@@ -98,14 +98,16 @@ class SecretStore:
         add = {"op": "add", "path": "/data", "value": data}
         await self._object.patch([add], resource_version=instead_of.resource_version)
 
-    async def ask(self, subject: Subject, now: datetime) -> None:
+    async def ask(self, subject: NoticeSubject, now: datetime) -> None:
         """
         Ask every replica for an early rotation.
 
         Raises:
             StoreError: There was no answer; ask again.
         """
-        await self._object.annotate({ANNOTATIONS[subject]: now.isoformat(timespec="seconds")})
+        await self._object.annotate(
+            {ROTATE_ANNOTATIONS[subject]: now.isoformat(timespec="seconds")}
+        )
 
     def _parse(self, data: Mapping[str, Any]) -> Trust:
         try:
@@ -115,9 +117,9 @@ class SecretStore:
         return Trust.parse(entries, where=self.title)
 
 
-def _asked(annotations: Any) -> dict[Subject, datetime]:
+def _asked(annotations: Any) -> dict[NoticeSubject, datetime]:
     try:
-        wishes = {subject: annotations.get(name) for subject, name in ANNOTATIONS.items()}
+        wishes = {subject: annotations.get(name) for subject, name in ROTATE_ANNOTATIONS.items()}
     except AttributeError:  # no object
         return {}
     moments = {subject: _read_time(wish) for subject, wish in wishes.items()}

@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from certs.clients import Clients
 from certs.errors import PairError
-from certs.pem import Bundle, name_of, pair_errors, write_certificates
+from certs.pem import CertificatePair, name_of, pair_errors, write_certificates
 
-ALPN = ["http/1.1"]
+ALPN_PROTOCOLS = ["http/1.1"]
 """All that the server speaks; kube-apiserver would prefer HTTP/2 and falls back."""
 
 _NO_CHECK_TIME = 0x200000
@@ -51,14 +51,14 @@ class LiveContext:
         self.context = server_context(clients)
         self.context.sni_callback = self._pick
         self._current: ssl.SSLContext | None = None
-        self._served: Bundle | None = None
+        self._served: CertificatePair | None = None
 
     @property
-    def served(self) -> Bundle | None:
+    def served(self) -> CertificatePair | None:
         """What the next handshake gets; None before the first ``swap``."""
         return self._served
 
-    def swap(self, pair: Bundle, trusted: Sequence[x509.Certificate] = ()) -> None:
+    def swap(self, pair: CertificatePair, trusted: Sequence[x509.Certificate] = ()) -> None:
         """
         Serve this certificate from the next handshake on; open connections are left alone.
 
@@ -98,7 +98,7 @@ def server_context(clients: Clients | None) -> ssl.SSLContext:
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols(ALPN)
+    context.set_alpn_protocols(ALPN_PROTOCOLS)
     # A resumed session would skip the check of the client, and outlive its certificate.
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     context.num_tickets = 0
@@ -124,11 +124,11 @@ def client_context(trusted: Sequence[x509.Certificate]) -> ssl.SSLContext:
         context.load_verify_locations(cadata=write_certificates(trusted).decode("ascii"))
     # An intermediate may be the anchor: a chain in a file need not reach its root.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | ssl.VerifyFlags(_NO_CHECK_TIME)
-    context.set_alpn_protocols(ALPN)
+    context.set_alpn_protocols(ALPN_PROTOCOLS)
     return context
 
 
-def load(context: ssl.SSLContext, pair: Bundle) -> None:
+def load(context: ssl.SSLContext, pair: CertificatePair) -> None:
     """
     Put a pair into a context that is not in use yet; the key touches no disk.
 
@@ -148,7 +148,7 @@ def load(context: ssl.SSLContext, pair: Bundle) -> None:
 
 
 def shake_hands(
-    context: ssl.SSLContext, pair: Bundle, trusted: Sequence[x509.Certificate] = ()
+    context: ssl.SSLContext, pair: CertificatePair, trusted: Sequence[x509.Certificate] = ()
 ) -> None:
     """
     Connect to ``context`` in memory, as a client does.

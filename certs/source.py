@@ -16,7 +16,7 @@ from typing import Protocol
 from cryptography import x509
 
 
-class Subject(StrEnum):
+class NoticeSubject(StrEnum):
     """What a notice is about; label ``type`` of ``evenspread_certificate_rotations_total``."""
 
     LEAF = "leaf"
@@ -35,13 +35,13 @@ class Notice:
         text: One sentence without its full stop; never a secret.
     """
 
-    subject: Subject
+    subject: NoticeSubject
     ok: bool
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class SourceEnvironment:
     """
     The world as a source sees it; tests bring their own.
 
@@ -60,7 +60,7 @@ class Outside:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class CertificateStatus:
     """
     How a source stands.
 
@@ -83,7 +83,7 @@ class Status:
     ready: bool = False
 
 
-def unexpected(error: Exception) -> str:
+def describe_bug(error: Exception) -> str:
     """Name a bug of ours by its type and its place; its text may hold a piece of what was read."""
     frames = traceback.extract_tb(error.__traceback__)
     at = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
@@ -94,7 +94,7 @@ class CertificateSource(Protocol):
     """One of the ways to have a certificate."""
 
     @property
-    def status(self) -> Status:
+    def status(self) -> CertificateStatus:
         """How it stands now."""
         ...
 

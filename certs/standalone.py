@@ -18,14 +18,14 @@ from pathlib import Path
 from cryptography import x509
 
 from certs.errors import PairError, StateError
-from certs.files import content, read_pair
+from certs.files import read_file, read_pair
 from certs.issue import alternative_names, make_authority, sign_leaf
 from certs.pem import alternative_names_of, issued_by, pair_errors, read_certificates
-from certs.polling import INTERVAL_S, Found, PollingSource
+from certs.polling import INTERVAL_S, LoadedPair, PollingSource
 from certs.serving import LiveContext
-from certs.source import Outside
+from certs.source import SourceEnvironment
 
-LIFE = timedelta(days=365)
+STANDALONE_LIFETIME = timedelta(days=365)
 """Life of CA and leaf; Apple's clients refuse server certificates of more than 398 days."""
 
 RENEW_BEFORE = timedelta(days=1)
@@ -38,7 +38,12 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 def standalone_source(
-    folder: Path, bind: str, live: LiveContext, outside: Outside, *, interval: float = INTERVAL_S
+    folder: Path,
+    bind: str,
+    live: LiveContext,
+    environment: SourceEnvironment,
+    *,
+    interval: float = INTERVAL_S,
 ) -> PollingSource:
     """
     Serve the pair of a state folder; make it first if there is none that can be used.
@@ -53,7 +58,7 @@ def standalone_source(
     """
     hosts = hosts_for(bind)
     return PollingSource(
-        lambda now: ensure_pair(folder, hosts, now=now), live, outside, interval=interval
+        lambda now: ensure_pair(folder, hosts, now=now), live, environment, interval=interval
     )
 
 
@@ -66,7 +71,7 @@ def hosts_for(bind: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*LOCAL_HOSTS, bind) if names_one else LOCAL_HOSTS))
 
 
-def ensure_pair(folder: Path, hosts: Sequence[str], *, now: datetime) -> Found:
+def ensure_pair(folder: Path, hosts: Sequence[str], *, now: datetime) -> LoadedPair:
     """
     Read the pair of a state folder; make a new one if it cannot serve ``hosts`` today.
 
@@ -85,10 +90,10 @@ def ensure_pair(folder: Path, hosts: Sequence[str], *, now: datetime) -> Found:
         raise StateError(str(folder), problem) from None
 
 
-def _read(folder: Path, hosts: Sequence[str], now: datetime) -> Found:
+def _read(folder: Path, hosts: Sequence[str], now: datetime) -> LoadedPair:
     where = str(folder)
     pair = read_pair(folder)
-    authority = read_certificates(content(folder / "ca.crt"), where=where)[0]
+    authority = read_certificates(read_file(folder / "ca.crt"), where=where)[0]
     pair.check_time(now, where=where)
     if now >= pair.leaf.not_valid_after_utc - RENEW_BEFORE:
         raise PairError(where, "is about to expire")
@@ -97,23 +102,23 @@ def _read(folder: Path, hosts: Sequence[str], now: datetime) -> Found:
     if not set(alternative_names(hosts)) <= _names(pair.leaf):
         raise PairError(where, "is for other addresses")
     _close(folder / "tls.key")
-    return Found(pair=pair, authorities=(authority,))
+    return LoadedPair(pair=pair, authorities=(authority,))
 
 
-def _make(folder: Path, hosts: Sequence[str], now: datetime) -> Found:
-    signer = make_authority(now=now, life=LIFE)
-    pair = sign_leaf(signer, hosts, now=now, life=LIFE)
+def _make(folder: Path, hosts: Sequence[str], now: datetime) -> LoadedPair:
+    signer = make_authority(now=now, lifetime=STANDALONE_LIFETIME)
+    pair = sign_leaf(signer, hosts, now=now, lifetime=STANDALONE_LIFETIME)
     # Whatever a crash leaves behind is a set that does not match, and is made anew.
     _write(folder / "tls.key", pair.key_pem(), mode=0o600)
     _write(folder / "tls.crt", pair.certificate_pem(), mode=0o644)
     _write(folder / "ca.crt", signer.certificate_pem(), mode=0o644)
-    return Found(pair=pair, authorities=signer.chain)
+    return LoadedPair(pair=pair, authorities=signer.chain)
 
 
 def _former_hosts(folder: Path) -> tuple[str, ...]:
     """List the hosts of the leaf that is there; none if one of them cannot be written again."""
     try:
-        leaf = read_certificates(content(folder / "tls.crt"))[0]
+        leaf = read_certificates(read_file(folder / "tls.crt"))[0]
         hosts = tuple(str(name.value) for name in _names(leaf))
         with pair_errors(str(folder), "is for hosts that cannot be written"):
             alternative_names(hosts).public_bytes()
@@ -163,12 +168,12 @@ def _close(key: Path) -> None:
         key.chmod(0o600)
 
 
-def _write(path: Path, content: bytes, *, mode: int) -> None:
+def _write(path: Path, read_file: bytes, *, mode: int) -> None:
     fresh = path.with_name(f".{path.name}.new")
     fresh.unlink(missing_ok=True)
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(handle, "wb") as file:
-        file.write(content)
+        file.write(read_file)
         file.flush()
         os.fsync(handle)
     fresh.replace(path)

@@ -1,5 +1,5 @@
 """
-What stands in the Secret: the authorities of ``certs.situation``, with their certificates and keys.
+What stands in the Secret: the authorities of ``certs.state``, with their certificates and keys.
 
 Two entries: ``authorities.json``, which all replicas agree by, and ``ca.crt``, made from it: what
 clients have to trust, for people and for cert-manager's ``inject-ca-from-secret``.
@@ -15,9 +15,9 @@ from cryptography import x509
 
 from certs.errors import PairError, StoreError
 from certs.issue import BACKDATE
-from certs.pem import Bundle, fingerprint, read_certificates, write_certificates
-from certs.plan import Step, advance
-from certs.situation import Authority, Validity
+from certs.pem import CertificatePair, fingerprint, read_certificates, write_certificates
+from certs.plan import RotationStep, advance
+from certs.state import Authority, Validity
 
 STATE = "authorities.json"
 """The entry that counts."""
@@ -43,7 +43,7 @@ class Trust:
     certificates: Mapping[str, x509.Certificate] = field(
         default_factory=dict[str, x509.Certificate]
     )
-    pairs: Mapping[str, Bundle] = field(default_factory=dict[str, Bundle])
+    pairs: Mapping[str, CertificatePair] = field(default_factory=dict[str, CertificatePair])
 
     @classmethod
     def parse(cls, entries: Mapping[str, bytes], *, where: str) -> Self:
@@ -74,16 +74,18 @@ class Trust:
         return trust
 
     @classmethod
-    def of(cls, entries: Iterable[tuple[Authority, Bundle | x509.Certificate]]) -> Self:
+    def of(cls, entries: Iterable[tuple[Authority, CertificatePair | x509.Certificate]]) -> Self:
         """Put authorities and their certificates, with or without the key, together."""
         known = tuple(entries)
         return cls(
             authorities=tuple(authority for authority, _ in known),
             certificates={
-                authority.name: one.leaf if isinstance(one, Bundle) else one
+                authority.name: one.leaf if isinstance(one, CertificatePair) else one
                 for authority, one in known
             },
-            pairs={authority.name: one for authority, one in known if isinstance(one, Bundle)},
+            pairs={
+                authority.name: one for authority, one in known if isinstance(one, CertificatePair)
+            },
         )
 
     def render(self) -> dict[str, bytes]:
@@ -99,18 +101,18 @@ class Trust:
         """What clients have to trust, oldest first."""
         return tuple(self.certificates[one.name] for one in self.authorities if not one.leaving)
 
-    def add(self, pair: Bundle) -> Self:
+    def add(self, pair: CertificatePair) -> Self:
         """Put a new authority at the end of the list; nobody signs with it yet."""
         authority = Authority(name=fingerprint(pair.leaf), validity=validity(pair.leaf))
         return self.of((*self._entries(self.authorities), (authority, pair)))
 
-    def advance(self, step: Step, now: datetime) -> Self:
+    def advance(self, step: RotationStep, now: datetime) -> Self:
         """Do what the planner decided; keys that nobody will sign with any more are dropped."""
         return self.of(self._entries(advance(step, self.authorities, now)))
 
     def _entries(
         self, authorities: Sequence[Authority]
-    ) -> Iterator[tuple[Authority, Bundle | x509.Certificate]]:
+    ) -> Iterator[tuple[Authority, CertificatePair | x509.Certificate]]:
         keep = signing(authorities)
         for one in authorities:
             pair = self.pairs.get(one.name) if one.name in keep else None
@@ -141,7 +143,7 @@ def signing(authorities: Sequence[Authority]) -> frozenset[str]:
     return frozenset((*promoted[-1:], *(one.name for one in authorities if not one.promoted)))
 
 
-def _parse_entry(entry: Any, where: str) -> tuple[Authority, Bundle | x509.Certificate]:
+def _parse_entry(entry: Any, where: str) -> tuple[Authority, CertificatePair | x509.Certificate]:
     pem = entry["certificate"].encode("ascii")
     certificate = read_certificates(pem, where=where)[0]
     authority = Authority(
@@ -153,7 +155,7 @@ def _parse_entry(entry: Any, where: str) -> tuple[Authority, Bundle | x509.Certi
     )
     if entry["key"] is None:
         return authority, certificate
-    return authority, Bundle.parse(pem, entry["key"].encode("ascii"), where=where)
+    return authority, CertificatePair.parse(pem, entry["key"].encode("ascii"), where=where)
 
 
 def _read_time(text: str | None) -> datetime | None:

@@ -222,9 +222,11 @@ class FakeFacts:
 
     def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
         found = (
-            each for each in self.services_of.get(namespace, ()) if has_pairs(labels, each.selector)
+            service
+            for service in self.services_of.get(namespace, ())
+            if has_pairs(labels, service.selector)
         )
-        return sorted(found, key=lambda each: each.name)
+        return sorted(found, key=lambda service: service.name)
 
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
         return self.owners.get((namespace, owner.api_version, owner.kind, owner.name))
@@ -249,7 +251,7 @@ class FakeFacts:
         ways: dict[str, set[tuple[Taint, ...]]] = {}
         for node in self._schedulable():
             if topology_key in node.labels:
-                hard = tuple(each for each in node.taints if each.effect in EXCLUDING)
+                hard = tuple(taint for taint in node.taints if taint.effect in EXCLUDING)
                 ways.setdefault(node.labels[topology_key], set()).add(hard)
         return [
             TaintedDomains(tuple(found), [value])

@@ -241,7 +241,7 @@ good_json_constraints = st.fixed_dictionaries(
     },
 )
 good_json_lists = st.lists(
-    good_json_constraints, min_size=1, max_size=3, unique_by=lambda each: each["topologyKey"]
+    good_json_constraints, min_size=1, max_size=3, unique_by=lambda entry: entry["topologyKey"]
 )
 json_lists = good_json_lists | st.lists(
     nullable(json_constraints | good_json_constraints), max_size=3
@@ -322,7 +322,10 @@ def claiming(obj: Json, claims: list[bool]) -> Json:
     """The pod with an annotation, true or forged, that claims some of its constraints."""
     found = msgspec.convert(obj, Workload).pod_template(())
     constraints = found.constraints if found else ()
-    digests = [provenance.digest(render.encode(render.constraint(each))) for each in constraints]
+    digests = [
+        provenance.digest(render.encode(render.constraint(constraint)))
+        for constraint in constraints
+    ]
     claimed = ",".join(compress(digests, claims))
     told = {"profile": "p", "selectorFrom": [], "keys": [], "hash": claimed}
     if obj["metadata"] is None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from certs.plan import Action, Step, advance
-from certs.situation import Authority, Leaf, Lifetimes, Situation, Validity
+from certs.plan import RotationAction, RotationStep, advance
+from certs.state import Authority, Leaf, Lifetimes, RotationState, Validity
 
 TICK = timedelta(minutes=1)
 START = datetime(2030, 1, 1, tzinfo=UTC)
@@ -21,7 +21,7 @@ SKEW = OVERLAP // 4  # what it tolerates
 SECRET_LAG = OVERLAP // 4  # how old a read of the Secret may be
 ROUNDS = 10  # of a loop that finds something to do each time
 
-Decide = Callable[[Situation], Step]
+Decide = Callable[[RotationState], RotationStep]
 
 
 def at(tick: int) -> datetime:
@@ -72,7 +72,7 @@ class Cluster:
     )
     made: int = 0
     in_need: set[str] = field(default_factory=set)
-    steps: list[Action] = field(default_factory=list)
+    steps: list[RotationAction] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
 
     def wait(self, ticks: int) -> None:
@@ -100,7 +100,7 @@ class Cluster:
             self.go_on(replica, lag=0)
             while replica.phase:
                 self.go_on(replica, lag=0)
-            if self.steps[-1] in {Action.WAIT, Action.DISTRUST}:
+            if self.steps[-1] in {RotationAction.WAIT, RotationAction.DISTRUST}:
                 return
             self.look_at_clients()
 
@@ -121,7 +121,7 @@ class Cluster:
         replica.now = at(self.tick + replica.skew)
 
     def act(self, replica: Replica, _lag: int) -> None:
-        situation = Situation(
+        situation = RotationState(
             authorities=replica.authorities,
             everywhere=replica.bundles[0] & replica.bundles[1],
             anywhere=replica.bundles[0] | replica.bundles[1],
@@ -133,27 +133,27 @@ class Cluster:
         step = self.decide(situation)
         self.steps.append(step.action)
         match step.action:
-            case Action.SIGN_LEAF:
+            case RotationAction.SIGN_LEAF:
                 self.sign(replica, situation)
-            case Action.INJECT:
+            case RotationAction.INJECT:
                 self.inject(replica, situation)
-            case Action.ADD_CA:
+            case RotationAction.ADD_CA:
                 self.write(replica, (*replica.authorities, self.new_authority(situation)))
-            case Action.WAIT | Action.DISTRUST:
+            case RotationAction.WAIT | RotationAction.DISTRUST:
                 pass
             case _:
-                if step.action is Action.PROMOTE and situation.signer is None:
+                if step.action is RotationAction.PROMOTE and situation.signer is None:
                     self.in_need |= step.names
                 self.write(replica, advance(step, replica.authorities, replica.now))
 
-    def sign(self, replica: Replica, situation: Situation) -> None:
+    def sign(self, replica: Replica, situation: RotationState) -> None:
         signer = situation.signer
         assert signer is not None
         end = min(situation.now + self.lifetimes.leaf, signer.validity.end)
         validity = Validity(start=situation.now, end=end)
         replica.leaf = Leaf(issuer=signer.name, validity=validity)
 
-    def inject(self, replica: Replica, situation: Situation) -> None:
+    def inject(self, replica: Replica, situation: RotationState) -> None:
         if replica.bundles_version != len(self.bundles):
             return  # the test of the patch fails
         leaving = {one.name for one in replica.authorities if one.leaving}
@@ -163,7 +163,7 @@ class Cluster:
             merged[which] = (merged[which] | alive) - leaving
             self.bundles.append((self.tick, (merged[0], merged[1])))
 
-    def new_authority(self, situation: Situation) -> Authority:
+    def new_authority(self, situation: RotationState) -> Authority:
         self.made += 1
         validity = Validity(start=situation.now, end=situation.now + self.lifetimes.ca)
         return Authority(name=f"ca-{self.made}", validity=validity)

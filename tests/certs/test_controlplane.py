@@ -16,8 +16,8 @@ from certs.probe import listener_probe
 from certs.rotate import SelfSource
 from certs.secret import SecretStore
 from certs.serving import LiveContext
-from certs.situation import Lifetimes
-from certs.source import Notice, Outside, Subject
+from certs.source import Notice, NoticeSubject, SourceEnvironment
+from certs.state import Lifetimes
 from tests.certs.world import real_clock
 from tests.controlplane import webhooks
 from tests.controlplane.api import Api, Json
@@ -55,7 +55,7 @@ async def listening(client: ClusterApi, namespace: str) -> AsyncGenerator[Replic
         secret=SecretStore(client, namespace, "ca"),
         hooks=Hooks(client, namespace),
         hosts=("127.0.0.1",),
-        outside=Outside(clock=real_clock, sleep=asyncio.sleep, report=notices.append),
+        environment=SourceEnvironment(clock=real_clock, sleep=asyncio.sleep, report=notices.append),
         lifetimes=LIFETIMES,
         probe=listener_probe("127.0.0.1", port),
     )
@@ -153,7 +153,7 @@ async def test_authorities_change_and_no_call_of_the_api_server_fails(
         (old,) = sources[0].status.authorities
         # A second later than the old one was made; until then the wish waits.
         wish = real_clock() + timedelta(seconds=1)
-        await SecretStore(client, namespace, "ca").ask(Subject.CA, wish)
+        await SecretStore(client, namespace, "ca").ask(NoticeSubject.CA, wish)
         await asyncio.to_thread(
             until,
             lambda: all(

@@ -21,7 +21,13 @@ from certs.clients import Clients
 from certs.errors import CertError, PairError
 from certs.files import read_pair
 from certs.issue import alternative_names, common_name
-from certs.pem import Bundle, describe, issued_by, read_certificates, write_certificates
+from certs.pem import (
+    CertificatePair,
+    describe_certificate,
+    issued_by,
+    read_certificates,
+    write_certificates,
+)
 from certs.serving import LiveContext
 from certs.standalone import ensure_pair, hosts_for
 from certs.trust import STATE, Trust
@@ -89,10 +95,10 @@ PAIRS = {
 def serve(certificates: bytes, key: bytes) -> LiveContext:
     """Do with a pair all that a source does."""
     live = LiveContext()
-    pair = Bundle.parse(certificates, key, where="/tls")
+    pair = CertificatePair.parse(certificates, key, where="/tls")
     pair.check_time(NOW, where="/tls")
     live.swap(pair)
-    assert describe(pair.leaf)
+    assert describe_certificate(pair.leaf)
     assert issued_by(pair.chain[-1], CA.leaf) in (True, False)
     return live
 
@@ -183,7 +189,7 @@ def test_a_corrupted_secret_is_read_or_refused(changed: Changes, part: str) -> N
     except PairError:
         return
     for certificate in trust.certificates.values():
-        assert describe(certificate)
+        assert describe_certificate(certificate)
 
 
 @given(changed=changes, file=st.sampled_from(["tls.crt", "tls.key", "ca.crt"]))

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from certs.errors import PairError, StoreError
-from certs.files import LARGEST, content, file_source, read_pair
-from certs.pem import Bundle, write_certificates
-from certs.polling import Found, PollingSource
+from certs.files import MAX_FILE_BYTES, file_source, read_file, read_pair
+from certs.pem import CertificatePair, write_certificates
+from certs.polling import LoadedPair, PollingSource
 from certs.serving import LiveContext
 from tests.certs.world import (
     DAY,
@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def mount(volume: Path, number: int, pair: Bundle) -> None:
+def mount(volume: Path, number: int, pair: CertificatePair) -> None:
     """Publish a pair as kubelet does: a folder of its own, and one symlink that is renamed."""
     version = volume / f"..{number}"
     version.mkdir()
@@ -61,7 +61,7 @@ def mount(volume: Path, number: int, pair: Bundle) -> None:
 async def test_the_pair_of_the_folder_is_served_from_the_start(
     folder: Path, live: LiveContext, world: World
 ) -> None:
-    source = file_source(folder, live, world.outside)
+    source = file_source(folder, live, world.environment)
 
     await source.start()
 
@@ -76,7 +76,7 @@ async def test_an_atomic_swap_of_the_symlink_is_followed(
     tmp_path: Path, live: LiveContext, world: World
 ) -> None:
     mount(tmp_path, 1, FIRST)
-    source = file_source(tmp_path, live, world.outside)
+    source = file_source(tmp_path, live, world.environment)
     await source.start()
 
     mount(tmp_path, 2, SECOND)
@@ -89,7 +89,7 @@ async def test_an_atomic_swap_of_the_symlink_is_followed(
 async def test_a_write_in_two_steps_is_waited_out(
     folder: Path, live: LiveContext, world: World
 ) -> None:
-    source = file_source(folder, live, world.outside)
+    source = file_source(folder, live, world.environment)
     await source.start()
 
     (folder / "tls.crt").write_bytes(SECOND.certificate_pem())
@@ -103,7 +103,7 @@ async def test_a_write_in_two_steps_is_waited_out(
     assert source.status.problem == ""
 
 
-def start_over(folder: Path, pair: Bundle) -> None:
+def start_over(folder: Path, pair: CertificatePair) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     write_pair(folder, pair)
@@ -122,7 +122,7 @@ def truncate(folder: Path) -> None:
 
 
 def expire(folder: Path) -> None:
-    write_pair(folder, leaf(CA, life=-DAY / 48))
+    write_pair(folder, leaf(CA, lifetime=-DAY / 48))
 
 
 def postdate(folder: Path) -> None:
@@ -150,7 +150,7 @@ def replace_by_device(folder: Path) -> None:
 
 def enlarge(folder: Path) -> None:
     with (folder / "tls.crt").open("ab") as file:
-        file.truncate(LARGEST + 1)
+        file.truncate(MAX_FILE_BYTES + 1)
 
 
 def blank(folder: Path) -> None:
@@ -177,7 +177,7 @@ SPOILT = {
 async def test_the_old_pair_is_served_until_a_good_one_stands_there(
     folder: Path, live: LiveContext, world: World, spoil: Callable[[Path], None], problem: str
 ) -> None:
-    source = file_source(folder, live, world.outside)
+    source = file_source(folder, live, world.environment)
     await source.start()
 
     spoil(folder)
@@ -203,13 +203,13 @@ async def test_there_is_no_start_without_a_good_pair(
     spoil(folder)
 
     with pytest.raises(PairError, match=problem):
-        await file_source(folder, live, world.outside).start()
+        await file_source(folder, live, world.environment).start()
 
 
 async def test_the_same_trouble_is_reported_once(
     folder: Path, live: LiveContext, world: World
 ) -> None:
-    source = file_source(folder, live, world.outside)
+    source = file_source(folder, live, world.environment)
     await source.start()
 
     mismatch(folder)
@@ -225,7 +225,7 @@ async def test_the_same_trouble_is_reported_once(
 async def test_the_same_pair_is_not_swapped_again(
     folder: Path, live: LiveContext, world: World
 ) -> None:
-    source = file_source(folder, live, world.outside)
+    source = file_source(folder, live, world.environment)
     await source.start()
 
     await source.look()
@@ -236,7 +236,7 @@ async def test_the_same_pair_is_not_swapped_again(
 async def test_a_change_is_noticed_within_ten_seconds(
     folder: Path, live: LiveContext, world: World
 ) -> None:
-    source = file_source(folder, live, world.outside)
+    source = file_source(folder, live, world.environment)
     await source.start()
     write_pair(folder, SECOND)
     world.nights = 2
@@ -252,7 +252,7 @@ async def test_clients_are_told_the_authority_of_the_folder(
     folder: Path, live: LiveContext, world: World
 ) -> None:
     (folder / "ca.crt").write_bytes(CA.certificate_pem())
-    source = file_source(folder, live, world.outside)
+    source = file_source(folder, live, world.environment)
 
     await source.start()
 
@@ -263,7 +263,7 @@ async def test_without_a_file_of_it_the_authority_is_the_one_of_the_chain(
     folder: Path, live: LiveContext, world: World
 ) -> None:
     (folder / "tls.crt").write_bytes(write_certificates((FIRST.leaf, CA.leaf)))
-    source = file_source(folder, live, world.outside)
+    source = file_source(folder, live, world.environment)
 
     await source.start()
 
@@ -275,7 +275,7 @@ async def test_a_stale_authority_beside_the_pair_does_not_hold_it_up(
 ) -> None:
     (folder / "ca.crt").write_bytes(authority().certificate_pem())
 
-    await file_source(folder, live, world.outside).start()
+    await file_source(folder, live, world.environment).start()
 
     assert live.served == FIRST
 
@@ -284,7 +284,7 @@ def test_a_symlink_that_is_swapped_between_two_reads_is_read_again(tmp_path: Pat
     mount(tmp_path, 1, FIRST)
 
     def read(path: Path) -> bytes:
-        found = content(path)
+        found = read_file(path)
         if found == FIRST.certificate_pem():
             mount(tmp_path, 2, SECOND)
         return found
@@ -298,11 +298,11 @@ async def test_bundles_that_trust_it_or_not_are_told_and_change_nothing(
     answers: list[bool | None] = [True, False, False, None, False]
     told = []
 
-    async def trusts(pair: Bundle) -> bool | None:
+    async def trusts(pair: CertificatePair) -> bool | None:
         assert pair == FIRST
         return answers.pop(0)
 
-    source = file_source(folder, live, world.outside, trusts=trusts)
+    source = file_source(folder, live, world.environment, trusts=trusts)
     await source.start()
     while answers:
         await source.compare()
@@ -317,10 +317,10 @@ async def test_bundles_that_trust_it_or_not_are_told_and_change_nothing(
 async def test_an_api_server_that_is_away_leaves_it_open_who_trusts_it(
     folder: Path, live: LiveContext, world: World
 ) -> None:
-    async def trusts(_pair: Bundle) -> bool | None:
+    async def trusts(_pair: CertificatePair) -> bool | None:
         raise StoreError("hooks", "no answer")
 
-    source = file_source(folder, live, world.outside, trusts=trusts)
+    source = file_source(folder, live, world.environment, trusts=trusts)
     await source.start()
     await source.compare()
 
@@ -331,24 +331,24 @@ async def test_an_api_server_that_is_away_leaves_it_open_who_trusts_it(
 
 def test_a_name_that_no_file_can_have_is_refused() -> None:
     with pytest.raises(PairError, match="no file can have that name"):
-        content(Path("/tls\0"))
+        read_file(Path("/tls\0"))
 
 
 async def test_the_loop_outlasts_errors_that_nobody_expects(
     live: LiveContext, world: World
 ) -> None:
-    finds: list[Bundle | None] = [FIRST, None, None, SECOND]
+    finds: list[CertificatePair | None] = [FIRST, None, None, SECOND]
 
-    def find(_now: datetime) -> Found:
+    def find(_now: datetime) -> LoadedPair:
         pair = finds.pop(0)
         if pair is None:
             raise LookupError("canary")
-        return Found(pair=pair, authorities=())
+        return LoadedPair(pair=pair, authorities=())
 
-    async def trusts(_pair: Bundle) -> bool | None:
+    async def trusts(_pair: CertificatePair) -> bool | None:
         raise LookupError("canary")
 
-    source = PollingSource(find, live, world.outside, trusts=trusts)
+    source = PollingSource(find, live, world.environment, trusts=trusts)
     await source.start()
     world.nights = 4
     finds.append(SECOND)

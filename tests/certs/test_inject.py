@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from certs.errors import ConflictError, StoreError
 from certs.inject import merge
-from certs.pem import Bundle, fingerprint
+from certs.pem import CertificatePair, fingerprint
 from tests.certs.cluster import MUTATING, VALIDATING, Cluster
 from tests.certs.world import DAY, NOW, authority, leaf
 
 OURS, NEXT, OLD = (authority() for _ in range(3))
-STRANGER, EXPIRED = authority(), authority(life=-DAY / 48)
+STRANGER, EXPIRED = authority(), authority(lifetime=-DAY / 48)
 CA = {"ours": OURS, "next": NEXT, "old": OLD, "stranger": STRANGER, "expired": EXPIRED}
 NAMES = {pair.leaf: name for name, pair in CA.items()}
 
@@ -187,7 +187,7 @@ TRUSTS = {
     "what signed the end of the chain": (
         "ours",
         "ours",
-        Bundle(chain=(*CHAIN.chain, OURS.leaf), key=CHAIN.key),
+        CertificatePair(chain=(*CHAIN.chain, OURS.leaf), key=CHAIN.key),
         True,
     ),
 }
@@ -195,7 +195,7 @@ TRUSTS = {
 
 @pytest.mark.parametrize(("one", "other", "pair", "trusted"), TRUSTS.values(), ids=TRUSTS)
 async def test_bundles_lead_to_a_leaf_or_not(
-    cluster: Cluster, one: str, other: str, pair: Bundle, *, trusted: bool
+    cluster: Cluster, one: str, other: str, pair: CertificatePair, *, trusted: bool
 ) -> None:
     cluster.set_bundle(MUTATING, *certificates(one))
     cluster.set_bundle(VALIDATING, *certificates(other))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certs.issue import BACKDATE, make_authority, service_hosts, sign_leaf
-from certs.pem import Bundle, issued_by, write_certificates
+from certs.pem import CertificatePair, issued_by, write_certificates
 from certs.serving import LiveContext
 from tests.certs.world import NOW, authority, call, leaf, listening, strict_client
 
@@ -35,7 +35,7 @@ CRITICAL = {
 
 @pytest.mark.parametrize(("pair", "extension", "critical"), CRITICAL.values(), ids=CRITICAL)
 def test_an_extension_is_there_and_as_critical_as_it_should_be(
-    pair: Bundle, extension: type[x509.ExtensionType], critical: bool
+    pair: CertificatePair, extension: type[x509.ExtensionType], critical: bool
 ) -> None:
     assert pair.leaf.extensions.get_extension_for_class(extension).critical is critical
 
@@ -110,19 +110,19 @@ def test_a_time_in_another_zone_is_the_same_moment() -> None:
     microseconds=st.integers(0, 999_999),
     ca_life=st.integers(2, 10_000_000),
     wait=st.integers(0, 10_000_000),
-    life=st.integers(1, 10_000_000),
+    lifetime=st.integers(1, 10_000_000),
 )
 def test_a_leaf_never_outlives_its_authority(
-    microseconds: int, ca_life: int, wait: int, life: int
+    microseconds: int, ca_life: int, wait: int, lifetime: int
 ) -> None:
     made = NOW + timedelta(microseconds=microseconds)
-    signer = make_authority(now=made, life=timedelta(seconds=ca_life))
+    signer = make_authority(now=made, lifetime=timedelta(seconds=ca_life))
     now = made + timedelta(seconds=min(wait, ca_life - 1))
 
-    signed = sign_leaf(signer, ["localhost"], now=now, life=timedelta(seconds=life)).leaf
+    signed = sign_leaf(signer, ["localhost"], now=now, lifetime=timedelta(seconds=lifetime)).leaf
 
     assert signed.not_valid_after_utc <= signer.leaf.not_valid_after_utc
-    assert signed.not_valid_after_utc <= now + timedelta(seconds=life)
+    assert signed.not_valid_after_utc <= now + timedelta(seconds=lifetime)
     assert issued_by(signed, signer.leaf)
 
 

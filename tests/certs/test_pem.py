@@ -6,9 +6,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, x25519
 
 from certs.errors import PairError
 from certs.pem import (
-    Bundle,
+    CertificatePair,
     PrivateKey,
-    describe,
+    describe_certificate,
     fingerprint,
     issued_by,
     name_of,
@@ -30,13 +30,13 @@ def pem_of(key: PrivateKey | x25519.X25519PrivateKey, passphrase: bytes = b"") -
 
 
 def test_a_written_pair_is_read_back_the_same() -> None:
-    assert Bundle.parse(LEAF.certificate_pem(), LEAF.key_pem()) == LEAF
+    assert CertificatePair.parse(LEAF.certificate_pem(), LEAF.key_pem()) == LEAF
 
 
 def test_a_chain_keeps_its_order() -> None:
     chain = write_certificates((LEAF.leaf, CA.leaf))
 
-    assert Bundle.parse(chain, LEAF.key_pem()).chain == (LEAF.leaf, CA.leaf)
+    assert CertificatePair.parse(chain, LEAF.key_pem()).chain == (LEAF.leaf, CA.leaf)
 
 
 REFUSED = {
@@ -69,7 +69,7 @@ def test_what_is_no_pair_is_refused_with_the_place(
     certificates: bytes, key: bytes, problem: str
 ) -> None:
     with pytest.raises(PairError, match=problem) as caught:
-        Bundle.parse(certificates, key, where="/tls")
+        CertificatePair.parse(certificates, key, where="/tls")
 
     assert str(caught.value).startswith("/tls: ")
 
@@ -79,7 +79,7 @@ def test_no_error_repeats_what_it_could_not_read(
     certificates: bytes, key: bytes, problem: str
 ) -> None:
     with pytest.raises(PairError) as caught:
-        Bundle.parse(certificates, key)
+        CertificatePair.parse(certificates, key)
 
     said = f"{caught.value!r}{caught.value.__cause__!r}"
     assert not any(line and line in said for line in (key + certificates).decode().split("\n"))
@@ -114,7 +114,7 @@ def test_the_issuer_is_told_from_others() -> None:
 
 
 def test_people_read_who_and_until_when() -> None:
-    assert describe(LEAF.leaf) == (
+    assert describe_certificate(LEAF.leaf) == (
         f"CN=evenspread, serial {LEAF.leaf.serial_number:x}, "
         f"valid until {NOW + 7 * DAY:%Y-%m-%dT%H:%M:%SZ}"
     )

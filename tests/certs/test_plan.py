@@ -6,8 +6,8 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from certs.plan import Action, Step, advance, next_step
-from certs.situation import Authority, Leaf, Lifetimes, Situation, Validity
+from certs.plan import RotationAction, RotationStep, advance, next_step
+from certs.state import Authority, Leaf, Lifetimes, RotationState, Validity
 from tests.certs.simulation import OVERLAP, START, TICK, Cluster, Decide, Fate, Replica, at
 
 YEAR = timedelta(days=365)
@@ -21,7 +21,7 @@ def authority(
     name: str,
     *,
     age: timedelta = DAY,
-    life: timedelta = YEAR,
+    lifetime: timedelta = YEAR,
     published: timedelta | None = HOUR,
     promoted: timedelta | None = HOUR,
     leaving: bool = False,
@@ -29,15 +29,15 @@ def authority(
     """Everything as long ago as it says; None: never."""
     return Authority(
         name=name,
-        validity=Validity(start=NOW - age, end=NOW - age + life),
+        validity=Validity(start=NOW - age, end=NOW - age + lifetime),
         published=None if published is None else NOW - published,
         promoted=None if promoted is None else NOW - promoted,
         leaving=leaving,
     )
 
 
-def leaf(issuer: str, *, age: timedelta = HOUR, life: timedelta = 7 * DAY) -> Leaf:
-    return Leaf(issuer=issuer, validity=Validity(start=NOW - age, end=NOW - age + life))
+def leaf(issuer: str, *, age: timedelta = HOUR, lifetime: timedelta = 7 * DAY) -> Leaf:
+    return Leaf(issuer=issuer, validity=Validity(start=NOW - age, end=NOW - age + lifetime))
 
 
 OLD = authority("old", age=300 * DAY, promoted=299 * DAY, published=299 * DAY)
@@ -45,10 +45,10 @@ SIGNER = authority("signer")
 PENDING = authority("pending", promoted=None)
 
 
-def situation(*authorities: Authority, **changes: object) -> Situation:
+def state(*authorities: Authority, **changes: object) -> RotationState:
     """All is well, unless told otherwise: each bundle holds each name, and clocks agree."""
     names = frozenset(one.name for one in authorities if not one.leaving)
-    well = Situation(
+    well = RotationState(
         authorities=authorities,
         everywhere=names,
         anywhere=names,
@@ -61,265 +61,273 @@ def situation(*authorities: Authority, **changes: object) -> Situation:
 
 EMPTY: frozenset[str] = frozenset()
 
-CASES: dict[str, tuple[Situation, Action, set[str]]] = {
-    "all is well": (situation(SIGNER), Action.WAIT, set()),
-    "nothing at all": (situation(leaf=None), Action.ADD_CA, set()),
+CASES: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
+    "all is well": (state(SIGNER), RotationAction.WAIT, set()),
+    "nothing at all": (state(leaf=None), RotationAction.ADD_CA, set()),
     "a first authority signs at once": (
-        situation(authority("first", published=None, promoted=None), leaf=None),
-        Action.PROMOTE,
+        state(authority("first", published=None, promoted=None), leaf=None),
+        RotationAction.PROMOTE,
         {"first"},
     ),
-    "a signer, and nothing served": (situation(SIGNER, leaf=None), Action.SIGN_LEAF, set()),
+    "a signer, and nothing served": (state(SIGNER, leaf=None), RotationAction.SIGN_LEAF, set()),
     "what is served is published by whoever serves it": (
-        situation(authority("signer", published=None), everywhere=EMPTY, anywhere=EMPTY),
-        Action.INJECT,
+        state(authority("signer", published=None), everywhere=EMPTY, anywhere=EMPTY),
+        RotationAction.INJECT,
         set(),
     ),
     "nothing is published by who serves nothing": (
-        situation(SIGNER, leaf=None, everywhere=EMPTY),
-        Action.SIGN_LEAF,
+        state(SIGNER, leaf=None, everywhere=EMPTY),
+        RotationAction.SIGN_LEAF,
         set(),
     ),
     "what every bundle holds is recorded": (
-        situation(authority("signer", published=None)),
-        Action.RECORD,
+        state(authority("signer", published=None)),
+        RotationAction.RECORD,
         {"signer"},
     ),
     "one bundle lacks it": (
-        situation(SIGNER, PENDING, everywhere=frozenset({"signer"})),
-        Action.UNPUBLISH,
+        state(SIGNER, PENDING, everywhere=frozenset({"signer"})),
+        RotationAction.UNPUBLISH,
         {"pending"},
     ),
     "the bundles were emptied": (
-        situation(SIGNER, PENDING, everywhere=EMPTY, anywhere=EMPTY),
-        Action.UNPUBLISH,
+        state(SIGNER, PENDING, everywhere=EMPTY, anywhere=EMPTY),
+        RotationAction.UNPUBLISH,
         {"signer", "pending"},
     ),
     "published by a clock that was ahead": (
-        situation(SIGNER, authority("pending", published=-2 * DAY, promoted=None)),
-        Action.UNPUBLISH,
+        state(SIGNER, authority("pending", published=-2 * DAY, promoted=None)),
+        RotationAction.UNPUBLISH,
         {"pending"},
     ),
     "our clock is ahead": (
-        situation(SIGNER, now=NOW + 151 * timedelta(seconds=1)),
-        Action.DISTRUST,
+        state(SIGNER, now=NOW + 151 * timedelta(seconds=1)),
+        RotationAction.DISTRUST,
         set(),
     ),
     "our clock is behind": (
-        situation(SIGNER, server_now=NOW + 8 * DAY),
-        Action.DISTRUST,
+        state(SIGNER, server_now=NOW + 8 * DAY),
+        RotationAction.DISTRUST,
         set(),
     ),
     "our clock is a little ahead": (
-        situation(SIGNER, now=NOW + 150 * timedelta(seconds=1)),
-        Action.WAIT,
+        state(SIGNER, now=NOW + 150 * timedelta(seconds=1)),
+        RotationAction.WAIT,
         set(),
     ),
     "the leaf is at two thirds of its life": (
-        situation(SIGNER, leaf=leaf("signer", age=6 * DAY, life=9 * DAY)),
-        Action.SIGN_LEAF,
+        state(SIGNER, leaf=leaf("signer", age=6 * DAY, lifetime=9 * DAY)),
+        RotationAction.SIGN_LEAF,
         set(),
     ),
     "the leaf is just younger than that": (
-        situation(SIGNER, leaf=leaf("signer", age=6 * DAY - MINUTE, life=9 * DAY)),
-        Action.WAIT,
+        state(SIGNER, leaf=leaf("signer", age=6 * DAY - MINUTE, lifetime=9 * DAY)),
+        RotationAction.WAIT,
         set(),
     ),
     "the leaf has expired": (
-        situation(SIGNER, leaf=leaf("signer", age=7 * DAY)),
-        Action.SIGN_LEAF,
+        state(SIGNER, leaf=leaf("signer", age=7 * DAY)),
+        RotationAction.SIGN_LEAF,
         set(),
     ),
     "a new leaf would end with the same authority": (
-        situation(
-            authority("signer", age=4 * DAY, life=5 * DAY),
+        state(
+            authority("signer", age=4 * DAY, lifetime=5 * DAY),
             authority("pending", published=MINUTE, promoted=None),
-            leaf=leaf("signer", age=3 * DAY, life=4 * DAY),
+            leaf=leaf("signer", age=3 * DAY, lifetime=4 * DAY),
         ),
-        Action.WAIT,
+        RotationAction.WAIT,
         set(),
     ),
     "new leaves were asked for": (
-        situation(SIGNER, leaf_asked=NOW - MINUTE),
-        Action.SIGN_LEAF,
+        state(SIGNER, leaf_requested=NOW - MINUTE),
+        RotationAction.SIGN_LEAF,
         set(),
     ),
     "new leaves were asked for before this one was made": (
-        situation(SIGNER, leaf_asked=NOW - 2 * HOUR),
-        Action.WAIT,
+        state(SIGNER, leaf_requested=NOW - 2 * HOUR),
+        RotationAction.WAIT,
         set(),
     ),
     "new leaves are asked for tomorrow": (
-        situation(SIGNER, leaf_asked=NOW + DAY),
-        Action.WAIT,
+        state(SIGNER, leaf_requested=NOW + DAY),
+        RotationAction.WAIT,
         set(),
     ),
     "the leaf follows the signer": (
-        situation(OLD, SIGNER, leaf=leaf("old")),
-        Action.SIGN_LEAF,
+        state(OLD, SIGNER, leaf=leaf("old")),
+        RotationAction.SIGN_LEAF,
         set(),
     ),
     "the leaf follows the signer though its clock thinks it too early": (
-        situation(OLD, authority("signer", published=-MINUTE), leaf=leaf("old")),
-        Action.SIGN_LEAF,
+        state(OLD, authority("signer", published=-MINUTE), leaf=leaf("old")),
+        RotationAction.SIGN_LEAF,
         set(),
     ),
     "the Secret was lost, and what is served is still trusted": (
-        situation(
+        state(
             authority("signer", published=MINUTE),
             leaf=leaf("lost"),
             everywhere=frozenset({"signer", "lost"}),
         ),
-        Action.WAIT,
+        RotationAction.WAIT,
         set(),
     ),
     "the Secret was lost, and the new authority is known by now": (
-        situation(SIGNER, leaf=leaf("lost"), everywhere=frozenset({"signer", "lost"})),
-        Action.SIGN_LEAF,
+        state(SIGNER, leaf=leaf("lost"), everywhere=frozenset({"signer", "lost"})),
+        RotationAction.SIGN_LEAF,
         set(),
     ),
     "the Secret was lost, and nobody trusts what is served": (
-        situation(authority("signer", published=MINUTE), leaf=leaf("lost")),
-        Action.SIGN_LEAF,
+        state(authority("signer", published=MINUTE), leaf=leaf("lost")),
+        RotationAction.SIGN_LEAF,
         set(),
     ),
     "the Secret was put back to before the signer was promoted": (
-        situation(
+        state(
             authority("signer", published=300 * DAY),
             authority("restored", published=HOUR, promoted=None),
             leaf=leaf("restored"),
             everywhere=frozenset({"restored"}),
             anywhere=frozenset({"restored"}),
         ),
-        Action.UNPUBLISH,
+        RotationAction.UNPUBLISH,
         {"signer"},
     ),
-    "the next authority is known": (situation(SIGNER, PENDING), Action.PROMOTE, {"pending"}),
+    "the next authority is known": (state(SIGNER, PENDING), RotationAction.PROMOTE, {"pending"}),
     "the next authority is not known to everybody yet": (
-        situation(SIGNER, authority("pending", published=9 * MINUTE, promoted=None)),
-        Action.WAIT,
+        state(SIGNER, authority("pending", published=9 * MINUTE, promoted=None)),
+        RotationAction.WAIT,
         set(),
     ),
     "the signer is at two thirds of its life": (
-        situation(authority("signer", age=200 * DAY, life=300 * DAY)),
-        Action.ADD_CA,
+        state(authority("signer", age=200 * DAY, lifetime=300 * DAY)),
+        RotationAction.ADD_CA,
         set(),
     ),
     "its successor exists already": (
-        situation(
-            authority("signer", age=200 * DAY, life=300 * DAY),
+        state(
+            authority("signer", age=200 * DAY, lifetime=300 * DAY),
             authority("pending", published=MINUTE, promoted=None),
         ),
-        Action.WAIT,
+        RotationAction.WAIT,
         set(),
     ),
     "a new authority was asked for": (
-        situation(SIGNER, ca_asked=NOW - MINUTE),
-        Action.ADD_CA,
+        state(SIGNER, ca_requested=NOW - MINUTE),
+        RotationAction.ADD_CA,
         set(),
     ),
     "a new authority was asked for before the signer was made": (
-        situation(SIGNER, ca_asked=NOW - 2 * DAY),
-        Action.WAIT,
+        state(SIGNER, ca_requested=NOW - 2 * DAY),
+        RotationAction.WAIT,
         set(),
     ),
     "the signer has expired": (
-        situation(authority("signer", age=2 * YEAR)),
-        Action.ADD_CA,
+        state(authority("signer", age=2 * YEAR)),
+        RotationAction.ADD_CA,
         set(),
     ),
     "the signer has expired and its successor is not known yet": (
-        situation(
+        state(
             authority("signer", age=2 * YEAR),
             authority("pending", published=None, promoted=None),
         ),
-        Action.PROMOTE,
+        RotationAction.PROMOTE,
         {"pending"},
     ),
     "the signer has expired and only one without a key is alive": (
-        situation(OLD, authority("signer", age=2 * YEAR)),
-        Action.ADD_CA,
+        state(OLD, authority("signer", age=2 * YEAR)),
+        RotationAction.ADD_CA,
         set(),
     ),
     "leaves of the retired one may be alive": (
-        situation(OLD, authority("signer", promoted=7 * DAY + 9 * MINUTE, age=8 * DAY)),
-        Action.WAIT,
+        state(OLD, authority("signer", promoted=7 * DAY + 9 * MINUTE, age=8 * DAY)),
+        RotationAction.WAIT,
         set(),
     ),
     "no leaf of the retired one can be alive": (
-        situation(OLD, authority("signer", promoted=7 * DAY + 10 * MINUTE, age=8 * DAY)),
-        Action.DROP,
+        state(OLD, authority("signer", promoted=7 * DAY + 10 * MINUTE, age=8 * DAY)),
+        RotationAction.DROP,
         {"old"},
     ),
     "a retired one has expired itself": (
-        situation(authority("old", age=YEAR + 10 * MINUTE), SIGNER),
-        Action.DROP,
+        state(authority("old", age=YEAR + 10 * MINUTE), SIGNER),
+        RotationAction.DROP,
         {"old"},
     ),
     "a retired one has expired by our clock": (
-        situation(authority("old", age=YEAR + 9 * MINUTE), SIGNER),
-        Action.WAIT,
+        state(authority("old", age=YEAR + 9 * MINUTE), SIGNER),
+        RotationAction.WAIT,
         set(),
     ),
     "one of several retired ones is over": (
-        situation(
+        state(
             replace(OLD, name="older"),
             replace(OLD, promoted=NOW - 8 * DAY),
             SIGNER,
         ),
-        Action.DROP,
+        RotationAction.DROP,
         {"older"},
     ),
     "a bundle still holds what is to leave": (
-        situation(replace(OLD, leaving=True), SIGNER, anywhere=frozenset({"old", "signer"})),
-        Action.INJECT,
+        state(replace(OLD, leaving=True), SIGNER, anywhere=frozenset({"old", "signer"})),
+        RotationAction.INJECT,
         set(),
     ),
     "no bundle holds what is to leave": (
-        situation(replace(OLD, leaving=True), SIGNER),
-        Action.FORGET,
+        state(replace(OLD, leaving=True), SIGNER),
+        RotationAction.FORGET,
         {"old"},
     ),
     "bundles hold what we know nothing of": (
-        situation(SIGNER, anywhere=frozenset({"stranger", "signer"})),
-        Action.WAIT,
+        state(SIGNER, anywhere=frozenset({"stranger", "signer"})),
+        RotationAction.WAIT,
         set(),
     ),
 }
 
 
 @pytest.mark.parametrize(("given_", "action", "names"), CASES.values(), ids=CASES)
-def test_the_next_step(given_: Situation, action: Action, names: set[str]) -> None:
-    assert next_step(given_) == Step(action, frozenset(names))
+def test_the_next_step(given_: RotationState, action: RotationAction, names: set[str]) -> None:
+    assert next_step(given_) == RotationStep(action, frozenset(names))
 
 
 CHANGES = {
-    "unpublish": (Action.UNPUBLISH, replace(PENDING, published=None)),
-    "record": (Action.RECORD, replace(PENDING, published=NOW)),
-    "promote": (Action.PROMOTE, replace(PENDING, promoted=NOW)),
-    "drop": (Action.DROP, replace(PENDING, leaving=True)),
+    "unpublish": (RotationAction.UNPUBLISH, replace(PENDING, published=None)),
+    "record": (RotationAction.RECORD, replace(PENDING, published=NOW)),
+    "promote": (RotationAction.PROMOTE, replace(PENDING, promoted=NOW)),
+    "drop": (RotationAction.DROP, replace(PENDING, leaving=True)),
 }
 
 
 @pytest.mark.parametrize(("action", "changed"), CHANGES.values(), ids=CHANGES)
-def test_a_step_changes_whom_it_names_and_nobody_else(action: Action, changed: Authority) -> None:
-    step = Step(action, frozenset({"pending"}))
+def test_a_step_changes_whom_it_names_and_nobody_else(
+    action: RotationAction, changed: Authority
+) -> None:
+    step = RotationStep(action, frozenset({"pending"}))
 
     assert advance(step, (SIGNER, PENDING), NOW) == (SIGNER, changed)
 
 
 def test_what_is_forgotten_is_off_the_list() -> None:
-    step = Step(Action.FORGET, frozenset({"old"}))
+    step = RotationStep(RotationAction.FORGET, frozenset({"old"}))
 
     assert advance(step, (OLD, SIGNER), NOW) == (SIGNER,)
 
 
-NOT_WRITES = (Action.WAIT, Action.DISTRUST, Action.SIGN_LEAF, Action.INJECT, Action.ADD_CA)
+NOT_WRITES = (
+    RotationAction.WAIT,
+    RotationAction.DISTRUST,
+    RotationAction.SIGN_LEAF,
+    RotationAction.INJECT,
+    RotationAction.ADD_CA,
+)
 
 
 @pytest.mark.parametrize("action", NOT_WRITES)
-def test_other_steps_leave_the_list_alone(action: Action) -> None:
-    assert advance(Step(action), (OLD, SIGNER), NOW) == (OLD, SIGNER)
+def test_other_steps_leave_the_list_alone(action: RotationAction) -> None:
+    assert advance(RotationStep(action), (OLD, SIGNER), NOW) == (OLD, SIGNER)
 
 
 EVENTS = st.tuples(
@@ -371,29 +379,33 @@ def shifted(moment: datetime | None, by: timedelta) -> datetime | None:
     return moment and moment - by
 
 
-def impatient(given_: Situation) -> Step:
+def impatient(given_: RotationState) -> RotationStep:
     """The planner without the overlap before a new authority signs."""
     overlap = given_.lifetimes.overlap
     ahead = [replace(a, published=shifted(a.published, overlap)) for a in given_.authorities]
     return next_step(replace(given_, authorities=ahead))
 
 
-def ruthless(given_: Situation) -> Step:
+def ruthless(given_: RotationState) -> RotationStep:
     """The planner that ends the trust in an authority as soon as another one signs."""
     patience = given_.lifetimes.leaf + given_.lifetimes.overlap
     ahead = [replace(a, promoted=shifted(a.promoted, patience)) for a in given_.authorities]
     return next_step(replace(given_, authorities=ahead))
 
 
-def credulous(given_: Situation) -> Step:
+def credulous(given_: RotationState) -> RotationStep:
     """The planner that believes any clock."""
     return next_step(replace(given_, server_now=given_.now))
 
 
-def abrupt(given_: Situation) -> Step:
+def abrupt(given_: RotationState) -> RotationStep:
     """The planner that lets a new authority sign before it is in any bundle."""
     pending = given_.pending
-    return Step(Action.PROMOTE, frozenset({pending.name})) if pending else next_step(given_)
+    return (
+        RotationStep(RotationAction.PROMOTE, frozenset({pending.name}))
+        if pending
+        else next_step(given_)
+    )
 
 
 SEARCH = (Phase.generate,)  # the first counterexample will do, however long it is
@@ -402,7 +414,7 @@ MUTANTS = [impatient, ruthless, credulous, abrupt]
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__doc__)
 def test_a_planner_without_one_of_its_cautions_fails_the_same_property(
-    mutant: Callable[[Situation], Step],
+    mutant: Callable[[RotationState], RotationStep],
 ) -> None:
     unhurried = settings(max_examples=2000, deadline=None, database=None, phases=SEARCH)
 

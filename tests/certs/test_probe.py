@@ -2,7 +2,7 @@ import pytest
 
 from certs.clients import Clients
 from certs.errors import PairError
-from certs.pem import Bundle
+from certs.pem import CertificatePair
 from certs.probe import listener_probe
 from certs.serving import LiveContext
 from tests.certs.world import authority, leaf, listening
@@ -32,7 +32,7 @@ async def test_another_certificate_is_told() -> None:
 async def test_another_certificate_of_the_same_authority_is_told() -> None:
     live = LiveContext()
     live.swap(leaf(CA))
-    chained = Bundle(chain=(*PAIR.chain, *CA.chain), key=PAIR.key)
+    chained = CertificatePair(chain=(*PAIR.chain, *CA.chain), key=PAIR.key)
 
     async with listening(live) as port:
         with pytest.raises(PairError, match="another certificate is seen there"):

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certs.errors import PairError
-from certs.pem import Bundle, issued_by
+from certs.pem import CertificatePair, issued_by
 from certs.probe import Probe
-from certs.rotate import LONGEST_PAUSE_S, SelfSource, nearest, nowhere
+from certs.rotate import MAX_PAUSE_S, SelfSource, nearest_time, skip_probe
 from certs.serving import LiveContext, shake_hands
-from certs.situation import Lifetimes
-from certs.source import Subject
+from certs.source import NoticeSubject
+from certs.state import Lifetimes
 from certs.trust import STATE
 from tests.certs.cluster import MUTATING, SECRET, VALIDATING, Cluster
 from tests.certs.world import DAY, NOW, EndOfTestError, World, authority
@@ -45,13 +45,13 @@ class Fleet:
     def __post_init__(self) -> None:
         self.cluster = Cluster(clock=lambda: self.world.now)
 
-    def add(self, probe: Probe = nowhere) -> SelfSource:
+    def add(self, probe: Probe = skip_probe) -> SelfSource:
         source = SelfSource(
             live=LiveContext(),
             secret=self.cluster.secret,
             hooks=self.cluster.hooks,
             hosts=("web.ns.svc",),
-            outside=self.world.outside,
+            environment=self.world.environment,
             lifetimes=self.lifetimes,
             probe=probe,
         )
@@ -93,7 +93,7 @@ def fleet() -> Fleet:
     return Fleet()
 
 
-def served(source: SelfSource) -> Bundle:
+def served(source: SelfSource) -> CertificatePair:
     assert source.live.served is not None
     return source.live.served
 
@@ -107,11 +107,11 @@ SECONDS = {
 
 @pytest.mark.parametrize(("ours", "theirs"), SECONDS.values(), ids=SECONDS)
 def test_a_date_is_any_moment_of_its_second(ours: timedelta, theirs: timedelta) -> None:
-    assert nearest(NOW + ours, NOW) == NOW + theirs
+    assert nearest_time(NOW + ours, NOW) == NOW + theirs
 
 
 def test_who_tells_no_time_is_believed_to_agree() -> None:
-    assert nearest(NOW, None) == NOW
+    assert nearest_time(NOW, None) == NOW
 
 
 async def test_a_first_replica_makes_an_authority_serves_and_then_publishes(fleet: Fleet) -> None:
@@ -144,7 +144,7 @@ async def test_a_replica_is_ready_once_it_has_read_the_bundle_back(fleet: Fleet)
 async def test_nothing_is_published_that_the_listener_does_not_serve(fleet: Fleet) -> None:
     listening = False
 
-    async def probe(pair: Bundle) -> None:
+    async def probe(pair: CertificatePair) -> None:
         assert pair == source.live.served
         if not listening:
             raise PairError("listener", "no answer")
@@ -218,7 +218,7 @@ async def test_leaves_are_renewed_when_asked(fleet: Fleet) -> None:
     first = served(source)
 
     fleet.world.now += MINUTE
-    await fleet.cluster.secret.ask(Subject.LEAF, fleet.world.now)
+    await fleet.cluster.secret.ask(NoticeSubject.LEAF, fleet.world.now)
     await fleet.settle()
     second = served(source)
     await fleet.settle()
@@ -234,7 +234,7 @@ async def test_an_authority_is_replaced_without_a_client_noticing(fleet: Fleet) 
     (old,) = fleet.cluster.bundle(MUTATING)
 
     fleet.world.now += MINUTE
-    await fleet.cluster.secret.ask(Subject.CA, fleet.world.now)
+    await fleet.cluster.secret.ask(NoticeSubject.CA, fleet.world.now)
     await fleet.settle()
     both = fleet.cluster.bundle(MUTATING)
     before = [issued_by(served(source).leaf, old) for source in fleet.replicas]
@@ -258,7 +258,7 @@ async def test_five_years_pass_without_anybody_doing_anything(fleet: Fleet) -> N
 
     await fleet.live(5 * 365 * DAY, step=3 * DAY / 2)
 
-    made = [n for n in fleet.world.notices if n.ok and n.subject is Subject.CA]
+    made = [n for n in fleet.world.notices if n.ok and n.subject is NoticeSubject.CA]
     assert len(made) == 8  # the first, and one every 243 days
     assert fleet.world.complaints == []
     assert len(fleet.cluster.bundle(MUTATING)) <= 2
@@ -272,13 +272,13 @@ async def test_forced_rotations_and_kills_in_a_short_life() -> None:
 
     for number in range(5):
         await fleet.live(SECOND, step=SECOND / 2)
-        await fleet.cluster.secret.ask(Subject.CA, fleet.world.now)
+        await fleet.cluster.secret.ask(NoticeSubject.CA, fleet.world.now)
         await fleet.live(9 * SECOND, step=SECOND / 2)
         del fleet.replicas[number % 3]
         fleet.add()
         await fleet.live(14 * SECOND, step=SECOND / 2)
 
-    signed = [n for n in fleet.world.notices if n.ok and n.subject is Subject.CA]
+    signed = [n for n in fleet.world.notices if n.ok and n.subject is NoticeSubject.CA]
     assert len(signed) == 6
     assert all(source.status.ready for source in fleet.replicas)
 
@@ -292,7 +292,7 @@ async def test_a_rotation_survives_that_a_replica_is_killed_at_any_call(moment: 
     witness = fleet.add()
     await fleet.settle()
     fleet.world.now += 2 * SECOND
-    await fleet.cluster.secret.ask(Subject.CA, fleet.world.now)
+    await fleet.cluster.secret.ask(NoticeSubject.CA, fleet.world.now)
 
     # The replica lives alone, is killed before a call, which is after the one before, and is
     # replaced. The witness is not killed, but too slow to do anything.
@@ -432,7 +432,7 @@ async def test_a_secret_put_back_to_an_older_state_is_published_before_it_counts
     await fleet.settle()
     old = dict(fleet.cluster.objects[SECRET])
     fleet.world.now += MINUTE
-    await fleet.cluster.secret.ask(Subject.CA, fleet.world.now)
+    await fleet.cluster.secret.ask(NoticeSubject.CA, fleet.world.now)
     await fleet.live(9 * DAY, step=DAY / 8)
     (new,) = fleet.cluster.bundle(MUTATING)
 
@@ -495,7 +495,7 @@ async def test_while_the_api_server_is_away_the_leaf_is_served_and_asked_for_rar
     assert len(fleet.world.complaints) == 1
     assert pauses == sorted(pauses)
     assert pauses[0] >= 1
-    assert pauses[-1] == 0.75 * LONGEST_PAUSE_S  # the dice of the tests show one half
+    assert pauses[-1] == 0.75 * MAX_PAUSE_S  # the dice of the tests show one half
 
     fleet.cluster.faults.clear()
     await fleet.settle()
@@ -511,7 +511,7 @@ async def test_what_is_refused_for_ever_is_reported(fleet: Fleet) -> None:
     pauses = [await source.tend() for _ in range(20)]
 
     assert min(pauses) > 0
-    assert pauses[-1] == 0.75 * LONGEST_PAUSE_S
+    assert pauses[-1] == 0.75 * MAX_PAUSE_S
     assert fleet.world.complaints == [
         "Secret ns/ca: was changed by somebody else, read it again; or it refuses the change"
     ]
@@ -582,7 +582,7 @@ def test_no_garbage_in_the_cluster_ends_the_loop(place: str, garbage: Any) -> No
 
 
 async def test_the_loop_outlasts_errors_that_nobody_expects(fleet: Fleet) -> None:
-    async def fail(_pair: Bundle) -> None:
+    async def fail(_pair: CertificatePair) -> None:
         raise LookupError("canary")
 
     source = fleet.add(fail)

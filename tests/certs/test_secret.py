@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from certs.errors import AbsentError, ConflictError, StoreError
-from certs.secret import ANNOTATIONS
-from certs.source import Subject
+from certs.secret import ROTATE_ANNOTATIONS
+from certs.source import NoticeSubject
 from certs.trust import STATE, Trust
 from tests.certs.cluster import SECRET, Cluster
 from tests.certs.world import NOW, authority
@@ -22,7 +22,7 @@ def cluster() -> Cluster:
 async def test_an_empty_secret_holds_nothing(cluster: Cluster) -> None:
     stored = await cluster.secret.load()
 
-    assert (stored.trust, stored.problem, stored.asked) == (Trust(), "", {})
+    assert (stored.trust, stored.problem, stored.requested) == (Trust(), "", {})
     assert stored.server_now == NOW
 
 
@@ -76,25 +76,29 @@ async def test_a_secret_is_never_created(cluster: Cluster) -> None:
         await cluster.secret.load()
 
 
-@pytest.mark.parametrize("subject", [Subject.CA, Subject.LEAF])
-async def test_what_was_asked_for_is_read(cluster: Cluster, subject: Subject) -> None:
+@pytest.mark.parametrize("subject", [NoticeSubject.CA, NoticeSubject.LEAF])
+async def test_what_was_asked_for_is_read(cluster: Cluster, subject: NoticeSubject) -> None:
     await cluster.secret.ask(subject, NOW + timedelta(microseconds=7))
 
-    assert (await cluster.secret.load()).asked == {subject: NOW}
+    assert (await cluster.secret.load()).requested == {subject: NOW}
 
 
 @pytest.mark.parametrize("wish", ["", "now", "2030-01-01T00:00:00", "2030-13-01T00:00:00Z"])
 async def test_a_wish_without_a_time_is_none(cluster: Cluster, wish: str) -> None:
-    cluster.objects[SECRET]["metadata"]["annotations"] = {ANNOTATIONS[Subject.CA]: wish}
+    cluster.objects[SECRET]["metadata"]["annotations"] = {
+        ROTATE_ANNOTATIONS[NoticeSubject.CA]: wish
+    }
 
-    assert (await cluster.secret.load()).asked == {}
+    assert (await cluster.secret.load()).requested == {}
 
 
 async def test_a_wish_that_is_written_by_hand_is_read(cluster: Cluster) -> None:
     written = f"{NOW:%Y-%m-%dT%H:%M:%SZ}"
-    cluster.objects[SECRET]["metadata"]["annotations"] = {ANNOTATIONS[Subject.CA]: written}
+    cluster.objects[SECRET]["metadata"]["annotations"] = {
+        ROTATE_ANNOTATIONS[NoticeSubject.CA]: written
+    }
 
-    assert (await cluster.secret.load()).asked == {Subject.CA: NOW}
+    assert (await cluster.secret.load()).requested == {NoticeSubject.CA: NOW}
 
 
 STRANGE: dict[str, tuple[str, Any]] = {
@@ -116,10 +120,10 @@ async def test_what_has_another_structure_is_no_answer(
         await cluster.secret.load()
 
 
-@pytest.mark.parametrize("annotations", [[1], "x", 5, {ANNOTATIONS[Subject.CA]: 5}])
+@pytest.mark.parametrize("annotations", [[1], "x", 5, {ROTATE_ANNOTATIONS[NoticeSubject.CA]: 5}])
 async def test_annotations_of_another_structure_ask_for_nothing(
     cluster: Cluster, annotations: Any
 ) -> None:
     cluster.objects[SECRET]["metadata"]["annotations"] = annotations
 
-    assert (await cluster.secret.load()).asked == {}
+    assert (await cluster.secret.load()).requested == {}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from certs.clients import Clients
 from certs.errors import PairError
-from certs.pem import Bundle
+from certs.pem import CertificatePair
 from certs.serving import LiveContext, load, server_context, shake_hands
 from tests.certs.world import (
     DAY,
@@ -32,7 +32,7 @@ CALLERS = authority()
 REFUSED = (ssl.SSLError, ConnectionResetError)  # the alert, unless the connection ends before it
 
 
-def mismatched() -> Bundle:
+def mismatched() -> CertificatePair:
     """What stands on disk between the two writes of a rotation; only force can build it."""
     pair = leaf(CA)
     object.__setattr__(pair, "key", ec.generate_private_key(ec.SECP256R1()))
@@ -91,7 +91,7 @@ BAD = {
 
 @pytest.mark.parametrize(("pair", "trusted"), BAD.values(), ids=BAD)
 async def test_a_bad_pair_leaves_the_old_one_in_use(
-    pair: Bundle, trusted: tuple[x509.Certificate, ...]
+    pair: CertificatePair, trusted: tuple[x509.Certificate, ...]
 ) -> None:
     live = LiveContext()
     live.swap(FIRST)
@@ -178,7 +178,7 @@ VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 @pytest.mark.parametrize(("caller", "served"), MTLS.values(), ids=MTLS)
 @pytest.mark.parametrize("swaps", [1, 3])
 async def test_only_callers_of_the_ca_are_let_in(
-    tmp_path: Path, version: ssl.TLSVersion, caller: Bundle, swaps: int, *, served: bool
+    tmp_path: Path, version: ssl.TLSVersion, caller: CertificatePair, swaps: int, *, served: bool
 ) -> None:
     write_pair(tmp_path, caller)
     live = LiveContext(Clients(authorities=CALLERS.chain))

@@ -10,7 +10,14 @@ from cryptography import x509
 from certs.errors import StateError
 from certs.pem import write_certificates
 from certs.serving import LiveContext
-from certs.standalone import LIFE, RENEW_BEFORE, ensure_pair, hosts_for, locked, standalone_source
+from certs.standalone import (
+    RENEW_BEFORE,
+    STANDALONE_LIFETIME,
+    ensure_pair,
+    hosts_for,
+    locked,
+    standalone_source,
+)
 from tests.certs.world import (
     DAY,
     NOW,
@@ -47,7 +54,7 @@ def test_the_leaf_is_for_this_machine_and_the_address_it_listens_on(
 @pytest.mark.parametrize("name", HOSTS)
 async def test_the_strictest_client_trusts_it_from_the_start(tmp_path: Path, name: str) -> None:
     world, live = World(), LiveContext()
-    source = standalone_source(tmp_path / "state", "127.0.0.1", live, world.outside)
+    source = standalone_source(tmp_path / "state", "127.0.0.1", live, world.environment)
 
     await source.start()
 
@@ -138,8 +145,8 @@ def test_what_cannot_be_used_is_made_anew(tmp_path: Path, spoil: Callable[[Path]
 
 
 LATER = {
-    "a day before the end": LIFE - RENEW_BEFORE,
-    "after the end": LIFE + DAY,
+    "a day before the end": STANDALONE_LIFETIME - RENEW_BEFORE,
+    "after the end": STANDALONE_LIFETIME + DAY,
     "before the beginning": -DAY,
 }
 
@@ -185,11 +192,11 @@ def test_a_folder_that_cannot_be_is_an_error_that_says_what_to_do(tmp_path: Path
 
 async def test_a_running_server_renews_before_the_end(tmp_path: Path) -> None:
     world, live = World(), LiveContext()
-    source = standalone_source(tmp_path, "127.0.0.1", live, world.outside)
+    source = standalone_source(tmp_path, "127.0.0.1", live, world.environment)
     await source.start()
     first = live.served
 
-    world.now += LIFE - timedelta(hours=1)
+    world.now += STANDALONE_LIFETIME - timedelta(hours=1)
     await source.look()
 
     assert live.served != first
@@ -198,7 +205,7 @@ async def test_a_running_server_renews_before_the_end(tmp_path: Path) -> None:
 
 async def test_a_running_server_follows_what_another_process_made(tmp_path: Path) -> None:
     world, live = World(), LiveContext()
-    source = standalone_source(tmp_path, "127.0.0.1", live, world.outside)
+    source = standalone_source(tmp_path, "127.0.0.1", live, world.environment)
     await source.start()
 
     made = ensure_pair(tmp_path, hosts_for("192.0.2.7"), now=NOW)
@@ -211,7 +218,7 @@ async def test_a_running_server_follows_what_another_process_made(tmp_path: Path
 async def test_a_folder_that_went_away_is_made_again_with_a_new_pair(tmp_path: Path) -> None:
     world, live = World(), LiveContext()
     state = tmp_path / "state"
-    source = standalone_source(state, "127.0.0.1", live, world.outside)
+    source = standalone_source(state, "127.0.0.1", live, world.environment)
     await source.start()
     first = live.served
 

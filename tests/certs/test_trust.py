@@ -7,27 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certs.errors import PairError, StoreError
-from certs.pem import Bundle, fingerprint, read_certificates
-from certs.plan import Action, Step
+from certs.pem import CertificatePair, fingerprint, read_certificates
+from certs.plan import RotationAction, RotationStep
 from certs.trust import CA_BUNDLE, STATE, Trust, signing, validity
 from tests.certs.world import DAY, NOW, authority, leaf
 
 FIRST, SECOND, THIRD = authority(), authority(), authority()
 
 
-def name(pair: Bundle) -> str:
+def name(pair: CertificatePair) -> str:
     return fingerprint(pair.leaf)
 
 
-def step(action: Action, *pairs: Bundle) -> Step:
-    return Step(action, frozenset(map(name, pairs)))
+def step(action: RotationAction, *pairs: CertificatePair) -> RotationStep:
+    return RotationStep(action, frozenset(map(name, pairs)))
 
 
 def rotated() -> Trust:
     """One that is retired, one that signs, one that is next."""
-    trust = Trust().add(FIRST).advance(step(Action.PROMOTE, FIRST), NOW)
-    trust = trust.add(SECOND).advance(step(Action.RECORD, SECOND), NOW)
-    return trust.advance(step(Action.PROMOTE, SECOND), NOW + DAY).add(THIRD)
+    trust = Trust().add(FIRST).advance(step(RotationAction.PROMOTE, FIRST), NOW)
+    trust = trust.add(SECOND).advance(step(RotationAction.RECORD, SECOND), NOW)
+    return trust.advance(step(RotationAction.PROMOTE, SECOND), NOW + DAY).add(THIRD)
 
 
 def test_an_empty_secret_trusts_nobody() -> None:
@@ -46,11 +46,11 @@ def test_what_is_written_is_read_back_the_same() -> None:
 def test_times_survive_to_the_microsecond(
     published: datetime | None, promoted: datetime, *, leaving: bool
 ) -> None:
-    trust = Trust().add(FIRST).advance(step(Action.PROMOTE, FIRST), promoted)
+    trust = Trust().add(FIRST).advance(step(RotationAction.PROMOTE, FIRST), promoted)
     if published:
-        trust = trust.advance(step(Action.RECORD, FIRST), published)
+        trust = trust.advance(step(RotationAction.RECORD, FIRST), published)
     if leaving:
-        trust = trust.advance(step(Action.DROP, FIRST), promoted)
+        trust = trust.advance(step(RotationAction.DROP, FIRST), promoted)
 
     assert Trust.parse(trust.render(), where="Secret") == trust
 
@@ -68,22 +68,22 @@ def test_everybody_else_reads_certificates_only() -> None:
 
 
 def test_what_is_to_leave_is_not_trusted_any_more() -> None:
-    trust = rotated().advance(step(Action.DROP, FIRST), NOW)
+    trust = rotated().advance(step(RotationAction.DROP, FIRST), NOW)
 
     assert trust.trusted == (SECOND.leaf, THIRD.leaf)
     assert name(FIRST) in trust.certificates
 
 
 def test_what_is_forgotten_leaves_no_trace() -> None:
-    trust = rotated().advance(step(Action.FORGET, FIRST), NOW)
+    trust = rotated().advance(step(RotationAction.FORGET, FIRST), NOW)
 
     assert name(FIRST) not in trust.certificates
 
 
 def test_the_life_of_a_certificate_begins_when_it_is_made() -> None:
-    life = validity(leaf(FIRST, life=timedelta(seconds=10)).leaf)
+    lifetime = validity(leaf(FIRST, lifetime=timedelta(seconds=10)).leaf)
 
-    assert (life.start, life.end) == (NOW, NOW + timedelta(seconds=10))
+    assert (lifetime.start, lifetime.end) == (NOW, NOW + timedelta(seconds=10))
 
 
 def test_the_newest_that_was_promoted_signs() -> None:

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from certs.issue import common_name, make_authority, sign_leaf
-from certs.pem import Bundle, write_certificates
+from certs.pem import CertificatePair, write_certificates
 from certs.serving import LiveContext
-from certs.source import Notice, Outside
+from certs.source import Notice, SourceEnvironment
 
 
 def real_clock() -> datetime:
@@ -44,8 +44,10 @@ class World:
     nights: int = 1_000_000
 
     @property
-    def outside(self) -> Outside:
-        return Outside(clock=lambda: self.now, sleep=self.sleep, report=self.notices.append)
+    def environment(self) -> SourceEnvironment:
+        return SourceEnvironment(
+            clock=lambda: self.now, sleep=self.sleep, report=self.notices.append
+        )
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -59,15 +61,19 @@ class World:
         return [notice.text for notice in self.notices if not notice.ok]
 
 
-def authority(now: datetime = NOW, life: timedelta = 365 * DAY) -> Bundle:
-    return make_authority(now=now, life=life)
+def authority(now: datetime = NOW, lifetime: timedelta = 365 * DAY) -> CertificatePair:
+    return make_authority(now=now, lifetime=lifetime)
 
 
-def leaf(signer: Bundle, *hosts: str, now: datetime = NOW, life: timedelta = 7 * DAY) -> Bundle:
-    return sign_leaf(signer, hosts or ("localhost",), now=now, life=life)
+def leaf(
+    signer: CertificatePair, *hosts: str, now: datetime = NOW, lifetime: timedelta = 7 * DAY
+) -> CertificatePair:
+    return sign_leaf(signer, hosts or ("localhost",), now=now, lifetime=lifetime)
 
 
-def client_pair(signer: Bundle, name: str, life: timedelta = 7 * DAY) -> Bundle:
+def client_pair(
+    signer: CertificatePair, name: str, lifetime: timedelta = 7 * DAY
+) -> CertificatePair:
     """A leaf of ours is for servers; the certificate of a caller does not say what it is for."""
     assert isinstance(signer.key, ec.EllipticCurvePrivateKey)
     key = ec.generate_private_key(ec.SECP256R1())
@@ -78,13 +84,13 @@ def client_pair(signer: Bundle, name: str, life: timedelta = 7 * DAY) -> Bundle:
         .subject_name(common_name(name))
         .issuer_name(signer.leaf.subject)
         .not_valid_before(NOW - DAY)
-        .not_valid_after(NOW + life)
+        .not_valid_after(NOW + lifetime)
         .sign(signer.key, hashes.SHA256())
     )
-    return Bundle(chain=(certificate,), key=key)
+    return CertificatePair(chain=(certificate,), key=key)
 
 
-def write_pair(folder: Path, pair: Bundle) -> None:
+def write_pair(folder: Path, pair: CertificatePair) -> None:
     (folder / "tls.crt").write_bytes(pair.certificate_pem())
     (folder / "tls.key").write_bytes(pair.key_pem())
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from certs.serving import LiveContext
-from certs.source import Subject
+from certs.source import NoticeSubject
 from tests.certs.cluster import Cluster
 from tests.certs.world import authority, leaf, listening, real_clock, write_pair
 from tests.cli.conftest import Run
@@ -145,10 +145,12 @@ def test_a_cluster_is_shown(run: Run, kept: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "subject"), [((), Subject.LEAF), (("--ca",), Subject.CA)], ids=["leaf", "CA"]
+    ("flags", "subject"),
+    [((), NoticeSubject.LEAF), (("--ca",), NoticeSubject.CA)],
+    ids=["leaf", "CA"],
 )
 def test_a_rotation_is_asked_for(
-    flags: tuple[str, ...], subject: Subject, run: Run, folder: Path
+    flags: tuple[str, ...], subject: NoticeSubject, run: Run, folder: Path
 ) -> None:
     cluster = Cluster(real_clock, ahead=timedelta(hours=1))
     path = "/api/v1/namespaces/ns/secrets/web-ca"

@@ -156,7 +156,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a life of nobody": (
         ("--standalone", "--test-lifetimes", "10s"),
-        "error: --test-lifetimes: '10s' has no life: write leaf or ca, as in leaf=10s,ca=1h",
+        "error: --test-lifetimes: '10s' is no certificate: write leaf or ca, as in leaf=10s,ca=1h",
     ),
     "a cluster that is missing": (
         ("--standalone", "--cluster", "missing"),

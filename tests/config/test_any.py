@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.config.configs import read
 from webhook import config
-from webhook.config.spread import API_VERSION, KIND
+from webhook.config.spread import CONFIGURATION_API_VERSION, CONFIGURATION_KIND
 from webhook.errors import CombinedConfigError
 from webhook.policy.api import rules
 from webhook.policy.api.rules import ValidationOptions
@@ -102,7 +102,11 @@ def test_what_is_accepted_is_valid_in_a_pod_that_has_a_selector(
     written: list[dict[str, Any]], scheduler: bool, merged: bool
 ) -> None:
     profile = {"name": "a", "defaultConstraints": written}
-    ours = {"apiVersion": API_VERSION, "kind": KIND, "profiles": [profile]}
+    ours = {
+        "apiVersion": CONFIGURATION_API_VERSION,
+        "kind": CONFIGURATION_KIND,
+        "profiles": [profile],
+    }
     args = {"defaultingType": "List", "defaultConstraints": written}
     try:
         checked = (

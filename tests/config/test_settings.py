@@ -91,15 +91,15 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a life of nobody": (
         {"test_lifetimes": "leave=10s"},
-        "--test-lifetimes: 'leave' has no life: write leaf or ca, as in leaf=10s,ca=1h",
+        "--test-lifetimes: 'leave' is no certificate: write leaf or ca, as in leaf=10s,ca=1h",
     ),
     "a life without a unit": (
         {"test_lifetimes": "leaf=10s,ca=3600"},
-        "--test-lifetimes: ca cannot live for '3600': write a duration, as in ca=1h",
+        "--test-lifetimes: ca cannot last '3600': write a duration, as in ca=1h",
     ),
     "a life of no time": (
         {"test_lifetimes": "leaf=0s"},
-        "--test-lifetimes: leaf cannot live for '0s': write a duration, as in leaf=1h",
+        "--test-lifetimes: leaf cannot last '0s': write a duration, as in leaf=1h",
     ),
     "a list for a text": ({"bind": ["::"]}, "--bind: cannot be a list"),
 }

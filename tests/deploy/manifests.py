@@ -31,7 +31,7 @@ MONITORING = {
     "dashboard": {"enabled": True},
 }
 
-HEADER = "# Made of deploy/chart by `make manifests`; change it there.\n"
+HEADER = "# Generated from deploy/chart by `make manifests`; edit the chart instead.\n"
 MADE = {DEPLOY / "kustomize" / "base": {}, DEPLOY / "monitoring": MONITORING}
 """Folders, and the values that they are made with; monitoring.yaml goes into its own."""
 

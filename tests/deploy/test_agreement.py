@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from certs.inject import KINDS
+from certs.inject import WEBHOOK_KINDS
 from certs.issue import service_hosts
 from tests.deploy.manifests import CHART, Helm, Json, by_name
 from webhook import __version__
@@ -71,7 +71,7 @@ def test_the_ports_are_those_of_the_settings(
 def test_the_webhooks_call_the_paths_that_are_served(objects: dict[str, Json]) -> None:
     assert {
         webhook["clientConfig"]["service"]["path"]
-        for kind in KINDS
+        for kind in WEBHOOK_KINDS
         for webhook in objects[f"{kind}/evenspread"]["webhooks"]
     } == HOOK_PATHS.keys()
 
@@ -79,7 +79,7 @@ def test_the_webhooks_call_the_paths_that_are_served(objects: dict[str, Json]) -
 def test_the_certificate_is_for_the_service_that_is_called(
     objects: dict[str, Json], settings: Settings
 ) -> None:
-    for kind in KINDS:
+    for kind in WEBHOOK_KINDS:
         for webhook in objects[f"{kind}/{settings.name}"]["webhooks"]:
             called = webhook["clientConfig"]["service"]
             assert f"{called['name']}.{called['namespace']}.svc" in service_hosts(
@@ -149,7 +149,7 @@ def test_the_roles_allow_what_the_caches_follow_and_no_more(objects: dict[str, J
         for resource in rule["resources"]
     } == followed
     (hooks,) = (rule for rule in rules if "list" not in rule["verbs"])
-    assert set(hooks["resources"]) == set(KINDS.values())
+    assert set(hooks["resources"]) == set(WEBHOOK_KINDS.values())
     assert hooks["resourceNames"] == ["evenspread"]
     for role in ("ClusterRole/evenspread", "Role/evenspread"):
         for rule in objects[role]["rules"]:

@@ -10,9 +10,9 @@ import yaml
 from tests.docs.markdown import PAGES, ROOT, Block, blocks, name
 from webhook.config import check, check_scheduler
 from webhook.config.constraints import DefaultConstraint
-from webhook.config.kinds import WrittenOwner, WrittenTemplate
-from webhook.config.spread import SpreadConfiguration, WrittenProfile
-from webhook.config.written import Written
+from webhook.config.kinds import OwnerSelectorModel, PodTemplateModel
+from webhook.config.models import StrictModel
+from webhook.config.spread import ProfileModel, SpreadConfiguration
 
 PAGE = ROOT / "docs" / "configuration.md"
 SCHEDULER = ROOT / "examples" / "config" / "kube-scheduler.yaml"
@@ -37,7 +37,7 @@ def test_examples_load(example: Block) -> None:
         check_scheduler(example.text, "example")
 
 
-def fields_of(model: type[Written]) -> Iterator[str]:
+def fields_of(model: type[StrictModel]) -> Iterator[str]:
     """The names of all fields of a model and of the models in it, as they are written."""
     for field in model.model_fields.values():
         assert field.alias is not None
@@ -46,8 +46,8 @@ def fields_of(model: type[Written]) -> Iterator[str]:
             yield from fields_of(inner)
 
 
-def _models(annotation: Any) -> Iterator[type[Written]]:
-    if isinstance(annotation, type) and issubclass(annotation, Written):
+def _models(annotation: Any) -> Iterator[type[StrictModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, StrictModel):
         yield annotation
     for each in get_args(annotation):
         yield from _models(each)
@@ -70,12 +70,12 @@ def test_every_field_is_explained() -> None:
 @pytest.mark.parametrize(
     ("heading", "models"),
     {
-        "### Fields of the file": (SpreadConfiguration, WrittenTemplate, WrittenOwner),
-        "### Profiles": (WrittenProfile, DefaultConstraint),
+        "### Fields of the file": (SpreadConfiguration, PodTemplateModel, OwnerSelectorModel),
+        "### Profiles": (ProfileModel, DefaultConstraint),
     }.items(),
 )
 def test_tables_name_no_field_that_is_not_there(
-    heading: str, models: tuple[type[Written], ...]
+    heading: str, models: tuple[type[StrictModel], ...]
 ) -> None:
     section = PAGE.read_text().partition(heading)[2].partition("\n###")[0]
     first_cells = re.findall(r"^\| (`[^|]*) \|", section, re.MULTILINE)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 import yaml
 
-from certs.pem import Bundle
+from certs.pem import CertificatePair
 from tests.certs.world import NOW, authority
 from tests.deploy.manifests import DEPLOY, Json
 from webhook.doctor import objects, webhooks, workload
@@ -116,7 +116,7 @@ def configuration(text: str = "") -> Lookup[objects.ConfigMap]:
     )
 
 
-def secret(entry: str, pair: Bundle) -> Lookup[objects.Secret]:
+def secret(entry: str, pair: CertificatePair) -> Lookup[objects.Secret]:
     return Lookup(objects.Secret(data={entry: base64.b64encode(pair.certificate_pem()).decode()}))
 
 

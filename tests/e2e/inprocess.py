@@ -66,7 +66,7 @@ class InProcess:
         self.configure(CONFIG.encode())
         self.tls = folder / "tls"
         self.tls.mkdir()
-        self._authority = make_authority(now=real_clock(), life=LIFE)
+        self._authority = make_authority(now=real_clock(), lifetime=LIFE)
         self.certify()
         self.proxy: ApiProxy
         self._folder, self._api, self._namespace = folder, api, namespace
@@ -103,7 +103,7 @@ class InProcess:
     def certify(self) -> None:
         """Put another certificate of the same authority into the folder."""
         hosts = ("localhost", "127.0.0.1")
-        pair = sign_leaf(self._authority, hosts, now=real_clock(), life=LIFE)
+        pair = sign_leaf(self._authority, hosts, now=real_clock(), lifetime=LIFE)
         (self.tls / "tls.crt").write_bytes(pair.certificate_pem())
         (self.tls / "tls.key").write_bytes(pair.key_pem())
         (self.tls / "ca.crt").write_bytes(self._authority.certificate_pem())

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from certs.pem import Bundle
+from certs.pem import CertificatePair
 from tests.certs.test_files import mount
 from tests.certs.world import DAY, authority, leaf, write_pair
 from tests.controlplane import webhooks
@@ -30,7 +30,7 @@ HOST = "127.0.0.1"
 CA, OTHER_CA = authority(), authority()
 
 
-def fresh(signer: Bundle = CA) -> Bundle:
+def fresh(signer: CertificatePair = CA) -> CertificatePair:
     return leaf(signer, HOST)
 
 
@@ -59,11 +59,11 @@ def namespace(control_plane: ControlPlane) -> str:
     return control_plane.create_namespace(MARK)
 
 
-def served(replica: Replica, signer: Bundle = CA) -> x509.Certificate:
+def served(replica: Replica, signer: CertificatePair = CA) -> x509.Certificate:
     return meet(replica, signer.chain, HOST)
 
 
-def wait_for(replica: Replica, pair: Bundle) -> None:
+def wait_for(replica: Replica, pair: CertificatePair) -> None:
     until(lambda: served(replica) == pair.leaf, "a new pair to be served")
 
 
@@ -71,7 +71,7 @@ def swaps(replica: Replica, result: str) -> float:
     return replica.metric("certificate_rotations_total", type="leaf", result=result)
 
 
-def begin_anew(folder: Path, pair: Bundle) -> None:
+def begin_anew(folder: Path, pair: CertificatePair) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     write_pair(folder, pair)
@@ -90,7 +90,7 @@ def empty(folder: Path) -> None:
 
 
 def expire(folder: Path) -> None:
-    write_pair(folder, leaf(CA, HOST, life=-DAY / 48))
+    write_pair(folder, leaf(CA, HOST, lifetime=-DAY / 48))
 
 
 # what happens to the folder -> what the log says

@@ -348,7 +348,7 @@ def _exact(ward: Ward) -> AbstractContextManager[None]:
 @contextmanager
 def _expired(ward: Ward) -> Iterator[None]:
     signer = authority()
-    pair = leaf(signer, f"{NAME}.{NAMESPACE}.svc", now=real_clock(), life=timedelta(seconds=6))
+    pair = leaf(signer, f"{NAME}.{NAMESPACE}.svc", now=real_clock(), lifetime=timedelta(seconds=6))
     bundle = base64.b64encode(signer.certificate_pem()).decode()
     with (
         ward.mounted(pair),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from certs.pem import Bundle
+from certs.pem import CertificatePair
 from tests.certs.world import authority, client_pair, write_pair
 from tests.controlplane.api import ApiError, Json
 from tests.controlplane.fixtures import NewControlPlane
@@ -23,7 +23,7 @@ POD: Json = {
 }
 
 
-def showing(folder: Path, pair: Bundle) -> dict[str, Json]:
+def showing(folder: Path, pair: CertificatePair) -> dict[str, Json]:
     """Write what an API server needs to show this pair to every webhook; how it is told."""
     folder.mkdir()
     write_pair(folder, pair)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 
 import yaml
 
-from certs.pem import Bundle
+from certs.pem import CertificatePair
 from tests.certs.world import write_pair
 from tests.controlplane import kubelet, webhooks
 from tests.controlplane.api import Json
@@ -190,7 +190,7 @@ class Ward:
                 each.wait()
 
     @contextmanager
-    def mounted(self, pair: Bundle) -> Iterator[None]:
+    def mounted(self, pair: CertificatePair) -> Iterator[None]:
         """Serve a pair of somebody else, as with ``--tls files``, by one replica alone."""
         secret: Json = {
             "apiVersion": "v1",

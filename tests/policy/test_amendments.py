@@ -270,8 +270,8 @@ def test_the_configuration_says_what_is_done_about_drops(
     amended = amend_constraints(request(obj), obeyed, FakeFacts())
 
     assert len(amended.warnings) == lines
-    assert [each.error.field for each in amended.refused] == refused
-    assert all(each.rule == "TSC111" for each in amended.refused)
+    assert [violation.error.field for violation in amended.refused] == refused
+    assert all(violation.rule == "TSC111" for violation in amended.refused)
 
 
 def test_the_whole_list_is_refused_at_its_place() -> None:

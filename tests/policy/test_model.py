@@ -132,7 +132,7 @@ def test_a_written_constraint_is_read_as_itself(constraint: Constraint) -> None:
 def test_nulls_in_a_list_are_empty_constraints(listed: list[dict[str, Any] | None]) -> None:
     read = msgspec.convert({"topologySpreadConstraints": listed}, PodSpec)
 
-    expected = tuple(msgspec.convert(each or {}, Constraint) for each in listed)
+    expected = tuple(msgspec.convert(item or {}, Constraint) for item in listed)
     assert read.topology_spread_constraints == expected
 
 

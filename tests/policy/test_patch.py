@@ -1,4 +1,5 @@
 import json
+from collections.abc import Iterable
 
 import jsonpatch
 import msgspec
@@ -6,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.patch import Operation, add, remove
+from tests.build import pod, spread, template
+from webhook.policy.defaulting.inject import InjectedConstraint, Injection, SkipReason
+from webhook.policy.model import Constraint, PodTemplate
+from webhook.policy.patch import Operation, add, add_defaults, remove, replace_defaults
 from webhook.policy.paths import format_pointer
 
 WRITTEN = {
@@ -31,7 +35,7 @@ def test_what_was_added_is_there_and_can_be_removed(
     removed = applied(added, remove(path))
 
     assert added == {**document, member: value}
-    assert removed == {key: each for key, each in document.items() if key != member}
+    assert removed == {key: value for key, value in document.items() if key != member}
 
 
 def applied(document: dict[str, int], operation: Operation) -> dict[str, int]:
@@ -39,3 +43,93 @@ def applied(document: dict[str, int], operation: Operation) -> dict[str, int]:
     patch = jsonpatch.JsonPatch(json.loads(msgspec.json.encode([operation])))
     changed: dict[str, int] = patch.apply(document)
     return changed
+
+
+LIST = "/spec/topologySpreadConstraints"
+ANNOTATION = "/metadata/annotations/evenspread.io~1defaults"
+
+
+def injection(*digests: str, previous: dict[int, str] | None = None) -> Injection:
+    """Inject one constraint for each digest, which stands for it in the patch."""
+    entries = tuple(
+        InjectedConstraint(Constraint(), msgspec.Raw(f'"{digest}"'.encode()), digest)
+        for digest in digests
+    )
+    return Injection(
+        skip=SkipReason.NONE,
+        entries=entries,
+        previous=previous or {},
+        annotation=",".join(digests),
+    )
+
+
+def steps(operations: Iterable[Operation]) -> list[tuple[str, str, object]]:
+    """Read the steps of a patch as they are sent."""
+    patch = json.loads(msgspec.json.encode(list(operations)))
+    return [(step["op"], step["path"], step.get("value")) for step in patch]
+
+
+ADDED: dict[str, tuple[bool, bool, list[tuple[str, str, object]]]] = {
+    "neither constraints nor annotations": (
+        False, False,
+        [
+            ("add", LIST, ["a", "b"]),
+            ("add", "/metadata/annotations", {"evenspread.io/defaults": "a,b"}),
+        ],
+    ),
+    "constraints and annotations": (
+        True, True,
+        [("add", f"{LIST}/-", "a"), ("add", f"{LIST}/-", "b"), ("add", ANNOTATION, "a,b")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("listed", "annotated", "expected"), ADDED.values(), ids=ADDED.keys())
+def test_defaults_are_added_to_a_pod_with(
+    expected: list[tuple[str, str, object]], *, listed: bool, annotated: bool
+) -> None:
+    assert steps(add_defaults(injection("a", "b"), listed=listed, annotated=annotated)) == expected
+
+
+def test_no_defaults_are_no_patch() -> None:
+    assert steps(add_defaults(injection(), listed=True, annotated=True)) == []
+
+
+REPLACED: dict[str, tuple[Injection, str, list[tuple[str, str, object]]]] = {
+    "the same again need no step": (injection("a", previous={1: "a"}), "a", []),
+    "a lost annotation is written again": (
+        injection("a", previous={1: "a"}), "", [("add", ANNOTATION, "a")]
+    ),
+    "others are replaced from the end of the list": (
+        injection("c", previous={0: "a", 1: "b"}), "a,b",
+        [
+            ("remove", f"{LIST}/1", None), ("remove", f"{LIST}/0", None),
+            ("add", f"{LIST}/-", "c"), ("add", ANNOTATION, "c"),
+        ],
+    ),
+    "a whole list is replaced at once": (
+        injection("c", previous={0: "a", 1: "b", 2: "d"}), "a,b,d",
+        [("add", LIST, ["c"]), ("add", ANNOTATION, "c")],
+    ),
+    "a whole list is removed with its annotation": (
+        injection(previous={0: "a", 1: "b", 2: "d"}), "a,b,d",
+        [("remove", LIST, None), ("remove", ANNOTATION, None)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "annotation", "expected"), REPLACED.values(), ids=REPLACED.keys()
+)
+def test_defaults_of_an_earlier_call(
+    found: Injection, annotation: str, expected: list[tuple[str, str, object]]
+) -> None:
+    obj = pod(spread(), spread(), spread(), annotations={"evenspread.io/defaults": annotation})
+
+    assert steps(replace_defaults(template(obj), found)) == expected
+
+
+def test_a_pod_without_metadata_has_no_annotation_to_compare() -> None:
+    found = steps(replace_defaults(PodTemplate(), injection("a", previous={0: "a"})))
+
+    assert found == [("add", ANNOTATION, "a")]

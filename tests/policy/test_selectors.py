@@ -154,7 +154,7 @@ def test_what_is_read_from_a_rendered_selector_selects_the_same(
 ) -> None:
     read = requirements(render(shown))
 
-    assert matches(shown, labels) == all(holds(*each, labels) for each in read)
+    assert matches(shown, labels) == all(holds(*expression, labels) for expression in read)
 
 
 def holds(key: str, operator: str, values: frozenset[str], labels: dict[str, str]) -> bool:

@@ -56,8 +56,8 @@ def mutate(obj: Json, obeyed: Policy = DEFAULTS, known: Any = WEB, **changes: An
 def applied(obj: Json, verdict: Verdict) -> Json:
     """The object after the patch, as an independent library applies it."""
     steps = json.loads(msgspec.json.encode(verdict.patch))
-    apply_patch: Json = jsonpatch.JsonPatch(steps).apply(obj)
-    return apply_patch
+    patched: Json = jsonpatch.JsonPatch(steps).apply(obj)
+    return patched
 
 
 def listed(obj: Json) -> list[Any]:
@@ -209,7 +209,7 @@ def test_a_list_that_is_too_long_is_denied_before_it_is_judged() -> None:
 
     verdict = mutate(pod(*long))
 
-    assert [each.rule for each in verdict.findings] == ["TSC010"]
+    assert [violation.rule for violation in verdict.findings] == ["TSC010"]
     assert mutate(pod(*long[1:])).allowed
     assert mutate(pod(*long), old=pod(*long)).allowed
 
@@ -337,12 +337,12 @@ def test_long_and_unprintable_warnings_are_made_to_fit() -> None:
 
 
 def test_a_pod_is_given_its_defaults_and_told_so() -> None:
-    apply_patch = applied(pod(), mutate(pod()))
+    patched = applied(pod(), mutate(pod()))
 
     selected = {"matchLabels": {"app": "web"}}
     one = spread(whenUnsatisfiable="ScheduleAnyway", labelSelector=selected)
-    assert listed(apply_patch) == [one, {**one, "maxSkew": 2, "topologyKey": HOSTNAME}]
-    annotation = json.loads(told(apply_patch) or "")
+    assert listed(patched) == [one, {**one, "maxSkew": 2, "topologyKey": HOSTNAME}]
+    annotation = json.loads(told(patched) or "")
     assert annotation.pop("hash").count(",") == 1
     assert annotation == {
         "profile": "cluster",
@@ -363,15 +363,15 @@ def after(obj: Json, obeyed: Policy = DEFAULTS, known: Any = WEB) -> Json:
 
 
 def test_an_annotation_of_others_stays() -> None:
-    apply_patch = after(pod(annotations={"a": "b"}))
+    patched = after(pod(annotations={"a": "b"}))
 
-    assert apply_patch["metadata"]["annotations"].keys() == {"a", DEFAULTS_ANNOTATION}
+    assert patched["metadata"]["annotations"].keys() == {"a", DEFAULTS_ANNOTATION}
 
 
 def test_defaults_that_no_longer_apply_are_taken_back() -> None:
-    apply_patch = after(injected_pod(), known=FakeFacts())
+    patched = after(injected_pod(), known=FakeFacts())
 
-    assert apply_patch == {**pod(), "metadata": {**pod()["metadata"], "annotations": {}}}
+    assert patched == {**pod(), "metadata": {**pod()["metadata"], "annotations": {}}}
 
 
 def test_defaults_that_no_longer_apply_are_taken_back_from_among_others() -> None:
@@ -388,19 +388,19 @@ def test_defaults_are_computed_anew_after_the_labels_changed() -> None:
     mixed["spec"]["topologySpreadConstraints"].insert(1, OTHERS)
     mixed["metadata"]["labels"]["tier"] = "a"
 
-    apply_patch = after(mixed, ADDING, known)
+    patched = after(mixed, ADDING, known)
 
     selected = {"matchLabels": {"app": "web", "tier": "a"}}
-    assert [each["topologyKey"] for each in listed(apply_patch)] == ["rack", ZONE, HOSTNAME]
-    assert [each["labelSelector"] for each in listed(apply_patch)[1:]] == [selected] * 2
-    assert listed(apply_patch)[0] == OTHERS
+    assert [entry["topologyKey"] for entry in listed(patched)] == ["rack", ZONE, HOSTNAME]
+    assert [entry["labelSelector"] for entry in listed(patched)[1:]] == [selected] * 2
+    assert listed(patched)[0] == OTHERS
 
 
 def replace_services(*pairs: dict[str, str]) -> FakeFacts:
     """A cluster with these Services."""
     return FakeFacts(
         services_of={
-            NAMESPACE: [facts(**each).services_of[NAMESPACE][0] for each in pairs],
+            NAMESPACE: [facts(**pair).services_of[NAMESPACE][0] for pair in pairs],
         }
     )
 
@@ -426,9 +426,9 @@ def without_ours(obj: Json) -> Json:
 @example((pod(spread(), annotations={DEFAULTS_ANNOTATION: "x"}), DEFAULTS, WEB))
 def test_the_patch_applies_and_touches_nothing_else(situation: Situation) -> None:
     obj, obeyed, known = situation
-    apply_patch = applied(obj, mutate(obj, obeyed, known))
+    patched = applied(obj, mutate(obj, obeyed, known))
 
-    assert without_ours(apply_patch) == without_ours(obj)
+    assert without_ours(patched) == without_ours(obj)
 
 
 @given(strategies.situations)
@@ -437,9 +437,9 @@ def test_a_second_pass_changes_nothing(situation: Situation) -> None:
     verdict = mutate(obj, obeyed, known)
     assume(verdict.allowed)
 
-    apply_patch = applied(obj, verdict)
+    patched = applied(obj, verdict)
 
-    assert mutate(apply_patch, obeyed, known).patch == ()
+    assert mutate(patched, obeyed, known).patch == ()
 
 
 @given(strategies.situations)
@@ -450,11 +450,11 @@ def test_a_second_pass_changes_nothing_in_what_the_api_server_wrote_again(
     verdict = mutate(obj, obeyed, known)
     assume(verdict.allowed)
 
-    apply_patch = applied(obj, verdict)
-    if apply_patch["spec"] is not None and listed(apply_patch):
-        written = [render.constraint(each) for each in template(apply_patch).constraints]
-        apply_patch["spec"]["topologySpreadConstraints"] = written
-    again = json.loads(json.dumps(apply_patch, sort_keys=True))
+    patched = applied(obj, verdict)
+    if patched["spec"] is not None and listed(patched):
+        written = [render.constraint(constraint) for constraint in template(patched).constraints]
+        patched["spec"]["topologySpreadConstraints"] = written
+    again = json.loads(json.dumps(patched, sort_keys=True))
 
     assert mutate(again, obeyed, known).patch == ()
 
@@ -467,10 +467,10 @@ def test_what_the_first_hook_lets_through_the_api_server_and_the_second_do_too(
     verdict = mutate(obj, obeyed, known)
     assume(verdict.allowed)
 
-    apply_patch = applied(obj, verdict)
-    created = apiserver.Request(kind=POD, path=(), template=template(apply_patch))
+    patched = applied(obj, verdict)
+    created = apiserver.Request(kind=POD, path=(), template=template(patched))
     given = apiserver.predict_response(created, obeyed.gates)
-    stored = copy.deepcopy(apply_patch)
+    stored = copy.deepcopy(patched)
     if stored["spec"] is not None:
         stored["spec"]["topologySpreadConstraints"] = list(map(render.constraint, given.stored))
 
@@ -487,7 +487,7 @@ def test_what_is_injected_passes_the_rules_in_both_forms(situation: Situation) -
     entries = verdict.injection.entries if verdict.injection else ()
     assume(entries)
 
-    injected = tuple(msgspec.json.decode(each.written, type=Constraint) for each in entries)
+    injected = tuple(msgspec.json.decode(entry.written, type=Constraint) for entry in entries)
     assert rules.check(injected, "", ValidationOptions(merged=True)) == []
     assert rules.check(injected, "", ValidationOptions(merged=False)) == []
 
@@ -499,18 +499,18 @@ def test_after_the_labels_changed_only_ours_change(
     obj, obeyed, known = situation
     verdict = mutate(obj, obeyed, known)
     assume(verdict.allowed and obj["metadata"] is not None and obj["spec"] is not None)
-    apply_patch = applied(obj, verdict)
-    apply_patch["metadata"]["labels"] = labels
-    annotations = apply_patch["metadata"].get("annotations") or {}
+    patched = applied(obj, verdict)
+    patched["metadata"]["labels"] = labels
+    annotations = patched["metadata"].get("annotations") or {}
     ours = provenance.recognize_constraints(
-        annotations.get(DEFAULTS_ANNOTATION), template(apply_patch).constraints
+        annotations.get(DEFAULTS_ANNOTATION), template(patched).constraints
     )
-    others = [each for i, each in enumerate(listed(apply_patch)) if i not in ours]
+    others = [entry for i, entry in enumerate(listed(patched)) if i not in ours]
 
-    again = mutate(apply_patch, obeyed, known)
+    again = mutate(patched, obeyed, known)
     assume(again.allowed and not again.drops)
 
-    assert listed(applied(apply_patch, again))[: len(others)] == others
+    assert listed(applied(patched, again))[: len(others)] == others
 
 
 @given(strategies.json_lists, st.integers(0, 3), strategies.labels)
@@ -525,7 +525,7 @@ def test_what_another_webhook_adds_is_never_taken_for_ours(
 
     if verdict.allowed:
         kept = listed(applied(mixed, verdict))
-        assert [each for each in kept if each not in listed(injected_pod())] == added
+        assert [entry for entry in kept if entry not in listed(injected_pod())] == added
 
 
 @given(strategies.pods, strategies.pods, strategies.policies, st.booleans(), st.booleans())
@@ -541,9 +541,9 @@ def test_the_patch_of_any_workload_applies(
     make = request if built_in else custom
     verdict = judge(make(made, old=made if same else held(other)), Hook.MUTATE, obeyed, NoFacts())
 
-    apply_patch = applied(made, verdict)
+    patched = applied(made, verdict)
 
-    before, after = template(made), template(apply_patch)
+    before, after = template(made), template(patched)
     assert replace(after, spec=None) == replace(before, spec=None)
     assert len(after.constraints) in {0, len(before.constraints)}
     assert verdict.allowed or not same
@@ -711,7 +711,7 @@ def as_stored(obj: Json) -> Json:
     """A pod as kube-apiserver stores it: matchLabelKeys are merged into the selectors."""
     made = template(obj)
     merged = merge_match_label_keys(made.constraints, made.labels)
-    constraints = [render.constraint(each) for each in merged]
+    constraints = [render.constraint(entry) for entry in merged]
     return {**obj, "spec": {**obj["spec"], "topologySpreadConstraints": constraints}}
 
 
@@ -775,7 +775,7 @@ def test_a_workload_without_constraints_is_advised_on(
     verdict = judge(asked, Hook.VALIDATE, obeyed, facts())
 
     assert verdict.advice is not None
-    recorded = [each.rule for each in verdict.advice.audited]
+    recorded = [finding.rule for finding in verdict.advice.audited]
     assert (verdict.allowed, len(verdict.warnings), recorded) == outcome
 
 
@@ -797,7 +797,7 @@ def test_a_field_that_a_gate_holds_back_is_denied_where_the_configuration_says_s
 
     assert not verdict.allowed
     assert not verdict.patch
-    assert [each.error.field for each in verdict.findings] == [
+    assert [violation.error.field for violation in verdict.findings] == [
         "spec.topologySpreadConstraints[0].minDomains"
     ]
     assert "TSC111" in verdict.message

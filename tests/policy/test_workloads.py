@@ -17,7 +17,7 @@ def test_a_template_is_found_in_every_kind(kind: GroupKind) -> None:
     found = template(workload(kind, spread()))
 
     assert found.labels == {"app": "web"}
-    assert [each.topology_key for each in found.constraints] == [ZONE]
+    assert [constraint.topology_key for constraint in found.constraints] == [ZONE]
 
 
 def test_a_pod_is_its_own_template() -> None:

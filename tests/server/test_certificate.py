@@ -11,8 +11,8 @@ from certs.errors import PairError
 from certs.polling import PollingSource
 from certs.rotate import SelfSource
 from certs.serving import LiveContext
-from certs.situation import Lifetimes
-from certs.source import CertificateSource, Status
+from certs.source import CertificateSource, CertificateStatus
+from certs.state import Lifetimes
 from tests.certs.world import World
 from tests.server.test_events import Client
 from webhook.config.settings import Settings
@@ -26,7 +26,7 @@ CLUSTER = replace(NOBODY, client=Client(), namespace="ns")
 
 
 def source(settings: Settings, context: CertificateContext = NOBODY) -> CertificateSource:
-    return certificate_source(settings, LiveContext(), World().outside, context)
+    return certificate_source(settings, LiveContext(), World().environment, context)
 
 
 async def test_standalone_keeps_its_own(tmp_path: Path) -> None:
@@ -112,19 +112,22 @@ def test_lives_that_do_not_go_together_are_refused(
 
 # what a source says of itself -> what the readiness page says of it
 STATUSES = {
-    "served": (Status(ready=True), (True, "")),
-    "not there": (Status(), (False, "there is none yet")),
-    "with a problem, but served": (Status(ready=True, problem="is old"), (True, "is old")),
+    "served": (CertificateStatus(ready=True), (True, "")),
+    "not there": (CertificateStatus(), (False, "there is none yet")),
+    "with a problem, but served": (
+        CertificateStatus(ready=True, problem="is old"),
+        (True, "is old"),
+    ),
     "without a configuration": (
-        Status(ready=True, absent=("Hook a", "Hook b")),
+        CertificateStatus(ready=True, absent=("Hook a", "Hook b")),
         (True, "Hook a does not exist; Hook b does not exist"),
     ),
-    "with a problem": (Status(problem="is broken"), (False, "is broken")),
+    "with a problem": (CertificateStatus(problem="is broken"), (False, "is broken")),
 }
 
 
 @pytest.mark.parametrize(("status", "shown"), STATUSES.values(), ids=STATUSES)
-def test_readiness(status: Status, shown: tuple[bool, str], tmp_path: Path) -> None:
+def test_readiness(status: CertificateStatus, shown: tuple[bool, str], tmp_path: Path) -> None:
     made = source(Settings(standalone=True, state=str(tmp_path)))
     assert isinstance(made, PollingSource)
     made._status = status

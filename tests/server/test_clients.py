@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from certs.clients import Clients
-from certs.pem import Bundle
+from certs.pem import CertificatePair
 from certs.serving import LiveContext
 from tests.certs.world import DAY, authority, client_pair, leaf, strict_client, write_pair
 from tests.server.serving import JSON, UID, Running, call, head, review, serving, settled
@@ -37,7 +37,9 @@ def guarded(*names: str) -> LiveContext:
     return live
 
 
-def client(folder: Path, pair: Bundle | None, version: ssl.TLSVersion = TLS_1_3) -> ssl.SSLContext:
+def client(
+    folder: Path, pair: CertificatePair | None, version: ssl.TLSVersion = TLS_1_3
+) -> ssl.SSLContext:
     if pair is not None:
         write_pair(folder, pair)
     context = strict_client(CA.chain, folder if pair else None)
@@ -74,7 +76,7 @@ async def test_any_client_of_the_ca_is_served_where_no_name_is_asked_for(tmp_pat
 @pytest.mark.parametrize("version", [TLS_1_2, TLS_1_3], ids=["TLS 1.2", "TLS 1.3"])
 @pytest.mark.parametrize("pair", SHUT_OUT.values(), ids=SHUT_OUT)
 async def test_others_do_not_get_through_the_handshake(
-    pair: Bundle | None, version: ssl.TLSVersion, tmp_path: Path
+    pair: CertificatePair | None, version: ssl.TLSVersion, tmp_path: Path
 ) -> None:
     async with guarding() as (server, _):
         assert not await is_answered(server, client(tmp_path, pair, version))

@@ -14,10 +14,10 @@ from certs.api import ObjectClient
 from certs.errors import AbsentError, PairError, StoreError
 from certs.inject import Hooks
 from certs.pem import read_certificates, read_der
-from certs.probe import TIMEOUT_S
+from certs.probe import PROBE_TIMEOUT_S
 from certs.secret import SecretStore
 from certs.serving import client_context
-from certs.source import Subject
+from certs.source import NoticeSubject
 from webhook.cli import options
 from webhook.cli.command import Command, CommandGroup
 from webhook.cli.exits import ExitCode, outcome
@@ -73,7 +73,7 @@ def rotate(*, kubeconfig: str, context: str, namespace: str, name: str, ca: bool
     """Request new certificates from all replicas, with an annotation of the Secret."""
     if not namespace:
         raise ConfigError("is required: name the namespace of the Secret", "--namespace")
-    subject = Subject.CA if ca else Subject.LEAF
+    subject = NoticeSubject.CA if ca else NoticeSubject.LEAF
 
     async def request(client: ObjectClient) -> str:
         secret = SecretStore(client, namespace, f"{name}-ca")
@@ -136,7 +136,7 @@ def fetch_served(address: str) -> ServedChain:
 
 def _read_leaf(host: str, port: int, context: ssl.SSLContext) -> bytes:
     with (
-        create_connection((host, port), TIMEOUT_S) as plain,
+        create_connection((host, port), PROBE_TIMEOUT_S) as plain,
         context.wrap_socket(plain) as wrapped,
     ):
         return wrapped.getpeercert(binary_form=True) or b""

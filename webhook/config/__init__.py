@@ -5,15 +5,21 @@ Everything an operator writes in files, and what it means.
 requests are judged by; ``effective`` shows it to people. Flags and variables are in ``settings``.
 """
 
-from webhook.config.configuration import AskedGate, Configuration, check, check_scheduler, policy
-from webhook.config.effective import GateRow, ProfileRow, advise, example, gate_table, profile_table
+from webhook.config.configuration import (
+    Configuration,
+    ConfiguredGate,
+    check,
+    check_scheduler,
+    policy,
+)
 from webhook.config.files import load
 from webhook.config.gates import gates_in_force
 from webhook.config.kinds import OwnerSelector
+from webhook.config.summary import GateRow, ProfileRow, advise, example, gate_table, profile_table
 
 __all__ = [
-    "AskedGate",
     "Configuration",
+    "ConfiguredGate",
     "GateRow",
     "OwnerSelector",
     "ProfileRow",

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from webhook.config import kinds, scheduler, spread
 from webhook.config.kinds import OwnerSelector
 from webhook.config.profiles import ProfileMaker, Read, read_defaults
-from webhook.config.reading import Reading, read_document
-from webhook.config.scheduler import Defaults
+from webhook.config.scheduler import SchedulerDefaults
 from webhook.config.spread import SpreadConfiguration
+from webhook.config.validation import DocumentValidation, read_document
 from webhook.manifests import Document
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
@@ -32,7 +32,7 @@ from webhook.policy.model import GroupKind
 from webhook.policy.paths import TemplatePath
 
 
-class AskedGate(NamedTuple):
+class ConfiguredGate(NamedTuple):
     """A gate in a file, and where it stands there."""
 
     on: bool
@@ -60,12 +60,14 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     exempt_namespaces: frozenset[str] = frozenset({"kube-system"})
     pod_templates: Mapping[GroupKind, TemplatePath] = msgspec.field(
-        default_factory=lambda: kinds.templates(())
+        default_factory=lambda: kinds.collect_templates(())
     )
     owner_selectors: tuple[OwnerSelector, ...] = kinds.SHIPPED_OWNERS
     actions: Mapping[str, Action] = msgspec.field(default_factory=lambda: DEFAULT_ACTIONS)
     not_exemptible: frozenset[str] = frozenset()
-    asked_gates: Mapping[str, AskedGate] = msgspec.field(default_factory=dict[str, AskedGate])
+    asked_gates: Mapping[str, ConfiguredGate] = msgspec.field(
+        default_factory=dict[str, ConfiguredGate]
+    )
     ca_overlap: timedelta = spread.CA_OVERLAP
     notices: tuple[str, ...] = ()
 
@@ -106,9 +108,9 @@ def check_document(
     Raises:
         MistakesError: Everything that is wrong with it, and with them.
     """
-    reading = Reading(document)
+    reading = DocumentValidation(document)
     kind = document.kind
-    if kind in (scheduler.KIND, scheduler.ARGS):
+    if kind in (scheduler.SCHEDULER_KIND, scheduler.ARGS):
         reading.refuse(f"is {kind}: give the file with --scheduler-config", ("kind",))
         reading.finish()
     context = {spread.LEAST_OVERLAP: least_overlap}
@@ -185,27 +187,27 @@ def policy(
     )
 
 
-def _configuration(written: SpreadConfiguration, reading: Reading) -> Configuration:
+def _configuration(written: SpreadConfiguration, reading: DocumentValidation) -> Configuration:
     configured = {rule: each.action for rule, each in written.rules.items() if each.action}
     return Configuration(
         mode=written.mode,
         field_defaults=written.field_defaults,
         exempt_namespaces=frozenset(written.exempt.namespaces),
-        pod_templates=kinds.templates(written.pod_templates),
-        owner_selectors=kinds.owners(written.owner_selectors),
+        pod_templates=kinds.collect_templates(written.pod_templates),
+        owner_selectors=kinds.collect_owners(written.owner_selectors),
         actions=MappingProxyType({**DEFAULT_ACTIONS, **configured}),
         not_exemptible=frozenset(
             rule for rule, setting in written.rules.items() if not setting.exemptible
         ),
         asked_gates={
-            name: AskedGate(on, reading.where(("featureGates", name)))
+            name: ConfiguredGate(on, reading.where(("featureGates", name)))
             for name, on in written.feature_gates.items()
         },
         ca_overlap=written.ca_overlap,
     )
 
 
-def _notices(files: Iterable[list[Defaults]]) -> tuple[str, ...]:
+def _notices(files: Iterable[list[SchedulerDefaults]]) -> tuple[str, ...]:
     return tuple(
         f"{place}: ignored, as kube-scheduler ignores it in defaults; "
         "a profile with defaultConstraints of its own keeps matchLabelKeys"

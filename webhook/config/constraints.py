@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 from msgspec.structs import replace
 from pydantic import model_validator
 
-from webhook.config.sentences import refuse
-from webhook.config.written import Int32, Written
+from webhook.config.messages import refuse
+from webhook.config.models import Int32, StrictModel
 from webhook.policy.api import rules, schedulerargs
 from webhook.policy.api.fielderrors import FieldError
 from webhook.policy.api.rules import ValidationOptions
@@ -19,8 +19,8 @@ from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.model import DO_NOT_SCHEDULE, UNSATISFIABLE_ACTIONS, Constraint, LabelSelector
 from webhook.policy.paths import FieldPath, parse_path
 
-DEDUCED = "leave it out: each pod gets that of its Services and of the controller that owns it"
-PINNED = (
+SELECTOR_FIX = "leave it out: each pod gets that of its Services and of the controller that owns it"
+AFFINITY_FIX = (
     "cannot be Ignore in a hard default, which would hold back the pods of DaemonSets, each pinned "
     "to one node: write Honor, or whenUnsatisfiable: ScheduleAnyway"
 )
@@ -35,11 +35,11 @@ _FIX_OF_MEMBER = {
     "maxSkew": _FIXES["TSC001"],
     "topologyKey": _FIXES["TSC002"],
     "whenUnsatisfiable": _FIXES["TSC003"],
-    "labelSelector": DEDUCED,
+    "labelSelector": SELECTOR_FIX,
 }
 
 
-class DefaultConstraint(Written):
+class DefaultConstraint(StrictModel):
     """
     A constraint for pods that have none: without a selector, which each pod gets for itself.
 
@@ -84,7 +84,7 @@ class SchedulerConstraint(DefaultConstraint):
     keeps_keys: ClassVar[bool] = False
 
 
-def duplicates(constraints: Sequence[DefaultConstraint]) -> Iterator[tuple[FieldPath, str]]:
+def find_duplicates(constraints: Sequence[DefaultConstraint]) -> Iterator[tuple[FieldPath, str]]:
     """Find the entries whose topologyKey and whenUnsatisfiable stand together in an earlier one."""
     first: dict[tuple[str, str], int] = {}
     for i, each in enumerate(constraints):
@@ -105,7 +105,7 @@ def _problems(constraint: Constraint) -> Iterator[tuple[FieldPath, str]]:
         )
     hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
     if hard and constraint.node_affinity_policy == "Ignore":
-        yield ("nodeAffinityPolicy",), PINNED
+        yield ("nodeAffinityPolicy",), AFFINITY_FIX
 
 
 def _api_errors(constraint: Constraint) -> Iterator[tuple[str, FieldError]]:

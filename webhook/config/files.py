@@ -7,7 +7,7 @@ from webhook.config.configuration import Configuration, check, check_scheduler
 from webhook.config.spread import LEAST_CA_OVERLAP
 from webhook.errors import CombinedConfigError, ConfigError
 
-FILE_BYTES = 2**20
+MAX_CONFIG_BYTES = 2**20
 """Largest file read: a ConfigMap, in which it is usually mounted, cannot be larger."""
 
 
@@ -53,11 +53,11 @@ def read_text(file: str) -> str:
     """
     try:
         with Path(file).open("rb") as opened:
-            content = opened.read(FILE_BYTES + 1)
+            content = opened.read(MAX_CONFIG_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no such name can be"
         raise ConfigError(f"{file!r} cannot be read: {reason}") from error
-    if len(content) > FILE_BYTES:
+    if len(content) > MAX_CONFIG_BYTES:
         raise ConfigError(
             f"{file!r} is larger than 1 MiB, and so than any ConfigMap: is it the right one?"
         )

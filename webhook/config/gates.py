@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 import msgspec
 
-from webhook.config.configuration import AskedGate, Configuration
-from webhook.config.spread import GATE_NAMES, unknown_gate
+from webhook.config.configuration import Configuration, ConfiguredGate
+from webhook.config.spread import GATE_NAMES, describe_unknown_gate
 from webhook.errors import CombinedConfigError, ConfigError, GateError
 from webhook.policy.api import gates
 from webhook.policy.api.gates import Gates, GateSetting, Stage
 from webhook.policy.api.versions import Version
 
-FLAG = "--feature-gates"
+GATES_FLAG = "--feature-gates"
 
 _BY_STAGE = {Stage.ALPHA: "AllAlpha", Stage.BETA: "AllBeta"}
 
@@ -46,19 +46,19 @@ def gates_in_force(
     return msgspec.structs.replace(resolved, settings=settings)
 
 
-def _asked_by_flag(flag: str) -> dict[str, AskedGate]:
+def _asked_by_flag(flag: str) -> dict[str, ConfiguredGate]:
     try:
         asked = gates.parse_gates(flag)
     except GateError as error:
-        raise CombinedConfigError([ConfigError(str(error), FLAG)]) from error
+        raise CombinedConfigError([ConfigError(str(error), GATES_FLAG)]) from error
     if unknown := [name for name in asked if name not in GATE_NAMES]:
         raise CombinedConfigError(
-            [ConfigError(f"{name!r} {unknown_gate(name)}", FLAG) for name in unknown]
+            [ConfigError(f"{name!r} {describe_unknown_gate(name)}", GATES_FLAG) for name in unknown]
         )
-    return {name: AskedGate(on, FLAG) for name, on in asked.items()}
+    return {name: ConfiguredGate(on, GATES_FLAG) for name, on in asked.items()}
 
 
-def _resolve(asked: Mapping[str, AskedGate], version: Version, *, allow_locked: bool) -> Gates:
+def _resolve(asked: Mapping[str, ConfiguredGate], version: Version, *, allow_locked: bool) -> Gates:
     """Resolve, leaving out whatever gate is wrong, until every wrong one is known."""
     left = {name: each.on for name, each in asked.items()}
     errors: list[ConfigError] = []
@@ -66,7 +66,7 @@ def _resolve(asked: Mapping[str, AskedGate], version: Version, *, allow_locked: 
         try:
             resolved = gates.resolve(version, left, allow_locked=allow_locked)
         except GateError as error:
-            where = asked[error.gate].where if error.gate in asked else FLAG
+            where = asked[error.gate].where if error.gate in asked else GATES_FLAG
             errors.append(ConfigError(str(error), where))
             if left.pop(error.gate, None) is None:
                 raise CombinedConfigError(errors) from error
@@ -76,7 +76,9 @@ def _resolve(asked: Mapping[str, AskedGate], version: Version, *, allow_locked: 
             return resolved
 
 
-def _with_source(gate: str, setting: GateSetting, asked: Mapping[str, AskedGate]) -> GateSetting:
+def _with_source(
+    gate: str, setting: GateSetting, asked: Mapping[str, ConfiguredGate]
+) -> GateSetting:
     """Say where a value comes from; a gate's own name counts before that of its stage."""
     for name in (gate, _BY_STAGE.get(setting.stage, "")):
         if name in asked:

@@ -7,8 +7,8 @@ from typing import TypeAlias
 import msgspec
 from pydantic import Field, field_validator
 
-from webhook.config.sentences import refusal
-from webhook.config.written import Written
+from webhook.config.messages import refusal
+from webhook.config.models import StrictModel
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, CUSTOM_KINDS, SHIPPED_TEMPLATES
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import FieldPath, TemplatePath
@@ -36,7 +36,7 @@ SHIPPED_OWNERS = tuple(
 _SEPARATOR = "."
 
 
-class CustomKind(Written):
+class CustomKindModel(StrictModel):
     """A kind of a custom resource."""
 
     group: str = Field(min_length=1, examples=["argoproj.io"])
@@ -48,7 +48,7 @@ class CustomKind(Written):
         return GroupKind(self.group, self.kind)
 
 
-class WrittenTemplate(CustomKind):
+class PodTemplateModel(CustomKindModel):
     """A custom kind that holds a pod template."""
 
     path: str = Field(examples=["spec.template"])
@@ -60,7 +60,7 @@ class WrittenTemplate(CustomKind):
         return _checked_path(path, "spec.template")
 
 
-class WrittenOwner(CustomKind):
+class OwnerSelectorModel(CustomKindModel):
     """A custom kind that controls pods and has a selector for them."""
 
     selector_path: str = Field(examples=["spec.selector"])
@@ -72,20 +72,20 @@ class WrittenOwner(CustomKind):
         return _checked_path(path, "spec.selector")
 
 
-def templates(written: tuple[WrittenTemplate, ...]) -> Kinds:
+def collect_templates(written: tuple[PodTemplateModel, ...]) -> Kinds:
     """All kinds with a pod template: built-in, shipped, and written, which replaces shipped."""
     named = {each.group_kind: tuple(each.path.split(_SEPARATOR)) for each in written}
     return MappingProxyType({**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES, **named})
 
 
-def owners(written: tuple[WrittenOwner, ...]) -> tuple[OwnerSelector, ...]:
+def collect_owners(written: tuple[OwnerSelectorModel, ...]) -> tuple[OwnerSelector, ...]:
     """All custom controllers: shipped, and written, which replaces shipped."""
     named = {each.group_kind: tuple(each.selector_path.split(_SEPARATOR)) for each in written}
     paths = {owner.kind: owner.path for owner in SHIPPED_OWNERS} | named
     return tuple(OwnerSelector(kind, path) for kind, path in paths.items())
 
 
-def repeated(written: tuple[CustomKind, ...]) -> Iterator[tuple[FieldPath, str]]:
+def find_repeated_kinds(written: tuple[CustomKindModel, ...]) -> Iterator[tuple[FieldPath, str]]:
     """Find kinds that stand twice, or are built in."""
     seen = set[GroupKind]()
     for i, each in enumerate(written):

@@ -6,11 +6,11 @@ from pathlib import PurePath
 from msgspec.structs import replace
 
 from webhook.config import scheduler, spread
-from webhook.config.labelselectors import meaning
-from webhook.config.reading import Reading, read_document
-from webhook.config.scheduler import Defaults
-from webhook.config.sentences import choose
-from webhook.config.spread import WrittenProfile
+from webhook.config.messages import suggest_choice
+from webhook.config.models import parse_selector
+from webhook.config.scheduler import SchedulerDefaults
+from webhook.config.spread import ProfileModel
+from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, ConfigError
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Profile
 from webhook.policy.paths import FieldPath
@@ -19,18 +19,18 @@ Read = Callable[[str], str]
 """Gives the text of a file that a configuration names; raises ``ConfigError``."""
 
 
-def read_defaults(text: str, source: str) -> list[Defaults]:
+def read_defaults(text: str, source: str) -> list[SchedulerDefaults]:
     """
     Read a file of kube-scheduler.
 
     Raises:
         MistakesError: Everything that is wrong with it.
     """
-    reading = Reading(read_document(text, source))
-    if reading.document.kind == spread.KIND:
-        reading.refuse(f"is {spread.KIND}: give the file with --config", ("kind",))
+    reading = DocumentValidation(read_document(text, source))
+    if reading.document.kind == spread.CONFIGURATION_KIND:
+        reading.refuse(f"is {spread.CONFIGURATION_KIND}: give the file with --config", ("kind",))
         reading.finish()
-    found = scheduler.defaults(reading)
+    found = scheduler.read_scheduler_defaults(reading)
     reading.finish()
     return found
 
@@ -44,19 +44,19 @@ class ProfileMaker:
             relative path is looked for beside the file that names it.
     """
 
-    def __init__(self, reading: Reading, read: Read) -> None:
+    def __init__(self, reading: DocumentValidation, read: Read) -> None:
         """Start with no file read; ``reading`` takes note of what is wrong."""
         self._reading = reading
         self._read = read
-        self.files: dict[str, list[Defaults]] = {}
+        self.files: dict[str, list[SchedulerDefaults]] = {}
 
-    def make(self, written: WrittenProfile, index: int) -> list[Profile]:
+    def make(self, written: ProfileModel, index: int) -> list[Profile]:
         """Make what one entry stands for: several if its file has several schedulers."""
         match = written.match
         profile = Profile(
             name=written.name,
-            namespace_selector=meaning(match.namespace_selector),
-            object_selector=meaning(match.object_selector),
+            namespace_selector=parse_selector(match.namespace_selector),
+            object_selector=parse_selector(match.object_selector),
             owner_kinds=None if match.owner_kinds is None else frozenset(match.owner_kinds),
             scheduler_names=frozenset(match.scheduler_names or (DEFAULT_SCHEDULER,)),
             merge=written.merge,
@@ -69,7 +69,7 @@ class ProfileMaker:
         found = self._defaults(written.scheduler_configuration, (*path, "schedulerConfiguration"))
         return self._of_schedulers(profile, found, match.scheduler_names, path)
 
-    def _defaults(self, named: str, path: FieldPath) -> list[Defaults]:
+    def _defaults(self, named: str, path: FieldPath) -> list[SchedulerDefaults]:
         file = str(PurePath(self._reading.document.source).parent / named)
         if file not in self.files:
             self.files[file] = []
@@ -85,20 +85,21 @@ class ProfileMaker:
     def _of_schedulers(
         self,
         profile: Profile,
-        found: list[Defaults],
+        found: list[SchedulerDefaults],
         asked: tuple[str, ...] | None,
         path: FieldPath,
     ) -> list[Profile]:
         there = {each.scheduler for each in found if each.scheduler}
         for i, name in enumerate(asked or ()):
             if there and name not in there:
-                problem = f"{choose(name, sorted(there))}; the scheduler configuration has no other"
+                choice = suggest_choice(name, sorted(there))
+                problem = f"{choice}; the scheduler configuration has no other"
                 self._reading.refuse(problem, (*path, "match", "schedulerNames", i))
         kept = [each for each in found if not each.scheduler or each.scheduler in (asked or there)]
         return [_of_scheduler(profile, each, alone=len(kept) == 1) for each in kept]
 
 
-def _of_scheduler(profile: Profile, found: Defaults, *, alone: bool) -> Profile:
+def _of_scheduler(profile: Profile, found: SchedulerDefaults, *, alone: bool) -> Profile:
     profile = replace(profile, constraints=found.constraints, system=found.system)
     if not found.scheduler:
         return profile

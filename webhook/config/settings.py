@@ -16,10 +16,9 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from webhook.config import sentences
-from webhook.config.durations import parse_duration
-from webhook.config.lifetimes import parse_lives
-from webhook.config.sentences import RefusalError, refusal
+from webhook.config import messages
+from webhook.config.durations import parse_duration, parse_lifetimes
+from webhook.config.messages import RefusalError, refusal
 from webhook.config.spread import LEAST_CA_OVERLAP, LEAST_TEST_OVERLAP
 from webhook.errors import CombinedConfigError, ConfigError, VersionError
 from webhook.policy.api.versions import parse_version
@@ -190,7 +189,7 @@ class Settings(BaseSettings):
     @classmethod
     def check_lifetimes(cls, text: str) -> str:
         """Refuse what names no lives."""
-        parse_lives(text)
+        parse_lifetimes(text)
         return text
 
     @field_validator("audit_interval")
@@ -199,7 +198,8 @@ class Settings(BaseSettings):
         """Refuse what is no duration."""
         pause = parse_duration(text)
         if text and (pause is None or pause < LEAST_INTERVAL):
-            raise refusal(f"must be a duration of at least 1s, as 10m, not {sentences.shown(text)}")
+            value = messages.format_value(text)
+            raise refusal(f"must be a duration of at least 1s, as 10m, not {value}")
         return text
 
     @field_validator("audit_memory")
@@ -207,7 +207,7 @@ class Settings(BaseSettings):
     def check_memory(cls, text: str) -> str:
         """Refuse what is no quantity."""
         if not _mebibytes(text):
-            raise refusal(f"must be a number of MiB, as 96Mi, not {sentences.shown(text)}")
+            raise refusal(f"must be a number of MiB, as 96Mi, not {messages.format_value(text)}")
         return text
 
     @field_validator("kube_version")
@@ -271,10 +271,12 @@ def _mistake(told: Any, flags: Mapping[str, Any]) -> ConfigError:
 
 
 def _sentence(told: Any) -> str:
-    value = sentences.shown(told["input"])
+    value = messages.format_value(told["input"])
     match told["type"]:
         case "literal_error":
-            return sentences.choose(told["input"], sentences.words(told["ctx"]["expected"]))
+            return messages.suggest_choice(
+                told["input"], messages.split_choices(told["ctx"]["expected"])
+            )
         case "int_parsing" | "int_type" | "greater_than_equal" | "less_than_equal":
             return f"must be a port from 0 to 65535, not {value}"
         case "bool_parsing" | "bool_type":
@@ -293,7 +295,7 @@ def _variable(name: str) -> str:
 
 def _kind(field: FieldInfo) -> str:
     names: dict[Any, str] = {str: "text", int: "number", bool: "yes or no"}
-    return names.get(field.annotation) or " | ".join(sentences.words(str(field.annotation)))
+    return names.get(field.annotation) or " | ".join(messages.split_choices(str(field.annotation)))
 
 
 def _default(field: FieldInfo) -> str:

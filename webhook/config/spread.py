@@ -19,12 +19,11 @@ from pydantic import (
 )
 
 from webhook.config import kinds
-from webhook.config.constraints import DefaultConstraint, duplicates
+from webhook.config.constraints import DefaultConstraint, find_duplicates
 from webhook.config.durations import parse_duration
-from webhook.config.kinds import WrittenOwner, WrittenTemplate
-from webhook.config.labelselectors import Selector
-from webhook.config.sentences import refusal, refuse, shown, suggestion
-from webhook.config.written import Written
+from webhook.config.kinds import OwnerSelectorModel, PodTemplateModel
+from webhook.config.messages import format_value, refusal, refuse, suggest_word
+from webhook.config.models import SelectorModel, StrictModel
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.labels import value_problems
 from webhook.policy.api.rules import API_RULES
@@ -32,8 +31,8 @@ from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.profiles import FieldDefaults, Merge, Mode
 from webhook.policy.paths import FieldPath, is_object
 
-KIND = "SpreadConfiguration"
-API_VERSION = "evenspread.io/v1alpha1"
+CONFIGURATION_KIND = "SpreadConfiguration"
+CONFIGURATION_API_VERSION = "evenspread.io/v1alpha1"
 
 GATE_NAMES = (*Gate, "AllAlpha", "AllBeta")
 
@@ -55,15 +54,15 @@ _is_dns_label = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?").fullmatch  #
 def _duration(value: Any) -> Any:
     duration = parse_duration(value) if isinstance(value, str) else None
     if duration is None:
-        raise refusal(f"must be a duration, not {shown(value)}: write it as `10m`")
+        raise refusal(f"must be a duration, not {format_value(value)}: write it as `10m`")
     return duration
 
 
-class Match(Written):
+class MatchModel(StrictModel):
     """Which pods a profile is for: all conditions must hold; without any, all pods."""
 
-    namespace_selector: Selector | None = None
-    object_selector: Selector | None = None
+    namespace_selector: SelectorModel | None = None
+    object_selector: SelectorModel | None = None
     owner_kinds: tuple[str, ...] | None = None
     scheduler_names: tuple[str, ...] | None = None
 
@@ -76,11 +75,11 @@ class Match(Written):
         return names
 
 
-class WrittenProfile(Written):
+class ProfileModel(StrictModel):
     """A set of default constraints, written here or in a file of kube-scheduler."""
 
     name: str = Field(examples=["cluster"])
-    match: Match = Match()
+    match: MatchModel = MatchModel()
     merge: Merge = Merge.IF_EMPTY
     complete_selectors: bool = False
     default_constraints: tuple[DefaultConstraint, ...] | None = None
@@ -92,7 +91,10 @@ class WrittenProfile(Written):
         """Refuse a name that could not stand in metrics and annotations as it is."""
         if not name:
             raise refusal("is empty: write a name, as `name: cluster`")
-        refuse(((), f"Invalid value: {shown(name)}: {problem}") for problem in value_problems(name))
+        refuse(
+            ((), f"Invalid value: {format_value(name)}: {problem}")
+            for problem in value_problems(name)
+        )
         return name
 
     @field_validator("default_constraints")
@@ -101,7 +103,7 @@ class WrittenProfile(Written):
         cls, constraints: tuple[DefaultConstraint, ...] | None
     ) -> tuple[DefaultConstraint, ...] | None:
         """Refuse repeats."""
-        refuse(duplicates(constraints or ()))
+        refuse(find_duplicates(constraints or ()))
         return constraints
 
     @model_validator(mode="after")
@@ -119,11 +121,11 @@ class WrittenProfile(Written):
 def _check_namespace(name: str) -> str:
     if not _is_dns_label(name):
         problem = "is no name of a Namespace: write lower-case letters, digits and dashes"
-        raise refusal(f"{shown(name)} {problem}")
+        raise refusal(f"{format_value(name)} {problem}")
     return name
 
 
-class Exempt(Written):
+class ExemptModel(StrictModel):
     """What is left alone."""
 
     namespaces: tuple[Annotated[str, AfterValidator(_check_namespace)], ...] = ("kube-system",)
@@ -133,7 +135,7 @@ def _action(value: Any) -> Any:
     return Action.OFF.value if value is False else value  # in YAML, off is a word for false
 
 
-class RuleSetting(Written):
+class RuleSetting(StrictModel):
     """What is done about a policy rule; its action may stand there alone."""
 
     action: Annotated[Action | None, BeforeValidator(_action)] = None
@@ -144,7 +146,9 @@ def _in_full(value: Any) -> Any:
     if isinstance(value, str | bool):
         return {"action": value}
     if not is_object(value):
-        raise refusal(f"must be an action, not {shown(value)}: {suggestion('', [*Action])}")
+        raise refusal(
+            f"must be an action, not {format_value(value)}: {suggest_word('', [*Action])}"
+        )
     return value
 
 
@@ -153,53 +157,55 @@ def _check_rule(rule: str) -> str:
         return rule
     if rule in API_RULES:
         raise refusal("is a rule of the API, which kube-apiserver denies by as well: leave it out")
-    raise refusal(f"is no policy rule: {suggestion(rule, list(DEFAULT_ACTIONS))}")
+    raise refusal(f"is no policy rule: {suggest_word(rule, list(DEFAULT_ACTIONS))}")
 
 
 def _check_gate(name: str) -> str:
     if name not in GATE_NAMES:
-        raise refusal(unknown_gate(name))
+        raise refusal(describe_unknown_gate(name))
     return name
 
 
-Rule = Annotated[str, AfterValidator(_check_rule)]
+RuleId = Annotated[str, AfterValidator(_check_rule)]
 GateName = Annotated[str, AfterValidator(_check_gate)]
 
 
-class SpreadConfiguration(Written):
+class SpreadConfiguration(StrictModel):
     """The whole file."""
 
-    api_version: Literal["evenspread.io/v1alpha1"] = Field(examples=[API_VERSION])
-    kind: Literal["SpreadConfiguration"] = Field(examples=[KIND])
+    api_version: Literal["evenspread.io/v1alpha1"] = Field(examples=[CONFIGURATION_API_VERSION])
+    kind: Literal["SpreadConfiguration"] = Field(examples=[CONFIGURATION_KIND])
     mode: Mode = Mode.APPLY
-    profiles: tuple[WrittenProfile, ...] = ()
-    pod_templates: tuple[WrittenTemplate, ...] = ()
-    owner_selectors: tuple[WrittenOwner, ...] = ()
-    exempt: Exempt = Exempt()
-    rules: dict[Rule, Annotated[RuleSetting, BeforeValidator(_in_full)]] = Field({})
+    profiles: tuple[ProfileModel, ...] = ()
+    pod_templates: tuple[PodTemplateModel, ...] = ()
+    owner_selectors: tuple[OwnerSelectorModel, ...] = ()
+    exempt: ExemptModel = ExemptModel()
+    rules: dict[RuleId, Annotated[RuleSetting, BeforeValidator(_in_full)]] = Field({})
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     feature_gates: dict[GateName, bool] = Field({})
     ca_overlap: Annotated[timedelta, BeforeValidator(_duration)] = CA_OVERLAP
 
     @field_validator("profiles")
     @classmethod
-    def check_profiles(cls, profiles: tuple[WrittenProfile, ...]) -> tuple[WrittenProfile, ...]:
+    def check_profiles(cls, profiles: tuple[ProfileModel, ...]) -> tuple[ProfileModel, ...]:
         """Refuse a name that stands twice."""
         refuse(_repeated_names(profiles))
         return profiles
 
     @field_validator("pod_templates")
     @classmethod
-    def check_templates(cls, written: tuple[WrittenTemplate, ...]) -> tuple[WrittenTemplate, ...]:
+    def check_templates(cls, written: tuple[PodTemplateModel, ...]) -> tuple[PodTemplateModel, ...]:
         """Refuse a kind that stands twice."""
-        refuse(kinds.repeated(written))
+        refuse(kinds.find_repeated_kinds(written))
         return written
 
     @field_validator("owner_selectors")
     @classmethod
-    def check_owners(cls, written: tuple[WrittenOwner, ...]) -> tuple[WrittenOwner, ...]:
+    def check_owners(
+        cls, written: tuple[OwnerSelectorModel, ...]
+    ) -> tuple[OwnerSelectorModel, ...]:
         """Refuse a kind that stands twice."""
-        refuse(kinds.repeated(written))
+        refuse(kinds.find_repeated_kinds(written))
         return written
 
     @field_validator("ca_overlap")
@@ -214,15 +220,17 @@ class SpreadConfiguration(Written):
         return overlap
 
 
-def unknown_gate(name: str) -> str:
+def describe_unknown_gate(name: str) -> str:
     """Say that there is no gate of that name."""
-    return f"is no feature gate: {suggestion(name, GATE_NAMES)}"
+    return f"is no feature gate: {suggest_word(name, GATE_NAMES)}"
 
 
-def _repeated_names(profiles: tuple[WrittenProfile, ...]) -> Iterator[tuple[FieldPath, str]]:
+def _repeated_names(profiles: tuple[ProfileModel, ...]) -> Iterator[tuple[FieldPath, str]]:
     seen = set[str]()
     for i, profile in enumerate(profiles):
         if profile.name in seen:
-            problem = f"{shown(profile.name)} names an earlier profile too: write another name"
+            problem = (
+                f"{format_value(profile.name)} names an earlier profile too: write another name"
+            )
             yield (i, "name"), problem
         seen.add(profile.name)

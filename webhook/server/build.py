@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from certs.serving import LiveContext
-from certs.source import CertificateSource, Notice, Outside
+from certs.source import CertificateSource, Notice, SourceEnvironment
 from webhook import __version__
 from webhook.cluster.caches import Start
 from webhook.config import Configuration
@@ -103,7 +103,7 @@ class Monitoring:
         return cls(metrics, readiness, health, supervisor)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Server:
     """
     A server whose parts are all there.
@@ -194,15 +194,7 @@ async def build(context: ServerContext, monitoring: Monitoring) -> Server:
     for message in configuration.notices:
         log.warning("configuration", says=message)
     return Server(
-        context=context,
-        monitoring=monitoring,
-        admission=admission,
-        certificate=certificate,
-        facts=facts,
-        enforcement=enforcement,
-        watcher=watcher,
-        events=events,
-        audits=audits,
+        context, monitoring, admission, certificate, facts, enforcement, watcher, events, audits
     )
 
 
@@ -257,7 +249,9 @@ def _build_certificate(
         metrics.rotations.labels(notice.subject, result).inc()
         (log.info if notice.ok else log.warning)("certificate", says=notice.text)
 
-    outside = Outside(clock=context.now, sleep=asyncio.sleep, report=report, jitter=random.random)
+    outside = SourceEnvironment(
+        clock=context.now, sleep=asyncio.sleep, report=report, jitter=random.random
+    )
     place = CertificateContext(
         client=context.api,
         namespace=own_namespace(settings),

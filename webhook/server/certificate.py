@@ -17,16 +17,16 @@ from certs.clients import Clients
 from certs.files import file_source
 from certs.inject import Hooks
 from certs.issue import service_hosts
-from certs.polling import nobody_asked
+from certs.polling import unknown_trust
 from certs.probe import listener_probe
 from certs.rotate import SelfSource
 from certs.secret import SecretStore
 from certs.serving import LiveContext
-from certs.situation import Lifetimes
-from certs.source import CertificateSource, Outside
+from certs.source import CertificateSource, SourceEnvironment
 from certs.standalone import standalone_source
+from certs.state import Lifetimes
+from webhook.config.durations import parse_lifetimes
 from webhook.config.files import read_text
-from webhook.config.lifetimes import parse_lives
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.server.health import Conditions, ReadinessCondition
@@ -58,7 +58,10 @@ class CertificateContext:
 
 
 def certificate_source(
-    settings: Settings, live: LiveContext, outside: Outside, context: CertificateContext
+    settings: Settings,
+    live: LiveContext,
+    environment: SourceEnvironment,
+    context: CertificateContext,
 ) -> CertificateSource:
     """
     Build the source that the settings choose.
@@ -73,13 +76,15 @@ def certificate_source(
     match settings.certificate:
         case "standalone":
             folder = Path(settings.state)
-            return standalone_source(folder, settings.address, live, outside, interval=context.poll)
+            return standalone_source(
+                folder, settings.address, live, environment, interval=context.poll
+            )
         case "files":
             if not settings.tls_dir:
                 raise ConfigError("is needed with --tls files: name the folder", "--tls-dir")
-            trusts = Hooks(client, settings.name).trust if client else nobody_asked
+            trusts = Hooks(client, settings.name).trust if client else unknown_trust
             folder = Path(settings.tls_dir)
-            return file_source(folder, live, outside, interval=context.poll, trusts=trusts)
+            return file_source(folder, live, environment, interval=context.poll, trusts=trusts)
         case "self":
             if client is None:
                 raise ConfigError(
@@ -93,7 +98,7 @@ def certificate_source(
                 secret=SecretStore(client, namespace, f"{settings.name}-ca"),
                 hooks=Hooks(client, settings.name),
                 hosts=service_hosts(settings.name, namespace),
-                outside=outside,
+                environment=environment,
                 lifetimes=lifetimes(settings, context.overlap),
                 probe=listener_probe(*context.listener),
             )
@@ -106,7 +111,7 @@ def lifetimes(settings: Settings, overlap: timedelta) -> Lifetimes:
     Raises:
         ConfigError: Lifetimes and overlap contradict each other.
     """
-    chosen = Lifetimes(overlap=overlap, **parse_lives(settings.test_lifetimes))
+    chosen = Lifetimes(overlap=overlap, **parse_lifetimes(settings.test_lifetimes))
     if chosen.problem:
         where = "--test-lifetimes" if settings.test_lifetimes else "caOverlap"
         raise ConfigError(chosen.problem, where)

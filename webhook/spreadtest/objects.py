@@ -1,7 +1,8 @@
 """
 Objects of a suite: written in the suite itself, or in files that it names.
 
-``SuiteObjects.find`` returns one object and reports errors of the suite to its ``Reading``.
+``SuiteObjects.find`` returns one object and reports errors of the suite to its
+``DocumentValidation``.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Any
 
 from webhook.admission.encode import REVIEW_KIND
 from webhook.admission.offline import unpack_recording
-from webhook.config.reading import Reading
+from webhook.config.validation import DocumentValidation
 from webhook.errors import SourceError
 from webhook.manifests import Document, is_object, read_file
 from webhook.policy.model import GroupKind, group_of
@@ -28,7 +29,7 @@ _NO_TEMPLATE = "with a pod template: write a Pod, a workload, or a recorded Admi
 class SuiteObjects:
     """Finds the objects that a suite names; reads each file once."""
 
-    def __init__(self, reading: Reading, templates: Templates) -> None:
+    def __init__(self, reading: DocumentValidation, templates: Templates) -> None:
         """
         Start without any file.
 
@@ -100,7 +101,7 @@ class SuiteObjects:
         return document.kind == REVIEW_KIND or kind in self._templates
 
 
-def resolve_path(reading: Reading, file: str) -> Path:
+def resolve_path(reading: DocumentValidation, file: str) -> Path:
     """Return the path of a file that a suite names, relative to the suite."""
     return Path(reading.document.source).parent / file
 

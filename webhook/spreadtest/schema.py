@@ -18,9 +18,9 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from webhook.config.sentences import refusal, refuse, shown, suggestion
+from webhook.config.messages import format_value, refusal, refuse, suggest_word
+from webhook.config.models import StrictModel
 from webhook.config.spread import GateName
-from webhook.config.written import Written
 from webhook.errors import VersionError
 from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.api.versions import NEWEST_VERSION, parse_version
@@ -52,7 +52,7 @@ def _path_or(what: str) -> Callable[[Any], Any]:
         if value == "":
             raise refusal("is empty: write the path of a file")
         if not isinstance(value, str) and not is_object(value):
-            raise refusal(f"must be the path of a file or {what}, not {shown(value)}")
+            raise refusal(f"must be the path of a file or {what}, not {format_value(value)}")
         return value
 
     return check
@@ -62,7 +62,7 @@ def _check_version(value: Any) -> Any:
     """Refuse an unknown version; YAML reads a version without quotes as a number."""
     if not isinstance(value, str):
         raise refusal(
-            f'must be a text, not {shown(value)}: write it in quotes, as "{NEWEST_VERSION}"'
+            f'must be a text, not {format_value(value)}: write it in quotes, as "{NEWEST_VERSION}"'
         )
     try:
         version = parse_version(value)
@@ -78,7 +78,7 @@ def _check_version(value: Any) -> Any:
 def _one_of(known: tuple[str, ...], what: str) -> AfterValidator:
     def check(word: str) -> str:
         if word not in known:
-            raise refusal(f"{shown(word)} is no {what}: {suggestion(word, known)}")
+            raise refusal(f"{format_value(word)} is no {what}: {suggest_word(word, known)}")
         return word
 
     return AfterValidator(check)
@@ -89,7 +89,7 @@ _Name = Annotated[str, _not_empty("a name")]
 _Fragment = Annotated[str, _not_empty("a part of it")]
 
 
-class _Part(Written):
+class _Part(StrictModel):
     """A part of a suite; the text below a field describes it in JSON Schema and docs."""
 
     model_config = ConfigDict(
@@ -245,6 +245,6 @@ def _find_repeated_names(cases: tuple[CaseSchema, ...]) -> Iterator[tuple[FieldP
     seen = set[str]()
     for i, case in enumerate(cases):
         if case.name in seen:
-            problem = f"{shown(case.name)} names an earlier case too: write another name"
+            problem = f"{format_value(case.name)} names an earlier case too: write another name"
             yield (i, "name"), problem
         seen.add(case.name)

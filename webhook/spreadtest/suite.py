@@ -19,10 +19,10 @@ from webhook.admission.offline import (
 )
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
-from webhook.config import AskedGate, Configuration, gates_in_force, load, policy
+from webhook.config import Configuration, ConfiguredGate, gates_in_force, load, policy
 from webhook.config.configuration import check_document
 from webhook.config.files import read_text
-from webhook.config.reading import Reading, read_document
+from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, SourceError
 from webhook.manifests import Document, expand, is_object, read_documents
 from webhook.policy.api.versions import NEWEST_VERSION, parse_version
@@ -76,7 +76,7 @@ def load_suite(suite: SuiteText) -> Suite:
     Raises:
         MistakesError: All errors of the suite and of the configuration that it names.
     """
-    reading = Reading(read_document(suite.text, suite.source))
+    reading = DocumentValidation(read_document(suite.text, suite.source))
     written = reading.model(SpreadTest, reading.document.value)
     reading.finish()
     assert written is not None, "finish raises otherwise"
@@ -95,7 +95,7 @@ def load_suite(suite: SuiteText) -> Suite:
     )
 
 
-def _read_configuration(written: SpreadTest, reading: Reading) -> Configuration:
+def _read_configuration(written: SpreadTest, reading: DocumentValidation) -> Configuration:
     """
     Read the configuration of a suite.
 
@@ -110,7 +110,9 @@ def _read_configuration(written: SpreadTest, reading: Reading) -> Configuration:
     return load(*(str(resolve_path(reading, file)) if file else "" for file in files))
 
 
-def _fill_cluster(cluster: Cluster, written: SpreadTest, reading: Reading) -> list[SourceError]:
+def _fill_cluster(
+    cluster: Cluster, written: SpreadTest, reading: DocumentValidation
+) -> list[SourceError]:
     """Put the objects of the suite's cluster into ``cluster``; return what cannot be read."""
     problems: list[SourceError] = []
     for i, part in enumerate(written.cluster):
@@ -124,7 +126,9 @@ def _fill_cluster(cluster: Cluster, written: SpreadTest, reading: Reading) -> li
     return problems
 
 
-def _read_part(part: Any, path: FieldPath, reading: Reading) -> Iterator[Document | SourceError]:
+def _read_part(
+    part: Any, path: FieldPath, reading: DocumentValidation
+) -> Iterator[Document | SourceError]:
     if is_object(part):
         suite = reading.document
         yield from expand(Document(suite.source, part, suite.text, path))
@@ -141,7 +145,9 @@ def _read_part(part: Any, path: FieldPath, reading: Reading) -> Iterator[Documen
 class _CaseBuilder:
     """Builds the cases of one suite."""
 
-    def __init__(self, written: SpreadTest, reading: Reading, configuration: Configuration) -> None:
+    def __init__(
+        self, written: SpreadTest, reading: DocumentValidation, configuration: Configuration
+    ) -> None:
         self._written = written
         self._reading = reading
         self._configuration = configuration
@@ -201,9 +207,9 @@ class _CaseBuilder:
             return None
         return policy(configuration, gates)
 
-    def _convert_gates(self, gates: dict[str, bool], path: FieldPath) -> dict[str, AskedGate]:
+    def _convert_gates(self, gates: dict[str, bool], path: FieldPath) -> dict[str, ConfiguredGate]:
         return {
-            name: AskedGate(on, self._reading.where((*path, "featureGates", name)))
+            name: ConfiguredGate(on, self._reading.where((*path, "featureGates", name)))
             for name, on in gates.items()
         }
 

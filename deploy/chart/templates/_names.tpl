@@ -14,12 +14,12 @@ app.kubernetes.io/instance: {{ .Values.name }}
 {{- end -}}
 {{- end }}
 
-{{/* Namespaces that no verdict is made for; the webhooks leave out our own too. */}}
+{{/* Exempt namespaces; the webhooks exclude the own namespace too. */}}
 {{- define "evenspread.exempt" -}}
 {{ concat (list "kube-system") .Values.exemptNamespaces | uniq | toJson }}
 {{- end }}
 
-{{/* Whether pods are sent to the validating webhook; nothing where they are not. */}}
+{{/* Not empty if pods are sent to the validating webhook. */}}
 {{- define "evenspread.validatesPods" -}}
 {{- $validates := eq (toString .Values.validatePods) "true" -}}
 {{- if eq (toString .Values.validatePods) "auto" -}}
@@ -32,7 +32,7 @@ app.kubernetes.io/instance: {{ .Values.name }}
 {{- if $validates }}true{{ end -}}
 {{- end }}
 
-{{/* The volume with the CA of callers; nothing where none is asked for. */}}
+{{/* The volume with the CA of client certificates; empty without one. */}}
 {{- define "evenspread.clientCA" -}}
 {{- with .Values.certificate -}}
 {{- $items := list (dict "key" .clientCA.key "path" "ca.crt") -}}
@@ -48,7 +48,7 @@ app.kubernetes.io/instance: {{ .Values.name }}
 {{- end -}}
 {{- end }}
 
-{{/* The SpreadConfiguration: what the values say, in the form of the server. */}}
+{{/* The SpreadConfiguration, built from the values. */}}
 {{- define "evenspread.configuration" -}}
 {{- $profiles := .Values.config.profiles -}}
 {{- if and (not $profiles) .Values.schedulerConfiguration -}}

@@ -40,7 +40,7 @@ def test_a_workload_is_advised_on() -> None:
     assert "TSC101" in rules(asked(build.deployment(ELSEWHERE)))
 
 
-def test_what_is_in_order_gets_no_advice() -> None:
+def test_an_object_without_violations_gets_no_advice() -> None:
     request = asked(build.deployment(HERE))
     facts = build.FakeFacts(nodes=[Node("n", {ZONE: "a"})])
 
@@ -84,7 +84,9 @@ DONE: dict[str, tuple[Json, Policy, Action]] = {
 
 
 @pytest.mark.parametrize(("obj", "obeyed", "action"), DONE.values(), ids=DONE.keys())
-def test_what_is_done_about_what_others_see(obj: Json, obeyed: Policy, action: Action) -> None:
+def test_the_action_on_a_violation_found_outside_of_advice(
+    obj: Json, obeyed: Policy, action: Action
+) -> None:
     assert effective_action("TSC101", asked(obj), obeyed) is action
 
 
@@ -102,7 +104,7 @@ def test_no_advice_is_given_while_its_gate_is_off() -> None:
     assert advise_request(asked(build.deployment(ELSEWHERE)), off, build.facts()) is NO_ADVICE
 
 
-def test_the_configuration_says_what_denies() -> None:
+def test_the_configured_action_decides_what_is_denied() -> None:
     advice = advise_request(asked(build.deployment(ELSEWHERE)), DENYING, build.facts())
 
     assert [finding.rule for finding in advice.denied] == ["TSC101"]
@@ -126,7 +128,7 @@ def test_an_update_that_changes_the_template_is_denied() -> None:
     assert [finding.rule for finding in advice.denied] == ["TSC101"]
 
 
-def test_an_update_of_what_could_not_be_read_is_advised_on_as_new() -> None:
+def test_an_update_of_an_undecodable_object_is_advised_on_as_new() -> None:
     old = build.deployment()
     old["spec"]["template"] = None
 
@@ -140,7 +142,7 @@ REST = re.compile(r"and [1-9]\d* more findings \((TSC1[01][0-9], |exempt, )*.*: 
 
 
 @given(realistic.objects(), realistic.node_lists())
-def test_what_an_admission_warns_of_fits_kubectl(obj: Json, nodes: list[Node]) -> None:
+def test_warnings_of_an_admission_fit_kubectl(obj: Json, nodes: list[Node]) -> None:
     request = decode(build.review_body(obj), {**BUILT_IN_TEMPLATES, **realistic.KINDS})
     facts = build.FakeFacts(nodes=nodes)
 

@@ -118,7 +118,7 @@ def test_an_exemption_is_listed_with_its_reason() -> None:
     assert exempted.reason == "counted elsewhere"
 
 
-def test_an_admission_asks_nothing_that_grows_with_the_cluster() -> None:
+def test_an_admission_makes_no_query_that_grows_with_the_cluster() -> None:
     judged = deployed(spread(), spread(topologyKey="kubernetes.io/hostname"))
     uneven = [node("a1", "zone-a"), *(node(f"b{i}", "zone-b") for i in range(5))]
 
@@ -133,14 +133,14 @@ def test_without_its_gate_there_is_no_advice_at_admission() -> None:
     assert rules(advise(deployed(WRONG), audit(obeyed=off)))["warned"] == ["TSC101"]
 
 
-def test_what_a_gate_holds_back_is_told_and_seen_by_no_other_rule() -> None:
+def test_a_disabled_field_is_reported_and_hidden_from_other_rules() -> None:
     off = policy(gates=gates(MinDomainsInPodTopologySpread=False))
     judged = deployed(spread(minDomains=9, matchLabelKeys=["pod-template-hash"]))
 
     assert rules(advise(judged, audit(obeyed=off))) == {"warned": ["TSC111"]}
 
 
-def test_a_denial_is_told_as_those_of_the_api_rules() -> None:
+def test_a_denial_has_the_format_of_the_api_rules() -> None:
     advice = advise(deployed(WRONG), admission(), DENYING)
 
     (violation,) = advice.violations
@@ -160,7 +160,7 @@ def test_a_denial_can_be_a_warning_instead() -> None:
     assert warning.without_denial() is warning
 
 
-def test_refused_exemptions_are_told_before_warnings() -> None:
+def test_refused_exemptions_come_before_warnings() -> None:
     lines = advise(exempt("TSC101"), admission(), JUST_101).lines()
 
     assert [line[:40] for line in lines] == [
@@ -266,13 +266,13 @@ def test_every_rule_has_something_sensible_to_say_about_anything(
     judged: Subject, known: AdviceContext
 ) -> None:
     for row in POLICY_RULES:
-        for remark in row.check(judged, known):
-            assert names_what_there_is(remark.field, judged)
-            assert remark.problem
+        for violation in row.check(judged, known):
+            assert names_what_there_is(violation.field, judged)
+            assert violation.problem
 
 
 @given(subjects(), context(), st.dictionaries(st.sampled_from(list(DEFAULT_ACTIONS)), actions))
-def test_advice_can_be_given_and_told_whatever_is_asked(
+def test_advice_can_be_formatted_for_any_object(
     judged: Subject, known: AdviceContext, configured: Mapping[str, Action]
 ) -> None:
     advice = advise(judged, known, {**DEFAULT_ACTIONS, **configured})
@@ -284,12 +284,12 @@ def test_advice_can_be_given_and_told_whatever_is_asked(
         assert not advice.denied
 
 
-def obeying(judged: Subject, remarks: Sequence[RuleViolation]) -> Subject:
-    """The subject with what remarks say to write in the place of what they say it about."""
+def obeying(judged: Subject, violations: Sequence[RuleViolation]) -> Subject:
+    """The subject with what violations say to write in the place of what they say it about."""
     constraints = [msgspec.to_builtins(each) for each in judged.constraints]
-    for remark in remarks:
-        for key, value in yaml.safe_load(remark.instead).items():
-            entry = re.search(r"\[(\d+)\](?:\.(\w+))?$", remark.field)
+    for violation in violations:
+        for key, value in yaml.safe_load(violation.instead).items():
+            entry = re.search(r"\[(\d+)\](?:\.(\w+))?$", violation.field)
             if entry is None:
                 assert key == "topologySpreadConstraints"
                 constraints += value
@@ -316,14 +316,18 @@ def contexts(draw: st.DrawFn) -> AdviceContext:
 
 
 @given(realistic.objects(), contexts())
-def test_who_writes_what_a_rule_says_is_not_told_again(obj: Json, known: AdviceContext) -> None:
+def test_an_object_fixed_as_suggested_has_no_finding_of_the_rule(
+    obj: Json, known: AdviceContext
+) -> None:
     judged = subject(obj, realistic.KINDS.get(kind_of(obj)))
     for row in POLICY_RULES:
         found = row.check(judged, known)
-        remarks = [each for each in found if not each.instead.startswith("# ")]
-        told = {(remark.field, remark.problem) for remark in remarks}
+        violations = [each for each in found if not each.instead.startswith("# ")]
+        told = {(violation.field, violation.problem) for violation in violations}
 
-        again = {(each.field, each.problem) for each in row.check(obeying(judged, remarks), known)}
+        again = {
+            (each.field, each.problem) for each in row.check(obeying(judged, violations), known)
+        }
 
         assert not told & again
 
@@ -361,6 +365,6 @@ def asked_of(nodes: int, services: int) -> Counter[str]:
     return counting.asked
 
 
-def test_an_admission_asks_as_much_in_a_large_cluster_as_in_a_small_one() -> None:
+def test_an_admission_makes_as_many_queries_in_a_large_cluster_as_in_a_small_one() -> None:
     assert asked_of(6, 1) == asked_of(600, 100)
     assert sum(asked_of(6, 1).values()) < 50

@@ -64,7 +64,7 @@ def test_constraints_that_no_api_server_would_take_are_left_out() -> None:
     assert resolve_valid((right,), WEB, gates()).hard[0].selector == right.label_selector
 
 
-def test_what_is_measured_is_remembered_until_something_else_is_asked() -> None:
+def test_the_last_tallies_are_cached_until_the_query_changes() -> None:
     known, pod = cluster(*THREE), IncomingPod(NAMESPACE, WEB)
 
     measured = known.tally(pod, (constraint(),), gates())

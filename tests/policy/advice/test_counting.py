@@ -70,7 +70,7 @@ def test_the_selectors_of_the_next_pod() -> None:
     assert known_selectors(judged, NO_MATCH_LABEL_KEYS)[4:] == [web, web]
 
 
-def test_where_no_scheduler_is_asked_nothing_counts() -> None:
+def test_constraints_of_bound_pods_count_nothing() -> None:
     bound = deployed(spread(), template_spec={"nodeName": "a1"})
 
     assert known_selectors(bound, gates()) == []
@@ -159,7 +159,7 @@ def test_keys_that_a_constraint_counts_by() -> None:
 
 
 @pytest.mark.parametrize("context", [admission(), audit()], ids=["at admission", "in an audit"])
-def test_hard_constraints_are_what_the_scheduler_makes_of_them(context: AdviceContext) -> None:
+def test_hard_constraints_are_resolved_as_by_the_scheduler(context: AdviceContext) -> None:
     soft, wrong = spread(whenUnsatisfiable="ScheduleAnyway"), spread(maxSkew=0)
     judged = deployed(soft, wrong, spread(matchLabelKeys=["tier"]), spread(minDomains=0))
 
@@ -171,7 +171,7 @@ def test_without_constraints_nothing_counts() -> None:
     assert known_selectors(deployed(), gates()) == []
 
 
-def test_the_pod_that_is_asked_about_is_the_next_one_or_one_of_those_that_run() -> None:
+def test_the_pod_to_place_is_the_next_one_or_has_the_given_labels() -> None:
     judged = subject(workload(), running=(running("a1", labels={"rev": "2"}),))
 
     assert next_pod(judged).labels == {"rev": "2"}

@@ -89,7 +89,7 @@ BROKEN = ["{", '{"spec": []}', '{"spec": {"tolerations": {}}}', "[]"]
 
 
 @pytest.mark.parametrize("text", BROKEN)
-def test_what_is_no_pod_cannot_be_read(text: str) -> None:
+def test_an_object_that_is_no_pod_cannot_be_decoded(text: str) -> None:
     with pytest.raises(msgspec.DecodeError):
         decode_subject(text.encode(), POD, ())
 

@@ -151,16 +151,16 @@ BARE: dict[str, tuple[Subject, Policy, bool]] = {
 
 
 @pytest.mark.parametrize(("judged", "obeyed", "fires"), BARE.values(), ids=BARE.keys())
-def test_what_nothing_spreads(judged: Subject, obeyed: Policy, fires: bool) -> None:
+def test_a_workload_that_nothing_spreads(judged: Subject, obeyed: Policy, fires: bool) -> None:
     assert bool(ask("TSC110", judged, admission(obeyed=obeyed))) is fires
 
 
 def test_a_constraint_on_zones_and_one_on_nodes_are_to_be_written() -> None:
-    (remark,) = ask("TSC110", deployed(), admission())
+    (violation,) = ask("TSC110", deployed(), admission())
 
     tail = "whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}"
-    assert remark.field == "spec.template.spec.topologySpreadConstraints"
-    assert remark.instead.splitlines() == [
+    assert violation.field == "spec.template.spec.topologySpreadConstraints"
+    assert violation.instead.splitlines() == [
         "topologySpreadConstraints:",
         f"- {{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, {tail}",
         f"- {{maxSkew: 1, topologyKey: kubernetes.io/hostname, {tail}",
@@ -242,10 +242,10 @@ def test_pods_that_lack_their_defaults(
 ) -> None:
     judged = replace(deployed(), running=tuple(pods))
 
-    remarks = ask("TSC115", judged, audit(pods=pods, obeyed=obeyed, services=services))
+    violations = ask("TSC115", judged, audit(pods=pods, obeyed=obeyed, services=services))
 
     expected = [f"{told} pods lack the defaults of profile cluster"] if told else []
-    assert [each.brief for each in remarks] == expected
+    assert [each.brief for each in violations] == expected
 
 
 NULL = spread(labelSelector=None)

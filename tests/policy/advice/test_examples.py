@@ -32,18 +32,18 @@ def test_the_shared_cluster_has_three_zones_of_two_nodes() -> None:
 
 
 @pytest.mark.parametrize("row", POLICY_RULES, ids=lambda row: row.id)
-def test_the_rule_has_something_to_say_about_what_violates_it(row: PolicyRule) -> None:
+def test_the_first_manifest_violates_the_rule(row: PolicyRule) -> None:
     judged, context = from_manifests(ADVICE_EXAMPLES[row.id].violates, obeyed=obeyed(row.id))
 
-    remarks = list(row.check(judged, context))
+    violations = list(row.check(judged, context))
 
-    assert remarks
-    for remark in remarks:
-        yaml.safe_load(remark.instead)
+    assert violations
+    for violation in violations:
+        yaml.safe_load(violation.instead)
 
 
 @pytest.mark.parametrize("row", POLICY_RULES, ids=lambda row: row.id)
-def test_the_rule_has_nothing_to_say_about_what_passes(row: PolicyRule) -> None:
+def test_the_second_manifest_does_not_violate_the_rule(row: PolicyRule) -> None:
     judged, context = from_manifests(ADVICE_EXAMPLES[row.id].passes, obeyed=obeyed(row.id))
 
     assert list(row.check(judged, context)) == []

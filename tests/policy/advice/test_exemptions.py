@@ -72,7 +72,7 @@ def test_without_the_annotation_there_is_no_exemption() -> None:
     assert parse_exemptions({}, LOCKED) == ({}, ())
 
 
-def test_a_refused_exemption_is_a_finding_of_the_rule_that_was_meant() -> None:
+def test_a_refused_exemption_is_a_finding_of_the_rule_it_names() -> None:
     (known,) = parse_exemptions({EXEMPT_ANNOTATION: "TSC101"}, LOCKED).refused
     (unknown,) = parse_exemptions({EXEMPT_ANNOTATION: "TSC999=x"}, LOCKED).refused
 

@@ -81,7 +81,7 @@ limits = st.builds(SkewLimit, st.integers(1, 2), st.booleans())
 
 @given(st.integers(1, 5), st.lists(shapes, min_size=1, max_size=3), limits, limits)
 @example(6, [Zone(1, 0), Zone(3, 0)], ONE, ONE)
-def test_what_can_be_placed_in_some_order_fits(
+def test_replicas_that_can_be_placed_in_some_order_are_possible(
     replicas: int, made: list[Zone], outer: SkewLimit, inner: SkewLimit
 ) -> None:
     if any(shape.open for shape in made) and reachable(replicas, made, outer, inner):

@@ -62,9 +62,9 @@ def test_revisions_that_are_counted_together(judged: Subject, fires: bool) -> No
 
 
 def test_the_hash_is_added_to_the_keys_there_are() -> None:
-    (remark,) = ask("TSC107", deployed(spread(matchLabelKeys=["tier"])), admission())
+    (violation,) = ask("TSC107", deployed(spread(matchLabelKeys=["tier"])), admission())
 
-    assert remark.instead == f"matchLabelKeys: [tier, {HASH}]"
+    assert violation.instead == f"matchLabelKeys: [tier, {HASH}]"
 
 
 def test_where_there_are_no_match_label_keys_there_is_nothing_to_write() -> None:
@@ -100,10 +100,10 @@ VOLUMES: dict[str, tuple[Subject, bool]] = {
 
 @pytest.mark.parametrize(("judged", "fires"), VOLUMES.values(), ids=VOLUMES.keys())
 def test_volumes_that_cannot_follow(judged: Subject, fires: bool) -> None:
-    remarks = ask("TSC108", judged, admission())
+    violations = ask("TSC108", judged, admission())
 
     told = ["whenUnsatisfiable: ScheduleAnyway"] if fires else []
-    assert [each.instead for each in remarks] == told
+    assert [each.instead for each in violations] == told
 
 
 PATH = "spec.template.spec.topologySpreadConstraints"
@@ -137,9 +137,9 @@ CASES: dict[str, tuple[Json, Gates, str, str]] = {
     ("constraint", "in_force", "field", "why"), CASES.values(), ids=CASES.keys()
 )
 def test_a_field_that_is_held_back(constraint: Json, in_force: Gates, field: str, why: str) -> None:
-    (remark,) = ask("TSC111", deployed(constraint), audit(obeyed=policy(gates=in_force)))
+    (violation,) = ask("TSC111", deployed(constraint), audit(obeyed=policy(gates=in_force)))
 
-    assert (remark.field, remark.problem) == (field, f"it has no effect: {why}")
+    assert (violation.field, violation.problem) == (field, f"it has no effect: {why}")
 
 
 @pytest.mark.parametrize("constraint", [spread(), spread(nodeTaintsPolicy="Honor")])

@@ -51,7 +51,7 @@ def test_a_finding_is_a_cause_of_a_denial() -> None:
     assert error.message == "Forbidden: maxSkew 9 is too much; write instead: maxSkew: 1"
 
 
-def test_where_there_is_nothing_to_write_a_denial_says_what_to_do() -> None:
+def test_a_denial_without_yaml_says_what_to_do() -> None:
     told = AdviceFinding("TSC103", FIELD, "a key is missing", "# label the nodes")
 
     assert told.error.message == "Forbidden: a key is missing; label the nodes"
@@ -70,7 +70,7 @@ def test_of_many_findings_the_last_line_counts_the_rest() -> None:
     assert told[2:] == ("and 3 more findings (TSC101, TSC102): evenspread audit",)
 
 
-def test_nothing_found_is_nothing_told() -> None:
+def test_without_findings_there_are_no_warnings() -> None:
     assert format_warnings([]) == ()
 
 
@@ -83,7 +83,7 @@ def test_lines_fit_kubectl(findings: list[AdviceFinding]) -> None:
 
 
 @given(st.text(), st.integers(4, 20))
-def test_a_clipped_text_is_no_longer_than_asked(text: str, characters: int) -> None:
+def test_a_clipped_text_is_within_the_limit(text: str, characters: int) -> None:
     assert len(clip(text, characters)) <= characters
 
 

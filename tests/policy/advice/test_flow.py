@@ -42,7 +42,7 @@ json = st.recursive(
 
 
 @given(json)
-def test_yaml_reads_what_was_written(value: object) -> None:
+def test_yaml_parses_the_text_to_the_same_value(value: object) -> None:
     assert yaml.safe_load(flow(value)) == msgspec.json.decode(msgspec.json.encode(value))
 
 

@@ -28,5 +28,5 @@ PODS: dict[str, tuple[object, bool]] = {
 
 
 @pytest.mark.parametrize(("pod", "asks"), PODS.values(), ids=PODS.keys())
-def test_ports_of_the_node_that_a_pod_asks_for(pod: object, asks: bool) -> None:
+def test_host_ports_that_a_pod_requests(pod: object, asks: bool) -> None:
     assert requests_host_ports(msgspec.json.encode(pod)) is asks

@@ -125,9 +125,9 @@ AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
 def test_constraints_that_exclude_each_other(
     judged: Subject, nodes: list[Node], instead: str
 ) -> None:
-    remarks = ask("TSC109", judged, audit(nodes))
+    violations = ask("TSC109", judged, audit(nodes))
 
-    assert [each.instead for each in remarks] == ([instead] if instead else [])
+    assert [each.instead for each in violations] == ([instead] if instead else [])
 
 
 def test_constraints_that_count_others_too_are_no_matter_of_the_replicas() -> None:
@@ -138,10 +138,10 @@ def test_constraints_that_count_others_too_are_no_matter_of_the_replicas() -> No
 
 @pytest.mark.parametrize("constraints", [(spread(), HOST), (HOST, spread())])
 def test_the_constraint_on_nodes_is_the_one_to_change(constraints: tuple[Json, Json]) -> None:
-    (remark,) = ask("TSC109", deployed(*constraints), audit(UNEVEN))
+    (violation,) = ask("TSC109", deployed(*constraints), audit(UNEVEN))
 
     index = constraints.index(HOST)
-    assert remark.field == f"spec.template.spec.topologySpreadConstraints[{index}]"
+    assert violation.field == f"spec.template.spec.topologySpreadConstraints[{index}]"
 
 
 def test_an_admission_does_not_know_the_zones() -> None:

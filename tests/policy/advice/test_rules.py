@@ -15,7 +15,7 @@ def test_the_function_of_a_row_names_its_rule(row: PolicyRule) -> None:
     assert row.check.__doc__.strip().startswith(f"{row.id}: ")
 
 
-def test_a_rule_that_warns_is_asked_at_admission_but_for_the_one_told_there_by_another() -> None:
+def test_rules_that_warn_run_at_admission_but_for_the_rule_of_dropped_fields() -> None:
     warning = {row.id for row in POLICY_RULES if DEFAULT_ACTIONS[row.id] is Action.WARN}
 
     assert warning == {"TSC101", "TSC102", "TSC103", "TSC104", "TSC105", "TSC111"}

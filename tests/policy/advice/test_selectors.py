@@ -101,16 +101,16 @@ ITSELF: dict[str, tuple[Subject, str | None]] = {
 
 @pytest.mark.parametrize(("judged", "told"), ITSELF.values(), ids=ITSELF.keys())
 def test_a_selector_that_does_not_match_its_own_pod(judged: Subject, told: str | None) -> None:
-    remarks = ask("TSC101", judged, admission())
+    violations = ask("TSC101", judged, admission())
 
-    assert [each.brief for each in remarks] == ([f"labelSelector {told}"] if told else [])
+    assert [each.brief for each in violations] == ([f"labelSelector {told}"] if told else [])
 
 
 def test_the_selector_to_write_matches() -> None:
-    (remark,) = ask("TSC101", deployed(spread(), selecting(app="shop")), admission())
+    (violation,) = ask("TSC101", deployed(spread(), selecting(app="shop")), admission())
 
-    assert remark.field == "spec.template.spec.topologySpreadConstraints[1].labelSelector"
-    assert remark.instead == "labelSelector: {matchLabels: {app: web}}"
+    assert violation.field == "spec.template.spec.topologySpreadConstraints[1].labelSelector"
+    assert violation.instead == "labelSelector: {matchLabels: {app: web}}"
 
 
 NULL, EMPTY = spread(labelSelector=None), spread(labelSelector={})
@@ -156,10 +156,10 @@ COUNTED: dict[str, tuple[Subject, Policy, str | None]] = {
 
 @pytest.mark.parametrize(("judged", "obeyed", "word"), COUNTED.values(), ids=COUNTED.keys())
 def test_a_selector_that_counts_no_pod(judged: Subject, obeyed: Policy, word: str | None) -> None:
-    remarks = ask("TSC102", judged, admission(obeyed=obeyed))
+    violations = ask("TSC102", judged, admission(obeyed=obeyed))
 
     told = f"labelSelector is {word} and counts no pod: the constraint spreads nothing"
-    assert [each.problem for each in remarks] == ([told] if word else [])
+    assert [each.problem for each in violations] == ([told] if word else [])
 
 
 OTHERS = {
@@ -203,15 +203,15 @@ STRANGERS: dict[str, tuple[Subject, str | None]] = {
 
 @pytest.mark.parametrize(("judged", "instead"), STRANGERS.values(), ids=STRANGERS.keys())
 def test_a_selector_that_counts_others(judged: Subject, instead: str | None) -> None:
-    remarks = ask("TSC113", judged, audit(members=OTHERS))
+    violations = ask("TSC113", judged, audit(members=OTHERS))
 
-    assert [each.instead for each in remarks] == ([instead] if instead else [])
+    assert [each.instead for each in violations] == ([instead] if instead else [])
 
 
 def test_others_are_named() -> None:
-    (remark,) = ask("TSC113", deployed(spread(), labels=SERVER), audit(members=OTHERS))
+    (violation,) = ask("TSC113", deployed(spread(), labels=SERVER), audit(members=OTHERS))
 
-    assert remark.problem == "app=web also counts pods of Deployment/cache (1)"
+    assert violation.problem == "app=web also counts pods of Deployment/cache (1)"
 
 
 def test_an_admission_does_not_know_the_others() -> None:

@@ -63,23 +63,23 @@ def test_a_skew_that_is_not_kept(
 ) -> None:
     judged = replace(deployed(constraint), running=tuple(pods))
 
-    remarks = ask("TSC114", judged, audit(THREE, [*pods, OTHERS]))
+    violations = ask("TSC114", judged, audit(THREE, [*pods, OTHERS]))
 
-    assert [each.brief for each in remarks] == told
+    assert [each.brief for each in violations] == told
 
 
-def test_the_domains_and_the_minimum_are_told() -> None:
+def test_the_domains_and_the_minimum_are_reported() -> None:
     pods = running("a1", "a2", "b1")
     judged = replace(deployed(spread()), running=(pods,))
 
-    (remark,) = ask("TSC114", judged, audit(THREE, [pods]))
+    (violation,) = ask("TSC114", judged, audit(THREE, [pods]))
 
-    assert remark.field == f"{PATH}[0].maxSkew"
-    assert remark.problem == (
+    assert violation.field == f"{PATH}[0].maxSkew"
+    assert violation.problem == (
         'the skew over "topology.kubernetes.io/zone" is 2, maxSkew is 1: '
         "zone-a has 2 pods, the minimum is 0 (a domain has no pod)"
     )
-    assert remark.instead == "# kubectl rollout restart deployment/web -n shop"
+    assert violation.instead == "# kubectl rollout restart deployment/web -n shop"
 
 
 CONTROL_PLANE = node("cp", "zone-cp", GPU)
@@ -108,9 +108,9 @@ CLOSED: dict[str, tuple[Json, list[Node], str]] = {
 def test_domains_that_pods_cannot_go_to(constraint: Json, more: list[Node], told: str) -> None:
     judged = replace(deployed(constraint, replicas=9), running=tuple(EVEN))
 
-    remarks = ask("TSC114", judged, audit([*THREE, *more], EVEN))
+    violations = ask("TSC114", judged, audit([*THREE, *more], EVEN))
 
-    assert [each.brief.partition(":")[0] for each in remarks] == ([told] if told else [])
+    assert [each.brief.partition(":")[0] for each in violations] == ([told] if told else [])
 
 
 def test_one_replica_cannot_be_uneven() -> None:
@@ -191,15 +191,15 @@ PLACES: dict[str, tuple[Subject, list[Node], list[RunningPods], tuple[str, str] 
 def test_a_next_pod_that_has_no_place(
     judged: Subject, nodes: list[Node], pods: list[RunningPods], told: tuple[str, str] | None
 ) -> None:
-    remarks = ask("TSC106", judged, audit(nodes, pods))
+    violations = ask("TSC106", judged, audit(nodes, pods))
 
-    assert [(each.field, each.instead) for each in remarks] == ([told] if told else [])
+    assert [(each.field, each.instead) for each in violations] == ([told] if told else [])
 
 
-def test_what_rejects_the_nodes_is_told() -> None:
-    (remark,) = ask("TSC106", deployed(spread(), HOST), audit(SMALL, FULL))
+def test_the_rejecting_constraints_are_reported() -> None:
+    (violation,) = ask("TSC106", deployed(spread(), HOST), audit(SMALL, FULL))
 
-    assert remark.problem == (
-        "none of the 3 nodes that it may go to has a place for its next pod: "
+    assert violation.problem == (
+        "none of the 3 nodes that its pods can go to accepts the next pod: "
         '"kubernetes.io/hostname" rejects 2, "topology.kubernetes.io/zone" rejects 2'
     )

@@ -68,22 +68,22 @@ ALONE: dict[str, tuple[Json, bool]] = {
 
 
 @pytest.mark.parametrize(("obj", "expected"), ALONE.values(), ids=ALONE.keys())
-def test_what_never_has_two_pods_is_alone(obj: Json, expected: bool) -> None:
+def test_a_subject_that_never_has_two_pods_is_alone(obj: Json, expected: bool) -> None:
     assert subject(obj).is_alone is expected
 
 
-def test_what_a_controller_made_is_controlled() -> None:
+def test_an_object_created_by_a_controller_is_controlled() -> None:
     assert subject(pod(owner=owned_by())).controlled
     assert not subject(pod()).controlled
 
 
-def test_only_so_many_constraints_are_looked_at() -> None:
+def test_the_number_of_judged_constraints_is_bounded() -> None:
     many = [spread(topologyKey=f"rack-{i}") for i in range(ADVISED_CONSTRAINTS + 1)]
 
     assert len(deployed(*many).constraints) == ADVISED_CONSTRAINTS
 
 
-def test_another_list_of_constraints_is_looked_at_instead() -> None:
+def test_constraints_can_be_replaced() -> None:
     (wanted,) = subject(pod(spread(topologyKey="rack"))).constraints
 
     assert subject(pod(spread())).with_constraints((wanted,)).constraints == (wanted,)
@@ -115,7 +115,7 @@ BOUND: dict[str, tuple[Subject, bool]] = {
 
 
 @pytest.mark.parametrize(("judged", "expected"), BOUND.values(), ids=BOUND.keys())
-def test_whether_no_scheduler_is_asked(judged: Subject, expected: bool) -> None:
+def test_pods_that_bypass_the_scheduler_are_bound(judged: Subject, expected: bool) -> None:
     assert judged.is_bound is expected
 
 
@@ -156,5 +156,5 @@ PARTIAL: dict[str, tuple[Json, bool]] = {
 
 
 @pytest.mark.parametrize(("obj", "expected"), PARTIAL.values(), ids=PARTIAL.keys())
-def test_what_is_a_part_of_a_workload(obj: Json, expected: bool) -> None:
+def test_a_part_of_a_workload_is_partial(obj: Json, expected: bool) -> None:
     assert subject(obj).is_partial is expected

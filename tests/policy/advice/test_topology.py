@@ -108,10 +108,10 @@ def test_a_key_that_nodes_lack(asked: Subject, nodes: list[Node], soon: str, lat
 
 
 def problems(rule: str, asked: Subject, context: AdviceContext) -> list[str]:
-    return [remark.problem for remark in ask(rule, asked, context)]
+    return [violation.problem for violation in ask(rule, asked, context)]
 
 
-def test_the_key_to_write_is_the_one_that_was_meant() -> None:
+def test_the_suggested_key_is_the_nearest_one() -> None:
     (meant,) = ask("TSC103", judged(spread(topologyKey="zone")), admission())
     (unknown,) = ask("TSC103", judged(spread(topologyKey="rack")), admission())
     (partial,) = ask("TSC103", judged(spread()), admission(UNZONED))
@@ -124,17 +124,17 @@ def test_the_key_to_write_is_the_one_that_was_meant() -> None:
 def test_where_nodes_have_no_zones_there_is_no_key_to_write(key: str) -> None:
     bare = [node("x1"), node("x2"), node("x3", "zone-a")][: 3 if key == "rack" else 2]
 
-    (remark,) = ask("TSC103", judged(spread(topologyKey=key)), admission(bare))
+    (violation,) = ask("TSC103", judged(spread(topologyKey=key)), admission(bare))
 
-    assert remark.instead == f"# label the nodes: kubectl label node NAME {key}=VALUE"
+    assert violation.instead == f"# label the nodes: kubectl label node NAME {key}=VALUE"
 
 
 def test_nodes_that_the_pods_can_go_to_are_to_be_labelled() -> None:
     nodes = [node("x1"), node("a1", "zone-a", GPU)]
 
-    (remark,) = ask("TSC103", judged(spread()), audit(nodes))
+    (violation,) = ask("TSC103", judged(spread()), audit(nodes))
 
-    assert remark.instead == f"# label such nodes: kubectl label node NAME {ZONE}=VALUE"
+    assert violation.instead == f"# label such nodes: kubectl label node NAME {ZONE}=VALUE"
 
 
 def least(number: int, **changes: Any) -> Json:
@@ -182,7 +182,7 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
 
 
 @pytest.mark.parametrize(("asked", "nodes", "soon", "later"), LEFT.values(), ids=LEFT.keys())
-def test_fewer_domains_than_asked_for(
+def test_fewer_domains_than_min_domains(
     asked: Subject, nodes: list[Node], soon: int | None, later: int | None
 ) -> None:
     assert suggestions("TSC104", asked, admission(nodes)) == written("minDomains", soon)
@@ -190,7 +190,7 @@ def test_fewer_domains_than_asked_for(
 
 
 def suggestions(rule: str, asked: Subject, context: AdviceContext) -> list[str]:
-    return [remark.instead for remark in ask(rule, asked, context)]
+    return [violation.instead for violation in ask(rule, asked, context)]
 
 
 def written(key: str, value: object) -> list[str]:
@@ -264,9 +264,9 @@ def test_domains_of_tainted_nodes(
 
 @pytest.mark.parametrize("make", [admission, audit])
 def test_the_domain_and_the_taint_are_named(make: Any) -> None:
-    (remark,) = ask("TSC105", judged(spread()), make(TAINTED_C))
+    (violation,) = ask("TSC105", judged(spread()), make(TAINTED_C))
 
-    assert remark.problem == (
+    assert violation.problem == (
         "nodes with taints that its pods do not tolerate (gpu=a100:NoSchedule) form 1 domain of "
         f'"{ZONE}" (zone-c), always counted as empty: every other domain takes 1 pod at most'
     )
@@ -275,6 +275,6 @@ def test_the_domain_and_the_taint_are_named(make: Any) -> None:
 def test_without_node_policies_the_nodes_have_to_be_left_out() -> None:
     off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
 
-    (remark,) = ask("TSC105", subject(pod(spread())), admission(TAINTED_C, obeyed=off))
+    (violation,) = ask("TSC105", subject(pod(spread())), admission(TAINTED_C, obeyed=off))
 
-    assert remark.instead.startswith("# leave these nodes out by required node affinity")
+    assert violation.instead.startswith("# leave these nodes out by required node affinity")

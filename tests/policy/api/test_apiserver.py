@@ -50,8 +50,8 @@ def asked(
     old: dict[str, object] | None = None,
     changed: bool = True,
 ) -> Request:
-    def made(*each: dict[str, object]) -> PodTemplate:
-        return template(pod(*each) if kind == POD else workload(kind, *each))
+    def made(*constraints: dict[str, object]) -> PodTemplate:
+        return template(pod(*constraints) if kind == POD else workload(kind, *constraints))
 
     return Request(
         kind=kind,
@@ -65,9 +65,9 @@ def asked(
 def told(given: PredictedResponse) -> tuple[list[str], list[str], list[str]]:
     """Rules that refuse, rules that warn, fields that are dropped."""
     return (
-        [each.rule for each in given.findings],
-        [each.rule for each in given.warned],
-        [each.field for each in given.drops],
+        [finding.rule for finding in given.findings],
+        [warning.rule for warning in given.warned],
+        [drop.field for drop in given.drops],
     )
 
 
@@ -179,7 +179,7 @@ def listed(*constraints: dict[str, object]) -> tuple[Constraint, ...]:
     return template(pod(*constraints)).constraints
 
 
-FORMS: dict[str, tuple[tuple[Constraint, ...] | None, Gates, ValidationOptions]] = {
+OPTIONS: dict[str, tuple[tuple[Constraint, ...] | None, Gates, ValidationOptions]] = {
     "of a create, by the gate": (None, NEWEST, ValidationOptions(merged=True)),
     "of a create, before the gate": (None, LEGACY, ValidationOptions(merged=False)),
     "of an update from nothing": ((), NEWEST, ValidationOptions(merged=True)),
@@ -199,8 +199,8 @@ FORMS: dict[str, tuple[tuple[Constraint, ...] | None, Gates, ValidationOptions]]
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "in_force", "expected"), FORMS.values(), ids=FORMS.keys())
-def test_the_form(
+@pytest.mark.parametrize(("old", "in_force", "expected"), OPTIONS.values(), ids=OPTIONS.keys())
+def test_the_validation_options(
     old: tuple[Constraint, ...] | None, in_force: Gates, expected: ValidationOptions
 ) -> None:
     assert validation_options(old, in_force) == expected

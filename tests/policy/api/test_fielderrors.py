@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.policy.api import fielderrors
-from webhook.policy.api.fielderrors import FieldError, aggregate, quote
+from webhook.policy.api.fielderrors import (
+    LONGEST_VALUE,
+    MOST_CAUSES,
+    FieldError,
+    aggregate,
+    quote,
+    summarize,
+)
 
 QUOTED = msgspec.json.Decoder(tuple[str, str])
 
@@ -109,3 +116,29 @@ def test_a_quoted_text_is_one_printable_line_between_quotes(text: str) -> None:
 @given(st.text(), st.text())
 def test_different_texts_are_quoted_differently(one: str, other: str) -> None:
     assert (quote(one) == quote(other)) == (one == other)
+
+
+def too_long(count: int) -> list[FieldError]:
+    return [
+        fielderrors.invalid(f"a[{i}]", "x" * (LONGEST_VALUE + 1), "is bad") for i in range(count)
+    ]
+
+
+SHORTENED = f'Invalid value: "{"x" * LONGEST_VALUE}...": is bad'
+
+SUMMARIES = {
+    "one error stands alone": (1, f"a[0]: {SHORTENED}"),
+    "two errors stand in brackets": (2, f"[a[0]: {SHORTENED}, a[1]: {SHORTENED}]"),
+}
+
+
+@pytest.mark.parametrize(("count", "text"), SUMMARIES.values(), ids=SUMMARIES.keys())
+def test_a_summary_shortens_values(count: int, text: str) -> None:
+    assert summarize(too_long(count)) == text
+
+
+def test_a_summary_counts_the_errors_that_it_leaves_out() -> None:
+    summary = summarize(too_long(MOST_CAUSES + 2))
+
+    assert summary.endswith("] and at least 2 more")
+    assert summary.count(SHORTENED) == MOST_CAUSES

@@ -179,8 +179,8 @@ def test_gates_change_nothing_but_the_fields_they_guard(
         assert (kept.constraints, bool(old)) == ((), False)
         return
     guarded = {field for gate in Gate if gate not in in_force for field in GATES[gate].fields}
-    assert {each.field for each in kept.drops} <= guarded
-    gone = [(each.entry, ATTRIBUTES[each.field]) for each in kept.drops]
+    assert {drop.field for drop in kept.drops} <= guarded
+    gone = [(drop.entry, ATTRIBUTES[drop.field]) for drop in kept.drops]
     for i, (before, after) in enumerate(zip(asked, kept.constraints, strict=True)):
         for attribute in Constraint.__struct_fields__:
             expected = Constraint() if (i, attribute) in gone else before

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webhook.policy.api import labels
-from webhook.policy.api.labels import is_key, is_pair, key_problems, value_problems
+from webhook.policy.api.labels import is_key, is_pair, is_value, key_problems, value_problems
 
 NAME = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
@@ -156,6 +156,13 @@ def test_the_usual_key_is_surely_valid(key: str) -> None:
 @pytest.mark.parametrize("key", ["app", "example.com/app"])
 def test_the_usual_pair_is_surely_valid(key: str) -> None:
     assert is_pair(key, "web-1")
+
+
+@pytest.mark.parametrize(
+    ("value", "valid"), [("web-1", True), ("", False), ("-", False), ("x" * 64, False)]
+)
+def test_a_value_that_is_not_empty_is_accepted_if_it_is_valid(value: str, *, valid: bool) -> None:
+    assert is_value(value) is valid
 
 
 @pytest.mark.parametrize("match", [labels._name_matches, labels._dns_label_matches])

@@ -144,7 +144,7 @@ CASES: dict[str, Case] = {
 
 
 def told(findings: list[ApiViolation]) -> list[str]:
-    return [f"{each.rule} {str(each.error).removeprefix(PATH)}" for each in findings]
+    return [f"{violation.rule} {str(violation.error).removeprefix(PATH)}" for violation in findings]
 
 
 @pytest.mark.parametrize(("constraints", "texts"), CASES.values(), ids=CASES.keys())
@@ -178,7 +178,7 @@ PLACES: dict[str, tuple[Constraint, list[str]]] = {
 def test_the_syntax_of_a_selector_is_told_at(judged: Constraint, places: list[str]) -> None:
     found = check((judged,), PATH, MERGED)
 
-    assert [each.error.field for each in found] == [
+    assert [violation.error.field for violation in found] == [
         f"{PATH}[0].labelSelector.{place}" for place in places
     ]
 
@@ -250,9 +250,9 @@ def test_match_label_keys_are_judged_in_two_forms(
     for form, texts in ((LEGACY, legacy), (MERGED, merged)):
         found = check((judged,), PATH, form)
 
-        assert {each.rule for each in found} <= {"TSC008"}
-        for each, text in zip(found, texts, strict=True):
-            assert str(each.error).startswith(f"{PATH}[0]{text}")
+        assert {violation.rule for violation in found} <= {"TSC008"}
+        for violation, text in zip(found, texts, strict=True):
+            assert str(violation.error).startswith(f"{PATH}[0]{text}")
 
 
 def test_a_list_has_a_bound_of_ours() -> None:
@@ -269,7 +269,7 @@ def test_the_rules_stand_in_the_order_of_their_ids() -> None:
 def test_any_list_is_judged(constraints: tuple[Constraint, ...], form: ValidationOptions) -> None:
     found = check(constraints, PATH, form)
 
-    assert all(each.error.field.startswith(f"{PATH}[") for each in found)
+    assert all(violation.error.field.startswith(f"{PATH}[") for violation in found)
     assert found == sorted(found, key=entry)
 
 
@@ -282,11 +282,11 @@ def entry(finding: ApiViolation) -> int:
 def test_a_list_written_twice_repeats_every_pair(
     constraints: tuple[Constraint, ...], form: ValidationOptions
 ) -> None:
-    pairs = {(each.topology_key, each.when_unsatisfiable) for each in constraints}
+    pairs = {(item.topology_key, item.when_unsatisfiable) for item in constraints}
 
     found = check(constraints * 2, PATH, form)
 
-    repeats = [each for each in found if each.rule == "TSC004"]
+    repeats = [violation for violation in found if violation.rule == "TSC004"]
     assert len(repeats) == 2 * len(constraints) - len(pairs)
 
 
@@ -296,7 +296,11 @@ def test_but_for_repeats_constraints_are_judged_one_by_one(
 ) -> None:
     def apart(constraints: tuple[Constraint, ...]) -> list[tuple[str, str]]:
         found = check(constraints, PATH, form)
-        return [(each.rule, each.error.message) for each in found if each.rule != "TSC004"]
+        return [
+            (violation.rule, violation.error.message)
+            for violation in found
+            if violation.rule != "TSC004"
+        ]
 
     assert apart(one + other) == apart(one) + apart(other)
 

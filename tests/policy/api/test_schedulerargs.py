@@ -105,7 +105,7 @@ some_constraints = st.lists(
 def test_a_list_written_twice_repeats_every_pair_but_the_first_of_each(
     constraints: list[Constraint],
 ) -> None:
-    pairs = {(each.topology_key, each.when_unsatisfiable) for each in constraints}
+    pairs = {(entry.topology_key, entry.when_unsatisfiable) for entry in constraints}
 
     told = check("List", constraints * 2)
 

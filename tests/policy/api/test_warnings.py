@@ -53,8 +53,8 @@ def test_an_ordinary_constraint_is_not_warned_of() -> None:
 def test_any_list_is_warned_of_entry_by_entry(constraints: tuple[Constraint, ...]) -> None:
     cautions = list_warnings(constraints, PATH)
 
-    assert cautions == sorted(cautions, key=lambda each: (each.entry, each.rule))
-    assert {each.rule for each in cautions} <= {*API_WARNINGS}
-    assert [each.entry for each in cautions if each.rule == "TSC021"] == [
-        i for i, each in enumerate(constraints) if each.label_selector is None
+    assert cautions == sorted(cautions, key=lambda warning: (warning.entry, warning.rule))
+    assert {warning.rule for warning in cautions} <= {*API_WARNINGS}
+    assert [warning.entry for warning in cautions if warning.rule == "TSC021"] == [
+        i for i, entry in enumerate(constraints) if entry.label_selector is None
     ]

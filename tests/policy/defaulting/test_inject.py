@@ -149,7 +149,7 @@ def test_the_reason_is_known_without_a_profile() -> None:
 
 def injected(injection: Injection) -> tuple[Constraint, ...]:
     """What is injected, as it is written."""
-    return tuple(msgspec.json.decode(each.written, type=Constraint) for each in injection.entries)
+    return tuple(msgspec.json.decode(entry.written, type=Constraint) for entry in injection.entries)
 
 
 APP = selector(app="web")
@@ -212,7 +212,7 @@ def test_a_pod_is_given(obj: Json, obeyed: Policy, expected: tuple[Constraint, .
     injection = inject(template(obj), NAMESPACE, obeyed, WEB)
 
     assert injected(injection) == expected
-    assert injection.keys == tuple(each.topology_key for each in expected)
+    assert injection.keys == tuple(entry.topology_key for entry in expected)
     assert injection.profile == "cluster"
 
 
@@ -283,7 +283,7 @@ def test_a_profile_of_ours_spreads_over_zones_that_some_nodes_lack() -> None:
 
 def test_what_was_injected_is_found_again_and_wanted_still() -> None:
     first = inject(template(pod()), NAMESPACE, DEFAULTS, WEB)
-    written = [json.loads(bytes(each.written)) for each in first.entries]
+    written = [json.loads(bytes(entry.written)) for entry in first.entries]
 
     again = inject(
         template(pod(*written, annotations={"evenspread.io/defaults": first.annotation})),
@@ -292,7 +292,7 @@ def test_what_was_injected_is_found_again_and_wanted_still() -> None:
         WEB,
     )
 
-    assert list(again.previous.values()) == [each.digest for each in first.entries]
+    assert list(again.previous.values()) == [entry.digest for entry in first.entries]
     assert again.entries == first.entries
     assert again.annotation == first.annotation
 
@@ -303,10 +303,10 @@ def test_defaults_are_applied_after_the_constraints_of_others_and_once() -> None
 
     applied = first.applied_to(own)
     assert applied[:1] == own
-    assert [each.topology_key for each in applied[1:]] == list(first.keys)
-    assert all(each.label_selector == selector(app="web") for each in applied)
+    assert [entry.topology_key for entry in applied[1:]] == list(first.keys)
+    assert all(entry.label_selector == selector(app="web") for entry in applied)
     assert replace(first, previous={0: "old"}).applied_to(own) == applied[1:]
-    in_place = dict(enumerate((each.digest for each in first.entries), start=1))
+    in_place = dict(enumerate((entry.digest for entry in first.entries), start=1))
     assert replace(first, previous=in_place).applied_to(applied) is applied
 
 
@@ -365,7 +365,7 @@ COMPLETED: dict[str, tuple[Constraint, LabelSelector | None]] = {
 def test_completing_fills_in(asked: Constraint, expected: LabelSelector | None) -> None:
     completed = complete_selectors((asked, NULL), template(pod()), NAMESPACE, WEB)
 
-    assert [each.label_selector for each in completed] == [expected, APP]
+    assert [entry.label_selector for entry in completed] == [expected, APP]
 
 
 def test_nothing_is_completed_if_nothing_selects_the_pod() -> None:
@@ -396,10 +396,10 @@ def test_every_injected_constraint_selects_what_was_derived(
     injection = inject(asked, NAMESPACE, obeyed, known)
 
     derived = derive_selector(asked, NAMESPACE, known)
-    for each in injected(injection):
+    for entry in injected(injection):
         assert derived is not None
-        assert each.label_selector == derived.selector
-        assert derived.keys.isdisjoint(each.match_label_keys)
+        assert entry.label_selector == derived.selector
+        assert derived.keys.isdisjoint(entry.match_label_keys)
 
 
 @given(strategies.situations)
@@ -412,7 +412,9 @@ def test_defaults_never_repeat_a_key_of_the_pod_s_own(
     injection = inject(asked, NAMESPACE, obeyed, known)
 
     own = {
-        each.topology_key for i, each in enumerate(asked.constraints) if i not in injection.previous
+        entry.topology_key
+        for i, entry in enumerate(asked.constraints)
+        if i not in injection.previous
     }
     assert own.isdisjoint(injection.keys)
     assert bool(injection.entries) == (injection.skip is SkipReason.NONE)

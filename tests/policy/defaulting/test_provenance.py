@@ -69,12 +69,12 @@ def test_any_text_may_stand_there(told: str, constraints: tuple[Constraint, ...]
 
 @given(strategies.any_lists, st.sets(st.integers(0, 3)))
 def test_what_was_told_is_recognised(constraints: tuple[Constraint, ...], told: set[int]) -> None:
-    ours = [each for i, each in enumerate(constraints) if i in told]
+    ours = [entry for i, entry in enumerate(constraints) if i in told]
 
     recognised = recognize_constraints(annotation(*ours), constraints)
 
     assert all(constraints[i] in ours for i in recognised)
-    assert all(i in recognised for i, each in enumerate(constraints) if each in ours)
+    assert all(i in recognised for i, entry in enumerate(constraints) if entry in ours)
 
 
 @given(strategies.any_constraints)

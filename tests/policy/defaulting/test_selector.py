@@ -17,7 +17,7 @@ from tests.build import (
     template,
 )
 from webhook.policy.api.rules import ValidationOptions, check
-from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.defaulting.selector import MOST_SOURCES, SMALL, derive_selector
 from webhook.policy.facts import ServiceSelector
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement, PodTemplate
 from webhook.policy.selectors import matches
@@ -199,12 +199,12 @@ def default_selector(obj: Json, facts: FakeFacts) -> Predicate | None:
 def holds(found: LabelSelector, labels: Mapping[str, str]) -> bool:
     return found.match_labels.items() <= labels.items() and all(
         {
-            "In": labels.get(each.key) in each.values,
-            "NotIn": labels.get(each.key) not in each.values,
-            "Exists": each.key in labels,
-            "DoesNotExist": each.key not in labels,
-        }[each.operator]
-        for each in found.match_expressions
+            "In": labels.get(match_expression.key) in match_expression.values,
+            "NotIn": labels.get(match_expression.key) not in match_expression.values,
+            "Exists": match_expression.key in labels,
+            "DoesNotExist": match_expression.key not in labels,
+        }[match_expression.operator]
+        for match_expression in found.match_expressions
     )
 
 
@@ -241,3 +241,21 @@ def test_the_selector_is_valid_in_a_pod(obj: Json, facts: FakeFacts) -> None:
         assert check(constraints, "", ValidationOptions(merged=False)) == []
         assert check(constraints, "", ValidationOptions(merged=True)) == []
         assert hash(derived) == hash(derive_selector(template(obj), NAMESPACE, facts))
+
+
+def test_the_sources_of_a_selector_are_limited() -> None:
+    facts = cluster(*[{"app": "web"}] * (MOST_SOURCES + 2))
+    derived = derive_selector(template(pod(labels=LABELS)), NAMESPACE, facts)
+
+    assert derived is not None
+    assert derived.sources[:2] == ("Service/s0", "Service/s1")
+    assert derived.sources[MOST_SOURCES:] == ("2 more",)
+
+
+@pytest.mark.parametrize(("pairs", "is_small"), [(SMALL, True), (SMALL + 1, False)])
+def test_a_selector_is_small_up_to_a_number_of_pairs(pairs: int, *, is_small: bool) -> None:
+    labels = {f"key-{i}": "x" for i in range(pairs)}
+    derived = derive_selector(template(pod(labels=labels)), NAMESPACE, cluster(labels))
+
+    assert derived is not None
+    assert derived.is_small is is_small

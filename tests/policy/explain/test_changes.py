@@ -105,7 +105,7 @@ def test_changes(asked: Scenario, told: list[str]) -> None:
     assert [change.sentence for change in found] == told
 
 
-def test_what_no_single_way_mends_is_told_together() -> None:
+def test_changes_that_only_help_together_are_combined() -> None:
     """One node, tainted and in a full zone, without room for another."""
     crowded = scenario(
         [replace(node("n1", "a", taints=[GPU]), unschedulable=True)],

@@ -108,7 +108,7 @@ def test_an_edit(
     assert look(ASKED) == before
 
 
-def test_the_constraint_that_becomes_a_wish_says_so_itself() -> None:
+def test_a_softened_constraint_is_written_as_soft() -> None:
     wish = Soften(0, ZONE).apply(ASKED).spreads.soft[0].constraint
 
     assert (wish.when_unsatisfiable, wish.min_domains) == (SCHEDULE_ANYWAY, None)
@@ -142,6 +142,6 @@ class Half(ScenarioEdit, frozen=True):
         return "hope"
 
 
-def test_what_cannot_be_done_is_no_edit() -> None:
+def test_an_impossible_change_is_no_edit() -> None:
     with pytest.raises(TypeError, match="abstract"):
         Half()  # type: ignore[abstract]  # pyright: ignore[reportAbstractUsage]

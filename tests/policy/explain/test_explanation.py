@@ -77,7 +77,7 @@ def test_a_constraint_that_counts_no_pod() -> None:
     assert (part.selector, part.selects_pod, part.pods) == ("<none>", False, 0)
 
 
-def test_a_pod_that_cannot_be_placed_is_told_what_to_change() -> None:
+def test_a_pod_that_cannot_be_placed_gets_suggested_changes() -> None:
     told = explain(asked(), "Pod shop/web-4", runs_on="n1")
 
     assert not told.placeable
@@ -107,7 +107,7 @@ def test_constraints_stand_in_their_order() -> None:
     assert [part.index for part in told.constraints] == [0, 1]
 
 
-def test_defaults_of_the_scheduler_are_told_as_such() -> None:
+def test_defaults_of_the_scheduler_are_marked() -> None:
     bare = scenario(NODES)
     defaults = DefaultConstraints((spread_over(when_unsatisfiable=SCHEDULE_ANYWAY),), SELECTS_WEB)
     given = replace(bare, spreads=resolve_constraints((), bare.pod.labels, gates(), defaults))

@@ -17,7 +17,7 @@ from webhook.policy.explain.remedies import Edits
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.model import Node
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.place import Placement
+from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.taints import UNSCHEDULABLE
 
 TWO = (node("n1", "a"), node("n2", "b"))
@@ -29,7 +29,7 @@ def cordoned(name: str, zone: str | None = None) -> Node:
     return replace(node(name, zone, taints=[UNSCHEDULABLE]), unschedulable=True)
 
 
-Way = Callable[[Scenario, Placement], Iterator[Edits]]
+Way = Callable[[Scenario, PodPlacement], Iterator[Edits]]
 
 # way, scenario, the first of what is tried
 TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
@@ -123,7 +123,7 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
 
 
 @pytest.mark.parametrize(("way", "asked", "expected"), TRIED.values(), ids=TRIED.keys())
-def test_what_is_tried(way: Way, asked: Scenario, expected: list[list[str]]) -> None:
+def test_the_candidates_in_order(way: Way, asked: Scenario, expected: list[list[str]]) -> None:
     tried = [list(map(str, edits)) for edits in way(asked, asked.placement())]
 
     assert tried[: len(expected)] == expected

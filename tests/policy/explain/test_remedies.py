@@ -19,7 +19,7 @@ from webhook.policy.explain.remedies import (
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.model import SCHEDULE_ANYWAY, Taint
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.place import Placement
+from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.taints import UNSCHEDULABLE, Toleration
 
 SPOT = Taint(key="spot", effect="NoExecute")
@@ -35,7 +35,7 @@ RACKED = (
 HOST = spread_over(HOSTNAME)
 CORDONED = replace(node("n3", "c", taints=[UNSCHEDULABLE]), unschedulable=True)
 
-Way = Callable[[Scenario, Placement], Iterator[Edits]]
+Way = Callable[[Scenario, PodPlacement], Iterator[Edits]]
 
 # way, scenario, what is tried
 TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
@@ -115,7 +115,7 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
 
 
 @pytest.mark.parametrize(("way", "asked", "expected"), TRIED.values(), ids=TRIED.keys())
-def test_what_is_tried(way: Way, asked: Scenario, expected: list[list[str]]) -> None:
+def test_the_candidates_in_order(way: Way, asked: Scenario, expected: list[list[str]]) -> None:
     tried = [list(map(str, edits)) for edits in way(asked, asked.placement())]
 
     assert tried == expected

@@ -17,7 +17,7 @@ NODES = (
 )
 
 
-def test_all_filters_that_are_modelled_are_asked() -> None:
+def test_all_modelled_filters_are_applied() -> None:
     demands = Demands(pairs=(("disk", "ssd"),))
     placement = scenario(
         NODES, spread_over(min_domains=9), pods={"n5": 1}, demands=demands

@@ -95,7 +95,7 @@ def test_why_minimum(asked: Scenario, said: str) -> None:
     assert explain_minimum(tally) == said
 
 
-def test_demands_of_a_pod_are_told_as_obstacles() -> None:
+def test_unmet_demands_of_a_pod_are_rejections() -> None:
     asked = scenario(TWO, demands=Demands(pairs=(("disk", "ssd"),)))
 
     assert summarize(asked, asked.placement(), "") == (

@@ -87,7 +87,7 @@ def test_terms(terms: list[dict[str, Any]], allowed: bool) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "{}", '{"nodeAffinity":{}}', '{"nodeAffinity":null}'])
-def test_without_a_required_affinity_nothing_is_asked(text: str | None) -> None:
+def test_without_a_required_affinity_there_are_no_terms(text: str | None) -> None:
     decoded = None if text is None else msgspec.json.decode(text, type=Affinity)
 
     assert required_terms(decoded) is None

@@ -91,7 +91,7 @@ def test_obstacles(
     )
 
 
-def test_a_pod_says_what_it_asks_of_a_node() -> None:
+def test_the_demands_of_a_pod_are_decoded() -> None:
     pod = msgspec.json.decode(POD, type=SchedulingPod)
 
     assert pod.demands == Demands((("disk", "ssd"), ("os", "linux")), (ON_N1,), ANY)
@@ -99,7 +99,7 @@ def test_a_pod_says_what_it_asks_of_a_node() -> None:
     assert [constraint.topology_key for constraint in pod.constraints] == ["zone"]
 
 
-def test_a_pod_without_a_specification_asks_for_nothing() -> None:
+def test_a_pod_without_a_specification_has_no_demands() -> None:
     assert SchedulingPod().demands == Demands()
 
 

@@ -32,7 +32,12 @@ from webhook.policy.placement.nodes import (
     SchedulingPod,
     find_mismatch,
 )
-from webhook.policy.placement.place import Placement, find_rejections, place_pod, tally_constraints
+from webhook.policy.placement.place import (
+    PodPlacement,
+    find_rejections,
+    place_pod,
+    tally_constraints,
+)
 from webhook.policy.placement.place import incoming_pod as incoming_of
 from webhook.policy.placement.spreads import (
     DefaultConstraints,
@@ -52,7 +57,7 @@ def placed(
     *own: Constraint,
     pod: IncomingPod = WEB_POD,
     infeasible: Iterable[str] = (),
-) -> Placement:
+) -> PodPlacement:
     measured = tally_constraints(
         pod, resolve_constraints(own, pod.labels, IN_FORCE), topology, census
     )
@@ -307,7 +312,7 @@ def test_the_order_of_nodes_and_pods_does_not_matter(
 
 
 @given(incoming, constraints, node_lists(), placed_pods, st.integers(1, 3))
-def test_a_wider_skew_never_shuts_a_node(
+def test_a_larger_max_skew_never_closes_a_node(
     pod: IncomingPod, own: Constraint, nodes: list[Node], pods: Pods, wider: int
 ) -> None:
     relaxed = msgspec.structs.replace(own, max_skew=own.max_skew + wider)

@@ -35,7 +35,7 @@ def test_the_fuller_a_domain_the_worse_its_nodes() -> None:
     assert found.normalized == {"n1": 100, "n2": 25, "n3": 25}
 
 
-def test_what_max_skew_tolerates_waters_the_differences_down() -> None:
+def test_a_larger_max_skew_makes_differences_in_scores_smaller() -> None:
     topology = Topology([node("n1", "a"), node("n2", "b")])
 
     found = scored(topology, {"n1": 1}, soft(max_skew=5))

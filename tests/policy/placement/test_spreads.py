@@ -163,7 +163,7 @@ def test_own_constraints_are_never_completed_from_the_defaults(
 
 
 @given(st.lists(constraints, max_size=4).map(tuple), labels)
-def test_every_constraint_is_asked_for_once(
+def test_every_constraint_is_resolved_once(
     own: tuple[Constraint, ...], carried: dict[str, str]
 ) -> None:
     spreads = resolve_constraints(own, carried, ALL_ON)

@@ -34,7 +34,7 @@ def test_a_key_that_is_not_required_has_the_empty_value() -> None:
     assert Topology(NODES).domains(ZONE, (), Demands()).values["n3"] == ""
 
 
-def test_every_required_key_is_asked_for() -> None:
+def test_every_required_key_is_checked() -> None:
     domains = Topology(NODES).domains(ZONE, (ZONE, "rack"), Demands())
 
     assert domains.values == {}

@@ -96,12 +96,12 @@ def advise(
     if context.cluster is None and Gate.ADVICE not in context.gates:
         return NO_ADVICE
     findings = list(_findings(subject, context, actions, rows))
-    read = exemptions.parse_exemptions(subject.metadata.annotations, not_exemptible)
-    if not findings and not read.refused:
+    exempt = exemptions.parse_exemptions(subject.metadata.annotations, not_exemptible)
+    if not findings and not exempt.refused:
         return NO_ADVICE
     by_action: dict[Action, list[AdviceFinding]] = {action: [] for action in Action}
     for finding in findings:
-        if finding.rule not in read.reasons:
+        if finding.rule not in exempt.reasons:
             by_action[_consequence(actions[finding.rule], subject)].append(finding)
     warns = _consequence(Action.WARN, subject) is Action.WARN
     return Advice(
@@ -109,11 +109,11 @@ def advise(
         warned=tuple(by_action[Action.WARN]),
         audited=tuple(by_action[Action.AUDIT]),
         exempted=tuple(
-            ExemptFinding(finding, read.reasons[finding.rule])
+            ExemptFinding(finding, exempt.reasons[finding.rule])
             for finding in findings
-            if finding.rule in read.reasons
+            if finding.rule in exempt.reasons
         ),
-        refused=read.refused if warns else (),
+        refused=exempt.refused if warns else (),
     )
 
 
@@ -143,5 +143,5 @@ def _without_gated(subject: Subject, gates: Gates) -> Subject:
 
 
 def _consequence(action: Action, subject: Subject) -> Action:
-    """Reduce an action to AUDIT for objects that nobody is writing by hand at the moment."""
+    """Reduce an action to AUDIT for a controller's objects, and for updates without new pods."""
     return Action.AUDIT if subject.controlled or subject.settled else action

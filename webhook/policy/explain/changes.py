@@ -24,7 +24,7 @@ from webhook.policy.explain.remedies import (
     tolerate,
 )
 from webhook.policy.explain.scenario import Scenario
-from webhook.policy.placement.place import Placement
+from webhook.policy.placement.place import PodPlacement
 
 MOST_TRIALS = 20
 """Trials for one kind of change; a trial takes 10 ms with 5 000 nodes."""
@@ -54,7 +54,7 @@ class ChangeSearch(NamedTuple):
         most: Number of changes of this kind to report.
     """
 
-    candidates: Callable[[Scenario, Placement], Iterator[Edits]]
+    candidates: Callable[[Scenario, PodPlacement], Iterator[Edits]]
     most: int = 1
 
 
@@ -73,7 +73,7 @@ CHANGE_SEARCHES = (
 _COMBINED = ChangeSearch(combine_changes)
 
 
-def find_changes(scenario: Scenario, placement: Placement) -> tuple[SuggestedChange, ...]:
+def find_changes(scenario: Scenario, placement: PodPlacement) -> tuple[SuggestedChange, ...]:
     """
     Find changes that let a pod be placed.
 
@@ -93,7 +93,7 @@ def find_changes(scenario: Scenario, placement: Placement) -> tuple[SuggestedCha
 
 
 def _search(
-    remedy: ChangeSearch, scenario: Scenario, placement: Placement
+    remedy: ChangeSearch, scenario: Scenario, placement: PodPlacement
 ) -> Iterator[SuggestedChange]:
     tried = islice(remedy.candidates(scenario, placement), MOST_TRIALS)
     return islice(_try_candidates(tried, scenario), remedy.most)

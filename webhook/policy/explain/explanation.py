@@ -18,7 +18,7 @@ from webhook.policy.explain.sentences import (
     summarize,
 )
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, IGNORE
-from webhook.policy.placement.place import Placement
+from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import Domain, PodTally
 from webhook.policy.selectors import render
@@ -175,7 +175,7 @@ def explain(scenario: Scenario, subject: str, runs_on: str = "") -> Explanation:
     )
 
 
-def _explain_node(name: str, placement: Placement, best: frozenset[str]) -> NodeExplanation:
+def _explain_node(name: str, placement: PodPlacement, best: frozenset[str]) -> NodeExplanation:
     reason = rejection_reason(name, placement)
     if reason:
         return NodeExplanation(name=name, passes=False, best=False, reason=reason)

@@ -21,14 +21,14 @@ from webhook.policy.explain.scenario import Scenario, short_key
 from webhook.policy.model import Node
 from webhook.policy.placement.nodeaffinity import term_matches
 from webhook.policy.placement.nodes import RejectionReason
-from webhook.policy.placement.place import Placement
+from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.taints import UNSCHEDULABLE
 from webhook.policy.placement.tallies import PodTally
 
 MOST_TOGETHER = 16  # nodes that one candidate changes; more would be a different cluster
 
 
-def uncordon(scenario: Scenario, placement: Placement) -> Iterator[Edits]:
+def uncordon(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     """Uncordon one node of every kind; then all of those."""
     cordoned = (
         node
@@ -40,7 +40,7 @@ def uncordon(scenario: Scenario, placement: Placement) -> Iterator[Edits]:
     yield from alone_and_together([Uncordon(node.name) for node in chosen[:MOST_TOGETHER]])
 
 
-def label_nodes(scenario: Scenario, placement: Placement) -> Iterator[Edits]:
+def label_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     """Label a node that lacks keys, for the emptiest domain or a new one; then several nodes."""
     hard = placement.tallies.hard
     keys = tuple(dict.fromkeys(tally.spread.topology_key for tally in hard))
@@ -62,7 +62,7 @@ def label_nodes(scenario: Scenario, placement: Placement) -> Iterator[Edits]:
             yield tuple(several)
 
 
-def add_nodes(scenario: Scenario, placement: Placement) -> Iterator[Edits]:
+def add_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     """Add a node in the emptiest domains or in new ones; then several, all in new ones."""
     hard = placement.tallies.hard
     demanded = dict(scenario.pod.demands.pairs)
@@ -81,7 +81,7 @@ def add_nodes(scenario: Scenario, placement: Placement) -> Iterator[Edits]:
     yield from (tuple(several[:number]) for number in range(1, len(several) + 1))
 
 
-def combine_changes(scenario: Scenario, placement: Placement) -> Iterator[Edits]:
+def combine_changes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     """Combine all changes that one node needs; nodes with few changes first."""
     hard = placement.tallies.hard
     keys = tuple(dict.fromkeys(tally.spread.topology_key for tally in hard))
@@ -118,7 +118,7 @@ def _list_changes(
     return tuple(edits)
 
 
-def _distinct_nodes(nodes: Iterable[Node], placement: Placement) -> list[Node]:
+def _distinct_nodes(nodes: Iterable[Node], placement: PodPlacement) -> list[Node]:
     """Choose nodes that differ in more than their names, those with few counted pods first."""
     hard = placement.tallies.hard
     keys = [key for tally in hard if (key := tally.spread.topology_key) != HOSTNAME]

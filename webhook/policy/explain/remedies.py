@@ -19,7 +19,7 @@ from webhook.policy.explain.edits import (
 )
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.model import Node, Taint
-from webhook.policy.placement.place import Placement
+from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.taints import EXCLUDING, UNSCHEDULABLE, Toleration, tolerates
 from webhook.policy.placement.tallies import MinimumReason, PodTally
 from webhook.policy.placement.topology import carries_keys
@@ -28,7 +28,7 @@ Edits: TypeAlias = tuple[ScenarioEdit, ...]
 """Edits that belong together."""
 
 
-def raise_max_skew(scenario: Scenario, placement: Placement) -> Iterator[Edits]:
+def raise_max_skew(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     """
     Raise the maxSkew of constraints until a node passes that nothing else rejects.
 
@@ -58,7 +58,7 @@ def raises_for(node: Node, hard: Sequence[PodTally]) -> tuple[RaiseMaxSkew, ...]
     )
 
 
-def lower_min_domains(_: Scenario, placement: Placement) -> Iterator[Edits]:
+def lower_min_domains(_: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     """Lower every minDomains that exceeds the number of domains, alone and then together."""
     yield from alone_and_together(
         [
@@ -70,13 +70,13 @@ def lower_min_domains(_: Scenario, placement: Placement) -> Iterator[Edits]:
     )
 
 
-def soften(_: Scenario, placement: Placement) -> Iterator[Edits]:
+def soften(_: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     """Make hard constraints soft: one, then all."""
     spreads = (tally.spread for tally in placement.tallies.hard)
     yield from alone_and_together([Soften(spread.index, spread.topology_key) for spread in spreads])
 
 
-def tolerate(scenario: Scenario, _: Placement) -> Iterator[Edits]:
+def tolerate(scenario: Scenario, _: PodPlacement) -> Iterator[Edits]:
     """
     Tolerate the taints of one node, those with few taints first; then all taints.
 
@@ -98,7 +98,7 @@ def untolerated_taints(node: Node, scenario: Scenario) -> tuple[Taint, ...]:
     )
 
 
-def loosen_selector(scenario: Scenario, _: Placement) -> Iterator[Edits]:
+def loosen_selector(scenario: Scenario, _: PodPlacement) -> Iterator[Edits]:
     """Drop one label of the nodeSelector, or the required affinity; then all of them."""
     demands = scenario.pod.demands
     edits: list[ScenarioEdit] = [DropSelector(key, value) for key, value in demands.pairs]

@@ -14,7 +14,7 @@ import msgspec
 from webhook.policy.advice.findings import count_of
 from webhook.policy.explain.edits import ScenarioEdit, apply_all
 from webhook.policy.explain.scenario import Scenario, short_key
-from webhook.policy.placement.place import Placement
+from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import PodTally
 
 PLACED_REPLICAS = 10_000
@@ -111,14 +111,14 @@ def _place_missing(scenario: Scenario, missing: int) -> tuple[Scenario, Counter[
     return scenario, placed
 
 
-def _choose_node(placement: Placement) -> str:
+def _choose_node(placement: PodPlacement) -> str:
     tallies = placement.tallies.by_index
     return min(
         placement.best, key=lambda node: sum(tally.by_node.get(node, 0) for tally in tallies)
     )
 
 
-def _compare_skews(before: Placement, after: Placement) -> tuple[SkewChange, ...]:
+def _compare_skews(before: PodPlacement, after: PodPlacement) -> tuple[SkewChange, ...]:
     pairs = zip(before.tallies.by_index, after.tallies.by_index, strict=True)
     return tuple(
         SkewChange(then.spread.index, then.spread.topology_key, unevenness(then), unevenness(now))

@@ -8,7 +8,12 @@ import msgspec
 
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.place import Placement, find_rejections, place_pod, tally_constraints
+from webhook.policy.placement.place import (
+    PodPlacement,
+    find_rejections,
+    place_pod,
+    tally_constraints,
+)
 from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.placement.topology import Topology
@@ -33,7 +38,7 @@ class Scenario(msgspec.Struct, frozen=True):
     topology: Topology
     census: Census
 
-    def placement(self) -> Placement:
+    def placement(self) -> PodPlacement:
         """Place the pod, by all filters that are modelled; O(nodes x constraints)."""
         return place_pod(
             tally_constraints(self.pod, self.spreads, self.topology, self.census),

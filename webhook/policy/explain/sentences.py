@@ -9,13 +9,13 @@ from collections import Counter
 from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.explain.scenario import Scenario, short_key
 from webhook.policy.placement.nodes import NodeRejection, RejectionReason
-from webhook.policy.placement.place import Placement
+from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import MinimumReason, PodTally
 
 _ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
 
 
-def summarize(scenario: Scenario, placement: Placement, runs_on: str) -> str:
+def summarize(scenario: Scenario, placement: PodPlacement, runs_on: str) -> str:
     """
     Summarize where a pod can go, or the main reason why it cannot be placed.
 
@@ -39,7 +39,7 @@ def summarize(scenario: Scenario, placement: Placement, runs_on: str) -> str:
     return f"runs on {runs_on}; it {can}{kept}"
 
 
-def rejection_reason(node: str, placement: Placement) -> str:
+def rejection_reason(node: str, placement: PodPlacement) -> str:
     """Explain why a node does not pass; empty if it does. Other filters come first."""
     rejection = placement.refused.get(node)
     if rejection is not None:
@@ -73,7 +73,7 @@ def explain_minimum(tally: PodTally) -> str:
             return f"fewest pods in {join_names(least)}"
 
 
-def _explain_failure(scenario: Scenario, placement: Placement) -> str:
+def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
     nodes = scenario.topology.nodes
     if not nodes:
         return "there is no node"

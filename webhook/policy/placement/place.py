@@ -40,7 +40,7 @@ class ConstraintTallies(msgspec.Struct, frozen=True):
         return sorted((*self.hard, *self.soft), key=lambda tally: tally.spread.index)
 
 
-class Placement(msgspec.Struct, frozen=True):
+class PodPlacement(msgspec.Struct, frozen=True):
     """
     The nodes that a pod can go to, with the reasons and scores.
 
@@ -115,7 +115,7 @@ def place_pod(
     tallies: ConstraintTallies,
     topology: Topology,
     refused: Mapping[str, NodeRejection] | None = None,
-) -> Placement:
+) -> PodPlacement:
     """
     Filter and score the nodes for a pod; O(nodes x constraints).
 
@@ -135,7 +135,7 @@ def place_pod(
     scores = None
     if tallies.soft and topology.nodes:
         scores = score_nodes(tallies.soft, passing, requires_keys=tallies.spreads.requires_keys)
-    return Placement(tallies, statuses, refused, scores)
+    return PodPlacement(tallies, statuses, refused, scores)
 
 
 def find_rejections(topology: Topology, demands: Demands) -> dict[str, NodeRejection]:

@@ -109,7 +109,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class RotationState:
     """
     All that a decision depends on; as read from the cluster just now.
 
@@ -131,8 +131,8 @@ class Situation:
     leaf: Leaf | None
     now: datetime
     server_now: datetime
-    ca_asked: datetime | None = None
-    leaf_asked: datetime | None = None
+    ca_requested: datetime | None = None
+    leaf_requested: datetime | None = None
     lifetimes: Lifetimes = Lifetimes()
 
     @property

@@ -15,7 +15,7 @@ from webhook.policy.paths import FieldPath, format_path, is_object
 
 MISSING = "missing"
 
-SHOWN = 40  # characters of a value that a sentence repeats: enough to find it
+SHOWN_CHARS = 40  # characters of a value that a sentence repeats: enough to find it
 
 _CLOSE = 0.7
 """
@@ -54,7 +54,7 @@ def refuse(problems: Iterable[tuple[FieldPath, str]]) -> None:
         raise RefusalError(found)
 
 
-class Mistake(NamedTuple):
+class ValidationFailure(NamedTuple):
     """
     One error of pydantic.
 
@@ -73,7 +73,7 @@ class Mistake(NamedTuple):
     line: Callable[[FieldPath], int]
 
 
-def sentence(kind: str, mistake: Mistake) -> str:
+def describe_failure(kind: str, mistake: ValidationFailure) -> str:
     """
     Word one error of pydantic.
 
@@ -84,23 +84,23 @@ def sentence(kind: str, mistake: Mistake) -> str:
     return _SENTENCES[kind](mistake)
 
 
-def choose(value: object, known: Sequence[str]) -> str:
+def suggest_choice(value: object, known: Sequence[str]) -> str:
     """Say that a value is none of those there are."""
-    return f"cannot be {shown(value)}: {suggestion(str(value), known)}"
+    return f"cannot be {format_value(value)}: {suggest_word(str(value), known)}"
 
 
-def words(expected: str) -> list[str]:
+def split_choices(expected: str) -> list[str]:
     """Find the words in a list of pydantic's, as ``'apply' or 'recommend'``."""
     return re.findall(r"'([^']*)'", expected)
 
 
-def suggestion(word: str, known: Sequence[str]) -> str:
+def suggest_word(word: str, known: Sequence[str]) -> str:
     """Offer the word that was probably meant, or all there are."""
-    close = get_close_matches(word[: 2 * SHOWN], known, 1, _CLOSE)
+    close = get_close_matches(word[: 2 * SHOWN_CHARS], known, 1, _CLOSE)
     return f"did you mean {close[0]}?" if close else f"write {_either(known)}"
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Write a value as briefly as it can still be recognised."""
     match value:
         case bool():
@@ -117,12 +117,12 @@ def shown(value: object) -> str:
             return _cut(f"{value}")
 
 
-def join(path: FieldPath) -> str:
+def format_place(path: FieldPath) -> str:
     """Write a path as ``profiles[0].defaultConstraints[1].maxSkew``."""
     return format_path(tuple(step if isinstance(step, int) else _cut(step) for step in path))
 
 
-def _missing(mistake: Mistake) -> str:
+def _missing(mistake: ValidationFailure) -> str:
     key, owner = mistake.path[-1], _owner(mistake.model, mistake.path)
     examples = next(
         (field.examples for field in owner.model_fields.values() if field.alias == key), None
@@ -130,21 +130,21 @@ def _missing(mistake: Mistake) -> str:
     return f"is missing: write it, as `{key}: {(examples or ['...'])[0]}`"
 
 
-def _unknown_key(mistake: Mistake) -> str:
+def _unknown_key(mistake: ValidationFailure) -> str:
     owner = _owner(mistake.model, mistake.path)
     known = [field.alias or name for name, field in owner.model_fields.items()]
-    close = get_close_matches(str(mistake.path[-1])[: 2 * SHOWN], known, 1, _CLOSE)
+    close = get_close_matches(str(mistake.path[-1])[: 2 * SHOWN_CHARS], known, 1, _CLOSE)
     hint = f"did you mean {close[0]}?" if close else f"keys here: {', '.join(known)}"
     return f"no such key: {hint}"
 
 
-def _not_a_choice(mistake: Mistake) -> str:
-    return choose(mistake.value, words(mistake.expected))
+def _not_a_choice(mistake: ValidationFailure) -> str:
+    return suggest_choice(mistake.value, split_choices(mistake.expected))
 
 
-def _not_a_list(mistake: Mistake) -> str:
+def _not_a_list(mistake: ValidationFailure) -> str:
     if not is_object(mistake.value):
-        return f"must be a list, not {shown(mistake.value)}: write `- ` before each entry"
+        return f"must be a list, not {format_value(mistake.value)}: write `- ` before each entry"
     for key in mistake.value:
         first, line = _cut(key), mistake.line((key,))
         dash = f"a dash belongs before '{first}' in line {line}, as `- {first}:`"
@@ -152,38 +152,39 @@ def _not_a_list(mistake: Mistake) -> str:
     return "must be a list, not a mapping: write []"
 
 
-def _not_a_mapping(mistake: Mistake) -> str:
-    return f"must be a mapping, not {shown(mistake.value)}: write keys with values, as `key: value`"
+def _not_a_mapping(mistake: ValidationFailure) -> str:
+    problem = f"must be a mapping, not {format_value(mistake.value)}"
+    return f"{problem}: write keys with values, as `key: value`"
 
 
-def _not_a_text(mistake: Mistake) -> str:
+def _not_a_text(mistake: ValidationFailure) -> str:
     match mistake.value:
         case bool():  # yes, no, on, off and y are such words in YAML
             hint = ": write the word in quotes"
         case int() | float():
-            hint = f': write "{shown(mistake.value)}"'
+            hint = f': write "{format_value(mistake.value)}"'
         case _:
             hint = ""
-    return f"must be a text, not {shown(mistake.value)}{hint}"
+    return f"must be a text, not {format_value(mistake.value)}{hint}"
 
 
-def _empty(_: Mistake) -> str:
+def _empty(_: ValidationFailure) -> str:
     return "is empty: write a name"
 
 
-def _not_whole(mistake: Mistake) -> str:
-    return f"must be a whole number, not {shown(mistake.value)}"
+def _not_whole(mistake: ValidationFailure) -> str:
+    return f"must be a whole number, not {format_value(mistake.value)}"
 
 
-def _not_32_bits(mistake: Mistake) -> str:
-    return f"must fit in 32 bits, and {shown(mistake.value)} does not"
+def _not_32_bits(mistake: ValidationFailure) -> str:
+    return f"must fit in 32 bits, and {format_value(mistake.value)} does not"
 
 
-def _not_a_bool(mistake: Mistake) -> str:
-    return f"must be true or false, not {shown(mistake.value)}"
+def _not_a_bool(mistake: ValidationFailure) -> str:
+    return f"must be true or false, not {format_value(mistake.value)}"
 
 
-_SENTENCES: Mapping[str, Callable[[Mistake], str]] = {
+_SENTENCES: Mapping[str, Callable[[ValidationFailure], str]] = {
     MISSING: _missing,
     "extra_forbidden": _unknown_key,
     "enum": _not_a_choice,
@@ -205,12 +206,12 @@ _SENTENCES: Mapping[str, Callable[[Mistake], str]] = {
 def _cut(text: str | int) -> str:
     """Shorten a text, and show what would move a cursor or hide as it is written in Python."""
     text = str(text)
-    kept = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    kept = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}..."
     return kept if kept.isprintable() else kept.encode("unicode_escape").decode()
 
 
-def _either(words: Sequence[str]) -> str:
-    *others, last = words
+def _either(split_choices: Sequence[str]) -> str:
+    *others, last = split_choices
     return f"{', '.join(others)} or {last}" if others else last
 
 

@@ -2,7 +2,7 @@
 Turns parts of one document into models, and gathers everything that is wrong with them.
 
 A mistake is told with its file, line and path. What pydantic says of it, and the words for that,
-are in ``sentences``.
+are in ``messages``.
 """
 
 import json
@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from webhook.config import sentences
-from webhook.config.sentences import Mistake, RefusalError
+from webhook.config import messages
+from webhook.config.messages import RefusalError, ValidationFailure
 from webhook.errors import CombinedConfigError, ConfigError, ManifestError
 from webhook.manifests import Document, parse
 from webhook.policy.paths import FieldPath, is_array, is_object, walk_path
@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=BaseModel)
 _KEY = "[key]"  # how pydantic says that it means the key of a mapping's member
 
 
-class Reading:
+class DocumentValidation:
     """
     One document, while it is being read.
 
@@ -75,7 +75,7 @@ class Reading:
     def where(self, path: FieldPath = ()) -> str:
         """Write file, line and path, as ``spread.yaml:7: profiles[0].name``."""
         place = self.document.place(path)
-        return f"{place}: {sentences.join(path)}" if path else place
+        return f"{place}: {messages.format_place(path)}" if path else place
 
     def finish(self) -> None:
         """
@@ -103,15 +103,17 @@ class Reading:
             for inner, problem in cause.problems:
                 self.refuse(problem, (*path, *below, *inner))
             return
-        if told["type"] != sentences.MISSING:
+        if told["type"] != messages.MISSING:
             below = _existing(value, below)
         at: FieldPath = (*path, *below)
 
         def line(inner: FieldPath) -> int:
             return self.document.line((*at, *inner))
 
-        mistake = Mistake(model, below, told["input"], str(context.get("expected", "")), line)
-        self.refuse(sentences.sentence(told["type"], mistake), at)
+        mistake = ValidationFailure(
+            model, below, told["input"], str(context.get("expected", "")), line
+        )
+        self.refuse(messages.describe_failure(told["type"], mistake), at)
 
 
 def read_document(text: str, source: str) -> Document:

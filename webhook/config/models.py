@@ -1,18 +1,37 @@
-"""Label selectors as they are written in profiles."""
+"""What all parts of a configuration file have in common: how strictly they are read."""
 
-from typing import Self
+from typing import Annotated, Self, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
 
-from webhook.config.sentences import refuse
-from webhook.config.written import Written
+from webhook.config.messages import refuse
 from webhook.policy import model
 from webhook.policy.api import rules
 from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.paths import parse_path
 
+Int32: TypeAlias = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]  # Go's int32
 
-class Requirement(Written):
+
+class StrictModel(BaseModel):
+    """A part of a file of ours: every key is known, no value is bent into another type."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+    )
+
+
+class LenientModel(StrictModel):
+    """A part of a file that another program reads: keys that do not concern us are left alone."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class RequirementModel(StrictModel):
     """One expression of a label selector."""
 
     key: str = ""
@@ -20,7 +39,7 @@ class Requirement(Written):
     values: tuple[str, ...] = ()
 
 
-class Selector(Written):
+class SelectorModel(StrictModel):
     """
     A label selector.
 
@@ -28,7 +47,7 @@ class Selector(Written):
     """
 
     match_labels: dict[str, str] = Field({})
-    match_expressions: tuple[Requirement, ...] = ()
+    match_expressions: tuple[RequirementModel, ...] = ()
 
     @property
     def selector(self) -> model.LabelSelector:
@@ -48,7 +67,7 @@ class Selector(Written):
         return self
 
 
-def meaning(written: Selector | None) -> model.LabelSelector | None:
+def parse_selector(written: SelectorModel | None) -> model.LabelSelector | None:
     """The selector in the core; None if it matches all, since it was left out or is empty."""
     if written is None or not (written.match_labels or written.match_expressions):
         return None

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from certs.situation import Authority, Lifetimes, Situation, Validity
+from certs.state import Authority, Lifetimes, RotationState, Validity
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -17,8 +17,8 @@ B, C = replace(A, name="b"), replace(A, name="c", promoted=None)
 EXPIRED = Validity(start=NOW - DAY, end=NOW)
 
 
-def situation(*authorities: Authority, everywhere: str = "abc") -> Situation:
-    return Situation(
+def state(*authorities: Authority, everywhere: str = "abc") -> RotationState:
+    return RotationState(
         authorities=authorities,
         everywhere=frozenset(everywhere),
         anywhere=frozenset("abc"),
@@ -101,7 +101,7 @@ def test_everybody_has_a_role(
     signer: str | None,
     pending: str | None,
 ) -> None:
-    found = situation(*authorities)
+    found = state(*authorities)
 
     assert [one.name for one in found.alive] == alive
     assert (found.signer.name if found.signer else None) == signer
@@ -121,10 +121,10 @@ def test_an_authority_is_settled_after_one_overlap_in_every_bundle(
 ) -> None:
     authority = replace(A, published=NOW - ago)
 
-    assert situation(authority, everywhere=everywhere).settled(authority) is settled
+    assert state(authority, everywhere=everywhere).settled(authority) is settled
 
 
 def test_what_is_not_published_is_not_settled() -> None:
     authority = replace(A, published=None)
 
-    assert situation(authority).settled(authority) is False
+    assert state(authority).settled(authority) is False

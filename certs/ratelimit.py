@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-LONGEST = timedelta(minutes=5)
+MAX_REPAIR_PAUSE = timedelta(minutes=5)
 """Between two repairs of a lasting fight: rare enough to be no load, often enough to win once
 the other one is gone."""
 
-QUIET = timedelta(minutes=1)
+QUIET_PERIOD = timedelta(minutes=1)
 """After that long without a repair the next one counts as the first."""
 
 
 @dataclass(slots=True)
-class Restraint:
+class RepairLimit:
     """
-    Doubles the pause between repairs of the same thing, from 1 s to ``LONGEST``.
+    Doubles the pause between repairs of the same thing, from 1 s to ``MAX_REPAIR_PAUSE``.
 
     Attributes:
         repairs: How many there were, each soon after the one before.
@@ -37,11 +37,11 @@ class Restraint:
 
     def count(self, wanted: object, now: datetime) -> None:
         """Remember a repair that was made."""
-        quiet = self._last is None or now - self._last >= QUIET + 2 * self._pause
+        quiet = self._last is None or now - self._last >= QUIET_PERIOD + 2 * self._pause
         self.repairs = 1 if quiet or wanted != self._wanted else self.repairs + 1
         self._wanted, self._last = wanted, now
 
     @property
     def _pause(self) -> timedelta:
         doubled = timedelta(seconds=2 ** min(self.repairs - 1, 10))
-        return min(doubled, LONGEST)
+        return min(doubled, MAX_REPAIR_PAUSE)

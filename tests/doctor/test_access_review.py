@@ -1,0 +1,68 @@
+"""Each needed right is reviewed, those of configured controllers included."""
+
+import msgspec
+import pytest
+
+from tests.doctor.api import FakeDoctorApi, client_of, refuse, respond
+from webhook.cluster.protocol import Response
+from webhook.doctor.access_review import ServiceAccountRef, review_rights
+from webhook.doctor.client import DoctorClient
+from webhook.doctor.installation import Lookup
+from webhook.doctor.objects import ConfigMap
+from webhook.doctor.rights import ROLLOUTS, CustomResource, list_needed_rights
+
+REVIEWS = "POST /apis/authorization.k8s.io/v1/subjectaccessreviews"
+SUBJECT = ServiceAccountRef("evenspread", "shop", {}, "account")
+ALLOWED = respond({"status": {"allowed": True}}, 201)
+FLEET = (
+    "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+    "ownerSelectors: [{group: example.com, kind: Fleet, selectorPath: spec.selector}]\n"
+)
+GROUPS = {
+    "groups": [{"name": "example.com", "preferredVersion": {"groupVersion": "example.com/v1"}}]
+}
+KINDS = {"resources": [{"name": "fleets", "kind": "Fleet"}]}
+
+
+@pytest.mark.parametrize(
+    ("response", "allowed"), [(ALLOWED, True), (respond({"status": {}}, 201), False)]
+)
+async def test_every_needed_right_is_reviewed(response: Response, allowed: bool) -> None:
+    api = FakeDoctorApi({REVIEWS: response})
+
+    found = await review_rights(DoctorClient(api), SUBJECT, Lookup())
+
+    assert list(found) == list(list_needed_rights("evenspread", "self"))
+    assert {lookup.value for lookup in found.values()} == {allowed}
+    specs = [request.body["spec"] for request in api.requests]
+    assert {spec["user"] for spec in specs} == {"system:serviceaccount:shop:account"}
+
+
+async def test_a_review_that_is_refused_leaves_the_right_unknown() -> None:
+    found = await review_rights(client_of({REVIEWS: refuse("no")}), SUBJECT, Lookup())
+
+    assert {lookup.problem for lookup in found.values()} == {
+        "needs create on subjectaccessreviews.authorization.k8s.io"
+    }
+
+
+OWNERS: dict[str, tuple[dict[str, Response], tuple[CustomResource, ...]]] = {
+    "a controller that exists": (
+        {"GET /apis": respond(GROUPS), "GET /apis/example.com/v1": respond(KINDS)},
+        (ROLLOUTS, CustomResource("example.com", "fleets")),
+    ),
+    "a controller that does not exist": ({"GET /apis": respond({"groups": []})}, (ROLLOUTS,)),
+    "a discovery that fails": ({"GET /apis": refuse("broken", 500)}, (ROLLOUTS,)),
+}
+
+
+@pytest.mark.parametrize(("responses", "owners"), OWNERS.values(), ids=OWNERS)
+async def test_configured_controllers_are_reviewed_if_they_exist(
+    responses: dict[str, Response], owners: tuple[CustomResource, ...]
+) -> None:
+    client = client_of({REVIEWS: ALLOWED, **responses})
+    configuration = Lookup(msgspec.convert({"data": {"config.yaml": FLEET}}, ConfigMap))
+
+    found = await review_rights(client, SUBJECT, configuration)
+
+    assert list(found) == list(list_needed_rights("evenspread", "self", owners))

@@ -1,0 +1,47 @@
+"""An installation gives its objects, and raises for those that could not be read."""
+
+import pytest
+
+from tests.doctor.patient import hooks, patient, replica
+from webhook.doctor.installation import Lookup, NotReadableError, value_or_none
+from webhook.policy.request import Hook
+
+
+def test_a_lookup_without_problem_has_its_value() -> None:
+    assert Lookup(1).value == 1
+    assert Lookup[int]().value is None
+    assert value_or_none(Lookup(1)) == 1
+
+
+def test_a_lookup_with_a_problem_raises_it() -> None:
+    unknown = Lookup[int](problem="needs a right")
+
+    assert value_or_none(unknown) is None
+    with pytest.raises(NotReadableError, match="needs a right"):
+        _ = unknown.value
+
+
+def test_the_webhook_is_ours() -> None:
+    webhook = patient().webhook(Hook.MUTATE)
+
+    assert webhook is not None
+    assert webhook.name == "mutate.evenspread.io"
+    missing = patient(configurations={**hooks(), Hook.MUTATE: Lookup()})
+    assert missing.webhook(Hook.MUTATE) is None
+
+
+@pytest.mark.parametrize(("tls", "mode"), [("auto", "self"), ("files", "files")])
+def test_the_mode_is_that_of_the_settings(tls: str, mode: str) -> None:
+    assert patient(settings={"tls": tls}).mode == mode
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [("evenspread-1", "evenspread-1"), ("127.0.0.1:8080", "deployment/evenspread")],
+)
+def test_the_log_of_a_replica_known_by_address_is_that_of_the_deployment(
+    name: str, target: str
+) -> None:
+    command = patient().log_command(replica(name=name))
+
+    assert command == f"kubectl -n evenspread logs {target}"
