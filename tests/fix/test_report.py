@@ -26,7 +26,8 @@ WRITTEN = {
     "a removed member": (
         (
             "      topologySpreadConstraints:\n"
-            "      - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule, minDomains: 0}\n"
+            "      - {maxSkew: 1, minDomains: 0, topologyKey: a,\n"
+            "         whenUnsatisfiable: DoNotSchedule}\n"
         ),
         "TSC005",
         "removed minDomains: 0",
