@@ -138,9 +138,9 @@ class Connection:
         identity: Digest of the settings that require new connections when they change.
     """
 
-    def __init__(self, configuration: Configuration, *, strict: bool) -> None:
+    def __init__(self, configuration: Any, *, strict: bool) -> None:
         """
-        Take a configuration; ``connect`` must be called before the first request.
+        Take a ``Configuration`` of the untyped library; ``connect`` must be called before the first request.
 
         Args:
             strict: As in ``ApiAccess``.
@@ -169,7 +169,7 @@ class Connection:
         )
         library_session.detach()
 
-    def take_token(self, configuration: Configuration) -> None:
+    def take_token(self, configuration: Any) -> None:
         """Use the token of a newer configuration of the same identity."""
         self.configuration.api_key = configuration.api_key
 
