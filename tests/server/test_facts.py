@@ -28,7 +28,7 @@ from webhook.telemetry.logs import Log, LogFormat, make_log
 from webhook.telemetry.metrics import Metrics
 
 FLEET = OwnerSelector(GroupKind("example.io", "Fleet"), ("spec", "selector"))
-OTHER_LABEL = OwnerSelector(GroupKind("example.io", "Other"), ("spec", "selector"))
+OTHER_KIND = OwnerSelector(GroupKind("example.io", "Other"), ("spec", "selector"))
 
 CORE = ("namespaces", "nodes", "services", "replicationcontrollers")
 APPS = ("replicasets", "statefulsets")
@@ -149,7 +149,7 @@ async def test_caches_that_cannot_be_filled_are_given_up_for_the_next_ones() -> 
     async with run(live):
         await live.complete()
         old, listed = live.facts, source.bodies.pop("/api/v1/nodes")
-        live.follow((OTHER_LABEL,))
+        live.follow((OTHER_KIND,))
         await settled(lambda: source.asked.count("/api/v1/nodes") == 2)
         assert live.facts is old
 

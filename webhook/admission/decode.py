@@ -46,24 +46,23 @@ class _Kind(msgspec.Struct, frozen=True, gc=False):
     kind: Text = ""
 
 
-class _Request(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class _Envelope(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The members of a request that identify its object."""
+
     uid: Text = ""
     kind: _Kind | None = None
     operation: Text = ""
     namespace: Text = ""
     name: Text = ""
     sub_resource: Text = ""
+
+
+class _Request(_Envelope, frozen=True, gc=False):
     object: Workload | None = None
     old_object: Workload | None = None
 
 
-class _RawRequest(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    uid: Text = ""
-    kind: _Kind | None = None
-    operation: Text = ""
-    namespace: Text = ""
-    name: Text = ""
-    sub_resource: Text = ""
+class _RawRequest(_Envelope, frozen=True, gc=False):
     object: msgspec.Raw = msgspec.Raw(b"null")
     old_object: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -260,12 +259,8 @@ def _decode_custom(request: _RawRequest, kind: GroupKind, path: TemplatePath) ->
         old = template_in(request.old_object, path)
     except msgspec.ValidationError:
         old_unreadable = True
-    return AdmissionRequest(
-        uid=request.uid,
-        kind=kind,
-        operation=request.operation,
-        namespace=_shorten(request.namespace),
-        name=_shorten(request.name),
+    return replace(
+        _identify(request, kind),
         path=path,
         metadata=metadata.metadata if metadata else None,
         template=template,

@@ -103,7 +103,7 @@ class Monitoring:
         return cls(metrics, readiness, health, supervisor)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Server:
     """
     A server whose parts are all there.
@@ -194,15 +194,7 @@ async def build(context: ServerContext, monitoring: Monitoring) -> Server:
     for message in configuration.notices:
         log.warning("configuration", says=message)
     return Server(
-        context=context,
-        monitoring=monitoring,
-        admission=admission,
-        certificate=certificate,
-        facts=facts,
-        enforcement=enforcement,
-        watcher=watcher,
-        events=events,
-        audits=audits,
+        context, monitoring, admission, certificate, facts, enforcement, watcher, events, audits
     )
 
 

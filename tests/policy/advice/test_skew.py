@@ -200,6 +200,6 @@ def test_the_rejecting_constraints_are_reported() -> None:
     (violation,) = ask("TSC106", deployed(spread(), HOST), audit(SMALL, FULL))
 
     assert violation.problem == (
-        "none of the 3 nodes that it may go to has a place for its next pod: "
+        "none of the 3 nodes that its pods can go to accepts the next pod: "
         '"kubernetes.io/hostname" rejects 2, "topology.kubernetes.io/zone" rejects 2'
     )

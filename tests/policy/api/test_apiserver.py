@@ -179,7 +179,7 @@ def listed(*constraints: dict[str, object]) -> tuple[Constraint, ...]:
     return template(pod(*constraints)).constraints
 
 
-FORMS: dict[str, tuple[tuple[Constraint, ...] | None, Gates, ValidationOptions]] = {
+OPTIONS: dict[str, tuple[tuple[Constraint, ...] | None, Gates, ValidationOptions]] = {
     "of a create, by the gate": (None, NEWEST, ValidationOptions(merged=True)),
     "of a create, before the gate": (None, LEGACY, ValidationOptions(merged=False)),
     "of an update from nothing": ((), NEWEST, ValidationOptions(merged=True)),
@@ -199,8 +199,8 @@ FORMS: dict[str, tuple[tuple[Constraint, ...] | None, Gates, ValidationOptions]]
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "in_force", "expected"), FORMS.values(), ids=FORMS.keys())
-def test_the_form(
+@pytest.mark.parametrize(("old", "in_force", "expected"), OPTIONS.values(), ids=OPTIONS.keys())
+def test_the_validation_options(
     old: tuple[Constraint, ...] | None, in_force: Gates, expected: ValidationOptions
 ) -> None:
     assert validation_options(old, in_force) == expected

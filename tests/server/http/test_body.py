@@ -1,10 +1,12 @@
-"""What a call says of its own time."""
+"""Request targets and bodies."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.server.serving import JSON, call, head, review, serving, settled
 from webhook.server.http.body import CallTarget, read_target
+from webhook.server.http.limits import Limits
 
 TARGETS = {
     "seconds, as kube-apiserver writes them": ("/mutate?timeout=10s", CallTarget("/mutate", 10.0)),
@@ -34,3 +36,70 @@ def test_any_target_can_be_read(target: str) -> None:
 
     assert target.startswith(path)
     assert timeout is None or timeout > 0
+
+
+HALF = review()[: len(review()) // 2]
+
+
+@pytest.mark.parametrize(("limit", "size"), [(64, "64 bytes"), (2**20, "1 MiB")])
+async def test_a_body_beyond_the_limit_is_refused_by_its_length(limit: int, size: str) -> None:
+    async with serving(Limits(body=limit)) as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(bytes(limit + 1)))
+
+    assert (reply.status, reply.body) == (413, f"the body is larger than {size}\n".encode())
+
+
+async def test_a_chunked_body_beyond_the_limit_is_refused_while_it_is_read() -> None:
+    async with serving(Limits(body=64)) as server:
+        wire = await server.connect()
+        wire.send(head(headers={**JSON, "Transfer-Encoding": "chunked"}))
+
+        reply = await wire.ask(b"50\r\n" + bytes(80) + b"\r\n")
+
+    assert reply.status == 413
+
+
+async def test_a_body_that_does_not_arrive_in_time_is_refused() -> None:
+    async with serving(Limits(body_read=0.05)) as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(head(headers={**JSON, "Content-Length": "100"}) + HALF[:50])
+
+    assert (reply.status, reply.body) == (408, b"the body did not arrive in time\n")
+
+
+async def test_bodies_are_limited_together() -> None:
+    async with serving(Limits(bodies=64)) as server:
+        first, second = await server.connect(), await server.connect()
+        length = {**JSON, "Content-Length": "100"}
+        first.send(head(headers=length) + HALF[:50])
+        await settled(lambda: server.value("body_bytes") == 50)
+
+        reply = await second.ask(head(headers=length) + HALF[:50])
+
+    assert reply.status == 503
+    assert server.rejected("bodies") == 1
+
+
+async def test_a_body_that_arrives_in_two_pieces_is_read_whole() -> None:
+    body = review()
+    async with serving() as server:
+        wire = await server.connect()
+        wire.send(head(headers={**JSON, "Content-Length": str(len(body))}) + HALF)
+        await settled(lambda: server.value("body_bytes") == len(HALF))
+
+        reply = await wire.ask(body[len(HALF) :])
+
+    assert reply.status == 200
+
+
+async def test_a_large_body_counts_until_it_is_answered() -> None:
+    async with serving(Limits(long_review=64)) as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(review()))
+
+        assert reply.status == 200
+        assert server.value("body_bytes") == 0

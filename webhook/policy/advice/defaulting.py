@@ -134,8 +134,9 @@ def pods_have_defaults(subject: Subject, context: AdviceContext) -> Iterator[Rul
     total = sum(group.number for group in subject.running)
     yield RuleViolation(
         subject.list_path,
-        f"{lacking} of its {total} pods lack what profile {injection.profile} gives: a constraint "
-        f"on {join_names(injection.keys)} that selects what their Services and owner select now",
+        f"{lacking} of its {total} pods lack the defaults of profile {injection.profile}: "
+        f"a constraint on {join_names(injection.keys)} with the selector of their Services and "
+        "owner",
         suggest_restart(subject),
         f"{lacking} of {total} pods lack the defaults of profile {injection.profile}",
     )

@@ -32,8 +32,8 @@ def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[
             yield RuleViolation(
                 subject.field(i, "matchLabelKeys"),
                 f"{POD_TEMPLATE_HASH} is neither here nor in labelSelector: while a new revision "
-                "is rolled out its pods are counted together with the old ones, and are uneven "
-                "when those are gone",
+                "is rolled out, its pods are counted together with the old ones, and are uneven "
+                "once those are gone",
                 member("matchLabelKeys", [*constraint.match_label_keys, POD_TEMPLATE_HASH]),
                 f"without {POD_TEMPLATE_HASH} a rollout counts old and new pods together",
             )

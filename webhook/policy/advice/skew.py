@@ -76,10 +76,10 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
     field, instead = _suggest_change(subject, tallies, blames)
     yield RuleViolation(
         field,
-        f"none of the {len(nodes)} nodes that it may go to has a place for its next pod: "
+        f"none of the {len(nodes)} nodes that its pods can go to accepts the next pod: "
         f"{join_names(counts)}",
         instead,
-        f"none of {len(nodes)} nodes has a place for its next pod",
+        f"none of {len(nodes)} nodes accepts the next pod",
     )
 
 

@@ -1,0 +1,106 @@
+"""Findings are completed with lines, fingerprints and fixes."""
+
+import pytest
+from msgspec.structs import replace
+
+from webhook.audit.findings import (
+    FINGERPRINT_DIGITS,
+    FindingBuilder,
+    RuleMessage,
+    report_type_error,
+)
+from webhook.audit.inventory import AuditSubject
+from webhook.audit.origins import Origin
+from webhook.audit.report import AuditFinding, AuditSeverity
+from webhook.audit.snapshot import UnreadableObject
+from webhook.policy.advice.advise import Advice, ExemptFinding
+from webhook.policy.advice.findings import AdviceFinding
+from webhook.policy.advice.subject import Subject, SubjectPod
+from webhook.policy.api.warnings import ApiWarning
+from webhook.policy.model import GroupKind, ObjectMeta
+
+FIELD = "spec.topologySpreadConstraints[0]"
+ADVICE = AdviceFinding("TSC101", FIELD, "it does not match", "labelSelector: {}")
+
+
+def builder(origin: Origin | None = None, name: str = "web") -> FindingBuilder:
+    subject = Subject(
+        kind=GroupKind("apps", "Deployment"),
+        metadata=ObjectMeta(name=name, generate_name="web-"),
+        namespace="shop",
+        pod=SubjectPod(),
+    )
+    return FindingBuilder(AuditSubject("apps/v1", subject, origin))
+
+
+def build(message: RuleMessage, origin: Origin | None = None) -> AuditFinding:
+    return builder(origin).build("TSC101", AuditSeverity.WARN, message)
+
+
+def test_a_message_without_a_fix_gets_that_of_its_rule() -> None:
+    assert build(RuleMessage(FIELD, "a", "b")).instead == "b"
+    assert build(RuleMessage(FIELD, "a")).instead
+
+
+@pytest.mark.parametrize(("origin", "line"), [(None, 0), (Origin("a", {(): 3}), 3)])
+def test_a_finding_has_a_line_if_its_object_has_a_file(origin: Origin | None, line: int) -> None:
+    assert build(RuleMessage(FIELD, "a"), origin).line == line
+
+
+def test_the_fingerprint_depends_on_rule_object_and_field_alone() -> None:
+    first, again = build(RuleMessage(FIELD, "a")), build(RuleMessage(FIELD, "b"))
+    other = builder(name="").build("TSC101", AuditSeverity.WARN, RuleMessage(FIELD, "a"))
+
+    assert first.fingerprint == again.fingerprint != build(RuleMessage("spec", "a")).fingerprint
+    assert other.fingerprint != first.fingerprint
+    assert len(first.fingerprint) == FINGERPRINT_DIGITS
+
+
+SEVERITIES = {
+    "denied": AuditSeverity.DENY,
+    "refused": AuditSeverity.WARN,
+    "warned": AuditSeverity.WARN,
+    "audited": AuditSeverity.AUDIT,
+}
+
+
+@pytest.mark.parametrize(("member", "severity"), SEVERITIES.items())
+def test_the_action_of_a_rule_is_the_severity_of_its_findings(
+    member: str, severity: AuditSeverity
+) -> None:
+    (finding,) = builder().build_advice(replace(Advice(), **{member: (ADVICE,)}))
+
+    assert (finding.rule, finding.severity, finding.instead) == (
+        "TSC101", severity, "labelSelector: {}"
+    )  # fmt: skip
+
+
+def test_an_exempted_finding_has_its_reason() -> None:
+    (finding,) = builder().build_exempted(Advice(exempted=(ExemptFinding(ADVICE, "known"),)))
+
+    assert (finding.severity, finding.reason) == (AuditSeverity.AUDIT, "known")
+
+
+def test_a_warning_that_advice_explains_is_left_out() -> None:
+    warnings = [ApiWarning("TSC021", 0, f"{FIELD}.labelSelector: is null")]
+    explained = builder().build(
+        "TSC102", AuditSeverity.WARN, RuleMessage(f"{FIELD}.labelSelector", "a")
+    )
+
+    (finding,) = builder().build_warnings(warnings, [])
+    assert (finding.field, finding.problem) == (f"{FIELD}.labelSelector", "is null")
+    assert builder().build_warnings(warnings, [explained]) == []
+
+
+def test_an_object_of_wrong_types_is_a_workload_with_one_denial() -> None:
+    unreadable = UnreadableObject(
+        api_version="apps/v1", kind="Deployment", namespace="shop", name="web", source="a.yaml",
+        line=1, field="spec", field_line=2, problem="expected an object, got a list",
+    )  # fmt: skip
+
+    report = report_type_error(unreadable)
+
+    (finding,) = report.findings
+    assert report.title == "Deployment shop/web"
+    assert (finding.severity, finding.line) == (AuditSeverity.DENY, 2)
+    assert finding.read_on == "kubectl explain deployment"

@@ -1,0 +1,62 @@
+import io
+
+import pytest
+
+from webhook.cli.exits import ClosedOutputError
+from webhook.cli.terminal import Style, Terminal
+
+
+class ClosedPipe(io.StringIO):
+    """A stream whose reader is gone."""
+
+    def write(self, _text: str) -> int:
+        raise BrokenPipeError
+
+
+class Screen(io.StringIO):
+    """A stream that counts as a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_table_has_columns_as_wide_as_their_widest_cell() -> None:
+    text = io.StringIO()
+
+    Terminal(text).table(("a", "bb"), [("ccc", "d"), ("e", "")])
+
+    assert text.getvalue() == "  a    bb\n  ccc  d\n  e\n"
+
+
+def test_lines_are_plain_without_a_terminal_and_unprintable_text_is_escaped() -> None:
+    text = io.StringIO()
+
+    Terminal(text).lines([[("a\x1b", Style.BAD), ("b", Style.PLAIN)]])
+
+    assert text.getvalue() == "a\\x1bb\n"
+
+
+def test_lines_are_coloured_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    text = Screen()
+
+    Terminal(text).lines([[("a", Style.BAD)]])
+
+    assert text.getvalue() == "\x1b[31ma\x1b[0m\n"
+
+
+def test_lines_that_belong_together_are_written_at_once() -> None:
+    text = io.StringIO()
+    terminal = Terminal(text)
+
+    with terminal.together():
+        terminal.line("a")
+        assert text.getvalue() == ""
+
+    assert text.getvalue() == "a\n"
+
+
+def test_a_closed_output_is_an_error_of_its_own() -> None:
+    with pytest.raises(ClosedOutputError):
+        Terminal(ClosedPipe()).line("a")
