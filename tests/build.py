@@ -1,8 +1,8 @@
 """
-Makers of valid values, for tests that care about one thing: whatever is not named is in order.
+Builders of valid values: a test names only the fields that it is about.
 
-Objects are made as JSON, as clients write them; ``template`` and ``request`` read them into the
-values that the policy speaks of.
+Objects are built as JSON, as clients write them; ``template`` and ``request`` decode them into the
+values of the policy.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -70,7 +70,7 @@ def constraint(**changes: Any) -> Constraint:
 
 
 def default(**changes: Any) -> Constraint:
-    """Make a constraint as it stands in a profile: without a selector."""
+    """Make a constraint of a profile, which has no selector."""
     changes = {"when_unsatisfiable": "ScheduleAnyway", "label_selector": None, **changes}
     return constraint(**changes)
 
@@ -145,7 +145,7 @@ def template(obj: Json, path: TemplatePath | None = None) -> PodTemplate:
 def request(obj: Json, old: Json | None = None, **changes: Any) -> AdmissionRequest:
     """Make the request to create an object, or to put it in the place of ``old``."""
     held = msgspec.json.decode(msgspec.json.encode(obj), type=Workload)
-    asked = AdmissionRequest(
+    requested = AdmissionRequest(
         uid=UID,
         kind=kind_of(obj),
         operation=CREATE if old is None else "UPDATE",
@@ -156,7 +156,7 @@ def request(obj: Json, old: Json | None = None, **changes: Any) -> AdmissionRequ
         template=template(obj),
         old=None if old is None else template(old),
     )
-    return replace(asked, **changes)
+    return replace(requested, **changes)
 
 
 def custom(obj: Json, old: Json | None = None, **changes: Any) -> AdmissionRequest:
@@ -187,9 +187,9 @@ def review_body(
     return msgspec.json.encode(review)
 
 
-def gates(version: Version = NEWEST_VERSION, **asked: bool) -> Gates:
-    """Make the gates of a version; those asked for by name, GA ones too."""
-    return resolve(version, asked, allow_locked=True)
+def gates(version: Version = NEWEST_VERSION, **requested: bool) -> Gates:
+    """Make the gates of a version; requested ones by name, GA ones too."""
+    return resolve(version, requested, allow_locked=True)
 
 
 def profile(**changes: Any) -> Profile:
@@ -206,7 +206,7 @@ def policy(*profiles: Profile, **changes: Any) -> Policy:
 @dataclass
 class FakeFacts:
     """
-    A cluster in lists, asked by looking at everything.
+    A cluster in plain lists, which every question searches whole.
 
     Attributes:
         services_of: Namespace -> its Services, in any order.

@@ -128,12 +128,12 @@ def some_gates(draw: st.DrawFn) -> Gates:
     """Draw a version and the gates of a server that may hold any field back."""
     version = Version(1, draw(st.integers(27, NEWEST_VERSION.minor)))
     names = [Gate.EVEN_PODS_SPREAD, Gate.MIN_DOMAINS, Gate.NODE_INCLUSION_POLICY, Gate.DEFAULTS]
-    asked = {str(name): False for name in draw(st.sets(st.sampled_from(names)))}
+    requested = {str(name): False for name in draw(st.sets(st.sampled_from(names)))}
     if draw(st.booleans()):
-        asked[Gate.SELECTOR_MERGE] = False
+        requested[Gate.SELECTOR_MERGE] = False
         if draw(st.booleans()):
-            asked[Gate.MATCH_LABEL_KEYS] = False
-    return gates(version, **asked)
+            requested[Gate.MATCH_LABEL_KEYS] = False
+    return gates(version, **requested)
 
 
 orderly_policies = st.builds(
@@ -327,12 +327,12 @@ def claiming(obj: Json, claims: list[bool]) -> Json:
         for constraint in constraints
     ]
     claimed = ",".join(compress(digests, claims))
-    told = {"profile": "p", "selectorFrom": [], "keys": [], "hash": claimed}
+    provenance_value = {"profile": "p", "selectorFrom": [], "keys": [], "hash": claimed}
     if obj["metadata"] is None:
         return obj
     annotated = {
         **(obj["metadata"].get("annotations") or {}),
-        DEFAULTS_ANNOTATION: json.dumps(told),
+        DEFAULTS_ANNOTATION: json.dumps(provenance_value),
     }
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotated}}
 

@@ -1,13 +1,27 @@
+"""Reviews of objects in files."""
+
 from typing import Any
 
 import msgspec
 import pytest
 
 from tests import build
-from webhook.admission.offline import build_reviews
+from webhook.admission.offline import (
+    OfflineReview,
+    answer_review,
+    build_reviews,
+    follow_up_review,
+    unpack_recording,
+    update_review,
+)
 from webhook.manifests import Document, parse
+from webhook.policy.api.gates import resolve
+from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Policy, Profile
+from webhook.policy.facts import NoFacts
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind
+from webhook.policy.request import Hook
 
 # kind, its name in a URL
 RESOURCES = {
@@ -48,3 +62,56 @@ def test_metadata_of_the_wrong_type_stays_as_it_is() -> None:
 @pytest.mark.parametrize("kind", BUILT_IN_TEMPLATES, ids=str)
 def test_every_built_in_kind_is_asked_about(kind: GroupKind) -> None:
     assert body_of(build.workload(kind))["requestResource"]["resource"] == f"{kind.kind.lower()}s"
+
+
+POLICY = Policy(
+    gates=resolve(NEWEST_VERSION, {}, source="test", allow_locked=False),
+    profiles=(Profile(name="cluster", constraints=SYSTEM_CONSTRAINTS),),
+)
+
+
+def reviews_of(value: Any) -> list[OfflineReview]:
+    documents = [
+        found
+        for document in parse(msgspec.json.encode(value).decode(), "x.json")
+        if isinstance(document, Document)
+        for found in unpack_recording(document)
+    ]
+    return list(build_reviews(documents, BUILT_IN_TEMPLATES))
+
+
+def recorded(path: str) -> dict[str, Any]:
+    (review,) = reviews_of(build.pod())
+    return {"http": {"path": path}, "review": review.body}
+
+
+@pytest.mark.parametrize(
+    ("path", "hook"), [("/mutate", Hook.MUTATE), ("/validating", Hook.VALIDATE)]
+)
+def test_a_recorded_review_goes_to_the_webhook_that_it_was_sent_to(path: str, hook: Hook) -> None:
+    (review,) = reviews_of(recorded(path))
+
+    assert (review.recorded, review.hook) == (True, hook)
+    assert review.body == recorded(path)["review"]
+
+
+def test_a_kind_without_a_pod_template_is_skipped() -> None:
+    assert reviews_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}) == []
+
+
+def test_the_second_webhook_gets_the_patched_object() -> None:
+    (review,) = reviews_of(build.pod())
+
+    result = answer_review(review, Hook.MUTATE, POLICY, NoFacts())
+    second = follow_up_review(review, result)
+
+    assert second.body["request"]["object"] == result.after
+
+
+def test_an_update_has_the_older_object() -> None:
+    (review,) = reviews_of(build.pod())
+
+    update = update_review(review, review.document)
+
+    assert update.body["request"]["operation"] == "UPDATE"
+    assert update.body["request"]["oldObject"] == review.body["request"]["object"]

@@ -116,7 +116,7 @@ def test_example_without_defaults(configured: Path, run: Run) -> None:
 
     ran = run("config", "check", "--config", "config.yaml", "-f", "pod.yaml")
 
-    assert ran.out.endswith("defaults of Pod shop/web-1: none, since its own constraints stand\n")
+    assert ran.out.endswith("defaults of Pod shop/web-1: none, since it has its own constraints\n")
 
 
 # what -f names, exit code, what is said

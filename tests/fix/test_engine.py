@@ -9,12 +9,8 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.audit import world
 from tests.fix import manifests
-from tests.fix.fixed import NODES, deployment, options, reasons, run_fix
-from webhook.fix.changes import Put
-from webhook.fix.conflicts import ALIASED_ELSEWHERE, DocumentPlan
-from webhook.fix.file import MISREAD, NOT_READ, FileDraft
+from tests.fix.fixed import NODES, deployment, options, run_fix
 from webhook.manifests import Document, parse
-from webhook.manifests.edits import TextEdit
 from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
 CONSTRAINTS = """\
@@ -26,7 +22,7 @@ CONSTRAINTS = """\
 """
 
 
-def test_what_one_finding_hides_is_mended_in_the_next_round() -> None:
+def test_what_one_finding_hides_is_fixed_in_the_next_round() -> None:
     outcome = run_fix(deployment(CONSTRAINTS), cluster=NODES)
 
     rules = [each.rule for each in outcome.fixed]
@@ -47,79 +43,7 @@ def test_lines_are_those_of_the_file_as_it_was_read() -> None:
     assert told["TSC107"] == "- maxSkew: 0"
 
 
-LIST = """\
-apiVersion: v1
-kind: List
-items:
-- apiVersion: v1
-  kind: Pod
-  metadata: {{name: a, labels: &labels {{app: web}}}}
-  spec:
-    topologySpreadConstraints: &spread
-    - {{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: {action}, labelSelector: {{}}}}
-- apiVersion: v1
-  kind: Pod
-  metadata: {{name: b, labels: *labels}}
-  spec: {{topologySpreadConstraints: *spread}}
-{more}"""
-
-EXEMPT = """\
-- apiVersion: v1
-  kind: Pod
-  metadata:
-    {name: c, labels: *labels, annotations: {evenspread.io/exempt: "TSC102=counts all on purpose"}}
-  spec: {topologySpreadConstraints: *spread}
-"""
-
-
-def test_what_an_alias_stands_for_is_edited_if_all_want_it() -> None:
-    text = LIST.format(action=SCHEDULE_ANYWAY, more="")
-
-    outcome = run_fix(text)
-
-    selector = "labelSelector: {matchLabels: {app: web}}"
-    expected = text.replace("maxSkew: 0", "maxSkew: 1").replace("labelSelector: {}", selector)
-    assert outcome.texts["web.yaml"] == expected
-    assert [(each.rule, each.object) for each in outcome.fixed] == [
-        ("TSC001", "Pod default/a"),
-        ("TSC001", "Pod default/b"),
-        ("TSC102", "Pod default/a"),
-        ("TSC102", "Pod default/b"),
-    ]
-
-
-def test_what_an_alias_stands_for_is_left_if_one_does_not_want_it() -> None:
-    outcome = run_fix(LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT), options("TSC102"))
-
-    assert reasons(outcome.left) == {}  # the API refuses them, so nothing is said of selectors
-
-    text = LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT).replace("maxSkew: 0", "maxSkew: 1")
-    outcome = run_fix(text)
-
-    assert outcome.texts["web.yaml"] == text
-    assert reasons(outcome.left) == {"TSC102": ALIASED_ELSEWHERE.reason}
-
-
-def test_a_typed_list_is_mended_as_it_is_written() -> None:
-    text = LIST.format(action=DO_NOT_SCHEDULE, more="").replace("kind: List", "kind: PodList")
-    text = text.replace("- apiVersion: v1\n  kind: Pod\n  ", "- ")
-
-    outcome = run_fix(text, options("TSC001"))
-
-    assert outcome.texts["web.yaml"] == text.replace("maxSkew: 0", "maxSkew: 1")
-
-
-def test_a_file_with_a_broken_document_is_left_as_a_whole() -> None:
-    text = deployment(CONSTRAINTS) + "---\n{\n"
-
-    outcome = run_fix({"web.yaml": text, "b.yaml": deployment(CONSTRAINTS)}, options("TSC001"))
-
-    assert outcome.texts["web.yaml"] == text
-    assert [each.source for each in outcome.fixed] == ["b.yaml"]
-    assert reasons(outcome.left) == {"TSC001": NOT_READ}
-
-
-def test_facts_are_not_mended() -> None:
+def test_facts_are_not_fixed() -> None:
     outcome = run_fix({}, cluster=deployment(CONSTRAINTS))
 
     assert outcome == ({}, (), (), ())
@@ -138,18 +62,6 @@ def test_pods_that_are_uneven_are_left() -> None:
 
     assert {each.rule for each in outcome.left} == {"TSC114"}
     assert outcome.texts["web.yaml"] == world.LIVE
-
-
-def test_what_would_not_be_read_as_meant_is_given_back_as_it_was() -> None:
-    text = deployment(CONSTRAINTS)
-    draft = FileDraft("web.yaml", text)
-    wrong = DocumentPlan((), (Put(("kind",), "Pod"),), (TextEdit(0, 0, "# no\n"),), ())
-
-    problem = draft.edit([wrong])
-
-    assert problem is not None
-    assert "this is a bug of evenspread" in str(problem)
-    assert (draft.text, draft.locked) == (text, MISREAD)
 
 
 def test_two_demands_that_exclude_each_other_do_not_take_turns() -> None:
@@ -254,7 +166,7 @@ TEXTS = st.lists(manifests.texts(pods), min_size=1, max_size=2).map("\n---\n".jo
 
 
 @given(TEXTS, st.sampled_from(["", NODES]))
-def test_any_manifest_is_mended_once_and_for_all(text: str, cluster: str) -> None:
+def test_any_manifest_is_fixed_once_and_for_all(text: str, cluster: str) -> None:
     outcome = run_fix(text, cluster=cluster)
     after = outcome.texts["web.yaml"]
     again = run_fix(after, cluster=cluster)

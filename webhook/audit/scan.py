@@ -90,14 +90,14 @@ def scan(
     chosen = [
         item for item in inventory.audited if options.includes_namespace(item.subject.namespace)
     ]
-    reports = [scanner.report_on(each) for each in progress(chosen)]
+    reports = [scanner.report_on(item) for item in progress(chosen)]
     if options.includes_rule(TYPE_INVALID):
         reports += [
-            report_type_error(each)
-            for each in unreadable
-            if options.includes_namespace(each.namespace)
+            report_type_error(item)
+            for item in unreadable
+            if options.includes_namespace(item.namespace)
         ]
-    reports.sort(key=lambda each: (each.namespace, each.kind, each.name, each.source, each.line))
+    reports.sort(key=lambda item: (item.namespace, item.kind, item.name, item.source, item.line))
     return AuditReport(
         kubernetes=str(options.policy.gates.version),
         summary=summarise(reports, nodes=len(inventory.cluster.node_store)),
@@ -108,18 +108,20 @@ def scan(
 def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) -> AuditSummary:
     """Count workloads, pods and findings."""
     severities = [item.severity for report in reports for item in report.findings]
-    asked = [each for each in reports if any(row.max_skew is not None for row in each.spreads)]
-    uneven = sum(any(row.excess > 0 for row in each.spreads) for each in asked)
+    constrained = [
+        report for report in reports if any(row.max_skew is not None for row in report.spreads)
+    ]
+    uneven = sum(any(row.excess > 0 for row in report.spreads) for report in constrained)
     return AuditSummary(
         workloads=len(reports),
-        pods=sum(each.pods for each in reports),
+        pods=sum(report.pods for report in reports),
         nodes=nodes,
         deny=severities.count(AuditSeverity.DENY),
         warn=severities.count(AuditSeverity.WARN),
         audit=severities.count(AuditSeverity.AUDIT),
-        exempted=sum(len(each.exempted) for each in reports),
+        exempted=sum(len(report.exempted) for report in reports),
         known=known,
-        spread=len(asked) - uneven,
+        spread=len(constrained) - uneven,
         uneven=uneven,
     )
 
@@ -155,9 +157,9 @@ class Scanner:
         )
         found = [
             builder.build(
-                each.rule, AuditSeverity.DENY, RuleMessage(each.error.field, each.error.message)
+                item.rule, AuditSeverity.DENY, RuleMessage(item.error.field, item.error.message)
             )
-            for each in _find_too_many(subject) or answer.findings
+            for item in _find_too_many(subject) or answer.findings
         ]
         exempted: list[AuditFinding] = []
         if not found:

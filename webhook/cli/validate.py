@@ -17,12 +17,13 @@ from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import read_policy_versions
 from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.catalogue import explain
 from webhook.cli.views.findings import describe_support, show
 from webhook.cli.views.matrix import Matrix, as_document
 from webhook.cli.views.validation import ValidationReport, reports_on
+from webhook.errors import ConfigError
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import Version, VersionRange
+from webhook.policy.catalogue import CATALOGUE
 
 
 class ObjectCounts:
@@ -137,8 +138,22 @@ def _view(output: OutputFormat, servers: Sequence[Gates], *, describe: bool) -> 
 
 def _explain(ctx: click.Context, _: click.Parameter, ids: str | None) -> None:
     if ids is not None:
-        click.echo(explain(ids))
+        click.echo("\n\n".join(_explain_rule(rule.strip().upper()) for rule in ids.split(",")))
         ctx.exit()
+
+
+def _explain_rule(rule: str) -> str:
+    """
+    Explain a rule by the texts of the catalogue.
+
+    Raises:
+        ConfigError: The id is unknown.
+    """
+    if rule not in CATALOGUE:
+        known = ", ".join(sorted(rule for rule in CATALOGUE if rule.isupper()))
+        raise ConfigError(f"{rule!r} is not a rule: use one of {known}", "--explain")
+    entry = CATALOGUE[rule]
+    return f"{rule}: {entry.title}\n  otherwise: {entry.effect}\n  instead:   {entry.fix}"
 
 
 command = Command(

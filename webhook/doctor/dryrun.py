@@ -15,7 +15,7 @@ from webhook.cluster.discovery import NAMESPACES_PATH, ResourcePath
 from webhook.doctor import probes
 from webhook.doctor.client import DoctorClient, DoctorResponse, describe_right
 from webhook.doctor.installation import DryRunPod, Lookup, value_or_none
-from webhook.doctor.objects import NamedObject
+from webhook.doctor.objects import DoctorNamedObject
 from webhook.doctor.probes import OWN_CONSTRAINT, PROBES_PER_HOOK, ProbeResult, ReplicaIdentity
 from webhook.doctor.webhooks import Webhook, WebhookConfiguration
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
@@ -30,7 +30,7 @@ async def choose_probe_namespace(
     client: DoctorClient, configurations: Mapping[Hook, Lookup[WebhookConfiguration]]
 ) -> str:
     """Choose a namespace that both webhooks are called for; prefer ``default``."""
-    listed = await client.list_objects(NAMESPACES_PATH, NamedObject)
+    listed = await client.list_objects(NAMESPACES_PATH, DoctorNamedObject)
     return choose_namespace(
         value_or_none(listed) or (),
         [
@@ -42,7 +42,7 @@ async def choose_probe_namespace(
     )
 
 
-def choose_namespace(namespaces: Sequence[NamedObject], webhooks: Sequence[Webhook]) -> str:
+def choose_namespace(namespaces: Sequence[DoctorNamedObject], webhooks: Sequence[Webhook]) -> str:
     """Return the first namespace that all webhooks are called for; prefer ``default``."""
     fitting = [
         namespace.metadata.name

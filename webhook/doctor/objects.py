@@ -16,23 +16,23 @@ import msgspec
 from webhook.policy.model import ObjectMeta
 
 
-class ApiObject(msgspec.Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+class DoctorObject(msgspec.Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
     """An object or a part of one; a missing field has the default that the API gives it."""
 
 
-class NamedObject(ApiObject, frozen=True):
+class DoctorNamedObject(DoctorObject, frozen=True):
     """An object of which only the metadata are read, such as a Namespace."""
 
     metadata: ObjectMeta = ObjectMeta()
 
 
-class ConfigMap(ApiObject, frozen=True):
+class ConfigMap(DoctorObject, frozen=True):
     """A ConfigMap."""
 
     data: dict[str, str] = {}
 
 
-class Secret(ApiObject, frozen=True):
+class Secret(DoctorObject, frozen=True):
     """A Secret; only its certificates are read."""
 
     data: dict[str, str] = {}
@@ -42,7 +42,7 @@ class Secret(ApiObject, frozen=True):
         return decode_base64(self.data.get(entry, ""))
 
 
-class PolicyObject(NamedObject, frozen=True):
+class PolicyObject(DoctorNamedObject, frozen=True):
     """An object of another policy engine, searched for one field name."""
 
     spec: dict[str, Any] = {}

@@ -6,12 +6,12 @@ Source: k8s.io/api admissionregistration/v1.
 
 from collections.abc import Mapping
 
-from webhook.doctor.objects import ApiObject, NamedObject
+from webhook.doctor.objects import DoctorNamedObject, DoctorObject
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import matches
 
 
-class ServiceReference(ApiObject, frozen=True):
+class ServiceReference(DoctorObject, frozen=True):
     """The Service that receives a webhook's calls."""
 
     name: str
@@ -20,7 +20,7 @@ class ServiceReference(ApiObject, frozen=True):
     port: int = 443
 
 
-class ClientConfig(ApiObject, frozen=True):
+class ClientConfig(DoctorObject, frozen=True):
     """
     How the API server calls a webhook.
 
@@ -34,7 +34,7 @@ class ClientConfig(ApiObject, frozen=True):
     ca_bundle: str = ""
 
 
-class WebhookRule(ApiObject, frozen=True):
+class WebhookRule(DoctorObject, frozen=True):
     """Resources and operations that a webhook is called for."""
 
     api_groups: tuple[str, ...] = ()
@@ -49,14 +49,14 @@ class WebhookRule(ApiObject, frozen=True):
         )
 
 
-class MatchCondition(ApiObject, frozen=True):
+class MatchCondition(DoctorObject, frozen=True):
     """A CEL expression that must be true for a webhook to be called."""
 
     name: str = ""
     expression: str = ""
 
 
-class Webhook(ApiObject, frozen=True):
+class Webhook(DoctorObject, frozen=True):
     """One webhook of a configuration."""
 
     name: str
@@ -84,7 +84,7 @@ class Webhook(ApiObject, frozen=True):
         )
 
 
-class WebhookConfiguration(NamedObject, frozen=True):
+class WebhookConfiguration(DoctorNamedObject, frozen=True):
     """A MutatingWebhookConfiguration or a ValidatingWebhookConfiguration."""
 
     webhooks: tuple[Webhook, ...] = ()

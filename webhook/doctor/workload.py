@@ -6,42 +6,42 @@ Source: k8s.io/api apps/v1, core/v1, discovery/v1, policy/v1.
 
 from collections.abc import Mapping
 
-from webhook.doctor.objects import ApiObject, NamedObject
+from webhook.doctor.objects import DoctorNamedObject, DoctorObject
 from webhook.policy.model import LabelSelector
 
 
-class ServicePort(ApiObject, frozen=True):
+class ServicePort(DoctorObject, frozen=True):
     """A port of a Service."""
 
     port: int
     name: str = ""
 
 
-class ServiceSpec(ApiObject, frozen=True):
+class ServiceSpec(DoctorObject, frozen=True):
     """The specification of a Service."""
 
     ports: tuple[ServicePort, ...] = ()
 
 
-class ServerService(ApiObject, frozen=True):
+class ServerService(DoctorObject, frozen=True):
     """The Service of the server."""
 
     spec: ServiceSpec = ServiceSpec()
 
 
-class EndpointConditions(ApiObject, frozen=True):
+class EndpointConditions(DoctorObject, frozen=True):
     """Conditions of an endpoint; an unknown ``ready`` counts as ready."""
 
     ready: bool | None = None
 
 
-class ServiceEndpoint(ApiObject, frozen=True):
+class ServiceEndpoint(DoctorObject, frozen=True):
     """One endpoint of a Service."""
 
     conditions: EndpointConditions = EndpointConditions()
 
 
-class EndpointSlice(ApiObject, frozen=True):
+class EndpointSlice(DoctorObject, frozen=True):
     """An EndpointSlice."""
 
     endpoints: tuple[ServiceEndpoint, ...] | None = None
@@ -52,34 +52,34 @@ class EndpointSlice(ApiObject, frozen=True):
         return sum(item.conditions.ready is not False for item in self.endpoints or ())
 
 
-class EnvVar(ApiObject, frozen=True):
+class EnvVar(DoctorObject, frozen=True):
     """An environment variable; its value is empty if it comes from another object."""
 
     name: str
     value: str = ""
 
 
-class ServerContainer(ApiObject, frozen=True):
+class ServerContainer(DoctorObject, frozen=True):
     """The container of the server."""
 
     args: tuple[str, ...] = ()
     env: tuple[EnvVar, ...] = ()
 
 
-class SecretVolume(ApiObject, frozen=True):
+class SecretVolume(DoctorObject, frozen=True):
     """The Secret of a volume."""
 
     secret_name: str = ""
 
 
-class PodVolume(ApiObject, frozen=True):
+class PodVolume(DoctorObject, frozen=True):
     """A volume of a pod."""
 
     name: str
     secret: SecretVolume | None = None
 
 
-class ServerPodSpec(ApiObject, frozen=True):
+class ServerPodSpec(DoctorObject, frozen=True):
     """The specification of the server's pods."""
 
     containers: tuple[ServerContainer, ...] = ()
@@ -87,13 +87,13 @@ class ServerPodSpec(ApiObject, frozen=True):
     service_account_name: str = "default"
 
 
-class ServerPodTemplate(NamedObject, frozen=True):
+class ServerPodTemplate(DoctorNamedObject, frozen=True):
     """The pod template of the Deployment."""
 
     spec: ServerPodSpec = ServerPodSpec()
 
 
-class StatusCondition(ApiObject, frozen=True):
+class StatusCondition(DoctorObject, frozen=True):
     """A condition in the status of an object."""
 
     type: str
@@ -101,21 +101,21 @@ class StatusCondition(ApiObject, frozen=True):
     message: str = ""
 
 
-class DeploymentSpec(ApiObject, frozen=True):
+class DeploymentSpec(DoctorObject, frozen=True):
     """The specification of a Deployment."""
 
     template: ServerPodTemplate = ServerPodTemplate()
     replicas: int = 1
 
 
-class DeploymentStatus(ApiObject, frozen=True):
+class DeploymentStatus(DoctorObject, frozen=True):
     """The status of a Deployment."""
 
     available_replicas: int = 0
     conditions: tuple[StatusCondition, ...] = ()
 
 
-class Deployment(ApiObject, frozen=True):
+class Deployment(DoctorObject, frozen=True):
     """A Deployment."""
 
     spec: DeploymentSpec = DeploymentSpec()
@@ -137,26 +137,26 @@ class Deployment(ApiObject, frozen=True):
         return found
 
 
-class WaitingState(ApiObject, frozen=True):
+class WaitingState(DoctorObject, frozen=True):
     """Why a container waits."""
 
     reason: str = ""
     message: str = ""
 
 
-class ContainerState(ApiObject, frozen=True):
+class ContainerState(DoctorObject, frozen=True):
     """The state of a container."""
 
     waiting: WaitingState | None = None
 
 
-class ContainerStatus(ApiObject, frozen=True):
+class ContainerStatus(DoctorObject, frozen=True):
     """The status of a container."""
 
     state: ContainerState = ContainerState()
 
 
-class ServerPodStatus(ApiObject, frozen=True):
+class ServerPodStatus(DoctorObject, frozen=True):
     """The status of a pod."""
 
     phase: str = ""
@@ -164,7 +164,7 @@ class ServerPodStatus(ApiObject, frozen=True):
     container_statuses: tuple[ContainerStatus, ...] = ()
 
 
-class ServerPod(NamedObject, frozen=True):
+class ServerPod(DoctorNamedObject, frozen=True):
     """A pod of the server: one replica."""
 
     status: ServerPodStatus = ServerPodStatus()
@@ -187,13 +187,13 @@ class ServerPod(NamedObject, frozen=True):
         return next(filter(None, messages), self.status.phase)
 
 
-class DisruptionBudgetSpec(ApiObject, frozen=True):
+class DisruptionBudgetSpec(DoctorObject, frozen=True):
     """The specification of a PodDisruptionBudget."""
 
     selector: LabelSelector | None = None
 
 
-class DisruptionBudgetStatus(ApiObject, frozen=True):
+class DisruptionBudgetStatus(DoctorObject, frozen=True):
     """The status of a PodDisruptionBudget."""
 
     disruptions_allowed: int = 0
@@ -201,7 +201,7 @@ class DisruptionBudgetStatus(ApiObject, frozen=True):
     expected_pods: int = 0
 
 
-class DisruptionBudget(NamedObject, frozen=True):
+class DisruptionBudget(DoctorNamedObject, frozen=True):
     """A PodDisruptionBudget."""
 
     spec: DisruptionBudgetSpec = DisruptionBudgetSpec()

@@ -76,14 +76,16 @@ class SuiteObjects:
             except SourceError as error:
                 self._files[file] = error
             else:
-                self._files[file] = [each for one in documents for each in unpack_recording(one)]
+                self._files[file] = [
+                    item for document in documents for item in unpack_recording(document)
+                ]
         return self._files[file]
 
     def _choose(
         self, documents: list[Document], reference: ObjectReference, path: FieldPath
     ) -> Document | None:
         reviewed = [item for item in documents if self._is_reviewed(item)]
-        fitting = [each for each in reviewed if _matches(each, reference)]
+        fitting = [item for item in reviewed if _matches(item, reference)]
         if len(fitting) == 1:
             return fitting[0]
         if fitting:

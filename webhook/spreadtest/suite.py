@@ -202,8 +202,8 @@ class _CaseBuilder:
                 allow_locked=self._written.allow_locked_gates if locked is None else locked,
             )
         except CombinedConfigError as error:
-            for each in error.errors:
-                self._reading.tell(each, path)
+            for item in error.errors:
+                self._reading.tell(item, path)
             return None
         return policy(configuration, gates)
 

@@ -115,19 +115,19 @@ def _format_spread(row: SpreadReport) -> Line:
     skew = f"skew {row.skew}{limit}"
     meaning = TextStyle.PLAIN if row.max_skew is None else TextStyle.GOOD
     shown = sorted(row.cells, key=lambda cell: (-cell.pods, cell.value))[:SHOWN_CELLS]
-    told = " | ".join(f"{cell.value} {cell.pods}" for cell in shown)
+    pods = " | ".join(f"{cell.value} {cell.pods}" for cell in shown)
     more = row.domains - len(shown)
     return (
         ("  spread ", TextStyle.PLAIN),
         (skew, TextStyle.BAD if row.excess > 0 else meaning),
-        (f"  {row.topology_key}: {told}{f' | and {more} more' if more else ''}", TextStyle.PLAIN),
+        (f"  {row.topology_key}: {pods}{f' | and {more} more' if more else ''}", TextStyle.PLAIN),
     )
 
 
 def _format_defaults(workload: WorkloadReport) -> str:
     assert workload.defaults is not None, "the caller checks this"
-    told = ", ".join(
-        f"{each['topologyKey']} (maxSkew {each['maxSkew']}, {each['whenUnsatisfiable']})"
-        for each in workload.defaults.constraints
+    constraints = ", ".join(
+        f"{item['topologyKey']} (maxSkew {item['maxSkew']}, {item['whenUnsatisfiable']})"
+        for item in workload.defaults.constraints
     )
-    return f"its next pods get, by profile {workload.defaults.profile}: {told}"
+    return f"its next pods get, by profile {workload.defaults.profile}: {constraints}"

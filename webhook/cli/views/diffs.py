@@ -15,14 +15,14 @@ from webhook.policy.verdict import Verdict
 REASONS = {
     SkipReason.GATE_OFF: "feature gate EvenspreadDefaults or EvenPodsSpread is off",
     SkipReason.NO_SPEC: "it has no metadata or no spec",
-    SkipReason.MIRROR_POD: "it is a mirror pod, which its kubelet keeps as it is",
-    SkipReason.BOUND: "it names its node already",
+    SkipReason.MIRROR_POD: "it is a mirror pod, which its kubelet does not change",
+    SkipReason.BOUND: "it already has a node",
     SkipReason.EXEMPT_NAMESPACE: "its namespace is exempt",
     SkipReason.SKIP_LABEL: 'it is labelled evenspread.io/skip: "true"',
-    SkipReason.NO_PROFILE: "no profile is for it",
-    SkipReason.OWN_CONSTRAINTS: "its own constraints stand",
+    SkipReason.NO_PROFILE: "no profile matches it",
+    SkipReason.OWN_CONSTRAINTS: "it has its own constraints",
     SkipReason.NOTHING_TO_ADD: "its profile has nothing to add",
-    SkipReason.NO_SELECTOR: "no Service selects it and no owner of it is known",
+    SkipReason.NO_SELECTOR: "no Service selects it and its owner is unknown",
 }
 """Why a pod gets no defaults, as text."""
 

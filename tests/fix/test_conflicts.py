@@ -1,0 +1,114 @@
+"""Selection of the changes that can be made together."""
+
+from tests.fix.fixed import deployment, objects, options, reasons, run_fix
+from webhook.fix.changes import Change, Put
+from webhook.fix.conflicts import (
+    ALIASED_ELSEWHERE,
+    CONFLICTING,
+    Proposal,
+    RejectedProposal,
+    plan_document,
+)
+from webhook.fix.evaluate import Evaluation
+from webhook.manifests import Document, parse
+from webhook.manifests.edits import TextEdit
+from webhook.manifests.text import read_tree
+from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
+
+LIST = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata: {{name: a, labels: &labels {{app: web}}}}
+  spec:
+    topologySpreadConstraints: &spread
+    - {{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: {action}, labelSelector: {{}}}}
+- apiVersion: v1
+  kind: Pod
+  metadata: {{name: b, labels: *labels}}
+  spec: {{topologySpreadConstraints: *spread}}
+{more}"""
+
+
+EXEMPT = """\
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    {name: c, labels: *labels, annotations: {evenspread.io/exempt: "TSC102=counts all on purpose"}}
+  spec: {topologySpreadConstraints: *spread}
+"""
+
+
+def test_what_an_alias_stands_for_is_edited_if_all_want_it() -> None:
+    text = LIST.format(action=SCHEDULE_ANYWAY, more="")
+
+    outcome = run_fix(text)
+
+    selector = "labelSelector: {matchLabels: {app: web}}"
+    expected = text.replace("maxSkew: 0", "maxSkew: 1").replace("labelSelector: {}", selector)
+    assert outcome.texts["web.yaml"] == expected
+    assert [(each.rule, each.object) for each in outcome.fixed] == [
+        ("TSC001", "Pod default/a"),
+        ("TSC001", "Pod default/b"),
+        ("TSC102", "Pod default/a"),
+        ("TSC102", "Pod default/b"),
+    ]
+
+
+def test_what_an_alias_stands_for_is_left_if_one_does_not_want_it() -> None:
+    outcome = run_fix(LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT), options("TSC102"))
+
+    assert reasons(outcome.left) == {}  # the API refuses them, so nothing is said of selectors
+
+    text = LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT).replace("maxSkew: 0", "maxSkew: 1")
+    outcome = run_fix(text)
+
+    assert outcome.texts["web.yaml"] == text
+    assert reasons(outcome.left) == {"TSC102": ALIASED_ELSEWHERE.reason}
+
+
+def test_a_typed_list_is_fixed_as_it_is_written() -> None:
+    text = LIST.format(action=DO_NOT_SCHEDULE, more="").replace("kind: List", "kind: PodList")
+    text = text.replace("- apiVersion: v1\n  kind: Pod\n  ", "- ")
+
+    outcome = run_fix(text, options("TSC001"))
+
+    assert outcome.texts["web.yaml"] == text.replace("maxSkew: 0", "maxSkew: 1")
+
+
+def proposal(*changes: Change, text: str = "a: 1\nb: 2\n") -> Proposal:
+    """A proposal for the document of a text, whatever its finding."""
+    (document,) = parse(text, "web.yaml")
+    assert isinstance(document, Document)
+    (evaluated,) = Evaluation(objects(deployment("")), [], options()).evaluate_objects()
+    finding = evaluated.findings[0]
+    return Proposal(evaluated._replace(document=document), finding, changes, "changed")
+
+
+def test_of_conflicting_proposals_the_first_is_accepted_and_the_other_waits() -> None:
+    tree = read_tree("a: 1\nb: 2\n")
+    first, second = proposal(Put(("a",), 3)), proposal(Put(("a",), 4))
+
+    plan = plan_document(tree, [first, second])
+
+    assert (plan.accepted, plan.rejected) == ((first,), ())
+    assert plan.edits == (TextEdit(3, 4, "3"),)
+
+
+def test_a_proposal_that_conflicts_with_itself_is_rejected() -> None:
+    tree = read_tree("a: 1\nb: 2\n")
+    contradiction = proposal(Put(("a",), 3), Put(("a",), 4))
+
+    plan = plan_document(tree, [contradiction])
+
+    assert plan.rejected == (RejectedProposal(contradiction, CONFLICTING),)
+
+
+def test_a_proposal_without_a_safe_edit_is_rejected() -> None:
+    tree = read_tree("a: !!str 1\n")
+
+    plan = plan_document(tree, [proposal(Put(("a",), 3))])
+
+    assert [one.obstacle.reason for one in plan.rejected] == ["it has a tag: write it without"]

@@ -1,0 +1,302 @@
+"""Remedies for selectors and matchLabelKeys."""
+
+import pytest
+
+from tests.fix.cases import FixCase, LeftCase, assert_fixed, assert_left, entry, listed
+from tests.fix.fixed import options, reasons, run_fix
+from webhook.config import Configuration
+from webhook.policy.api.examples import API_EXAMPLES as API
+from webhook.policy.api.versions import Version
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.defaulting.profiles import Profile
+
+OTHER = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: db, namespace: shop}
+spec: {template: {metadata: {labels: {app: db}}, spec: {containers: []}}}
+"""
+_SHARED = "{matchLabels: {app: web}, matchExpressions: [{key: tier, operator: In, values: [x]}]}"
+_TWICE = "{matchExpressions: [{key: app, operator: In, values: [web, x]}]}"
+
+FIXED = {
+    "TSC008: keys without a selector": FixCase(
+        "TSC008",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [pod-template-hash]
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [pod-template-hash]
+          labelSelector:
+            matchLabels:
+              app: web
+        """,
+    ),
+    "TSC008: of the pod's own value in both the selector's goes": FixCase(
+        "TSC008",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [tier]
+          labelSelector:
+            matchLabels:
+              app: web
+              tier: front # always
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [tier]
+          labelSelector:
+            matchLabels:
+              app: web
+              # always
+        """,
+        labels="{app: web, tier: front}",
+        version=Version(1, 33),
+    ),
+    "TSC008: the key goes if nothing else is selected": FixCase(
+        "TSC008",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys:
+          - app
+          labelSelector: {matchLabels: {app: web}}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+        """,
+        version=Version(1, 33),
+    ),
+    "TSC008: a key that joins nothing goes": FixCase(
+        "TSC008",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [pod-template-hash, tier]
+          labelSelector:
+            {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: Exists}]}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [pod-template-hash]
+          labelSelector:
+            {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: Exists}]}
+        """,
+        version=Version(1, 33),
+    ),
+    "TSC008: what any revision has goes": FixCase(
+        "TSC008",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [pod-template-hash]
+          labelSelector:
+            matchLabels: {app: web}
+            matchExpressions:
+            - {key: pod-template-hash, operator: Exists}
+            - {key: app, operator: Exists}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [pod-template-hash]
+          labelSelector:
+            matchLabels: {app: web}
+            matchExpressions:
+            - {key: app, operator: Exists}
+        """,
+        version=Version(1, 33),
+    ),
+    "TSC009: an operator in another case": FixCase(
+        "TSC009",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchExpressions: [{key: app, operator: in, values: [web]}]}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchExpressions: [{key: app, operator: In, values: [web]}]}
+        """,
+    ),
+    "TSC101: the values of another application": FixCase(
+        "TSC101",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels:
+              app: "old" # us
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels:
+              app: "web" # us
+        """,
+    ),
+    "TSC102: a null selector and an empty one": FixCase(
+        "TSC102",
+        """
+        topologySpreadConstraints:
+        - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway}
+        - maxSkew: 1
+          topologyKey: b
+          labelSelector: # all
+          whenUnsatisfiable: ScheduleAnyway
+        - labelSelector: {}
+          maxSkew: 1
+          topologyKey: c
+          whenUnsatisfiable: ScheduleAnyway
+        - labelSelector:
+            matchExpressions: []
+          maxSkew: 1
+          topologyKey: d
+          whenUnsatisfiable: ScheduleAnyway
+        """,
+        """
+        topologySpreadConstraints:
+        - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, """
+        """labelSelector: {matchLabels: {app: web}}}
+        - maxSkew: 1
+          topologyKey: b
+          labelSelector: # all
+            matchLabels:
+              app: web
+          whenUnsatisfiable: ScheduleAnyway
+        - labelSelector: {matchLabels: {app: web}}
+          maxSkew: 1
+          topologyKey: c
+          whenUnsatisfiable: ScheduleAnyway
+        - labelSelector:
+            matchExpressions: []
+            matchLabels:
+              app: web
+          maxSkew: 1
+          topologyKey: d
+          whenUnsatisfiable: ScheduleAnyway
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FIXED.values(), ids=FIXED.keys())
+def test_a_finding_is_fixed_to_the_letter(case: FixCase) -> None:
+    assert_fixed(case)
+
+
+LEFT = {
+    "TSC008: no label key": LeftCase(
+        "TSC008", listed(entry(matchLabelKeys="[-x]")), "which label is intended"
+    ),
+    "TSC008: the selector asks for another value": LeftCase(
+        "TSC008",
+        listed(entry(matchLabelKeys="[tier]", labelSelector=_SHARED)),
+        "whether tier belongs here or in the selector",
+        labels="{app: web, tier: front}",
+        version=Version(1, 33),
+    ),
+    "TSC008: more than the own value, and nothing else": LeftCase(
+        "TSC008",
+        listed(entry(matchLabelKeys="[app]", labelSelector=_TWICE)),
+        "whether app belongs here",
+        version=Version(1, 33),
+    ),
+    "TSC008: pods without labels": LeftCase(
+        "TSC008",
+        listed(entry(matchLabelKeys="[app]", labelSelector="")),
+        "no labels",
+        labels="{}",
+    ),
+    "TSC009: a value that is none": LeftCase(
+        "TSC009",
+        listed(entry(labelSelector="{matchLabels: {app: -}}")),
+        "which labels are intended",
+    ),
+    "TSC101: it selects the pods of another one": LeftCase(
+        "TSC101",
+        listed(entry(labelSelector="{matchLabels: {app: db}}")),
+        "it selects the pods of Deployment/db",
+        cluster=OTHER,
+    ),
+    "TSC101: other labels": LeftCase(
+        "TSC101", listed(entry(labelSelector="{matchLabels: {run: web}}")), "other labels"
+    ),
+    "TSC101: expressions": LeftCase(
+        "TSC101",
+        listed(entry(labelSelector="{matchExpressions: [{key: app, operator: DoesNotExist}]}")),
+        "which pods it should select",
+    ),
+    "TSC102: pods without labels": LeftCase(
+        "TSC102",
+        listed(entry(labelSelector="")),
+        "no labels",
+        labels="{}",
+        head="apiVersion: batch/v1\nkind: Job",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LEFT.values(), ids=LEFT.keys())
+def test_what_a_machine_cannot_decide_is_left_with_its_reason(case: LeftCase) -> None:
+    assert_left(case)
+
+
+def test_a_null_selector_is_filled_in_where_only_the_api_server_minds() -> None:
+    actions = {**DEFAULT_ACTIONS, "TSC102": Action.OFF}
+    silent = Configuration(actions=actions)
+
+    outcome = run_fix(API["TSC021"].violates, options("TSC021", configuration=silent))
+
+    assert [each.wrote for each in outcome.fixed] == [
+        "added labelSelector: {matchLabels: {app: web}}"
+    ]
+
+
+def test_a_selector_that_a_profile_completes_is_left() -> None:
+    profile = Profile(name="all", complete_selectors=True)
+    completing = Configuration(profiles=(profile,))
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}}\n"
+
+    outcome = run_fix(API["TSC021"].violates, options("TSC021", configuration=completing), service)
+
+    assert reasons(outcome.left) == {"TSC021": "the profile completes it when a pod is created"}
