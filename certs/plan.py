@@ -1,32 +1,35 @@
 """
-What to do next about our own authority: pure functions of what is trusted, served, and the time.
+Plan the rotation of our own authorities: pure functions of what is trusted, served, and the time.
+
+``next_step`` is the entry point: it maps a ``RotationState`` to the next ``RotationStep``.
+``certs.rotate`` carries the step out. This module reads no clock and performs no I/O.
 
 Theory of operation
 -------------------
-kube-apiserver trusts what the ``caBundle`` of a webhook configuration holds, and learns of a
-change with a delay. Replicas sign their own leaves, so they have to agree on who signs. All that
-they agree on stands in one Secret: a list of authorities, oldest first. An authority lives like
-this, and each arrow is one write that fails if somebody else wrote first:
+kube-apiserver trusts the certificates in the ``caBundle`` of a webhook configuration, and notices
+a change with a delay. Every replica signs its own leaf, so replicas must agree on the signer. They
+share one Secret with a list of authorities, oldest first. An authority passes through these phases;
+each arrow is one write, which fails if another replica has written since the Secret was read:
 
-    pending -> published -> signing -> retired -> leaving -> (gone)
+    pending -> published -> signing -> retired -> leaving -> (removed)
 
-* *pending*: its certificate and key are in the Secret. Nobody signs with it.
-* *published*: every ``caBundle`` was seen to hold it; the Secret says since when.
-* *signing*: one overlap later it was promoted; replicas that read this sign with it.
-* *retired*: a newer one was promoted. It stays trusted until none of its leaves can be alive: the
-  life of a leaf, and one overlap, after that.
-* *leaving*: it is taken out of the bundles. It stays in the Secret, so that a crash in between
-  is made good, until no bundle holds it.
+* *pending*: its certificate and key are in the Secret. No replica signs with it.
+* *published*: every ``caBundle`` contains it; the Secret records since when.
+* *signing*: promoted one overlap later; every replica that reads the Secret signs with it.
+* *retired*: a newer authority was promoted. It stays trusted until none of its leaves can be valid:
+  for the lifetime of a leaf and one overlap.
+* *leaving*: it is being removed from the bundles. It stays in the Secret until no bundle contains
+  it, so that a crash in between is repaired.
 
-What a bundle holds beyond the list is left alone: it may be what clients need after the Secret
-was lost. A bundle that was emptied or put back makes its authorities unpublished again.
+Other certificates in a bundle stay: clients may need them after the Secret was lost. A bundle that
+was emptied or restored makes its authorities unpublished again.
 
-A process keeps nothing that it cannot read back, so it may die between any two steps, and any
-number of replicas may take the same step: one of them wins, the others look again.
+A process keeps no state that it cannot read back, so it may stop between any two steps. Several
+replicas may attempt the same step: one write succeeds, the others read again.
 
-The bound: nobody meets an unknown issuer who acts on data less than half an overlap old. The other
-half is for clocks that differ; a replica whose clock is off by more than a quarter of an overlap
-does nothing.
+Guarantee: no client that acts on data younger than half an overlap meets an unknown issuer. The
+other half covers clocks that differ; a replica whose clock is off by more than a quarter of an
+overlap does nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,28 +42,28 @@ from certs.state import Authority, Leaf, RotationState, Validity
 
 
 class RotationAction(Enum):
-    """What can be done; ``advance`` says which of them are writes of the Secret alone."""
+    """What a step does; ``advance`` applies the actions that change only the Secret."""
 
-    WAIT = auto()  # all is well, look again later
-    DISTRUST = auto()  # our clock or the API server's is wrong: touch nothing
-    ADD_CA = auto()  # make an authority, and put it at the end of the list
-    SIGN_LEAF = auto()  # sign with the signer, and serve that
-    UNPUBLISH = auto()  # a bundle lost it: it is not known to everybody any more
+    WAIT = auto()  # nothing to do; read again after the poll interval
+    DISTRUST = auto()  # our clock or the API server's is off: change nothing
+    ADD_CA = auto()  # create an authority and append it to the list
+    SIGN_LEAF = auto()  # sign a leaf with the signer and serve it
+    UNPUBLISH = auto()  # a bundle lacks it: not every client knows it
     INJECT = auto()  # write the bundles
-    RECORD = auto()  # every bundle holds it: note since when
-    FORGET = auto()  # no bundle holds it: take it off the list
-    PROMOTE = auto()  # let it sign
-    DROP = auto()  # it is to leave the bundles
+    RECORD = auto()  # every bundle contains it: record since when
+    FORGET = auto()  # no bundle contains it: remove it from the list
+    PROMOTE = auto()  # make it the signer
+    DROP = auto()  # remove it from the bundles
 
 
 @dataclass(frozen=True, slots=True)
 class RotationStep:
     """
-    What to do next.
+    The next step.
 
     Attributes:
-        action: What.
-        names: To which authorities; empty where the action says it all.
+        action: What to do.
+        names: The authorities concerned; empty if the action needs none.
     """
 
     action: RotationAction
@@ -68,7 +71,8 @@ class RotationStep:
 
 
 def next_step(state: RotationState) -> RotationStep:
-    """Decide; the first rule that has something to say is obeyed."""
+    """Choose the next step: that of the first rule that returns one."""
+    # The order of PLAN_RULES is the priority: a later rule may rely on what earlier ones exclude.
     steps = (rule(state) for rule in PLAN_RULES)
     return next((step for step in steps if step is not None), RotationStep(RotationAction.WAIT))
 
@@ -77,7 +81,7 @@ def advance(
     step: RotationStep, authorities: Sequence[Authority], now: datetime
 ) -> tuple[Authority, ...]:
     """
-    Write down what a step does to the list; actions that are no writes of it change nothing.
+    Apply a step to the list; actions that do not write the list change nothing.
 
     Args:
         authorities: The list as it was read; the write must fail if it has changed since.
@@ -99,22 +103,22 @@ _CHANGES: dict[RotationAction, Callable[[Authority, datetime], Authority]] = {
 
 
 def distrust_a_clock(state: RotationState) -> RotationStep | None:
-    """Waiting for time to pass means nothing to a clock that jumped."""
+    """Do nothing while the clocks differ: elapsed time means nothing to a clock that jumped."""
     off = abs(state.now - state.server_now)
     return RotationStep(RotationAction.DISTRUST) if off > state.lifetimes.clock_tolerance else None
 
 
 def begin(state: RotationState) -> RotationStep | None:
-    """Without a signer nothing can be served, so nobody has to be waited for."""
+    """Get a first signer; without one nothing is served, so no client has to learn of it first."""
     if state.signer is not None:
         return None
     return _step(RotationAction.PROMOTE, state.pending) or RotationStep(RotationAction.ADD_CA)
 
 
 def sign(state: RotationState) -> RotationStep | None:
-    """Renew the leaf in time, and follow the signer."""
+    """Renew the leaf in time, and replace it when the signer changes."""
     leaf, signer = state.leaf, state.signer
-    assert signer is not None  # else begin() has spoken
+    assert signer is not None  # begin() returned a step otherwise
     if leaf is None or state.now >= leaf.validity.end:
         return RotationStep(RotationAction.SIGN_LEAF)
     wanted = _is_due if leaf.issuer == signer.name else _should_change_issuer
@@ -122,7 +126,8 @@ def sign(state: RotationState) -> RotationStep | None:
 
 
 def unpublish(state: RotationState) -> RotationStep | None:
-    """Count anew for what a bundle lost, and for what a wrong clock has published."""
+    """Restart the overlap for authorities that a bundle lost, or that a wrong clock published."""
+    # A time of publication in the future was written by a clock that was fast.
     latest = state.now + state.lifetimes.overlap
     return _step(
         RotationAction.UNPUBLISH,
@@ -135,30 +140,32 @@ def unpublish(state: RotationState) -> RotationStep | None:
 
 
 def inject(state: RotationState) -> RotationStep | None:
-    """Make every bundle hold what is trusted, and nothing that is to leave."""
+    """Write the bundles if one lacks a trusted authority or contains a leaving one."""
     missing = any(one.name not in state.everywhere for one in state.alive)
     extra = any(one.name in state.anywhere for one in state.authorities if one.leaving)
     return RotationStep(RotationAction.INJECT) if missing or extra else None
 
 
 def record(state: RotationState) -> RotationStep | None:
-    """Begin to count the overlap: ``inject`` had nothing to add."""
+    """Start the overlap of new authorities."""
+    # inject() comes first and found nothing missing, so every bundle contains them.
     return _step(RotationAction.RECORD, *(one for one in state.alive if one.published is None))
 
 
 def forget(state: RotationState) -> RotationStep | None:
-    """Clear the list: ``inject`` had nothing to take out."""
+    """Remove leaving authorities from the list."""
+    # inject() comes first and found none of them in a bundle.
     return _step(RotationAction.FORGET, *(one for one in state.authorities if one.leaving))
 
 
 def promote(state: RotationState) -> RotationStep | None:
-    """Sign with the next authority once everybody knows it."""
+    """Promote the next authority once every client has had one overlap to learn of it."""
     pending = state.pending
     return _step(RotationAction.PROMOTE, pending) if pending and state.settled(pending) else None
 
 
 def renew(state: RotationState) -> RotationStep | None:
-    """Make the next authority in time, or when asked; one at a time."""
+    """Create the next authority in time or on request; only one may be pending."""
     signer = state.signer
     if signer is None or state.pending is not None:
         return None
@@ -168,7 +175,9 @@ def renew(state: RotationState) -> RotationStep | None:
 
 
 def drop(state: RotationState) -> RotationStep | None:
-    """End the trust in what has expired, and in what nobody can be serving any more."""
+    """Stop trusting authorities that have expired, or whose leaves have all expired."""
+    # Replicas may sign with the old signer until they read of its successor, one overlap later at
+    # most; that last leaf then lasts for the lifetime of a leaf.
     overlap = state.lifetimes.overlap
     patience = state.lifetimes.leaf + overlap
     promoted = [one for one in state.authorities if one.promoted]
@@ -182,14 +191,14 @@ def drop(state: RotationState) -> RotationStep | None:
         *(
             one
             for one in state.authorities
-            # By another clock, what has expired by ours may be alive.
+            # A slower clock may still see it as valid: wait for one overlap.
             if not one.leaving and (one.name in retired or state.now >= one.validity.end + overlap)
         ),
     )
 
 
 PlanRule = Callable[[RotationState], RotationStep | None]
-"""Says what to do, or None: nothing, as far as this rule goes."""
+"""Returns a step, or None if the rule does not apply."""
 
 PLAN_RULES: tuple[PlanRule, ...] = (
     distrust_a_clock,
@@ -203,7 +212,7 @@ PLAN_RULES: tuple[PlanRule, ...] = (
     renew,
     drop,
 )
-"""In the order in which they are asked: to be served comes first, to tidy up last."""
+"""Rules by priority: serving comes first, cleaning up last."""
 
 
 def _step(action: RotationAction, *authorities: Authority | None) -> RotationStep | None:
@@ -212,24 +221,24 @@ def _step(action: RotationAction, *authorities: Authority | None) -> RotationSte
 
 
 def _is_due(state: RotationState, leaf: Leaf, signer: Authority) -> bool:
-    """Tell whether the same signer should sign again."""
+    """Whether the same signer should sign again."""
     if _asked_since(state.leaf_requested, leaf.validity, state.now):
         return True
-    # Shortly before the signer ends, a new leaf would end no later than the old one.
+    # Shortly before the signer expires, a new leaf would expire no later than the old one.
     lives_longer = min(state.now + state.lifetimes.leaf, signer.validity.end)
     return state.now >= leaf.validity.renew_at and lives_longer > leaf.validity.end
 
 
 def _should_change_issuer(state: RotationState, leaf: Leaf, signer: Authority) -> bool:
-    """Tell whether a leaf of another authority should give way to one of the signer."""
+    """Whether a leaf of the signer should replace one of another authority."""
     if any(one.name == leaf.issuer and one.promoted for one in state.authorities):
-        return True  # the usual change: the signer was promoted after it, when all knew it
-    # The Secret was lost or put back. Clients still trust what is served, so there is time;
-    # unless they do not, and would trust the signer.
+        return True  # the usual rotation: the signer was promoted once all clients knew it
+    # The Secret was lost or restored. Clients still trust the served leaf, so wait until the signer
+    # is settled; unless they trust only the signer: then change at once.
     unknown = leaf.issuer not in state.everywhere and signer.name in state.everywhere
     return unknown or state.settled(signer)
 
 
 def _asked_since(requested: datetime | None, validity: Validity, now: datetime) -> bool:
-    """A wish is fulfilled by what was made after it; one from the future waits for its time."""
+    """Whether a request is open: nothing was made after it, and its time has come."""
     return requested is not None and validity.start < requested <= now

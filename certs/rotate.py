@@ -1,7 +1,8 @@
 """
-Our own authority, shared by all replicas: look, ask the planner, do one step, look again.
+Rotate certificates of our own authority, which all replicas share through a Secret.
 
-This loop decides nothing (``certs.plan`` does) and keeps nothing but the leaf that it serves.
+``SelfSource`` is the entry point: a loop that reads the cluster, asks ``certs.plan`` for the next
+step and carries it out. It decides nothing itself and keeps no state but the leaf that it serves.
 """
 
 from collections.abc import Sequence
@@ -22,34 +23,34 @@ from certs.state import Leaf, Lifetimes, RotationState
 from certs.trust import Trust, validity
 
 MAX_PAUSE_S = 30.0
-"""Between two tries while the API server does not answer; it costs one call each."""
+"""Longest pause between two attempts while the API server does not answer."""
 
-_A_FIGHT = 3  # repairs in a row: one is a mishap, and two may be a rollback
-_A_REFUSAL = 10  # conflicts in a row: more than replicas that get into each other's way
+_A_FIGHT = 3  # repairs in a row that count as a conflict; two may be a rollback
+_A_REFUSAL = 10  # conflicts in a row; replicas that write at once cause fewer
 
 
 def nearest_time(now: datetime, second: datetime | None) -> datetime:
-    """Choose the moment of a second that is nearest to ours: a Date header tells no more."""
+    """Return the time within a whole second that is nearest to ours; a Date header has seconds."""
     return now if second is None else min(max(now, second), second + timedelta(seconds=1))
 
 
 async def skip_probe(_pair: CertificatePair) -> None:
-    """Probe nothing."""
+    """Skip the probe of the listener."""
 
 
 @dataclass(slots=True, kw_only=True)
 class SelfSource:
     """
-    Certificates of our own authority, as a ``CertificateSource``.
+    Certificate source with our own authority; implements ``CertificateSource``.
 
     Attributes:
-        live: What is served.
-        secret: Where the authorities stand.
-        hooks: Where they are published.
-        hosts: Names and addresses for the leaf.
-        outside: Clock, sleep, report, dice.
-        lifetimes: How long things last.
-        probe: Tries the listener before anything is published.
+        live: TLS context that serves the leaf.
+        secret: Holds the authorities.
+        hooks: Webhook configurations that publish them.
+        hosts: Names and addresses of the leaf.
+        environment: Clock, sleep, report, jitter.
+        lifetimes: Lifetimes of certificates.
+        probe: Checks the listener before an authority is published.
     """
 
     live: LiveContext
@@ -67,31 +68,31 @@ class SelfSource:
 
     @property
     def status(self) -> CertificateStatus:
-        """How it stands; ready while every webhook configuration that exists trusts the leaf."""
+        """Current status; ready while every existing webhook configuration trusts the leaf."""
         return self._status
 
     async def start(self) -> None:
-        """Serve a first leaf; waits for the cluster as long as it takes."""
+        """Serve a first leaf; waits for the cluster without a limit."""
         while self._leaf is None:
             await self.environment.sleep(await self.tend())
 
     async def run(self) -> None:
-        """Do what is to be done, for ever."""
+        """Rotate until cancelled."""
         while True:
             await self.environment.sleep(await self.tend())
 
     async def tend(self) -> float:
         """
-        Look, and take one step.
+        Read the cluster and take one step.
 
         Returns:
-            Seconds until the next look: none if the step was taken.
+            Seconds to wait; 0 after a step, because another may follow.
         """
         try:
             acted = await self._step()
         except ConflictError as error:
-            # Somebody else was faster, most often with the same step; unless this never ends, as
-            # with a Secret that was made immutable.
+            # Another replica was faster, usually with the same step. Endless conflicts mean that
+            # the object refuses every change, such as an immutable Secret.
             self._conflicts += 1
             if self._conflicts < _A_REFUSAL:
                 return self.environment.jitter() * self._poll_s
@@ -102,7 +103,7 @@ class SelfSource:
                 NoticeSubject.LEAF if isinstance(error, PairError) else NoticeSubject.CA, str(error)
             )
             return self._back_off()
-        except Exception as error:  # noqa: BLE001  # what is served is good, whatever this is
+        except Exception as error:  # noqa: BLE001  # the served leaf stays valid
             self._complain(NoticeSubject.CA, describe_bug(error))
             return self._back_off()
         self._failures = self._conflicts = 0
@@ -114,9 +115,10 @@ class SelfSource:
         return longest * (0.5 + self.environment.jitter() / 2)
 
     async def _step(self) -> bool:
-        # The bundles first: whoever has changed the Secret since has changed them too, or will.
+        # Read the bundles before the Secret: a replica that changes the Secret in between writes
+        # the bundles too, so that our write of stale bundles fails.
         published = await self.hooks.read()
-        # Our clock before the Secret: no leaf may live longer than a fresh look would allow.
+        # Read our clock before the Secret: a leaf must not outlast what a newer read would allow.
         now = self.environment.clock()
         stored = await self.secret.load()
         state = self._situate(published, stored, now)
@@ -142,7 +144,7 @@ class SelfSource:
     async def _act(
         self, step: RotationStep, state: RotationState, published: Published, stored: StoredTrust
     ) -> bool:
-        """Do it; tell whether there may be more to do at once."""
+        """Carry out a step; returns whether another one may follow at once."""
         match step.action:
             case RotationAction.WAIT:
                 self._status = replace(self._status, problem=stored.problem)

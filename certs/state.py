@@ -1,7 +1,8 @@
 """
-What a decision about our own authority depends on: the words of ``certs.plan``.
+Input of the rotation planner: lifetimes, authorities, the served leaf, and the state of both.
 
-Values and questions about them; nothing is decided here.
+``RotationState`` is the entry point. The module holds values and their properties; ``certs.plan``
+decides.
 """
 
 from collections.abc import Sequence
@@ -9,24 +10,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 RENEW_AFTER = 2 / 3
-"""Part of a life after which a successor is made; the rest is time to mend what prevents it."""
+"""Share of a lifetime after which the successor is due; the rest is time to fix problems."""
 
 LOOKS = 10
-"""Least looks of a replica during the life of a leaf: at least three are left once it is due."""
+"""Least polls of a replica in the lifetime of a leaf: at least three remain once it is due."""
 
 OVERLAPS = 3
-"""An authority lives longer than that many overlaps: its last third has to hold one."""
+"""An authority lasts longer than this many overlaps: its last third must contain one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifetimes:
     """
-    How long things last.
+    Lifetimes of certificates.
 
     Attributes:
-        ca: Life of an authority; more than ``OVERLAPS`` overlaps.
-        leaf: Life of what a replica serves; at least ``LOOKS`` polls.
-        overlap: How long everybody may take to notice a change.
+        ca: Of an authority; more than ``OVERLAPS`` overlaps.
+        leaf: Of a leaf; at least ``LOOKS`` polls.
+        overlap: Time in which every client notices a change of trust.
     """
 
     ca: timedelta = timedelta(days=365)
@@ -40,12 +41,12 @@ class Lifetimes:
 
     @property
     def poll(self) -> timedelta:
-        """How often a replica looks: an emptied bundle is to be filled again within 5 s."""
+        """Interval between two reads of a replica; an emptied bundle is filled again within 5 s."""
         return min(timedelta(seconds=3), self.overlap / 10)
 
     @property
     def problem(self) -> str:
-        """Why they do not go together, a sentence without its full stop; empty if they do."""
+        """Why the lifetimes contradict each other, without a full stop; empty if they do not."""
         if self.leaf < LOOKS * self.poll:
             least = LOOKS * self.poll.total_seconds()
             return f"leaves would end before replicas look again: let them live {least:g}s or more"
@@ -58,11 +59,11 @@ class Lifetimes:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validity:
     """
-    The life of a certificate.
+    Validity period of a certificate.
 
     Attributes:
-        start: When it was made; not its NotBefore, which lies earlier.
-        end: Its NotAfter; from then on it is refused.
+        start: Time of its creation; its NotBefore is earlier.
+        end: Its NotAfter; clients refuse it from then on.
     """
 
     start: datetime
@@ -77,14 +78,14 @@ class Validity:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authority:
     """
-    One authority, as the Secret tells of it.
+    One authority, as the Secret describes it.
 
     Attributes:
         name: Its fingerprint.
-        validity: Its life.
-        published: Since when every bundle has been seen to hold it; None: not yet, or not any more.
-        promoted: Since when it signs, or when it began to; None: it is pending.
-        leaving: Whether it is to be taken out of the bundles.
+        validity: Its validity period.
+        published: When every bundle was first seen to contain it; None: not all bundles do.
+        promoted: When it became the signer; None: it is pending.
+        leaving: Whether it is being removed from the bundles.
     """
 
     name: str
@@ -97,11 +98,11 @@ class Authority:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
     """
-    What this replica serves.
+    The leaf that this replica serves.
 
     Attributes:
-        issuer: The name of its authority.
-        validity: Its life.
+        issuer: Name of its authority.
+        validity: Its validity period.
     """
 
     issuer: str
@@ -111,18 +112,18 @@ class Leaf:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RotationState:
     """
-    All that a decision depends on; as read from the cluster just now.
+    Everything the planner depends on, as just read from the cluster.
 
     Attributes:
         authorities: The list in the Secret, oldest first.
-        everywhere: Names that every bundle holds; without any bundle, all there are.
-        anywhere: Names that at least one bundle holds.
-        leaf: What is served; None: nothing yet.
+        everywhere: Names in every bundle; all names if there is no bundle.
+        anywhere: Names in at least one bundle.
+        leaf: The served leaf; None: no leaf yet.
         now: Our clock, read before the Secret was.
         server_now: The API server's clock when it answered.
-        ca_asked: When somebody asked for a new authority; None: nobody did.
-        leaf_asked: When somebody asked for new leaves.
-        lifetimes: How long things last.
+        ca_asked: When a new authority was requested; None: not requested.
+        leaf_asked: When new leaves were requested; None: not requested.
+        lifetimes: Lifetimes of certificates.
     """
 
     authorities: Sequence[Authority]
@@ -142,21 +143,21 @@ class RotationState:
 
     @property
     def signer(self) -> Authority | None:
-        """The one that signs: the newest that was promoted; None if that one is not alive."""
+        """The authority that signs: the newest promoted one; None if it is not alive."""
         newest = next((one for one in reversed(self.authorities) if one.promoted), None)
         return newest if newest in self.alive else None
 
     @property
     def pending(self) -> Authority | None:
-        """The one that is to sign next."""
+        """The authority that will sign next."""
         return next((one for one in self.alive if not one.promoted), None)
 
     def expired(self, authority: Authority) -> bool:
-        """Tell whether its life is over."""
+        """Whether its validity period has ended."""
         return self.now >= authority.validity.end
 
     def settled(self, authority: Authority) -> bool:
-        """Tell whether every client has had one overlap to learn of it."""
+        """Whether every client has had one overlap to learn of it."""
         return (
             authority.name in self.everywhere
             and authority.published is not None

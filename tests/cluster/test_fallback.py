@@ -159,7 +159,7 @@ async def test_without_the_owner_the_rest_decides(body: Any, result: str) -> Non
         fetching = here.fetch(timeout_s=0.0)
         assert fetching is not None
         if body is not never:
-            await asyncio.wait(here.latecomers._asking.values())
+            await asyncio.wait(here.latecomers._lookups.values())
         facts = await fetching
 
         assert facts.owner_selector(NAMESPACE, OWNER) is None
@@ -176,7 +176,7 @@ async def test_requests_that_need_the_same_share_one_look_up() -> None:
             selector(app="web")
         ] * 5
         assert here.asked == [REPLICA_SET]
-        assert here.latecomers._asking == {}
+        assert here.latecomers._lookups == {}
 
 
 async def test_one_that_cannot_wait_takes_nothing_from_the_others() -> None:

@@ -6,7 +6,14 @@ import pytest
 
 from tests.deploy.manifests import Helm, Json, by_name
 from tests.doctor.patient import BASE
-from webhook.doctor.rights import ROLLOUTS, CustomResource, Right, build_review, list_needed_rights
+from webhook.doctor.rights import (
+    ROLLOUTS,
+    CustomResource,
+    Right,
+    build_review,
+    certificate_mode,
+    list_needed_rights,
+)
 
 FLEET: Json = {
     "group": "example.com",
@@ -71,3 +78,12 @@ def test_a_review_names_the_account_as_its_token_does() -> None:
             "namespace": "ns",
         },
     }
+
+
+def test_a_right_is_written_as_verb_resource_and_name() -> None:
+    assert str(Right("get", "", "secrets", "evenspread-ca")) == "get on secrets evenspread-ca"
+    assert str(Right("list", "apps", "replicasets")) == "list on replicasets.apps"
+
+
+def test_the_mode_of_the_certificate_is_self_without_a_setting() -> None:
+    assert certificate_mode({}) == certificate_mode({"tls": "auto"}) == "self"

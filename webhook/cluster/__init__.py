@@ -1,1 +1,1 @@
-"""What is known of a cluster: objects indexed for the questions that policy asks."""
+"""The cluster: a client of its API server, live caches of its objects, and indexes over them."""

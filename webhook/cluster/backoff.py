@@ -1,16 +1,16 @@
-"""How long to wait before the next try: longer and longer, and no two replicas alike."""
+"""Exponential back-off with jitter, for retries against an API server."""
 
 from collections.abc import Awaitable, Callable
 
-FIRST_BACKOFF_S = 0.8  # seconds, at most, before the second try; client-go's reflector starts there
-MAX_BACKOFF_S = 30.0  # seconds, at most, before any try; client-go's too
+FIRST_BACKOFF_S = 0.8  # seconds, upper bound before the second try; as in client-go's reflector
+MAX_BACKOFF_S = 30.0  # seconds, upper bound before every later try; as in client-go
 
 
 class Backoff:
     """
-    Exponential back-off with full jitter: any time between nothing and a bound that doubles.
+    Exponential back-off with full jitter: a random pause between 0 and a bound that doubles.
 
-    Source: client-go tools/cache/reflector.go for the bounds, which jitters them less.
+    Source: client-go tools/cache/reflector.go for the bounds; it jitters less.
     """
 
     def __init__(
@@ -20,18 +20,18 @@ class Backoff:
         Start with the shortest bound.
 
         Args:
-            dice: Gives numbers from 0 to 1, all as likely.
-            sleep: Waits so many seconds.
+            dice: Returns uniform random numbers from 0 to 1.
+            sleep: Waits for a number of seconds.
         """
         self._jitter = jitter
         self._sleep = sleep
         self._bound_s = FIRST_BACKOFF_S
 
     async def pause(self) -> None:
-        """Wait, and be ready to wait longer."""
+        """Wait, and double the bound."""
         bound_s, self._bound_s = self._bound_s, min(2 * self._bound_s, MAX_BACKOFF_S)
         await self._sleep(self._jitter() * bound_s)
 
     def reset(self) -> None:
-        """Start over, as all goes well."""
+        """Return to the shortest bound after a success."""
         self._bound_s = FIRST_BACKOFF_S

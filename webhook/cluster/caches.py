@@ -1,4 +1,8 @@
-"""The live caches: one reflector a kind, and what is known of how they stand."""
+"""
+Live caches of a cluster: one reflector per kind, and the status of each cache.
+
+``Caches.run`` keeps the stores of a ``Cluster`` current; only its reflectors write them.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
@@ -11,23 +15,23 @@ from webhook.errors import NotSyncedError
 from webhook.policy.model import GroupKind, OwnerReference, group_of
 
 Start: TypeAlias = Callable[[], Awaitable[object]]
-"""Gives a new coroutine of a background task."""
+"""Creates the coroutine of a background task."""
 
 Supervise: TypeAlias = Callable[[str, Start], Coroutine[object, object, None]]
-"""Runs a background task of that name until it returns, whatever it raises in between."""
+"""Runs the background task of a name until it returns; restarts it after exceptions."""
 
 
 class CacheStatus(NamedTuple):
     """
-    How the cache of one kind stands.
+    Status of the cache of one kind.
 
     Attributes:
         kind: Such as ``ReplicaSet``, ``Rollout.argoproj.io``.
         synced: Whether it has been filled once.
-        objects: How many it holds.
-        age: Seconds since the API server last sent anything of use, about 60 at most while all is
-            well, as bookmarks come each minute; None if it never did.
-        trouble: What is wrong, a sentence; empty if nothing is. The old copy serves meanwhile.
+        objects: Number of objects.
+        age: Seconds since the API server last sent usable data; normally at most about 60, because
+            bookmarks arrive every minute; None before the first data.
+        trouble: Error message, empty if there is none; the old copy serves in the meantime.
     """
 
     kind: str
@@ -38,15 +42,15 @@ class CacheStatus(NamedTuple):
 
 
 class Caches:
-    """The stores of one cluster, kept true."""
+    """The caches of one cluster."""
 
     def __init__(self, cluster: Cluster, means: ReflectorEnvironment) -> None:
         """
-        Start with nothing listed.
+        Create empty caches.
 
         Args:
-            cluster: Its stores are written by nobody else.
-            means: The API server, clocks and dice.
+            cluster: Its stores are written only by these caches.
+            means: Shared by all reflectors.
         """
         self.cluster = cluster
         self._reflectors = {
@@ -55,15 +59,15 @@ class Caches:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """All kinds that are followed."""
+        """All watched kinds."""
         return tuple(self._reflectors)
 
     async def run(self, supervise: Supervise) -> NoReturn:
         """
-        Follow all kinds until cancelled.
+        Watch all kinds until cancelled.
 
         Args:
-            supervise: Restarts a reflector that fails, without the others.
+            supervise: Restarts a failed reflector; the others continue.
         """
         tasks = [
             asyncio.create_task(supervise(f"reflector {kind}", reflector.run))
@@ -82,11 +86,11 @@ class Caches:
         return self._reflectors[kind].synced.is_set()
 
     def age(self, kind: str) -> float | None:
-        """Seconds since the API server last sent anything of use about a kind."""
+        """Seconds since the API server last sent usable data about a kind."""
         return self._reflectors[kind].age
 
     def follows(self, owner: OwnerReference) -> Reflector | None:
-        """Give what follows the kind of an owner; None if its selectors are not asked for."""
+        """Return the reflector of an owner's kind; None if the kind is not watched."""
         custom = GroupKind(group_of(owner.api_version), owner.kind)
         if (owner.api_version, owner.kind) in self.cluster.owner_stores:
             return self._reflectors[owner.kind]
@@ -94,10 +98,10 @@ class Caches:
 
     def require(self) -> None:
         """
-        Make sure that every kind has been listed once.
+        Check that every kind has been listed once.
 
         Raises:
-            NotSyncedError: One has not; it names the first.
+            NotSyncedError: A kind has not; the error names the first.
         """
         for kind, reflector in self._reflectors.items():
             if not reflector.synced.is_set():
@@ -109,7 +113,7 @@ class Caches:
             await reflector.synced.wait()
 
     def statuses(self) -> Iterator[CacheStatus]:
-        """Tell how each cache stands."""
+        """Yield the status of every cache."""
         for kind, reflector in self._reflectors.items():
             yield CacheStatus(
                 kind,

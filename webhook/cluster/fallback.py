@@ -1,10 +1,10 @@
 """
-What a request needs and the caches lack: the owner of a pod, the labels of its Namespace.
+Look up what the caches lack for one request: the owner of a pod, the labels of its Namespace.
 
-A pod often comes milliseconds after its ReplicaSet, before the watch has brought that one. So on a
-miss the object is asked for. What comes is used for this request and not put into a store: if the
-watch has told of its deletion before the answer came, it would stay there for ever, and nobody but
-a reflector writes a store. Nor is it remembered for the next request, which finds it in the cache.
+A pod is often created milliseconds after its ReplicaSet, before the watch delivers that one.
+``OwnerFallback.fetch`` then reads the object from the API server, for this request only. It never
+writes a store: if the watch has already reported the deletion of the object, the stale copy would
+stay there forever.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ from webhook.policy.model import LabelSelector, OwnerReference
 from webhook.policy.nesting import decode_nested
 from webhook.policy.request import AdmissionRequest
 
-LOOKUP_TIMEOUT_S = 0.5  # seconds for one object; a healthy API server takes 5 ms
-TIMEOUT_SHARE = 0.25  # of the request's time; judging takes none, but the way back does
+LOOKUP_TIMEOUT_S = 0.5  # for one object; a healthy API server takes 5 ms
+TIMEOUT_SHARE = 0.25  # of the request's timeout; the rest is for the response
 
-# What a DNS subdomain may look like (RFC 1123); anything else would not exist, or be a path.
+# DNS subdomains (RFC 1123); any other name cannot exist, and could change the path.
 _is_name = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch
 
 _decode_namespace = msgspec.json.Decoder(wire.NamespaceObject).decode
@@ -41,7 +41,7 @@ def _read_namespace(data: bytes | msgspec.Raw) -> wire.NamespaceObject:
 
 
 class LookupResult(StrEnum):
-    """What became of a look-up; a label of ``evenspread_owner_lookups_total``."""
+    """Result of a lookup; label of ``evenspread_owner_lookups_total``."""
 
     FOUND = "found"
     ABSENT = "absent"
@@ -49,129 +49,129 @@ class LookupResult(StrEnum):
     LATE = "late"
 
 
-class _Answer(NamedTuple):
-    """What one look-up gave; ``thing`` is None unless it was found."""
+class _LookupOutcome(NamedTuple):
+    """Outcome of one lookup; ``thing`` is None unless the object was found."""
 
     result: LookupResult
     thing: Any = None
 
 
-_Asking: TypeAlias = asyncio.Task[_Answer]
+_Lookup: TypeAlias = asyncio.Task[_LookupOutcome]
 
 
 class OwnerFallback:
-    """Fetches what single requests need; one look-up for all requests that need the same."""
+    """Looks up missing objects; concurrent requests for the same object share one lookup."""
 
-    def __init__(self, caches: Caches, source: ApiClient, tell: Callable[[str], None]) -> None:
+    def __init__(self, caches: Caches, source: ApiClient, report: Callable[[str], None]) -> None:
         """
-        Start with nothing to fetch.
+        Create a fallback without lookups.
 
         Args:
-            caches: What is known already.
-            source: The API server.
-            tell: Takes the result of each look-up that a request waited for.
+            caches: Searched first.
+            source: Client of the API server.
+            report: Receives the result of every lookup that a request waited for.
         """
         self._caches = caches
         self._cluster = caches.cluster
         self._source = source
-        self._tell = tell
-        self._asking: dict[str, _Asking] = {}
+        self._report = report
+        self._lookups: dict[str, _Lookup] = {}
 
     def fetch(
-        self, asked: AdmissionRequest, policy: Policy, timeout_s: float
+        self, request: AdmissionRequest, policy: Policy, timeout_s: float
     ) -> Awaitable[Facts] | None:
         """
-        Get what a request needs beyond the caches.
+        Complete the facts of the caches for a request.
 
         Args:
-            timeout_s: What the caller said it would wait, in seconds.
+            timeout_s: Timeout of the request, in seconds.
 
         Returns:
-            The facts to judge by: in time, and without an error if nothing could be had. None if
-            those of the caches do.
+            Facts for the verdict, in time and without errors, even if no lookup succeeds. None if
+            the caches have everything.
 
         Raises:
-            NotSyncedError: The caches have not been filled yet.
+            NotSyncedError: The caches are not filled yet.
         """
         self._caches.require()
-        if not (asked.creates_pod and policy.profiles):
+        if not (request.creates_pod and policy.profiles):
             return None
-        owner = self._ask_owner(asked)
-        labels = self._ask_labels(asked.namespace) if policy.needs_namespaces else None
+        owner = self._find_owner(request)
+        labels = self._find_labels(request.namespace) if policy.needs_namespaces else None
         if owner is None and labels is None:
             return None
         return self._complete(owner, labels, min(LOOKUP_TIMEOUT_S, timeout_s * TIMEOUT_SHARE))
 
     async def close(self) -> None:
-        """Give up what is still asked for."""
-        tasks = list(self._asking.values())
+        """Cancel all lookups."""
+        tasks = list(self._lookups.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _ask_owner(self, asked: AdmissionRequest) -> _Asking | None:
-        owner = asked.metadata.controller if asked.metadata else None
-        if owner is None or self._cluster.owner_selector(asked.namespace, owner) is not None:
+    def _find_owner(self, request: AdmissionRequest) -> _Lookup | None:
+        owner = request.metadata.controller if request.metadata else None
+        if owner is None or self._cluster.owner_selector(request.namespace, owner) is not None:
             return None
         reflector = self._caches.follows(owner)
         if reflector is None or reflector.place is None:
             return None
-        return self._ask(reflector.resource.decode, reflector.place, asked.namespace, owner.name)
+        return self._find(reflector.resource.decode, reflector.place, request.namespace, owner.name)
 
-    def _ask_labels(self, namespace: str) -> _Asking | None:
+    def _find_labels(self, namespace: str) -> _Lookup | None:
         if self._cluster.namespace_labels(namespace) is not None:
             return None
-        return self._ask(_read_namespace, NAMESPACES_PATH, "", namespace)
+        return self._find(_read_namespace, NAMESPACES_PATH, "", namespace)
 
-    def _ask(
+    def _find(
         self, decode: ObjectDecoder, place: ResourcePath, namespace: str, name: str
-    ) -> _Asking | None:
+    ) -> _Lookup | None:
         if not _is_name(name) or (namespace and not _is_name(namespace)):
             return None
         path = place.item(namespace, name)
-        task = self._asking.get(path)
+        task = self._lookups.get(path)
         if task is None:
-            task = self._asking[path] = asyncio.create_task(self._read(path, decode))
-            task.add_done_callback(lambda _: self._asking.pop(path))
+            task = self._lookups[path] = asyncio.create_task(self._read(path, decode))
+            task.add_done_callback(lambda _: self._lookups.pop(path))
         return task
 
-    async def _read(self, path: str, decode: ObjectDecoder) -> _Answer:
+    async def _read(self, path: str, decode: ObjectDecoder) -> _LookupOutcome:
         try:
             async with asyncio.timeout(LOOKUP_TIMEOUT_S):
                 body = await read(self._source, path)
-            return _Answer(LookupResult.FOUND, decode(body))
+            return _LookupOutcome(LookupResult.FOUND, decode(body))
         except TimeoutError:
-            return _Answer(LookupResult.LATE)
+            return _LookupOutcome(LookupResult.LATE)
         except ApiError as error:
             absent = error.status == HTTPStatus.NOT_FOUND
-            return _Answer(LookupResult.ABSENT if absent else LookupResult.FAILED)
+            return _LookupOutcome(LookupResult.ABSENT if absent else LookupResult.FAILED)
         except msgspec.MsgspecError:
-            return _Answer(LookupResult.FAILED)
+            return _LookupOutcome(LookupResult.FAILED)
 
     async def _complete(
-        self, owner: _Asking | None, labels: _Asking | None, wait_s: float
+        self, owner: _Lookup | None, labels: _Lookup | None, wait_s: float
     ) -> Facts:
         await asyncio.wait([task for task in (owner, labels) if task is not None], timeout=wait_s)
-        controller, namespace = self._answer(owner), self._answer(labels)
+        controller, namespace = self._take_outcome(owner), self._take_outcome(labels)
         return _Completed(
             self._cluster,
             controller.selector if controller else None,
             namespace.labels if namespace else None,
         )
 
-    def _answer(self, task: _Asking | None) -> Any:
+    def _take_outcome(self, task: _Lookup | None) -> Any:
         if task is None:
             return None
         if task.cancelled():
-            answer = _Answer(LookupResult.FAILED)
+            outcome = _LookupOutcome(LookupResult.FAILED)
         else:
-            answer = task.result() if task.done() else _Answer(LookupResult.LATE)
-        self._tell(answer.result)
-        return answer.thing
+            outcome = task.result() if task.done() else _LookupOutcome(LookupResult.LATE)
+        self._report(outcome.result)
+        return outcome.thing
 
 
 class _Completed:
-    """The facts of a cluster, for a single request, with what the caches lack of it."""
+    """Facts of a cluster for one request, completed by lookups."""
 
     def __init__(
         self, cluster: Facts, selector: LabelSelector | None, labels: Mapping[str, str] | None
@@ -187,11 +187,11 @@ class _Completed:
         self.tainted_domains = cluster.tainted_domains
 
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
-        """Give the selector of the pod's owner, the only one that a request asks for."""
+        """Return the selector of the pod's owner, the only owner that a request needs."""
         known = self._cluster.owner_selector(namespace, owner)
         return self._selector if known is None else known
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str] | None:
-        """Give the labels of the pod's Namespace, the only one that a request asks for."""
+        """Return the labels of the pod's Namespace, the only one that a request needs."""
         known = self._cluster.namespace_labels(namespace)
         return self._labels if known is None else known

@@ -1,30 +1,30 @@
-"""Lines out of pieces: a watch is one JSON document a line, cut into pieces wherever it pleases."""
+"""Split the chunks of a watch into lines; every line is one JSON document."""
 
 from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """
-Bytes of one event: ten times what etcd takes for an object (1.5 MiB).
+Bytes of one event: ten times the largest object in etcd (1.5 MiB).
 
-asyncio's own reader gives up at 64 KiB, that of aiohttp at twice its buffer.
+asyncio's reader fails at 64 KiB, that of aiohttp at twice its buffer.
 """
 
 
 class LineSplitter:
     """
-    What came of one stream so far.
+    Splits one stream into lines.
 
     Attributes:
-        pending: Bytes of the line that has begun and not ended.
+        pending: Bytes of the incomplete last line.
     """
 
     def __init__(self, source: str, longest: int = MAX_LINE_BYTES) -> None:
         """
-        Start with nothing.
+        Create a splitter for a new stream.
 
         Args:
-            source: Who sends, for errors.
+            source: Name of the server, for errors.
             longest: Most bytes of a line.
         """
         self._source = source
@@ -34,10 +34,10 @@ class LineSplitter:
 
     def feed(self, piece: bytes) -> list[bytes]:
         """
-        Take a piece, and give the lines that it completes; empty ones are left out.
+        Add a chunk and return the lines that it completes, without empty ones.
 
         Raises:
-            ApiError: A line is too long; the stream is of no more use.
+            ApiError: A line is too long; the stream cannot continue.
         """
         *lines, rest = piece.split(b"\n")
         if lines:
@@ -52,7 +52,7 @@ class LineSplitter:
 
     def end(self) -> None:
         """
-        Say that nothing more comes.
+        Check that the stream ended with a complete line.
 
         Raises:
             ApiError: It ends in the middle of a line.

@@ -1,4 +1,9 @@
-"""What an API server holds at one moment, listed once and then forgotten; nothing is followed."""
+"""
+List and read objects of an API server once, without watching them.
+
+``list_pages`` reads a list in pages of about the same number of bytes; ``fill_once`` fills the
+stores of a ``Cluster`` for one namespace.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
@@ -11,23 +16,23 @@ from webhook.cluster.listwatch import PAGE_OBJECTS, next_limit, page_query, read
 from webhook.cluster.protocol import NO_QUERY, ApiClient, Query, read
 from webhook.errors import ApiError
 
-_WIDE = frozenset({"Namespace", "Node"})  # of the kinds that are followed, those in no namespace
-LIST_TRIES = 3  # lists that are begun anew, since their resource version was forgotten meanwhile
+_WIDE = frozenset({"Namespace", "Node"})  # watched kinds without a namespace
+LIST_TRIES = 3  # attempts at a list whose resource version expires while it is read
 
 
 async def list_pages(
     source: ApiClient, path: str, query: Query = NO_QUERY, first: int = PAGE_OBJECTS
 ) -> AsyncIterator[Sequence[msgspec.Raw]]:
     """
-    Give the objects of a list, in the order of their namespaces and names.
+    Yield the pages of a list, ordered by namespace and name.
 
     Args:
-        path: Of the list.
-        query: What is asked for besides.
-        first: Objects of the first page at most; how large they are is known only after it.
+        path: Path of the list.
+        query: Further query parameters, such as a field selector.
+        first: Most objects of the first page, whose size in bytes is unknown in advance.
 
     Raises:
-        ApiError: It cannot be had; ExpiredError if its rest was forgotten meanwhile.
+        ApiError: The list cannot be read; ExpiredError if it expired between two pages.
     """
     limit, rest = first, ""
     while True:
@@ -43,11 +48,11 @@ async def list_objects(
     source: ApiClient, place: ResourcePath, namespace: str = ""
 ) -> AsyncIterator[bytes]:
     """
-    Give the objects of a kind, page by page, each as JSON.
+    Yield the objects of a kind as JSON.
 
     Args:
-        place: Where they are.
-        namespace: Whose objects; empty: all there are.
+        place: Path of the kind.
+        namespace: Namespace of the objects; empty: all namespaces.
 
     Raises:
         ApiError: They cannot be listed.
@@ -61,10 +66,10 @@ async def read_object(
     source: ApiClient, place: ResourcePath, namespace: str, name: str
 ) -> bytes | None:
     """
-    Give an object as JSON; None if there is none of that name.
+    Read an object as JSON; None if it does not exist.
 
     Raises:
-        ApiError: It cannot be told.
+        ApiError: It cannot be read.
     """
     try:
         return await read(source, place.item(namespace, name))
@@ -76,10 +81,10 @@ async def read_object(
 
 async def fill_once(source: ApiClient, cluster: Cluster, namespace: str) -> None:
     """
-    Put what counts for the pods of a namespace into the stores of a cluster.
+    Fill the stores of a cluster with everything that matters to the pods of a namespace.
 
-    That is all Nodes, the Namespace itself, and its Services and controllers; an object that
-    cannot be read counts as absent.
+    These are all Nodes, the Namespace itself, and its Services and controllers. An object that
+    cannot be decoded counts as absent.
 
     Raises:
         ApiError: A kind cannot be listed.

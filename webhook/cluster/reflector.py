@@ -1,26 +1,28 @@
 """
-One kind of the cluster, followed for ever: list, watch, list again.
+Keep the store of one kind current: list, watch, list again.
 
-Theory of operation. What is held may be old, but it is never made up: a store only changes by an
-object that the API server sent, or by its absence from a complete list. There are three states:
+``Reflector.run`` is the entry point; it never ends. A store may be old but never invented: it
+changes only by an object that the API server sent, or by its absence from a complete list.
 
-* *Unknown* (no version): everything is listed, in pages or, where the server offers it, as the
-  beginning of a watch. Objects are put as they come, so nothing that exists before and after is
-  missed in between; what a complete list lacks is removed at its end, never before.
-* *Watching*: each event is applied. Where to go on is the resource version of the last event or
-  bookmark, and is read from it only when the watch ends.
-* *Cut off* (a version, no watch): the watch goes on from that version. The old copy serves.
+A reflector is in one of three states:
 
-Whatever happens is one of three things. The stream ends or breaks off, or nothing comes for so
-long that the connection must be dead (bookmarks come each minute): cut off. The server answers,
-but not with events (410 as status or as event, another status, an ERROR event, text, JSON of
-another shape, a line without end): unknown, as it cannot be told what was missed; but a status
-that says "not you" or "not now" changes nothing. Anything else is a bug of ours: it ends ``run``,
-whose caller runs it again, from unknown.
+* *Unknown* (no version): it lists all objects, in pages or, where the server supports it, as the
+  beginning of a watch. Objects are stored as they arrive, so that none that exists before and after
+  is missing in between; objects absent from the complete list are removed at its end.
+* *Watching*: it applies every event. The position is the resource version of the last event or
+  bookmark, and is decoded only when the watch ends.
+* *Disconnected* (a version, no watch): it resumes the watch. The old copy serves.
 
-Before each new try there is a pause by the back-off, which starts over when a watch has lasted for
-LASTING_S; after that one there is no pause, since servers end watches every half hour. So no fault,
-whatever its pattern, makes more than one try a second for long.
+Every failure falls into one of three classes. The stream ends or breaks, or is silent for so long
+that the connection must be dead (bookmarks arrive every minute): disconnected. The server responds
+without events (410 as a status or event, another status, an ERROR event, text, other JSON, a line
+without end): unknown, because events may be missing; but a status that refuses the credentials or
+asks to wait changes nothing. Any other exception is a bug: it ends ``run``, and the supervisor
+restarts it in state unknown.
+
+A pause by the back-off precedes every attempt; it starts over after a watch of LASTING_S, because
+servers end every watch after half an hour. So no pattern of failures causes more than one attempt a
+second for long.
 
 Two rules hold in this module. Every step of work on objects is a step of ``TimeSlicer``, so that
 100 000 of them do not block the event loop. And an object that cannot be decoded, or whose selector
@@ -56,24 +58,24 @@ from webhook.errors import ApiError
 from webhook.policy.nesting import decode_nested
 
 ReportRestart: TypeAlias = Callable[[str, str, str], None]
-"""Takes the kind, the reason and the sentence of each restart; the sentence of an end is empty."""
+"""Takes kind, reason and error message of a restart; the message of a normal end is empty."""
 
 Steps: TypeAlias = Generator[None]
 
-LASTING_S = MAX_BACKOFF_S  # of a watch that was no failure: longer than any pause
+LASTING_S = MAX_BACKOFF_S  # of a successful watch: longer than any pause
 _TEMPORARY = {
-    0,  # no answer
+    0,  # no response
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.FORBIDDEN,
     HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.SERVICE_UNAVAILABLE,
 }
-"""After these a watch goes on where it was; other statuses may be about its version."""
+"""After these statuses the watch resumes at its version; others may concern the version."""
 
 _NO_STREAMS = {
     FailureReason.REFUSED,
     FailureReason.SILENT,
-}  # what servers make of an option they do not know
+}  # responses of servers to an unknown option
 
 _decode_named = msgspec.json.Decoder(wire.NamedObject).decode
 
@@ -81,16 +83,18 @@ _decode_named = msgspec.json.Decoder(wire.NamedObject).decode
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectorEnvironment:
     """
-    What all reflectors of one cluster share.
+    Dependencies that all reflectors of one cluster share.
 
     Attributes:
-        clock: Seconds; never goes back.
+        source: Client of the API server.
+        pace: Slices long work.
+        clock: Monotonic, in seconds.
         dice: Gives numbers from 0 to 1, all as likely.
         sleep: Waits so many seconds.
-        tell: Called at each restart.
-        skip: Called with the kind and an object that cannot be read, each time it is sent.
-        streams: Whether to ask for streamed lists: from Kubernetes 1.32. Earlier servers may
-            ignore the option, and it takes a minute to notice.
+        tell: Called at every restart.
+        skip: Called with the kind and an object that cannot be decoded, whenever it is sent.
+        streams: Whether to request streamed lists, as from Kubernetes 1.32. Earlier servers may
+            ignore the option, which takes a minute to detect.
     """
 
     source: WatchClient
@@ -105,7 +109,7 @@ class ReflectorEnvironment:
 
 class Reflector:
     """
-    Keeps the store of one kind true.
+    Keeps the store of one kind current.
 
     Attributes:
         resource: The kind.
@@ -115,7 +119,7 @@ class Reflector:
     """
 
     def __init__(self, resource: Resource, means: ReflectorEnvironment) -> None:
-        """Know nothing yet."""
+        """Create a reflector in state unknown."""
         self.resource = resource
         self.place = resource.place
         self.synced = asyncio.Event()
@@ -136,16 +140,17 @@ class Reflector:
 
     @property
     def age(self) -> float | None:
-        """Seconds since the API server last sent anything of use; None if it never did."""
+        """Seconds since the API server last sent usable data; None before the first data."""
         return None if self._heard is None else self._means.clock() - self._heard
 
     async def run(self) -> NoReturn:
-        """Follow the kind until cancelled; begins with a list, also after a bug has ended it."""
+        """Follow the kind until cancelled; begins with a list, also when restarted after a bug."""
         self._version, self._last, self._gone = "", None, None
         while True:
             try:
                 await self._follow()
             except ApiError as error:
+                # Events may be missing unless the server refused before it looked at the version.
                 if error.status not in _TEMPORARY:
                     self._version = ""
                 self.problem = str(error)
@@ -153,13 +158,14 @@ class Reflector:
             else:
                 if self.place is not None:
                     self._means.tell(self.resource.kind, FailureReason.ENDED, "")
+            # A watch that lasted was healthy: reconnect at once. Anything else backs off.
             if self._lasted():
                 self._backoff.reset()
             else:
                 await self._backoff.pause()
 
     async def _follow(self) -> None:
-        """List if need be, and watch until the server ends it."""
+        """List if the version is unknown, then watch until the server ends the stream."""
         self._watching = None
         if self.resource.custom is not None and not self._version:
             self.place = await locate(self._means.source, self.resource)
@@ -174,13 +180,13 @@ class Reflector:
             await self._watch(self.place, listwatch.watch_query(self._version))
 
     async def _clear(self) -> None:
-        """Know that there is nothing, since there is no such kind."""
+        """Empty the store, because the API server does not have the kind."""
         await self._means.pace.run(self._begin())
         await self._means.pace.run(self._complete())
         self._hear()
 
     async def _list(self, place: ResourcePath) -> None:
-        """Put what there is, page by page, and remove what is gone."""
+        """Store all objects page by page, and remove those absent from the list."""
         source, pace = self._means.source, self._means.pace
         await pace.run(self._begin())
         rest = ""
@@ -196,7 +202,7 @@ class Reflector:
         self._version = page.metadata.resource_version
 
     async def _stream(self, place: ResourcePath) -> None:
-        """Let the watch begin with what there is; if the server cannot, never ask again."""
+        """Watch with a streamed list; never request it again if the server does not support it."""
         await self._means.pace.run(self._begin())
         try:
             await self._watch(place, listwatch.STREAMED_LIST_QUERY)
@@ -206,7 +212,7 @@ class Reflector:
             raise
 
     async def _watch(self, place: ResourcePath, query: Query) -> None:
-        """Apply what happens until the stream ends."""
+        """Apply events until the stream ends."""
         self._last = None
         try:
             async with self._means.source.stream(place.collection, query) as pieces:
@@ -220,7 +226,7 @@ class Reflector:
             self._remember()
 
     def _remember(self) -> None:
-        """Keep where the watch has come to."""
+        """Store the position of the watch."""
         if self._last is not None:
             self._version = listwatch.resource_version_of(self._last)
 
@@ -255,6 +261,7 @@ class Reflector:
         try:
             thing = self.resource.decode(written)
         except DECODE_ERRORS as error:
+            # An object that cannot be decoded counts as absent: its old copy would be wrong.
             event, thing = WatchEventType.DELETED, self._name(written)
             self._means.skip(self.resource.kind, SkippedObject.of(error, thing))
         if not thing.name:
@@ -273,7 +280,7 @@ class Reflector:
             raise listwatch.protocol_error(self._server, "sent what is no object") from None
 
     def _begin(self) -> Steps:
-        """Begin a list: all that is held may be gone."""
+        """Begin a list: every stored object may be gone until it arrives."""
         self._gone = set()
         for key in self.resource.store.walk():
             self._gone.add(key)
@@ -288,15 +295,15 @@ class Reflector:
         return page
 
     def _mark(self, bookmark: msgspec.Raw) -> Steps:
-        """Take a bookmark: usually no more than a version, but the end of a streamed list."""
+        """Handle a bookmark; it also marks the end of a streamed list."""
         if self._gone is None:
             return
-        if not listwatch.ends_initial_list(bookmark):  # the server took it for an ordinary watch
+        if not listwatch.ends_initial_list(bookmark):  # the server ignored the option
             raise ApiError(self._server, "cannot stream a list", FailureReason.REFUSED)
         yield from self._complete()
 
     def _complete(self) -> Steps:
-        """End a list: what has not come is gone."""
+        """End a list: remove the objects that did not arrive."""
         for namespace, name in self._gone or ():
             self.resource.store.remove(namespace, name)
             yield

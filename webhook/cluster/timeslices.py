@@ -1,4 +1,4 @@
-"""Long work in short slices, so that what answers callers on the same event loop is not kept."""
+"""Run long work in short slices, so that it does not delay requests on the same event loop."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -12,27 +12,27 @@ SLICE_S = 0.002
 
 
 class TimeSlicer:
-    """Turns for long work: each a slice, and between two of them the event loop sees to others."""
+    """Scheduler of long work: one slice at a time, and other tasks of the event loop in between."""
 
     def __init__(self, clock: Callable[[], float], slice_s: float = SLICE_S) -> None:
         """
-        Start with nobody at work.
+        Create a scheduler without work.
 
         Args:
-            clock: Seconds; never goes back.
-            slice_s: The length of a turn in seconds, exceeded by one step at most.
+            clock: Monotonic, in seconds.
+            slice_s: Seconds of a slice; one step may exceed it.
         """
         self._clock = clock
         self._slice_s = slice_s
-        # One turn in each round of the event loop, however many are at work; fair by its queue.
+        # One slice in each iteration of the event loop, for any number of tasks; the lock is fair.
         self._turn = asyncio.Lock()
 
     async def run(self, work: Generator[None, None, WorkResult]) -> WorkResult:
         """
-        Do work that yields after each of its steps, and give what it returns.
+        Run work that yields after each step, and return its result.
 
         Args:
-            work: Its steps are far shorter than a slice; what it raises comes through.
+            work: Its steps are far shorter than a slice; its exceptions propagate.
         """
         while True:
             async with self._turn:
@@ -42,11 +42,11 @@ class TimeSlicer:
                     result: WorkResult = done.value
                     return result
                 finally:
-                    await asyncio.sleep(0)  # before the turn is another's
+                    await asyncio.sleep(0)  # let the event loop run before the next slice
 
     @asynccontextmanager
     async def still(self) -> AsyncGenerator[None]:
-        """Let nobody work as long as the context lasts, so that a thread may read the stores."""
+        """Suspend all work within the context, so that a thread may read the stores."""
         async with self._turn:
             yield
 

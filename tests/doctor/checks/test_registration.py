@@ -11,8 +11,10 @@ from tests.doctor.patient import (
     configuration,
     deployment,
     hooks,
+    patient,
+    told,
 )
-from webhook.doctor import webhooks
+from webhook.doctor import objects, webhooks
 from webhook.doctor.installation import Lookup
 from webhook.policy.request import Hook
 
@@ -132,3 +134,10 @@ def test_one_check_reports_the_deviation_and_the_fix(case: str) -> None:
     changes, expected = CASES[case]
 
     assert_reported(changes, expected, is_note=case in NOTES)
+
+
+@pytest.mark.parametrize("text", [None, "kind: Odd\n"])
+def test_an_unusable_configuration_is_left_to_the_check_of_it(text: str | None) -> None:
+    lookup = Lookup[objects.ConfigMap]() if text is None else configuration(text)
+
+    assert told(patient(configuration=lookup)).keys() == {"configuration"}

@@ -12,7 +12,9 @@ from tests.doctor.patient import (
     assert_reported,
     deployment,
     hooks,
+    patient,
     secret,
+    told,
 )
 from webhook.doctor.installation import Lookup
 from webhook.policy.request import Hook
@@ -78,3 +80,9 @@ def test_one_check_reports_the_deviation_and_the_fix(case: str) -> None:
     changes, expected = CASES[case]
 
     assert_reported(changes, expected, is_note=case in NOTES)
+
+
+def test_a_missing_webhook_is_left_to_the_check_of_it() -> None:
+    found = told(patient(configurations={hook: Lookup() for hook in Hook}))
+
+    assert "ca-bundle" not in found
