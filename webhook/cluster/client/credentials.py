@@ -140,7 +140,9 @@ class Connection:
 
     def __init__(self, configuration: Any, *, strict: bool) -> None:
         """
-        Take a ``Configuration`` of the untyped library; ``connect`` must be called before the first request.
+        Take a ``Configuration`` of the untyped library.
+
+        ``connect`` must be called before the first request.
 
         Args:
             strict: As in ``ApiAccess``.
