@@ -27,7 +27,10 @@ from webhook.policy.placement.census import Census
 from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.placement.topology import Topology
 
-DECODE = "import gc, sys; gc.disable(); from webhook.audit.snapshot import load; load(sys.argv[1])"
+DECODE = (
+    "import gc, sys; gc.disable(); "
+    "from webhook.audit.snapshot import load_snapshot; load_snapshot(sys.argv[1])"
+)
 
 LAUNCH = """\
 import os, sys

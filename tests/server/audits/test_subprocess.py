@@ -80,9 +80,25 @@ class Api:
 
 
 def children() -> list[int]:
-    """The processes that this thread has started."""
+    """The processes that this thread has started since the test began."""
+    return sorted(all_children() - OTHERS)
+
+
+def all_children() -> set[int]:
+    """All processes that this thread has started, also for other tests."""
     me = os.getpid()
-    return [int(each) for each in Path(f"/proc/{me}/task/{me}/children").read_text().split()]
+    return {int(pid) for pid in Path(f"/proc/{me}/task/{me}/children").read_text().split()}
+
+
+OTHERS = set[int]()
+"""Processes of other tests, such as the driver of a browser."""
+
+
+@pytest.fixture(autouse=True)
+def others() -> None:
+    """Leave out what other tests have started."""
+    OTHERS.clear()
+    OTHERS.update(all_children())
 
 
 async def done(api: Api, order: AuditOrder = ORDER) -> AuditResult:
