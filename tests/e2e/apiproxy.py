@@ -69,7 +69,7 @@ class ApiProxy:
             request.method,
             f"{self._api.url}{request.raw_path}",
             headers=_end_to_end(request.headers),
-            data=await request.read(),
+            data=await request.read() or None,
         ) as answer:
             response = web.StreamResponse(status=answer.status, headers=_end_to_end(answer.headers))
             await response.prepare(request)
