@@ -58,7 +58,7 @@ def read_pair(folder: Path, read: Callable[[Path], bytes] | None = None) -> Cert
         read: Reads a file; None: ``read_file``.
 
     Raises:
-            PairError: A file is missing or broken, or the files do not match.
+        PairError: A file is missing or broken, or the files do not match.
     """
     read = read or read_file
     for _ in range(_TRIES - 1):

@@ -172,7 +172,7 @@ def read_key(pem: bytes, *, where: str = "key") -> PrivateKey:
     Parse a private key.
 
     Raises:
-            PairError: The key is broken, has a passphrase, or has a type that TLS does not support.
+        PairError: The key is broken, has a passphrase, or has a type that TLS does not support.
     """
     with pair_errors(where, "holds no readable PEM private key"):
         try:

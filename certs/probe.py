@@ -12,7 +12,7 @@ from certs.pem import CertificatePair
 from certs.serving import client_context
 
 PROBE_TIMEOUT_S = 5.0
-"""Timeout of connection and handshake, equal to the listener's own limit for clients."""
+"""Timeout of connection and handshake with a local listener; equals its limit for clients."""
 
 Probe = Callable[[CertificatePair], Awaitable[None]]
 """Verifies that new connections receive this pair, or raises a ``PairError``."""

@@ -45,7 +45,7 @@ class LiveContext:
         Request client certificates from the first handshake on, or never.
 
         Raises:
-                PairError: OpenSSL refuses the callers' CA.
+            PairError: OpenSSL refuses the callers' CA.
         """
         self.clients = clients
         self.context = server_context(clients)

@@ -48,8 +48,8 @@ def standalone_source(
     """
     Serve the pair of a state folder; create the pair if there is no usable one.
 
-    Several processes may share a folder: each locks it to read or write, and follows the
-    changes of the others. Clients have to trust ``FOLDER/ca.crt``.
+    Several processes may share a folder: every process locks it to read or write, and follows
+    the changes of the others. Clients have to trust ``FOLDER/ca.crt``.
 
     Args:
         folder: Created with mode 0700 if it does not exist.

@@ -35,9 +35,9 @@ class Trust:
     The authorities that replicas share.
 
     Attributes:
-            authorities: The planner's view, oldest first.
-            certificates: The certificate of each authority, by name.
-            pairs: The current and the next signing authority, with their keys.
+        authorities: The planner's view, oldest first.
+        certificates: The certificate of each authority, by name.
+        pairs: The current and the next signing authority, with their keys.
     """
 
     authorities: tuple[Authority, ...] = ()

@@ -151,7 +151,7 @@ def _insert_in_block(tree: Tree, way: Sequence[TreeNode], step: str | int, value
     )
     first = container.entries[0]
     margin = " " * (first.start - line_start(text, first.start))
-    # After a block scalar the new entry would become a part of it, perhaps even its blank lines.
+    # After a block scalar the new entry would become a part of it, as its blank lines may be.
     after = [one for one in container.entries if one.alias or not one.node.ends_literally]
     if after and (after[-1] is container.entries[-1] or isinstance(step, str)):
         at = line_end(text, after[-1].end)

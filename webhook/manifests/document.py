@@ -44,7 +44,7 @@ class Document(msgspec.Struct, frozen=True):
 
     Attributes:
         source: The path of the file, or ``stdin``.
-            value: Of JSON's types; do not change it, since aliases share parts of it.
+        value: Of JSON's types; do not change it, since aliases share parts of it.
         text: The text of the whole document.
         path: From the whole document to the object; empty unless it is an item of a ``List``.
     """

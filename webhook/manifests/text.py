@@ -19,7 +19,7 @@ def read_tree(text: str) -> Tree:
     Read the positions of one document of YAML or JSON.
 
     Raises:
-            yaml.YAMLError: The text is neither YAML nor JSON.
+        yaml.YAMLError: The text is neither YAML nor JSON.
     """
     if text.lstrip().startswith(("{", "[")):
         try:
