@@ -43,7 +43,7 @@ LEAST_CA_OVERLAP = timedelta(seconds=60)
 """With a shorter overlap, calls of an API server that has not yet loaded the new CA would fail."""
 
 LEAST_TEST_OVERLAP = timedelta(seconds=1)
-"""With ``--test-lifetimes``: one second, the resolution of X.509 and of the HTTP Date header."""
+"""With ``--test-lifetimes``: one second, the resolution of X.509 and API server timestamps."""
 
 LEAST_OVERLAP = "least_overlap"
 """Key of the validation context: overrides the shortest ``caOverlap``, as a timedelta."""
