@@ -40,7 +40,7 @@ def replace_file(original: OriginalFile, data: bytes) -> None:
     Replace a file; keep its mode and, if permitted, its owner.
 
     Raises:
-        SourceError: The file cannot be written, or has changed since it was read; it is unchanged.
+        SourceError: Writing fails, or the file has changed since it was read; it is left as it is.
     """
     path = original.path
     try:
