@@ -1,1 +1,1 @@
-"""Certificates of the admission server: made, stored, rotated, served."""
+"""Certificates of the admission server: created, stored, rotated, served."""

@@ -1,8 +1,9 @@
 """
-Who may call: the client certificates that mTLS accepts.
+Client certificates that mTLS accepts.
 
-The TLS handshake asks for a certificate of the CA; the name is asked for here, by whoever has
-the connection, before it reads from it. OpenSSL shows the certificate to nobody earlier.
+Entry point: ``Clients.admit``. The TLS handshake requires a certificate of the CA. The server must
+check the name itself, before it reads from the connection: OpenSSL exposes the certificate only
+after the handshake.
 """
 
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from certs.pem import (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clients:
     """
-    The CA of the callers, and their names.
+    The CA of the callers, and their permitted names.
 
     Attributes:
         authorities: CAs, one of which must have signed a caller's certificate; never empty.
@@ -37,27 +38,27 @@ class Clients:
     @classmethod
     def parse(cls, pem: bytes, names: frozenset[str] = frozenset(), *, where: str) -> Self:
         """
-        Read the file of ``--client-ca``.
+        Parse the file of ``--client-ca``.
 
         Raises:
-            PairError: It holds no readable certificate.
+            PairError: The file holds no readable certificate.
         """
         return cls(authorities=read_certificates(pem, where=where), names=names)
 
     def pem(self) -> str:
-        """Write the authorities as OpenSSL takes them."""
+        """Return the authorities as PEM text for OpenSSL."""
         return write_certificates(self.authorities).decode("ascii")
 
     def admit(self, certificate: bytes | None) -> bool:
         """
-        Tell whether this caller may call.
+        Return whether the caller is permitted.
 
         Args:
-            certificate: DER, of a finished handshake, whose signature and dates OpenSSL has
-                checked; what ``getpeercert(binary_form=True)`` returns. None is nobody.
+            certificate: DER from ``getpeercert(binary_form=True)`` after the handshake; OpenSSL
+                has checked signature and dates. None: the caller has no certificate.
 
         Returns:
-            False also for names that cannot be read: OpenSSL lets pass what X.509 forbids.
+            False also for unreadable names: OpenSSL accepts some that X.509 forbids.
         """
         if not certificate:
             return False

@@ -1,36 +1,36 @@
 """
-Everything this package raises on purpose, sorted by whose fault it is.
+Exceptions of this package, sorted by their cause.
 
 * ``CertError``
-    * ``PairError`` - the operator's: a certificate, a key or a CA that cannot be used; the one
-      that is served stays
-    * ``StateError`` - the operator's: the state folder cannot be read or written
-    * ``StoreError`` - the cluster's: the Secret or a webhook configuration could not be read or
+    * ``PairError`` - operator error: a certificate, a key or a CA that cannot be used; the served
+      one stays
+    * ``StateError`` - operator error: the state folder cannot be read or written
+    * ``StoreError`` - cluster error: the Secret or a webhook configuration could not be read or
       written; retried
-        * ``ConflictError`` - somebody else wrote first; read again, then decide again
+        * ``ConflictError`` - another client wrote first; read again, then decide again
         * ``AbsentError`` - the object does not exist
 
-No sentence here ever holds a byte of a key.
+A message must never contain a byte of a key.
 """
 
 
 class CertError(Exception):
     """
-    The root of what this package raises on purpose; never raised itself.
+    Base class of this package's exceptions; never raised itself.
 
     Attributes:
         where: The file, folder or object.
-        problem: What is wrong and what to do instead, a sentence without its full stop.
+        problem: The problem and its remedy, a sentence without its full stop.
     """
 
     def __init__(self, where: str, problem: str) -> None:
-        """Name the place and the problem."""
+        """Store the location and the problem."""
         super().__init__(where, problem)
         self.where = where
         self.problem = problem
 
     def __str__(self) -> str:
-        """Put the place before the problem."""
+        """Return the location, then the problem."""
         return f"{self.where}: {self.problem}"
 
 
@@ -43,14 +43,14 @@ class StateError(CertError):
 
 
 class StoreError(CertError):
-    """The cluster did not answer, or not as it should."""
+    """The cluster did not answer, or returned an error."""
 
 
 class ConflictError(StoreError):
-    """The object was changed by somebody else since it was read."""
+    """Another client changed the object after it was read."""
 
     def __init__(self, where: str) -> None:
-        """Name the object."""
+        """Build the message for an object."""
         super().__init__(where, "was changed by somebody else, read it again")
         self.args = (where,)
 
@@ -59,6 +59,6 @@ class AbsentError(StoreError):
     """The object does not exist."""
 
     def __init__(self, where: str) -> None:
-        """Name the object."""
+        """Build the message for an object."""
         super().__init__(where, "does not exist")
         self.args = (where,)

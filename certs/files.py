@@ -1,8 +1,8 @@
 """
-A certificate that somebody else renews: ``tls.crt`` and ``tls.key`` in a mounted folder.
+Certificate source for externally renewed files: ``tls.crt`` and ``tls.key`` in a mounted folder.
 
-The names are those of a Secret of type ``kubernetes.io/tls``, as cert-manager fills it. The
-folder is polled, since a mounted Secret sends no reliable events.
+Entry point: ``file_source``. The names are those of a Secret of type ``kubernetes.io/tls``, such
+as cert-manager's. The source polls, because a mounted Secret sends no reliable events.
 """
 
 import os
@@ -21,9 +21,9 @@ from certs.serving import LiveContext
 from certs.source import SourceEnvironment
 
 MAX_FILE_BYTES = 2**20
-"""Bytes of a file: the Secret that is usually mounted cannot be larger than 1 MiB."""
+"""Size limit of a file: a mounted Secret cannot be larger than 1 MiB."""
 
-_TRIES = 2  # reads in a row: a symlink may be swapped between certificate and key, not twice
+_TRIES = 2  # reads: the kubelet may swap the symlink between certificate and key once, not twice
 
 
 def file_source(
@@ -35,11 +35,11 @@ def file_source(
     trusts: Trusts = unknown_trust,
 ) -> PollingSource:
     """
-    Serve the pair of a folder: ``tls.crt`` (leaf first), ``tls.key`` and, if there, ``ca.crt``.
+    Serve the pair of a folder: ``tls.crt`` (leaf first), ``tls.key`` and optionally ``ca.crt``.
 
     Args:
         interval: Seconds between two reads.
-        trusts: Tells whether the webhook configurations trust the pair; ``Hooks.trust``.
+        trusts: Returns whether the webhook configurations trust the pair; ``Hooks.trust``.
     """
 
     def find(now: datetime) -> LoadedPair:
@@ -58,7 +58,7 @@ def read_pair(folder: Path, read: Callable[[Path], bytes] | None = None) -> Cert
         read: Reads a file; None: ``read_file``.
 
     Raises:
-        PairError: A file is missing, broken, or not the other's.
+        PairError: A file is missing or broken, or the files do not match.
     """
     read = read or read_file
     for _ in range(_TRIES - 1):
@@ -68,7 +68,7 @@ def read_pair(folder: Path, read: Callable[[Path], bytes] | None = None) -> Cert
 
 
 def read_authorities(folder: Path, pair: CertificatePair) -> tuple[x509.Certificate, ...]:
-    """Find what clients have to trust: ``ca.crt``, else what the chain holds above the leaf."""
+    """Return the trust anchors: ``ca.crt``, or else the chain above the leaf."""
     try:
         return read_certificates(read_file(folder / "ca.crt"))
     except PairError:
@@ -77,10 +77,10 @@ def read_authorities(folder: Path, pair: CertificatePair) -> tuple[x509.Certific
 
 def read_file(path: Path) -> bytes:
     """
-    Read a regular file that may not be empty; others, such as pipes, might never end.
+    Read a regular file that is not empty; reading a pipe, for example, might never end.
 
     Raises:
-        PairError: It cannot be read, is empty, or is larger than ``MAX_FILE_BYTES``.
+        PairError: The file is unreadable, empty, or larger than ``MAX_FILE_BYTES``.
     """
     where = str(path)
     try:
@@ -90,7 +90,7 @@ def read_file(path: Path) -> bytes:
             found = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise PairError(where, f"cannot be read: {error.strerror}") from None
-    except ValueError:  # a NUL
+    except ValueError:  # the path contains a NUL
         raise PairError(where, "cannot be read: no file can have that name") from None
     if len(found) > MAX_FILE_BYTES:
         raise PairError(where, "is larger than 1 MiB, and so than any Secret: is it the right one?")
@@ -100,7 +100,7 @@ def read_file(path: Path) -> bytes:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting for whoever writes into it, if it is a pipe."""
+    """Open a file without blocking, even if it is a pipe without a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 

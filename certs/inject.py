@@ -1,8 +1,8 @@
 """
-The ``caBundle`` of the webhook configurations: what kube-apiserver trusts.
+The ``caBundle`` of the webhook configurations, which kube-apiserver trusts.
 
-A configuration that does not exist is left alone: whoever deleted it wanted to get past the
-webhook. What a bundle holds beyond our authorities is kept while it is valid.
+Entry point: ``Hooks``. It must not recreate a deleted configuration, because deleting one is how
+an operator bypasses the webhook. Other certificates in a bundle stay while they are valid.
 """
 
 import base64
@@ -21,7 +21,7 @@ WEBHOOK_KINDS = {
     "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
     "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
 }
-"""Kind: its name in a URL."""
+"""Resource name in URLs, by kind."""
 
 Certificates = tuple[x509.Certificate, ...]
 
@@ -29,12 +29,12 @@ Certificates = tuple[x509.Certificate, ...]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookTrust:
     """
-    One webhook configuration as it was read.
+    One webhook configuration as read.
 
     Attributes:
-        title: What people call it.
-        bundles: What each of its webhooks trusts, in their order.
-        resource_version: What a write of it tests.
+        title: The name in messages.
+        bundles: The CA bundle of each webhook, in order.
+        resource_version: The version that a write requires.
     """
 
     title: str
@@ -45,11 +45,11 @@ class WebhookTrust:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     """
-    What kube-apiserver is told to trust.
+    The trust published to kube-apiserver.
 
     Attributes:
-        configurations: Those that exist.
-        absent: The titles of those that do not.
+        configurations: The existing configurations.
+        absent: The titles of the missing ones.
     """
 
     configurations: tuple[WebhookTrust, ...] = ()
@@ -57,20 +57,20 @@ class Published:
 
     @property
     def bundles(self) -> tuple[Certificates, ...]:
-        """Every bundle of every configuration."""
+        """All bundles of all configurations."""
         return tuple(bundle for one in self.configurations for bundle in one.bundles)
 
     def everywhere(self, names: Collection[str]) -> frozenset[str]:
-        """Choose the names of authorities that no bundle lacks."""
+        """Return the names of the authorities that every bundle contains."""
         held = [frozenset(map(fingerprint, bundle)) for bundle in self.bundles]
         return frozenset(names).intersection(*held)
 
     def anywhere(self) -> frozenset[str]:
-        """Name every certificate of every bundle."""
+        """Return the names of all certificates in all bundles."""
         return frozenset(fingerprint(one) for bundle in self.bundles for one in bundle)
 
     def trusts(self, pair: CertificatePair) -> bool | None:
-        """Tell whether every bundle leads to this leaf; None: there is no bundle to ask."""
+        """Return whether every bundle verifies this leaf; None if there is no bundle."""
         if not self.bundles:
             return None
         return all(_leads_to(bundle, pair) for bundle in self.bundles)
@@ -80,7 +80,7 @@ class Hooks:
     """The mutating and the validating webhook configuration of one name."""
 
     def __init__(self, client: ObjectClient, name: str) -> None:
-        """Remember where they are."""
+        """Store the location of the configurations."""
         self._objects = tuple(
             ApiObject(
                 client=client,
@@ -92,10 +92,10 @@ class Hooks:
 
     async def read(self) -> Published:
         """
-        Read both.
+        Read both configurations.
 
         Raises:
-            StoreError: There was no answer.
+            StoreError: The API server did not answer.
         """
         configurations: list[WebhookTrust] = []
         absent: list[str] = []
@@ -116,10 +116,10 @@ class Hooks:
 
     async def trust(self, pair: CertificatePair) -> bool | None:
         """
-        Tell whether every bundle leads to this leaf; None: there is none to ask.
+        Return whether every bundle verifies this leaf; None if there is no bundle.
 
         Raises:
-            StoreError: There was no answer.
+            StoreError: The API server did not answer.
         """
         return (await self.read()).trusts(pair)
 
@@ -132,18 +132,18 @@ class Hooks:
         expired_at: datetime,
     ) -> None:
         """
-        Make every bundle hold what is trusted, and nothing that leaves or has expired.
+        Add the trusted certificates to every bundle; remove the leaving and the expired ones.
 
-        Nothing may be believed of the outcome before it is read again.
+        Read the configurations again before you rely on the outcome.
 
         Args:
-            published: As it was read, before the Secret was. Then a process that knows an old
-                Secret fails here, since who wrote the new one has changed the bundle.
-            expired_at: What ended before that is dropped, whosever it is.
+            published: The configurations, read before the Secret. A process with an old Secret
+                then fails here, since the writer of the new one has changed the bundle.
+            expired_at: Certificates that ended before this time are removed, whatever their origin.
 
         Raises:
-            ConflictError: A configuration was changed since; the other may be written.
-            StoreError: There was no answer; any of them may be written or not.
+            ConflictError: A configuration changed in the meantime; the other may be written.
+            StoreError: The API server did not answer; any write may have succeeded.
         """
         objects = {one.title: one for one in self._objects}
         for one in published.configurations:
@@ -159,10 +159,10 @@ def changes(
     *,
     expired_at: datetime,
 ) -> list[PatchOperation]:
-    """Write the JSON Patch for a configuration; empty if it is as it should be."""
+    """Return the JSON Patch for a configuration; empty if it needs no change."""
     wanted = [merge(one, trusted, leaving, expired_at=expired_at) for one in configuration.bundles]
     return [
-        # "add" replaces what is there, and unlike "replace" needs nothing to be there.
+        # "add" replaces an existing value and, unlike "replace", works without one.
         {
             "op": "add",
             "path": f"/webhooks/{number}/clientConfig/caBundle",
@@ -181,7 +181,7 @@ def merge(
     expired_at: datetime,
 ) -> Certificates:
     """
-    Put what is trusted to the end of what is there, without what is there twice.
+    Append the trusted certificates to the existing ones, without duplicates.
 
     Source: cert-manager's cainjector with the gate ``CAInjectorMerging``.
     """
@@ -199,7 +199,7 @@ def _bundles(content: Mapping[str, Any], title: str) -> tuple[Certificates, ...]
 
 
 def _bundle(text: object) -> Certificates:
-    """Read one bundle; one that cannot be read trusts nobody, and is replaced."""
+    """Parse one bundle; an unreadable one counts as empty and is replaced."""
     try:
         return read_certificates(base64.b64decode(str(text or ""), validate=True))
     except (ValueError, PairError):

@@ -1,9 +1,9 @@
 """
-Make a certificate authority, and let it sign the certificate of a server.
+Create a certificate authority, and sign server certificates with it.
 
-Every certificate passes strict verification: OpenSSL's ``-x509_strict``, Python's
-``VERIFY_X509_STRICT`` (the default from 3.13 on) and Go's verifier. Times are handed in;
-keys and serial numbers come from the operating system.
+Entry points: ``make_authority`` and ``sign_leaf``. Every certificate passes strict verification:
+OpenSSL's ``-x509_strict``, Python's ``VERIFY_X509_STRICT`` (the default from 3.13 on) and Go's
+verifier. The caller supplies the time; keys and serial numbers come from the operating system.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,21 +18,21 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from certs.pem import CertificatePair
 
 BACKDATE = timedelta(hours=1)
-"""How long before it is made a certificate is valid: clients' clocks may be that far behind."""
+"""Interval from NotBefore to creation; a client's clock may be that far behind."""
 
-_SERVER_NAME = "evenspread"  # a subject needs one; clients look at the alternative names only
+_SERVER_NAME = "evenspread"  # a subject is required; clients check the alternative names only
 
 
 def make_authority(*, now: datetime, lifetime: timedelta) -> CertificatePair:
     """
-    Make a self-signed authority, ECDSA P-256.
+    Create a self-signed authority with an ECDSA P-256 key.
 
-    Its name ends in eight hex digits of its serial number. Two generations never share a name:
-    with equal names OpenSSL may try the wrong one and report a bad signature.
+    Its name ends in eight hex digits of its serial number, so that no two generations share a
+    name: with equal names OpenSSL may try the wrong one and report a bad signature.
 
     Args:
-        now: Aware; seconds are the finest that X.509 knows, so the rest is cut.
-        life: How long it is valid from now on; ``BACKDATE`` comes on top.
+        now: Aware; truncated to seconds, the resolution of X.509.
+        lifetime: Validity from now on, in addition to ``BACKDATE``.
 
     Source: RFC 5280, 4.2.1.9 (basic constraints), 4.2.1.3 (key usage).
     """
@@ -43,7 +43,7 @@ def make_authority(*, now: datetime, lifetime: timedelta) -> CertificatePair:
         _builder(key.public_key(), serial=serial, subject=name, issuer=name)
         .not_valid_before(whole_seconds(now) - BACKDATE)
         .not_valid_after(whole_seconds(now) + lifetime)
-        # No authority below it: whoever steals a leaf cannot sign with it.
+        # Path length 0: a stolen leaf cannot sign certificates.
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_key_usage(key_cert_sign=True, crl_sign=True), critical=True)
         .add_extension(_authority_key(key.public_key()), critical=False)
@@ -56,19 +56,19 @@ def sign_leaf(
     authority: CertificatePair, hosts: Sequence[str], *, now: datetime, lifetime: timedelta
 ) -> CertificatePair:
     """
-    Make a key and let ``authority`` sign a server certificate for it.
+    Generate a key and sign a server certificate for it with ``authority``.
 
     Args:
-        authority: The signer, as ``make_authority`` makes it.
+        authority: The signer, from ``make_authority``.
         hosts: DNS names and IP addresses that clients connect to; at least one.
-        now: Aware; cut to seconds.
-        life: How long it is valid from now on, at most until the authority ends.
+        now: Aware; truncated to seconds.
+        lifetime: Validity from now on, at most until the authority ends.
 
     Returns:
-        The leaf alone, without the authority: clients have to know that one already.
+        The leaf without the authority, which clients must already trust.
 
     Source: RFC 5280, 4.2.1.6 (alternative names), 4.2.1.12 (extended key usage); RFC 9525, 4.1:
-        the subject's common name is not looked at.
+        clients ignore the subject's common name.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     signer = authority.leaf
@@ -94,7 +94,7 @@ def sign_leaf(
 
 def service_hosts(service: str, namespace: str) -> tuple[str, ...]:
     """
-    List the names under which a Service is called; kube-apiserver uses the first.
+    List the DNS names of a Service; kube-apiserver uses the first.
 
     Source: k8s.io/apiserver/pkg/util/webhook, ``ClientManager.HookClient``.
     """
@@ -107,17 +107,17 @@ def service_hosts(service: str, namespace: str) -> tuple[str, ...]:
 
 
 def alternative_names(hosts: Iterable[str]) -> x509.SubjectAlternativeName:
-    """Write IP addresses as addresses, since no client matches one that is written as a name."""
+    """Return the extension; IP addresses as such, since clients do not match them as names."""
     return x509.SubjectAlternativeName([_general_name(host) for host in dict.fromkeys(hosts)])
 
 
 def common_name(text: str) -> x509.Name:
-    """Make a name of nothing but a common name, 1 to 64 characters (RFC 5280, A.1)."""
+    """Return a name with only a common name, 1 to 64 characters (RFC 5280, A.1)."""
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
 
 def whole_seconds(moment: datetime) -> datetime:
-    """Cut what X.509 cannot express (RFC 5280, 4.1.2.5.1)."""
+    """Truncate a time to the resolution of X.509 (RFC 5280, 4.1.2.5.1)."""
     return moment.replace(microsecond=0)
 
 

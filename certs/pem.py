@@ -1,8 +1,8 @@
 """
-PEM bytes and the checked pair of certificate chain and private key they stand for.
+PEM bytes, and the checked pair of certificate chain and private key that they encode.
 
-No files, no clock: bytes come in, and the time is an argument. Whatever the bytes are, the outcome
-is a value or a ``PairError``.
+Entry point: ``CertificatePair.parse``. This module reads no file and no clock: it takes bytes, and
+the time as an argument. Any input yields a value or a ``PairError``.
 """
 
 from collections.abc import Generator, Iterable
@@ -23,17 +23,17 @@ PrivateKey = (
     | ed25519.Ed25519PrivateKey
     | ed448.Ed448PrivateKey
 )
-"""The kinds of key that a TLS server can have."""
+"""The supported key types of a TLS server."""
 
 
 @contextmanager
 def pair_errors(where: str, problem: str) -> Generator[None]:
     """
-    Turn whatever is raised in the context into a ``PairError``; nothing may be awaited in it.
+    Convert every exception in the context to a ``PairError``; do not await in the context.
 
-    For bytes that it cannot read, ``cryptography`` raises errors of a dozen types, and for some a
-    panic of its Rust code, a ``BaseException`` that cannot be imported. Their texts are dropped:
-    they may echo what could not be read.
+    For unreadable bytes ``cryptography`` raises a dozen exception types, and sometimes a panic of
+    its Rust code, a ``BaseException`` that cannot be imported. Their messages are dropped, since
+    they may contain the unreadable bytes.
     """
     try:
         yield
@@ -48,21 +48,21 @@ class CertificatePair:
     """
     A certificate chain and the private key of its first certificate.
 
-    It cannot be built from parts that do not belong together.
+    The constructor refuses parts that do not belong together.
 
     Attributes:
-        chain: The leaf first, then what leads from it to an authority; never empty.
+        chain: The leaf first, then the certificates that lead to an authority; never empty.
         key: The private key of the leaf; it appears in no repr and no error.
 
     Raises:
-        PairError: The key is not the leaf's.
+        PairError: The key does not match the leaf.
     """
 
     chain: tuple[x509.Certificate, ...]
-    key: PrivateKey = field(repr=False, compare=False)  # the chain names it
+    key: PrivateKey = field(repr=False, compare=False)  # the chain identifies it
 
     def __post_init__(self) -> None:
-        """Refuse a key that is not the leaf's."""
+        """Refuse a key that does not match the leaf."""
         name = name_of(self.leaf)
         with pair_errors(name, "the public key is broken, or of a kind that no TLS server has"):
             belongs = public_bytes(self.leaf.public_key()) == public_bytes(self.key.public_key())
@@ -73,15 +73,15 @@ class CertificatePair:
     @classmethod
     def parse(cls, certificates: bytes, key: bytes, *, where: str = "certificate") -> Self:
         """
-        Read a pair as it stands in a Secret or in two files.
+        Parse a pair from the contents of a Secret or of two files.
 
         Args:
             certificates: PEM, the leaf first.
-            key: PEM, PKCS#8 or the older forms, without a passphrase.
+            key: PEM, PKCS#8 or an older format, without a passphrase.
             where: The file or object, for the error.
 
         Raises:
-            PairError: One of them is empty, broken, or not the other's.
+            PairError: A part is empty or broken, or the parts do not match.
         """
         chain = read_certificates(certificates, where=where)
         private = read_key(key, where=where)
@@ -92,15 +92,15 @@ class CertificatePair:
 
     @property
     def leaf(self) -> x509.Certificate:
-        """The certificate that the key belongs to."""
+        """The certificate of the key."""
         return self.chain[0]
 
     def certificate_pem(self) -> bytes:
-        """Write the chain, the leaf first."""
+        """Return the chain as PEM, the leaf first."""
         return write_certificates(self.chain)
 
     def key_pem(self) -> bytes:
-        """Write the key as PKCS#8 without a passphrase; the caller decides who may see it."""
+        """Return the key as PKCS#8 without a passphrase; the caller must protect it."""
         return self.key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
@@ -109,7 +109,7 @@ class CertificatePair:
 
     def check_time(self, now: datetime, *, where: str) -> None:
         """
-        Refuse a pair that no client would accept now.
+        Refuse a pair that clients would reject at this time.
 
         Raises:
             PairError: The leaf has expired, or is not valid yet.
@@ -125,12 +125,12 @@ class CertificatePair:
 
 def read_certificates(pem: bytes, *, where: str = "certificate") -> tuple[x509.Certificate, ...]:
     """
-    Parse one or more PEM certificates, in their order.
+    Parse one or more PEM certificates, in order.
 
-    Names, serial number and dates of each can be read; its public key and extensions may be broken.
+    The names, serial number and dates are readable; public key and extensions may be broken.
 
     Raises:
-        PairError: There is none, or one of them is broken.
+        PairError: There is no certificate, or one is broken.
     """
     with pair_errors(where, "holds no readable PEM certificate"):
         return tuple(map(_checked, x509.load_pem_x509_certificates(pem)))
@@ -138,10 +138,10 @@ def read_certificates(pem: bytes, *, where: str = "certificate") -> tuple[x509.C
 
 def read_der(der: bytes, *, where: str) -> x509.Certificate:
     """
-    Parse a certificate as a handshake shows it; of its parts the same can be read.
+    Parse a DER certificate, as in a handshake, with the checks of ``read_certificates``.
 
     Raises:
-        PairError: It is broken.
+        PairError: The certificate is broken.
     """
     with pair_errors(where, "is no readable certificate"):
         return _checked(x509.load_der_x509_certificate(der))
@@ -149,7 +149,7 @@ def read_der(der: bytes, *, where: str) -> x509.Certificate:
 
 def alternative_names_of(certificate: x509.Certificate) -> x509.SubjectAlternativeName | None:
     """
-    Read the extension that names hosts; None if there is none.
+    Return the subject alternative name extension; None if there is none.
 
     Raises:
         PairError: An extension is broken.
@@ -163,7 +163,7 @@ def alternative_names_of(certificate: x509.Certificate) -> x509.SubjectAlternati
 
 
 def write_certificates(certificates: Iterable[x509.Certificate]) -> bytes:
-    """Write certificates as PEM, one after the other."""
+    """Return certificates as concatenated PEM."""
     return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in certificates)
 
 
@@ -172,7 +172,7 @@ def read_key(pem: bytes, *, where: str = "key") -> PrivateKey:
     Parse a private key.
 
     Raises:
-        PairError: It is broken, needs a passphrase, or is of a kind that TLS has no use for.
+        PairError: The key is broken, has a passphrase, or has a type that TLS does not support.
     """
     with pair_errors(where, "holds no readable PEM private key"):
         try:
@@ -186,17 +186,17 @@ def read_key(pem: bytes, *, where: str = "key") -> PrivateKey:
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
-    """Name a certificate by its content: the SHA-256 of its DER, 64 lower-case hex digits."""
+    """Return the SHA-256 of the certificate's DER, 64 lower-case hex digits."""
     return certificate.fingerprint(hashes.SHA256()).hex()
 
 
 def name_of(certificate: x509.Certificate) -> str:
-    """Write the subject as people know it, as in ``CN=evenspread``."""
+    """Return the subject in the usual notation, such as ``CN=evenspread``."""
     return certificate.subject.rfc4514_string() or "certificate without a subject"
 
 
 def describe_certificate(certificate: x509.Certificate) -> str:
-    """Write what an operator asks first: who, which one, until when."""
+    """Return subject, fingerprint and end of validity for an operator."""
     return (
         f"{name_of(certificate)}, serial {certificate.serial_number:x}, "
         f"valid until {certificate.not_valid_after_utc:%FT%TZ}"
@@ -204,7 +204,7 @@ def describe_certificate(certificate: x509.Certificate) -> str:
 
 
 def issued_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
-    """Tell whether ``authority`` signed ``certificate``: by name and by signature, not by time."""
+    """Return whether ``authority`` signed ``certificate``; checks name and signature, not dates."""
     try:
         with pair_errors("signature", "is not the authority's, or cannot be checked"):
             certificate.verify_directly_issued_by(authority)
@@ -215,10 +215,10 @@ def issued_by(certificate: x509.Certificate, authority: x509.Certificate) -> boo
 
 def public_bytes(key: object) -> bytes:
     """
-    Write a public key so that equal keys are equal bytes.
+    Encode a public key; equal keys have equal bytes.
 
     Raises:
-        TypeError: A TLS server cannot have it.
+        TypeError: A TLS server cannot use this key type.
     """
     if not isinstance(key, _PUBLIC_KEYS):
         raise TypeError(type(key).__name__)
@@ -228,7 +228,7 @@ def public_bytes(key: object) -> bytes:
 
 
 def _checked(certificate: x509.Certificate) -> x509.Certificate:
-    """Read what is parsed only when it is read, so that no later use of it can fail."""
+    """Read the parts that are parsed lazily, so that no later use of them can fail."""
     describe_certificate(certificate)
     certificate.issuer.rfc4514_string()
     format(certificate.not_valid_before_utc, "%FT%TZ")

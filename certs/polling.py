@@ -1,7 +1,7 @@
 """
-Serve a pair that stands somewhere else, and look there again and again.
+Serve a pair from another place, and poll that place for a newer pair.
 
-A pair that cannot be used never takes the place of one that can.
+Entry point: ``PollingSource``. An unusable pair must never replace a usable one.
 """
 
 import asyncio
@@ -17,17 +17,17 @@ from certs.serving import LiveContext
 from certs.source import CertificateStatus, Notice, NoticeSubject, SourceEnvironment, describe_bug
 
 INTERVAL_S = 10.0
-"""How long a new pair may go unnoticed; the same as cert-manager's and controller-runtime's."""
+"""Longest delay until a new pair is noticed; as in cert-manager and controller-runtime."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedPair:
     """
-    What stands there.
+    A pair and its trust anchors.
 
     Attributes:
-        pair: What to serve.
-        authorities: What clients have to trust; empty if unknown.
+        pair: The pair to serve.
+        authorities: The certificates that clients have to trust; empty if unknown.
     """
 
     pair: CertificatePair
@@ -35,20 +35,20 @@ class LoadedPair:
 
 
 Find = Callable[[datetime], LoadedPair]
-"""Finds the pair that is good at that time, or raises a ``CertError``; it may block."""
+"""Returns the pair to serve at that time, or raises a ``CertError``; it may block."""
 
 
 Trusts = Callable[[CertificatePair], Awaitable[bool | None]]
-"""Tells whether clients trust a pair; None: not known. It may raise a ``StoreError``."""
+"""Returns whether clients trust a pair; None: unknown. It may raise a ``StoreError``."""
 
 
 async def unknown_trust(_pair: CertificatePair) -> bool | None:
-    """Know nothing of clients."""
+    """Return None: the trust of the clients is unknown."""
     return None
 
 
 class PollingSource:
-    """The newest good pair that ``find`` has found, as a ``CertificateSource``."""
+    """The newest usable pair that ``find`` has returned, as a ``CertificateSource``."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class PollingSource:
         trusts: Trusts = unknown_trust,
     ) -> None:
         """
-        Remember where to look, and where to put what is found.
+        Store the function that finds the pair, and the context to put it into.
 
         Args:
-            interval: Seconds between two looks.
-            trusts: Asked after each look; its answer changes ``status.in_sync``, nothing else.
+            interval: Seconds between two polls.
+            trusts: Called after each poll; its result only changes ``status.in_sync``.
         """
         self._find = find
         self._live = live
@@ -72,40 +72,40 @@ class PollingSource:
         self._interval = interval
         self._trusts = trusts
         self._status = CertificateStatus()
-        self._doubt = ""  # why it was not known who trusts it, when last reported
+        self._doubt = ""  # the last reported reason why the trust was unknown
 
     @property
     def status(self) -> CertificateStatus:
-        """How it stands; ready as soon as one pair is served."""
+        """Current status; ready as soon as a pair is served."""
         return self._status
 
     async def start(self) -> None:
         """
-        Serve what stands there.
+        Serve the current pair.
 
         Raises:
-            CertError: Nothing that can be used.
+            CertError: There is no usable pair.
         """
         await self._refresh()
 
     async def run(self) -> None:
-        """Look every ``interval`` seconds."""
+        """Poll every ``interval`` seconds."""
         while True:
             await self.compare()
             await self._environment.sleep(self._interval)
             await self.look()
 
     async def look(self) -> None:
-        """Look once; trouble is reported, and the old pair is served on."""
+        """Poll once; report an error and continue to serve the old pair."""
         try:
             await self._refresh()
         except CertError as error:
             self._complain(str(error))
-        except Exception as error:  # noqa: BLE001  # the old pair is good, whatever this is
+        except Exception as error:  # noqa: BLE001  # any error leaves the old pair in use
             self._complain(describe_bug(error))
 
     async def compare(self) -> None:
-        """Ask whether what is served is trusted; if not, that is for others to put right."""
+        """Check whether clients trust the served pair; report distrust without repairing it."""
         assert self._live.served is not None
         try:
             in_sync = await self._trusts(self._live.served)
@@ -120,7 +120,7 @@ class PollingSource:
         self._status = replace(self._status, in_sync=in_sync)
 
     async def _refresh(self) -> None:
-        # In a thread, since a file system may be slow, and a lock may be held.
+        # In a thread, since the file system may be slow and another process may hold the lock.
         found = await asyncio.to_thread(self._find, self._environment.clock())
         if found.pair != self._live.served:
             self._live.swap(found.pair)

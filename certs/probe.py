@@ -1,4 +1,4 @@
-"""A handshake with a listener, as a client on the network would make it."""
+"""Probe of a listener: a TLS handshake as a network client makes it."""
 
 import asyncio
 import ssl
@@ -12,18 +12,18 @@ from certs.pem import CertificatePair
 from certs.serving import client_context
 
 PROBE_TIMEOUT_S = 5.0
-"""For connection and handshake; the listener is on this machine, and gives clients as long."""
+"""Timeout of connection and handshake with a local listener; equals its limit for clients."""
 
 Probe = Callable[[CertificatePair], Awaitable[None]]
-"""Makes sure that new connections meet this pair, or raises a ``PairError``."""
+"""Verifies that new connections receive this pair, or raises a ``PairError``."""
 
 
 def listener_probe(host: str, port: int) -> Probe:
     """
-    Make the probe of a listener.
+    Return the probe of a listener.
 
-    It works with mTLS too: in TLS 1.3 the client's half of a handshake is over before the server
-    misses the client's certificate.
+    The probe works with mTLS too: in TLS 1.3 the client's half of a handshake ends before the
+    server notices the missing client certificate.
     """
 
     async def probe(pair: CertificatePair) -> None:

@@ -1,4 +1,4 @@
-"""The Secret by which all replicas agree: read it, change it if nobody else has, ask of it."""
+"""The Secret that all replicas share: read it, write it if unchanged, request a rotation."""
 
 import base64
 from collections.abc import Mapping
@@ -16,24 +16,24 @@ ROTATE_ANNOTATIONS = {
     NoticeSubject.CA: "evenspread.io/rotate-ca",
 }
 """
-Ask for an early rotation: of what was made before the time (RFC 3339) that the value says.
+Annotations that request an early rotation of everything issued before their value (RFC 3339).
 
-A time needs no removal: once it is fulfilled it says nothing any more, and to ask twice is to ask
-once.
+The annotation needs no removal: after the rotation it has no effect, and a second request for the
+same time changes nothing.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredTrust:
     """
-    The Secret as it was read.
+    The Secret as read.
 
     Attributes:
-        trust: What it holds; nothing, if that cannot be used.
-        problem: Why it cannot be used; empty if all is well.
-        asked: When rotations were asked for.
-        resource_version: What a write of it tests.
-        server_now: The API server's clock when it answered; None if it did not say.
+        trust: Its contents; empty if they are unusable.
+        problem: Why the contents are unusable; empty if they are usable.
+        asked: The times of the rotation requests.
+        resource_version: The version that a write requires.
+        server_now: The API server's clock at its reply; None if the reply has no date.
     """
 
     trust: Trust
@@ -45,13 +45,13 @@ class StoredTrust:
 
 class SecretStore:
     """
-    One Secret, shipped empty with the manifests, of type Opaque.
+    One Secret of type Opaque, which the manifests create empty.
 
-    It is never created: the role that would be needed allows to create any Secret.
+    This class never creates it: RBAC cannot limit ``create`` to one Secret name.
     """
 
     def __init__(self, client: ObjectClient, namespace: str, name: str) -> None:
-        """Remember where it is."""
+        """Store the location of the Secret."""
         self._object = ApiObject(
             client=client,
             path=f"/api/v1/namespaces/{namespace}/secrets/{name}",
@@ -60,16 +60,16 @@ class SecretStore:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name of the Secret in messages."""
         return self._object.title
 
     async def load(self) -> StoredTrust:
         """
-        Read it. What does not fit together counts as nothing: a new authority is made then.
+        Read the Secret. Inconsistent contents count as empty: a new authority follows.
 
         Raises:
-            AbsentError: It does not exist; the manifests have to be applied again.
-            StoreError: There was no answer.
+            AbsentError: The Secret does not exist; apply the manifests again.
+            StoreError: The API server did not answer.
         """
         reply = await self._object.read()
         metadata = reply.content.get("metadata", {})
@@ -87,23 +87,23 @@ class SecretStore:
 
     async def save(self, trust: Trust, *, instead_of: StoredTrust) -> None:
         """
-        Write it, if it still is as it was read.
+        Write the Secret if it has not changed since it was read.
 
         Raises:
-            ConflictError: It is not; nothing was written.
-            StoreError: There was no answer; it may be written or not.
+            ConflictError: It has changed; nothing was written.
+            StoreError: The API server did not answer; the write may have succeeded.
         """
         data = {key: base64.b64encode(one).decode() for key, one in trust.render().items()}
-        # "add" replaces what is there, and unlike "replace" needs nothing to be there.
+        # "add" replaces an existing value and, unlike "replace", works without one.
         add = {"op": "add", "path": "/data", "value": data}
         await self._object.patch([add], resource_version=instead_of.resource_version)
 
     async def ask(self, subject: NoticeSubject, now: datetime) -> None:
         """
-        Ask every replica for an early rotation.
+        Request an early rotation from every replica.
 
         Raises:
-            StoreError: There was no answer; ask again.
+            StoreError: The API server did not answer; repeat the request.
         """
         await self._object.annotate(
             {ROTATE_ANNOTATIONS[subject]: now.isoformat(timespec="seconds")}
@@ -120,14 +120,14 @@ class SecretStore:
 def _asked(annotations: Any) -> dict[NoticeSubject, datetime]:
     try:
         wishes = {subject: annotations.get(name) for subject, name in ROTATE_ANNOTATIONS.items()}
-    except AttributeError:  # no object
+    except AttributeError:  # not an object
         return {}
     moments = {subject: _read_time(wish) for subject, wish in wishes.items()}
     return {subject: moment for subject, moment in moments.items() if moment is not None}
 
 
 def _read_time(text: object) -> datetime | None:
-    """Read a wish; one that cannot be read is none, since there is nobody to tell."""
+    """Parse a requested time; ignore an invalid one, which this function cannot report."""
     try:
         moment = datetime.fromisoformat(str(text))
     except ValueError:

@@ -1,10 +1,10 @@
 """
-The TLS context of the server, whose certificate can be replaced between two handshakes.
+TLS context of the server; its certificate can be replaced between two handshakes.
 
-``SSLContext.load_cert_chain`` must not be used on a context that is in use: given a certificate
-and a key that do not match, it raises, but has replaced the certificate by then, and every later
-handshake fails. So each certificate gets a context of its own, which is tried in a handshake
-before the server callback picks it.
+Entry point: ``LiveContext``. This module must not call ``SSLContext.load_cert_chain`` on a context
+in use: if certificate and key do not match, the call raises, but it has already replaced the
+certificate, and every later handshake fails. So each certificate gets its own context, which
+passes a test handshake before the server callback selects it.
 """
 
 import os
@@ -19,33 +19,33 @@ from certs.errors import PairError
 from certs.pem import CertificatePair, name_of, pair_errors, write_certificates
 
 ALPN_PROTOCOLS = ["http/1.1"]
-"""All that the server speaks; kube-apiserver would prefer HTTP/2 and falls back."""
+"""The only protocol of the server; kube-apiserver prefers HTTP/2 and falls back."""
 
 _NO_CHECK_TIME = 0x200000
-"""``X509_V_FLAG_NO_CHECK_TIME`` of OpenSSL: dates are checked by our own clock, not by its."""
+"""OpenSSL's ``X509_V_FLAG_NO_CHECK_TIME``: this package checks dates with its own clock."""
 
 _FLIGHTS = 4
-"""Bound of the handshake in memory: TLS 1.3 needs two turns of each side, TLS 1.2 three."""
+"""Limit of the in-memory handshake: TLS 1.3 needs two flights per side, TLS 1.2 three."""
 
 
 class LiveContext:
     """
-    A server context whose certificate can be replaced while it is in use.
+    Server context whose certificate can be replaced while the context is in use.
 
     Give ``context`` to the server once. It has no certificate of its own: until the first
-    ``swap`` every handshake is refused.
+    ``swap`` every handshake fails.
 
     Attributes:
-        context: TLS 1.2 at least, HTTP/1.1; asks for client certificates if ``clients`` is given.
-        clients: Who may call; None: whoever can connect.
+        context: TLS 1.2 or later, HTTP/1.1; requests client certificates if ``clients`` is given.
+        clients: The permitted callers; None permits every caller.
     """
 
     def __init__(self, clients: Clients | None = None) -> None:
         """
-        Ask callers for a certificate from the first handshake on, or never.
+        Request client certificates from the first handshake on, or never.
 
         Raises:
-            PairError: OpenSSL refuses the CA of the callers.
+            PairError: OpenSSL refuses the callers' CA.
         """
         self.clients = clients
         self.context = server_context(clients)
@@ -55,19 +55,19 @@ class LiveContext:
 
     @property
     def served(self) -> CertificatePair | None:
-        """What the next handshake gets; None before the first ``swap``."""
+        """The certificate of the next handshake; None before the first ``swap``."""
         return self._served
 
     def swap(self, pair: CertificatePair, trusted: Sequence[x509.Certificate] = ()) -> None:
         """
-        Serve this certificate from the next handshake on; open connections are left alone.
+        Serve this certificate from the next handshake on; open connections do not change.
 
         Args:
-            pair: What to serve.
-            trusted: What clients trust; empty: the last certificate of the pair's own chain.
+            pair: The certificate and key to serve.
+            trusted: The clients' trust anchors; empty: the last certificate of the pair's chain.
 
         Raises:
-            PairError: OpenSSL refuses the pair, or a client that trusts ``trusted`` would.
+            PairError: OpenSSL refuses the pair, or a client that trusts ``trusted`` refuses it.
                 The old certificate stays in use.
         """
         fresh = server_context(self.clients)
@@ -88,18 +88,18 @@ class LiveContext:
 
 def server_context(clients: Clients | None) -> ssl.SSLContext:
     """
-    Make a context without a certificate; the only place where one is made.
+    Create a context without a certificate; all server contexts come from here.
 
-    The listening context and all that take its place must ask for client certificates alike:
-    OpenSSL obeys the listening one, so a single one that does not ask would open the door.
+    The listening context and its replacements must request client certificates alike: OpenSSL
+    follows the listening one, so a single one without the request admits every caller.
 
     Raises:
-        PairError: OpenSSL refuses the CA of the callers.
+        PairError: OpenSSL refuses the callers' CA.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(ALPN_PROTOCOLS)
-    # A resumed session would skip the check of the client, and outlive its certificate.
+    # A resumed session skips the check of the client and outlives the client's certificate.
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     context.num_tickets = 0
     if clients is not None:
@@ -111,18 +111,18 @@ def server_context(clients: Clients | None) -> ssl.SSLContext:
 
 def client_context(trusted: Sequence[x509.Certificate]) -> ssl.SSLContext:
     """
-    Make the context of a client that trusts these certificates and nothing else.
+    Create a client context that trusts only these certificates.
 
-    It checks the chain and its purpose, neither the dates nor the host.
+    It checks the chain and its purpose, but neither dates nor the host name.
 
     Raises:
-        PairError: OpenSSL refuses one of them.
+        PairError: OpenSSL refuses a certificate.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     with pair_errors("trusted certificates", "OpenSSL refuses one of them"):
         context.load_verify_locations(cadata=write_certificates(trusted).decode("ascii"))
-    # An intermediate may be the anchor: a chain in a file need not reach its root.
+    # An intermediate may be the anchor: a chain in a file need not contain its root.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | ssl.VerifyFlags(_NO_CHECK_TIME)
     context.set_alpn_protocols(ALPN_PROTOCOLS)
     return context
@@ -130,13 +130,13 @@ def client_context(trusted: Sequence[x509.Certificate]) -> ssl.SSLContext:
 
 def load(context: ssl.SSLContext, pair: CertificatePair) -> None:
     """
-    Put a pair into a context that is not in use yet; the key touches no disk.
+    Load a pair into a context that is not in use yet, without writing the key to disk.
 
-    Python loads keys from files only, so the file is one of the kernel's memory
-    (``memfd_create``), without a name and gone once it is closed.
+    Python loads keys from files only, so this uses an anonymous file in memory
+    (``memfd_create``) that disappears when it is closed.
 
     Raises:
-        PairError: OpenSSL refuses it; the context is spoilt.
+        PairError: OpenSSL refuses the pair; the context is then unusable.
     """
     with os.fdopen(os.memfd_create("certificate"), "wb") as memory:
         memory.write(pair.key_pem() + pair.certificate_pem())
@@ -153,12 +153,12 @@ def shake_hands(
     """
     Connect to ``context`` in memory, as a client does.
 
-    Only the client's half has to finish: by then the server has shown the certificate and proved
-    to have the key. If it asks for a client certificate, which there is none here, its own half
-    fails afterwards.
+    Only the client's half has to finish: by then the server has sent the certificate and proved
+    that it has the key. If the server requests a client certificate, its own half fails
+    afterwards, because this client has none.
 
     Raises:
-        PairError: The client refuses, or meets another certificate.
+        PairError: The client refuses the certificate, or receives another one.
     """
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     server = context.wrap_bio(to_server, to_client, server_side=True)
@@ -182,5 +182,5 @@ def _answer(server: ssl.SSLObject) -> None:
     try:
         server.do_handshake()
     except ssl.SSLError:
-        # What went wrong, if anything did, is told to the client and found there.
+        # The server sends its error, if any, to the client, which reports it.
         return

@@ -1,8 +1,8 @@
 """
-What the three ways to have a certificate have in common: ``self``, ``files``, ``standalone``.
+Interface of the three certificate sources: ``self``, ``files``, ``standalone``.
 
-A source puts certificates into the ``LiveContext`` it was made with, and tells how it stands.
-Clock, sleep and the listener for notices are handed to it.
+Main entry point: ``CertificateSource``. A source puts certificates into its ``LiveContext`` and
+reports its status. It must use the clock, sleep and report function of its environment.
 """
 
 import traceback
@@ -17,7 +17,7 @@ from cryptography import x509
 
 
 class NoticeSubject(StrEnum):
-    """What a notice is about; label ``type`` of ``evenspread_certificate_rotations_total``."""
+    """Subject of a notice; label ``type`` of ``evenspread_certificate_rotations_total``."""
 
     LEAF = "leaf"
     CA = "ca"
@@ -27,11 +27,11 @@ class NoticeSubject(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
     """
-    Something an operator wants to find in the log: said once when it happens or changes.
+    An event for the operator's log, reported once when it happens or changes.
 
     Attributes:
-        subject: What it is about.
-        ok: Whether it is good news; label ``result`` of the rotation counter.
+        subject: The subject of the event.
+        ok: Whether the event is a success; label ``result`` of the rotation counter.
         text: One sentence without its full stop; never a secret.
     """
 
@@ -43,14 +43,14 @@ class Notice:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEnvironment:
     """
-    The world as a source sees it; tests bring their own.
+    Clock, sleep, report function and jitter of a source; tests replace them.
 
     Attributes:
         clock: The wall clock: aware, UTC.
         sleep: Waits that many seconds.
-        report: Takes each notice; the log and the counters stand behind it.
-        dice: Gives a number from 0 to 1, as ``random.random`` does, so that replicas that failed
-            at once do not try again at once.
+        report: Passes a notice to the log and the counters.
+        dice: Jitter: returns a number from 0 to 1, as ``random.random`` does, so that replicas
+            that failed at once do not retry at once.
     """
 
     clock: Callable[[], datetime]
@@ -62,17 +62,17 @@ class SourceEnvironment:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateStatus:
     """
-    How a source stands.
+    Status of a source.
 
     Attributes:
-        leaf: What is served; None: nothing yet.
-        authorities: What clients have to trust, oldest first; empty if unknown.
-        in_sync: Whether the webhook configurations that exist trust the leaf; None: not known, or
-            nobody's business here.
-        absent: Titles of webhook configurations that do not exist, so that nobody calls for them.
-        problem: Why the newest certificate is not the one that is served, or not trusted;
-            empty if all is well.
-        ready: Whether callers may be sent here.
+        leaf: The served certificate; None before the first.
+        authorities: The certificates that clients have to trust, oldest first; empty if unknown.
+        in_sync: Whether the existing webhook configurations trust the leaf; None: unknown, or
+            irrelevant for this source.
+        absent: Titles of missing webhook configurations, for which no API server calls.
+        problem: Why the newest certificate is not served or not trusted; empty if there is no
+            problem.
+        ready: Whether the server is ready for requests.
     """
 
     leaf: x509.Certificate | None = None
@@ -84,18 +84,18 @@ class CertificateStatus:
 
 
 def describe_bug(error: Exception) -> str:
-    """Name a bug of ours by its type and its place; its text may hold a piece of what was read."""
+    """Return type and location of an unexpected error; its message may hold secret input."""
     frames = traceback.extract_tb(error.__traceback__)
     at = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return f"a bug of evenspread, {type(error).__name__}{at}; please report it"
 
 
 class CertificateSource(Protocol):
-    """One of the ways to have a certificate."""
+    """A source of server certificates."""
 
     @property
     def status(self) -> CertificateStatus:
-        """How it stands now."""
+        """Current status."""
         ...
 
     async def start(self) -> None:
@@ -103,10 +103,10 @@ class CertificateSource(Protocol):
         Serve a first certificate.
 
         Raises:
-            CertError: There is none, and waiting would not help.
+            CertError: There is no certificate, and waiting would not help.
         """
         ...
 
     async def run(self) -> None:
-        """Keep the certificate fresh until cancelled, after ``start``; it raises nothing else."""
+        """After ``start``, renew the certificate until cancelled; raises only the cancellation."""
         ...

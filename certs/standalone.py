@@ -1,9 +1,9 @@
 """
-A certificate for one machine: made once, kept in a state folder, for trying things out.
+Certificate for one machine, created once and kept in a state folder, for local trials.
 
-``ca.crt``, ``tls.crt`` and ``tls.key`` stand there. The key of the CA is in no file: it signs
-one leaf and is forgotten, so nothing in the folder can sign for another name. The price is that
-a new leaf, needed once a year or for another address, comes with a new CA.
+Entry point: ``standalone_source``. The folder holds ``ca.crt``, ``tls.crt`` and ``tls.key``. The
+CA's key must not be stored: it signs one leaf and is discarded, so nothing in the folder can sign
+for another name. Therefore a new leaf, after a year or for another address, has a new CA.
 """
 
 import fcntl
@@ -26,15 +26,15 @@ from certs.serving import LiveContext
 from certs.source import SourceEnvironment
 
 STANDALONE_LIFETIME = timedelta(days=365)
-"""Life of CA and leaf; Apple's clients refuse server certificates of more than 398 days."""
+"""Lifetime of CA and leaf; Apple's clients refuse server certificates of more than 398 days."""
 
 RENEW_BEFORE = timedelta(days=1)
-"""How long before their end both are made anew: late, since clients hold a copy of ``ca.crt``."""
+"""Time before expiry to replace CA and leaf: short, as clients hold a copy of ``ca.crt``."""
 
-_LOCK_TRIES, _LOCK_PAUSE_S = 200, 0.01  # 2 s: only a process that was stopped holds it so long
+_LOCK_TRIES, _LOCK_PAUSE_S = 200, 0.01  # 2 s: only a stopped process holds the lock this long
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
-"""What a client on the same machine may call the server."""
+"""Names of the server for clients on the same machine."""
 
 
 def standalone_source(
@@ -46,15 +46,15 @@ def standalone_source(
     interval: float = INTERVAL_S,
 ) -> PollingSource:
     """
-    Serve the pair of a state folder; make it first if there is none that can be used.
+    Serve the pair of a state folder; create the pair if there is no usable one.
 
-    Several processes may share a folder: it is locked while it is read or written, and each
-    process follows what another one has made. Clients have to trust ``FOLDER/ca.crt``.
+    Several processes may share a folder: every process locks it to read or write, and follows
+    the changes of the others. Clients have to trust ``FOLDER/ca.crt``.
 
     Args:
-        folder: Made if it does not exist, with mode 0700.
+        folder: Created with mode 0700 if it does not exist.
         bind: The address that the server listens on, or a name for it.
-        interval: Seconds between two looks at the folder.
+        interval: Seconds between two checks of the folder.
     """
     hosts = hosts_for(bind)
     return PollingSource(
@@ -63,7 +63,7 @@ def standalone_source(
 
 
 def hosts_for(bind: str) -> tuple[str, ...]:
-    """List the names to put into the leaf; an address that means all addresses names none."""
+    """List the host names for the leaf; an address that means all addresses adds none."""
     try:
         names_one = not ip_address(bind).is_unspecified
     except ValueError:
@@ -73,7 +73,7 @@ def hosts_for(bind: str) -> tuple[str, ...]:
 
 def ensure_pair(folder: Path, hosts: Sequence[str], *, now: datetime) -> LoadedPair:
     """
-    Read the pair of a state folder; make a new one if it cannot serve ``hosts`` today.
+    Load the pair of a state folder; create a new one if it cannot serve ``hosts`` at ``now``.
 
     Raises:
         StateError: The folder cannot be read or written.
@@ -83,7 +83,7 @@ def ensure_pair(folder: Path, hosts: Sequence[str], *, now: datetime) -> LoadedP
             try:
                 return _read(folder, hosts, now)
             except PairError:
-                # For the former hosts too: their server may run, and share the folder.
+                # Keep the former hosts too: their server may still run and share the folder.
                 return _make(folder, (*hosts, *_former_hosts(folder)), now)
     except OSError as error:
         problem = f"cannot keep a certificate: {error.strerror}; name another folder with --state"
@@ -108,7 +108,7 @@ def _read(folder: Path, hosts: Sequence[str], now: datetime) -> LoadedPair:
 def _make(folder: Path, hosts: Sequence[str], now: datetime) -> LoadedPair:
     signer = make_authority(now=now, lifetime=STANDALONE_LIFETIME)
     pair = sign_leaf(signer, hosts, now=now, lifetime=STANDALONE_LIFETIME)
-    # Whatever a crash leaves behind is a set that does not match, and is made anew.
+    # A crash between the writes leaves files that do not match; the next call replaces them.
     _write(folder / "tls.key", pair.key_pem(), mode=0o600)
     _write(folder / "tls.crt", pair.certificate_pem(), mode=0o644)
     _write(folder / "ca.crt", signer.certificate_pem(), mode=0o644)
@@ -116,7 +116,7 @@ def _make(folder: Path, hosts: Sequence[str], now: datetime) -> LoadedPair:
 
 
 def _former_hosts(folder: Path) -> tuple[str, ...]:
-    """List the hosts of the leaf that is there; none if one of them cannot be written again."""
+    """List the hosts of the existing leaf; empty if one of them cannot be encoded again."""
     try:
         leaf = read_certificates(read_file(folder / "tls.crt"))[0]
         hosts = tuple(str(name.value) for name in _names(leaf))
@@ -134,13 +134,13 @@ def _names(leaf: x509.Certificate) -> set[x509.GeneralName]:
 @contextmanager
 def locked(folder: Path, *, tries: int = _LOCK_TRIES) -> Generator[None]:
     """
-    Keep other processes out of a folder, which is made if it does not exist.
+    Lock a folder against other processes; create it if it does not exist.
 
-    The lock is held for milliseconds, and let go by the kernel if its holder dies.
+    The lock lasts for milliseconds, and the kernel releases it if its holder dies.
 
     Raises:
-        StateError: Another process holds it, and did so at each of ``tries``.
-        OSError: The folder cannot be made or opened.
+        StateError: Another process held the lock at each of ``tries``.
+        OSError: The folder cannot be created or opened.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -163,7 +163,7 @@ def _lock(handle: int, folder: Path, tries: int) -> None:
 
 
 def _close(key: Path) -> None:
-    """Take a key back from others who may read it; leave a read-only folder alone."""
+    """Remove other users' access to a key file; leave a read-only folder unchanged."""
     if key.stat().st_mode & 0o077:
         key.chmod(0o600)
 

@@ -1,8 +1,9 @@
 """
-What stands in the Secret: the authorities of ``certs.state``, with their certificates and keys.
+Contents of the Secret: the authorities of ``certs.state``, with their certificates and keys.
 
-Two entries: ``authorities.json``, which all replicas agree by, and ``ca.crt``, made from it: what
-clients have to trust, for people and for cert-manager's ``inject-ca-from-secret``.
+Entry point: ``Trust``. The Secret has two entries: ``authorities.json``, the state that all
+replicas share, and ``ca.crt``, derived from it: the certificates that clients have to trust, for
+people and for cert-manager's ``inject-ca-from-secret``. This module does no I/O.
 """
 
 import json
@@ -20,12 +21,12 @@ from certs.plan import RotationStep, advance
 from certs.state import Authority, Validity
 
 STATE = "authorities.json"
-"""The entry that counts."""
+"""The entry that replicas read."""
 
 CA_BUNDLE = "ca.crt"
-"""The entry for everybody else; the name that cert-manager looks for."""
+"""The entry for other clients, under the name that cert-manager expects."""
 
-_VERSION = 1  # of the format; a later release may write another one during an upgrade
+_VERSION = 1  # of the schema; a later release may write another one during an upgrade
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +35,9 @@ class Trust:
     The authorities that replicas share.
 
     Attributes:
-        authorities: What the planner sees, oldest first.
-        certificates: The certificate of each, by name.
-        pairs: The one that signs and the one that will sign next, with their keys.
+        authorities: The planner's view, oldest first.
+        certificates: The certificate of each authority, by name.
+        pairs: The current and the next signing authority, with their keys.
     """
 
     authorities: tuple[Authority, ...] = ()
@@ -48,14 +49,15 @@ class Trust:
     @classmethod
     def parse(cls, entries: Mapping[str, bytes], *, where: str) -> Self:
         """
-        Read the entries of the Secret.
+        Parse the entries of the Secret.
 
         Args:
-            entries: Decoded; without any, nothing is trusted yet.
+            entries: Decoded values; an empty mapping means that no authority exists yet.
             where: The Secret's name, for the error.
 
         Raises:
-            PairError: Something does not fit together. Nothing of it may be used then.
+            PairError: The entries are inconsistent. Do not use any of them.
+            StoreError: A later release wrote them. Do not change any of them.
             StoreError: A later release has written it. Nothing of it may be changed then.
         """
         if not entries.get(STATE, b"").strip():
@@ -75,7 +77,7 @@ class Trust:
 
     @classmethod
     def of(cls, entries: Iterable[tuple[Authority, CertificatePair | x509.Certificate]]) -> Self:
-        """Put authorities and their certificates, with or without the key, together."""
+        """Combine authorities with their certificates, with or without the key."""
         known = tuple(entries)
         return cls(
             authorities=tuple(authority for authority, _ in known),
@@ -89,7 +91,7 @@ class Trust:
         )
 
     def render(self) -> dict[str, bytes]:
-        """Write the entries of the Secret."""
+        """Return the entries of the Secret."""
         state = {"version": _VERSION, "authorities": [self._entry(a) for a in self.authorities]}
         return {
             STATE: json.dumps(state, indent=1).encode("ascii"),
@@ -98,16 +100,16 @@ class Trust:
 
     @property
     def trusted(self) -> tuple[x509.Certificate, ...]:
-        """What clients have to trust, oldest first."""
+        """The certificates that clients have to trust, oldest first."""
         return tuple(self.certificates[one.name] for one in self.authorities if not one.leaving)
 
     def add(self, pair: CertificatePair) -> Self:
-        """Put a new authority at the end of the list; nobody signs with it yet."""
+        """Append a new authority to the list; it does not sign yet."""
         authority = Authority(name=fingerprint(pair.leaf), validity=validity(pair.leaf))
         return self.of((*self._entries(self.authorities), (authority, pair)))
 
     def advance(self, step: RotationStep, now: datetime) -> Self:
-        """Do what the planner decided; keys that nobody will sign with any more are dropped."""
+        """Apply the planner's decision and drop the keys that no authority needs any more."""
         return self.of(self._entries(advance(step, self.authorities, now)))
 
     def _entries(
@@ -131,14 +133,14 @@ class Trust:
 
 
 def validity(certificate: x509.Certificate) -> Validity:
-    """Tell the life of a certificate that we made: it began after its NotBefore."""
+    """Return the validity of a certificate of this package, which begins after its NotBefore."""
     return Validity(
         start=certificate.not_valid_before_utc + BACKDATE, end=certificate.not_valid_after_utc
     )
 
 
 def signing(authorities: Sequence[Authority]) -> frozenset[str]:
-    """Name those whose keys are needed: the newest that was promoted, and what comes after it."""
+    """Return the names of authorities that need keys: the newest promoted one and later ones."""
     promoted = [one.name for one in authorities if one.promoted]
     return frozenset((*promoted[-1:], *(one.name for one in authorities if not one.promoted)))
 
@@ -159,7 +161,7 @@ def _parse_entry(entry: Any, where: str) -> tuple[Authority, CertificatePair | x
 
 
 def _read_time(text: str | None) -> datetime | None:
-    """Read a time of RFC 3339; one without an offset is refused."""
+    """Parse an RFC 3339 time; a time without an offset is refused."""
     if text is None:
         return None
     moment = datetime.fromisoformat(text)

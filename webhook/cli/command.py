@@ -11,7 +11,7 @@ CONTEXT: dict[str, Any] = {
     "max_content_width": 100,  # columns, the line length of the code; the default of click is 80
 }
 """
-Settings of every command. Set on the command itself, the prefix applies to the flag's name alone:
+Settings of every command. On the command itself, the prefix applies to the flag's name alone:
 ``EVENSPREAD_KUBE_VERSION``, not ``EVENSPREAD_VALIDATE_KUBE_VERSION``.
 """
 

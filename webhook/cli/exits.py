@@ -68,8 +68,8 @@ _CODES: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (ConfigError, ExitCode.USAGE),
     (SourceError, ExitCode.UNFINISHED),
     (StoreError, ExitCode.UNFINISHED),
-    (CertError, ExitCode.USAGE),  # the operator can fix all but the one above
-    (EvenspreadError, ExitCode.UNFINISHED),  # of the machine
+    (CertError, ExitCode.USAGE),  # all others are errors of the operator
+    (EvenspreadError, ExitCode.UNFINISHED),  # errors of the machine
     (click.Abort, ExitCode.INTERRUPTED),
     (KeyboardInterrupt, ExitCode.INTERRUPTED),
     (BrokenPipeError, ExitCode.OUTPUT_CLOSED),

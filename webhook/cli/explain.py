@@ -110,7 +110,7 @@ def explain(
 
 class ExplainSource(NamedTuple):
     """
-    Options that name the cluster and the subjects; empty texts were not given.
+    Options that name the cluster and the subjects; an empty string means an absent option.
 
     Attributes:
         files: Manifests to explain.

@@ -34,7 +34,7 @@ def fix(
     rules: frozenset[str],
     **policy_options: Any,
 ) -> ExitCode:
-    """Fix the manifests, write them or show the diff, and report what was done."""
+    """Fix the manifests, write them or show the diff, and report the result."""
     requested = read_policy(**policy_options)
     context = Inputs([cluster] if cluster else [])
     others = list(context.objects())

@@ -1,4 +1,4 @@
-"""Which kinds the caches follow: where an API server has them, and how their objects are read."""
+"""The kinds that the caches watch: their API paths and object decoders; see ``list_resources``."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeAlias
@@ -24,19 +24,19 @@ from webhook.policy.paths import TemplatePath
 
 ObjectDecoder: TypeAlias = Callable[[bytes | msgspec.Raw], Any]
 """
-Reads one object into what its store takes.
+Decodes one object into the type that its store accepts.
 
-Raises ``msgspec.MsgspecError`` if it is no such object.
+Raises ``msgspec.MsgspecError`` if the object does not have that type.
 """
 
 
 class SkippedObject(NamedTuple):
     """
-    An object that a cache does without.
+    An object that a cache leaves out.
 
     Attributes:
-        reason: ``selector-size``, ``namespace-size``, or ``shape`` for values of wrong types.
-        says: What is wrong; never the object's own text.
+        reason: ``selector-size``, ``namespace-size``, or ``shape`` for type errors.
+        says: Description of the error; never contains text of the object.
     """
 
     namespace: str
@@ -58,11 +58,11 @@ _REASONS: Mapping[type[Exception], str] = {
 
 class ResourcePath(NamedTuple):
     """
-    Where an API server has the objects of a kind.
+    The API path of a kind.
 
     Attributes:
         root: Path of the API version, such as ``/apis/apps/v1``.
-        plural: Such as ``replicasets``.
+        plural: Resource name, such as ``replicasets``.
     """
 
     root: str
@@ -70,29 +70,29 @@ class ResourcePath(NamedTuple):
 
     @property
     def collection(self) -> str:
-        """The path of all objects."""
+        """The path of the collection of all objects."""
         return f"{self.root}/{self.plural}"
 
     def within(self, namespace: str) -> "ResourcePath":
-        """The same kind in one namespace; an empty one stands for all."""
+        """Return the path of the kind in one namespace; an empty namespace means all."""
         if not namespace:
             return self
         return self._replace(root=f"{self.root}/namespaces/{quote(namespace, safe='')}")
 
     def item(self, namespace: str, name: str) -> str:
-        """The path of one object; a kind that is in no namespace has an empty one."""
+        """Return the path of one object; the namespace of a cluster-scoped kind is empty."""
         return f"{self.within(namespace).collection}/{quote(name, safe='')}"
 
 
 class Resource(NamedTuple):
     """
-    One kind that is followed.
+    One watched kind.
 
     Attributes:
-        kind: As metrics and messages name it, such as ``ReplicaSet`` and ``Rollout.argoproj.io``.
-        store: Where its objects go.
-        decode: How they are read.
-        place: None for a custom kind, whose version and plural only the API server knows.
+        kind: Name in metrics and messages, such as ``ReplicaSet`` and ``Rollout.argoproj.io``.
+        store: Store of its objects.
+        decode: Decoder of its objects.
+        place: API path; None for a custom kind, whose version and plural need discovery.
         custom: The custom kind; None for a built-in one.
     """
 
@@ -114,11 +114,11 @@ _STRUCTS: Mapping[str, type[msgspec.Struct]] = {
     "Service": wire.ServiceObject,
     "ReplicationController": wire.ReplicationControllerObject,
 }
-"""What an object of a watched kind is decoded into, unless it is ``wire.ControllerObject``."""
+"""Structs of watched kinds; the other kinds use ``wire.ControllerObject``."""
 
 
 def list_resources(cluster: Cluster) -> Iterator[Resource]:
-    """List what is followed to keep a cluster's stores true: built-in kinds, then custom ones."""
+    """List the kinds to watch for the stores of a cluster: built-in ones, then custom ones."""
     stores: dict[str, Store[Any]] = {
         "Namespace": cluster.namespace_store,
         "Node": cluster.node_store,
@@ -136,7 +136,7 @@ def list_resources(cluster: Cluster) -> Iterator[Resource]:
 
 
 def _decoder(decode: ObjectDecoder) -> ObjectDecoder:
-    """Read objects of any depth, and refuse selectors that are too large to be kept."""
+    """Wrap a decoder to accept any nesting depth and to reject selectors that are too large."""
 
     def read(data: bytes | msgspec.Raw) -> Any:
         thing = decode_nested(decode, data)
@@ -158,7 +158,7 @@ def _check_size(selector: LabelSelector | dict[str, str] | None) -> None:
 
 def make_custom_decoder(path: TemplatePath) -> ObjectDecoder:
     """
-    Make the reader of a custom kind.
+    Create the decoder of a custom kind.
 
     Args:
         path: Member names from the object to its label selector, at least one.
@@ -178,7 +178,7 @@ def make_custom_decoder(path: TemplatePath) -> ObjectDecoder:
 
 
 def _around(step: str, inner: Any) -> Any:
-    """Make the struct of an object of which only one member counts."""
+    """Create a struct that decodes only one field of an object."""
     return msgspec.defstruct("Level", [("inner", inner, None)], rename={"inner": step}, frozen=True)
 
 
@@ -210,14 +210,14 @@ _decode_resources = msgspec.json.Decoder(_Resources).decode
 
 async def locate(source: ApiClient, resource: Resource) -> ResourcePath | None:
     """
-    Find where the objects of a kind are.
+    Find the API path of a kind.
 
     Returns:
-        None if the API server has no such kind. That is believed only of a complete list of all
-        groups, and of all kinds of one; a 404 could be anybody's.
+        None if the API server does not have the kind. Only complete lists of all groups and of the
+        kinds of a group prove that; a proxy could also send a 404.
 
     Raises:
-        ApiError: It cannot be told.
+        ApiError: Discovery failed.
     """
     if resource.custom is None:
         return resource.place
@@ -226,10 +226,10 @@ async def locate(source: ApiClient, resource: Resource) -> ResourcePath | None:
 
 async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | None:
     """
-    Find where the objects of a custom kind are, as ``locate`` does.
+    Find the API path of a custom kind, as ``locate`` does.
 
     Raises:
-        ApiError: It cannot be told.
+        ApiError: Discovery failed.
     """
     try:
         return await _search(source, custom)

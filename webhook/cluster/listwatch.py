@@ -1,8 +1,8 @@
 """
-Lists and watches as an API server speaks them: what is asked, and what the answers are.
+The list and watch protocol of an API server: build queries, and decode pages and events.
 
-Objects are left as bytes here: each is decoded when its turn comes, and only for the fields that
-its kind keeps.
+This module must not decode whole objects: they stay bytes until the decoder of their kind reads
+the fields it keeps.
 
 Source: apimachinery pkg/apis/meta/v1 ``ListOptions``, ``ListMeta``, ``WatchEvent``.
 """
@@ -15,10 +15,10 @@ from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query
 from webhook.errors import ApiError
 from webhook.policy.nesting import decode_nested, decoding, finish
 
-PAGE_OBJECTS = 500  # objects; client-go's pager asks for as many
-MIN_PAGE_OBJECTS = 20  # objects; fewer would be more requests than it is worth
+PAGE_OBJECTS = 500  # objects; the default of client-go's pager
+MIN_PAGE_OBJECTS = 20  # objects; smaller pages would cost too many requests
 PAGE_BYTES = 2 * 1024 * 1024
-"""Of a page; finding where its objects begin takes 1.3 ms, which cannot be done in slices."""
+"""Target size of a page; finding where its objects begin takes 1.3 ms and cannot be sliced."""
 
 _INITIAL_END = (
     "k8s.io/initial-events-end"  # Source: apimachinery meta/v1 InitialEventsAnnotationKey
@@ -27,10 +27,10 @@ _INITIAL_END = (
 
 class ListMeta(msgspec.Struct, rename={"resource_version": "resourceVersion", "rest": "continue"}):
     """
-    What a page says of its list.
+    The list metadata of a page.
 
     Attributes:
-        rest: Where the next page begins; empty if there is none.
+        rest: Continue token of the next page; empty if there is none.
     """
 
     resource_version: str
@@ -45,7 +45,7 @@ class Page(msgspec.Struct):
 
 
 class WatchEvent(msgspec.Struct):
-    """One line of a watch; ``object`` is a Status if ``type`` is ERROR."""
+    """One event of a watch; ``object`` is a Status if ``type`` is ERROR."""
 
     type: str
     object: msgspec.Raw
@@ -66,12 +66,12 @@ _decode_object = msgspec.json.Decoder(_Object).decode
 
 
 def page_query(limit: int, rest: str) -> Query:
-    """Ask for a page of the newest state; not for a cached one, which comes in a single page."""
+    """Query a page of the newest state; the API server would send a cached list in one page."""
     return {"limit": f"{limit}", **({"continue": rest} if rest else {})}
 
 
 def watch_query(version: str) -> Query:
-    """Ask for what happened after a resource version."""
+    """Query the events after a resource version."""
     return {"watch": "1", "allowWatchBookmarks": "true", "resourceVersion": version}
 
 
@@ -81,16 +81,16 @@ STREAMED_LIST_QUERY: Query = {
     "sendInitialEvents": "true",
     "resourceVersionMatch": "NotOlderThan",
 }
-"""Ask for all objects and what happens to them in one stream. Source: KEP-3157."""
+"""Query for all objects and their changes in one stream. Source: KEP-3157."""
 
 
 def next_limit(limit: int, size: int) -> int:
     """
-    Tell how many objects to ask for, so that a page has about PAGE_BYTES at most.
+    Compute the limit of the next page, so that it has about PAGE_BYTES at most.
 
     Args:
-        limit: Objects of the last page, at most.
-        size: Its bytes.
+        limit: Limit of the last page, in objects.
+        size: Size of the last page, in bytes.
     """
     fitting = limit * PAGE_BYTES // max(size, 1)
     return max(MIN_PAGE_OBJECTS, min(PAGE_OBJECTS, fitting))
@@ -98,7 +98,7 @@ def next_limit(limit: int, size: int) -> int:
 
 def read_page(source: str, body: bytes) -> Page:
     """
-    Read a page.
+    Decode a page.
 
     Raises:
         ApiError: It is not a list.
@@ -107,7 +107,7 @@ def read_page(source: str, body: bytes) -> Page:
 
 
 def read_page_in_steps(source: str, body: bytes) -> Generator[None, None, Page]:
-    """Do what ``read_page`` does in short steps, and return the page."""
+    """Decode a page in short steps, as ``read_page`` does, and return it."""
     try:
         page = yield from decoding(_decode_page, body)
     except DECODE_ERRORS:
@@ -119,7 +119,7 @@ def read_page_in_steps(source: str, body: bytes) -> Generator[None, None, Page]:
 
 def read_event_in_steps(source: str, line: bytes) -> Generator[None, None, WatchEvent]:
     """
-    Read a line of a watch in short steps, and return it.
+    Decode a line of a watch in short steps, and return the event.
 
     Raises:
         ApiError: It is not an event.
@@ -131,19 +131,19 @@ def read_event_in_steps(source: str, line: bytes) -> Generator[None, None, Watch
 
 
 def resource_version_of(written: msgspec.Raw) -> str:
-    """Give the resource version of an object; empty if it has none."""
+    """Return the resource version of an object; empty if it has none."""
     metadata = _metadata_of(written)
     return metadata.resource_version if metadata else ""
 
 
 def ends_initial_list(written: msgspec.Raw) -> bool:
-    """Whether the object of a bookmark says that a streamed list is complete."""
+    """Return whether the object of a bookmark marks the end of a streamed list."""
     metadata = _metadata_of(written)
     return bool(metadata and (metadata.annotations or {}).get(_INITIAL_END) == "true")
 
 
 def protocol_error(source: str, problem: str) -> ApiError:
-    """Make the error for what no API server would send."""
+    """Create the error for a response that violates the protocol."""
     return ApiError(source, problem, FailureReason.GARBAGE)
 
 

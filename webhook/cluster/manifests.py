@@ -1,4 +1,4 @@
-"""A cluster read from files, so that everything works offline."""
+"""Load a ``Cluster`` from manifest files with ``load_cluster``; must not use the network."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, TypeVar
@@ -21,7 +21,7 @@ from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import TemplatePath, find_value, format_path
 
 DEFAULT_NAMESPACE = "default"
-"""Where objects are that name no namespace, as for kubectl."""
+"""Namespace of objects that name none, as in kubectl."""
 
 StoredT = TypeVar("StoredT", bound=StoredObject)
 
@@ -32,11 +32,11 @@ _NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Names
 
 class LoadedCluster(msgspec.Struct, frozen=True):
     """
-    A cluster from files, and what else was found there.
+    A cluster from files, with the problems and the skipped files.
 
     Attributes:
-        problems: What could not be read or is of wrong types; the cluster is without it.
-        skipped: Files that hold no manifests.
+        problems: Read errors and type errors; the cluster lacks these objects.
+        skipped: Files without manifests.
     """
 
     cluster: Cluster
@@ -57,10 +57,10 @@ def load_cluster(
 
     Args:
         paths: As for ``read_documents``; ``-`` is the standard input.
-        owners: Custom kinds whose selectors are asked for.
-        namespace: Of objects that name none.
+        owners: Custom kinds whose selectors to load.
+        namespace: Namespace of objects that name none.
         strict: Whether files without manifests are problems.
-        stdin: Instead of the process's own.
+        stdin: Replaces the standard input of the process.
     """
     cluster = Cluster(owners)
     filler = _Filler(cluster, namespace)
@@ -81,21 +81,21 @@ def fill(
     cluster: Cluster, documents: Iterable[Document], *, namespace: str = DEFAULT_NAMESPACE
 ) -> list[ManifestError]:
     """
-    Put objects into a cluster; kinds that say nothing about spreading are passed over.
+    Put objects into a cluster; ignore kinds that have no effect on spreading.
 
     Args:
-        documents: Objects; of two that have the same name the later one counts.
-        namespace: Of objects that name none.
+        documents: Objects; of two with the same name, the later one replaces the other.
+        namespace: Namespace of objects that name none.
 
     Returns:
-        What is of wrong types, or has no name; the cluster is without these objects.
+        Type errors and missing names; the cluster lacks these objects.
     """
     filler = _Filler(cluster, namespace)
     return [problem for document in documents for problem in filler.put(document)]
 
 
 class _Filler:
-    """Puts objects into the stores of a cluster."""
+    """Decoder that puts manifest objects into the stores of a cluster."""
 
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self._namespace = namespace
@@ -116,7 +116,7 @@ class _Filler:
         }
 
     def put(self, document: Document) -> Iterator[ManifestError]:
-        """Put an object where it belongs, if anywhere; yield what is wrong with it."""
+        """Put an object into the store of its kind, if there is one; yield its errors."""
         version, kind = document.api_version, document.kind
         put = self._puts.get((version, kind))
         if put is None:
@@ -133,7 +133,7 @@ class _Filler:
             yield _problem(document, error)
 
     def _complete(self, document: Document) -> dict[str, Any]:
-        """Add what kube-apiserver and kubectl would."""
+        """Add the namespace and the name label that kubectl and kube-apiserver would add."""
         value: dict[str, Any] = document.value
         metadata: Any = value.get("metadata")
         if not is_object(metadata):

@@ -1,4 +1,4 @@
-"""Nodes, and how many schedulable ones carry which labels; counted as they change."""
+"""Store of Nodes that counts schedulable Nodes by label; updates the counts on every change."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -12,13 +12,13 @@ from webhook.policy.model import Node
 
 
 class NodeStore(Store[wire.NodeObject]):
-    """All Nodes. Those marked unschedulable are kept, and count for nothing."""
+    """Store of all Nodes; the counts exclude Nodes marked unschedulable."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
         self._schedulable = 0
-        self._values: dict[str, Counter[str]] = {}  # by label key: nodes of each value
-        self._carriers: Counter[str] = Counter()  # by label key: nodes of any value
+        self._values: dict[str, Counter[str]] = {}  # by label key: nodes by value
+        self._carriers: Counter[str] = Counter()  # by label key: nodes with any value
         self._taints = TaintIndex()
 
     def __len__(self) -> int:
@@ -28,24 +28,24 @@ class NodeStore(Store[wire.NodeObject]):
         return iter(self._nodes.values())
 
     def put(self, thing: wire.NodeObject) -> None:
-        """Add a Node, or replace the one of its name."""
+        """Add a Node, or replace the one with the same name."""
         node = Node(thing.name, interned(thing.labels), thing.taints, thing.unschedulable)
         known = self._nodes.get(node.name)
         if known == node:
-            return  # a heartbeat, as most changes of Nodes
+            return  # most changes of Nodes are heartbeats
         if known is not None:
             self._count(known, -1)
         self._nodes[intern(node.name)] = node
         self._count(node, 1)
 
     def remove(self, namespace: str, name: str) -> None:  # noqa: ARG002 - it is in none
-        """Forget a Node; do nothing if it is not known."""
+        """Remove a Node; do nothing if it is not in the store."""
         known = self._nodes.pop(name, None)
         if known is not None:
             self._count(known, -1)
 
     def walk(self) -> Iterator[Key]:
-        """Name one Node after the other."""
+        """Iterate over the keys of all Nodes."""
         return (("", name) for name in self._nodes)
 
     def schedulable(self) -> int:
@@ -53,7 +53,7 @@ class NodeStore(Store[wire.NodeObject]):
         return self._schedulable
 
     def carriers(self, key: str) -> int:
-        """Count the schedulable Nodes that carry a label."""
+        """Count the schedulable Nodes that have a label key."""
         return self._carriers[key]
 
     def domains(self, key: str) -> int:
@@ -61,11 +61,11 @@ class NodeStore(Store[wire.NodeObject]):
         return len(self._values.get(key, ()))
 
     def label_keys(self) -> Collection[str]:
-        """Give the keys of all labels of schedulable Nodes."""
+        """Return the keys of all labels of schedulable Nodes."""
         return self._carriers.keys()
 
     def tainted_domains(self, key: str) -> Sequence[TaintedDomains]:
-        """Give the values of a label that stand on tainted ones of the schedulable Nodes only."""
+        """Return the values of a label whose schedulable Nodes are all tainted."""
         return self._taints.domains(key)
 
     def _count(self, node: Node, change: int) -> None:

@@ -1,8 +1,9 @@
 """
-How much memory the selectors of a cluster take, and how much of it one tenant may.
+Memory limits for the cached selectors of one object and of one namespace.
 
-A user of one namespace can create Services of 1.5 MB, each of which would take 20 MB here, or tens
-of thousands of small ones. What is beyond the bounds counts as absent, and is reported.
+``NamespaceQuota`` is the entry point. A user of one namespace can create Services of 1.5 MB, each
+of which would take 20 MB here, or tens of thousands of small ones. The caches treat objects beyond
+the limits as absent, and report them.
 """
 
 import msgspec
@@ -10,25 +11,25 @@ import msgspec
 from webhook.policy.model import LabelSelector
 
 MAX_SELECTOR_BYTES = 8 * 1024
-"""Bytes of one selector that is kept, as ``selector_size`` counts them; usual ones have 600."""
+"""Maximum size of a cached selector, as ``selector_size`` estimates it; 600 bytes are usual."""
 
 NAMESPACE_BYTES = 64 * 1024 * 1024
-"""Bytes of all objects of a namespace that are kept, in all caches: 80 000 ReplicaSets."""
+"""Maximum bytes of a namespace's objects in all caches together: 80 000 ReplicaSets."""
 
-OBJECT_BYTES = 256  # of an object besides its selector: its name and its places in the indexes
-_PART_BYTES = 64  # of a string, and its place in a dict or tuple, besides its characters
+OBJECT_BYTES = 256  # per object, without its selector: its name and its index entries
+_PART_BYTES = 64  # per string, without its characters: the object and its reference
 
 
 class SelectorSizeError(msgspec.ValidationError):
-    """A selector is too large to be kept."""
+    """A selector is too large for the caches."""
 
 
 class NamespaceSizeError(msgspec.ValidationError):
-    """A namespace has more objects than are kept."""
+    """A namespace exceeds its quota in the caches."""
 
 
 def selector_size(selector: LabelSelector) -> int:
-    """Estimate how many bytes of memory a selector takes."""
+    """Estimate the memory of a selector, in bytes."""
     size = labels_size(selector.match_labels)
     for expression in selector.match_expressions:
         size += len(expression.key) + len(expression.operator) + 2 * _PART_BYTES
@@ -37,29 +38,29 @@ def selector_size(selector: LabelSelector) -> int:
 
 
 def labels_size(pairs: dict[str, str]) -> int:
-    """Estimate how many bytes of memory the pairs of a selector take."""
+    """Estimate the memory of the labels in a selector, in bytes."""
     return sum(map(len, pairs)) + sum(map(len, pairs.values())) + 2 * _PART_BYTES * len(pairs)
 
 
 class NamespaceQuota:
-    """The bytes that the objects of each namespace take, in all caches together."""
+    """Limit on the bytes that the objects of one namespace take in all caches together."""
 
     def __init__(self, most: int | None = NAMESPACE_BYTES) -> None:
         """
-        Start with nothing taken.
+        Start with no bytes in use.
 
         Args:
-            most: Bytes that a namespace may take; None: any number, as in files of one's own.
+            most: Maximum bytes of a namespace; None: no limit, as for the user's own files.
         """
         self._most = most
         self._taken: dict[str, int] = {}
 
     def take(self, namespace: str, selector_bytes: int) -> None:
         """
-        Count an object that is put into a cache.
+        Count an object that enters a cache.
 
         Raises:
-            NamespaceSizeError: It is one too many, and not counted.
+            NamespaceSizeError: It exceeds the limit; it is not counted.
         """
         if self._most is None:
             return
@@ -69,7 +70,7 @@ class NamespaceQuota:
         self._taken[namespace] = taken
 
     def free(self, namespace: str, selector_bytes: int) -> None:
-        """Count an object no more that was taken out of a cache."""
+        """Stop counting an object that leaves a cache."""
         if self._most is None:
             return
         taken = self._taken[namespace] - OBJECT_BYTES - selector_bytes

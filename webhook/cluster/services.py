@@ -1,9 +1,10 @@
 """
-Services, found by the labels of a pod.
+Store of Services, indexed to find those that select a pod.
 
-Each Service is filed under one pair of its selector: the rarest one in its namespace when it came.
-A pod that a Service selects carries that pair, so its own few pairs lead to all candidates, and
-there are hardly any that do not match: the pairs that many Services share are nobody's rarest.
+``ServiceStore.select`` is the entry point. The index has each Service under one label of its
+selector: the rarest in its namespace when the Service is added. A selected pod has that label, so
+a lookup by the few labels of a pod finds all candidates. Few candidates do not match, since a
+label that many Services share is rarely the rarest one of a selector.
 """
 
 from collections import Counter
@@ -22,7 +23,7 @@ _by_name = attrgetter("name")
 
 
 class ServiceStore(Store[wire.ServiceObject]):
-    """The Services that select pods; those whose selector is null are not kept."""
+    """Store of the Services that select pods, without those whose selector is null."""
 
     def __init__(self, quota: NamespaceQuota = UNLIMITED) -> None:
         self._quota = quota
@@ -33,10 +34,10 @@ class ServiceStore(Store[wire.ServiceObject]):
 
     def put(self, thing: wire.ServiceObject) -> None:
         """
-        Add a Service, or replace the one of its name.
+        Add a Service, or replace the one with the same name.
 
         Raises:
-            NamespaceSizeError: There are too many in its namespace; then it is absent.
+            NamespaceSizeError: Its namespace exceeds the quota; the Service is then absent.
         """
         selector = thing.selector
         known = self._known(thing.namespace, thing.name)
@@ -52,7 +53,7 @@ class ServiceStore(Store[wire.ServiceObject]):
         shelf.put(ServiceSelector(thing.name, interned(selector)))
 
     def remove(self, namespace: str, name: str) -> None:
-        """Forget a Service; do nothing if it is not known."""
+        """Remove a Service; do nothing if it is not in the store."""
         shelf = self._namespaces.get(namespace)
         removed = shelf.remove(name) if shelf is not None else None
         if removed is not None:
@@ -65,11 +66,11 @@ class ServiceStore(Store[wire.ServiceObject]):
         return shelf.known(name) if shelf is not None else None
 
     def walk(self) -> Iterator[Key]:
-        """Name one Service that has a selector after the other."""
+        """Iterate over the keys of all Services that have a selector."""
         return ((space, name) for space, shelf in self._namespaces.items() for name in shelf.names)
 
     def select(self, namespace: str, labels: Mapping[str, str]) -> list[ServiceSelector]:
-        """Give the Services that select a pod with these labels, sorted by name."""
+        """Return the Services that select a pod with these labels, sorted by name."""
         shelf = self._namespaces.get(namespace)
         return shelf.select(labels) if shelf is not None else []
 
@@ -82,17 +83,17 @@ class _Shelf:
     def __init__(self) -> None:
         self._services: dict[
             str, tuple[ServiceSelector, Pair | None]
-        ] = {}  # with where it is filed
+        ] = {}  # by name, with the index label
         self._filed: dict[Pair, dict[str, ServiceSelector]] = {}
-        self._for_all: dict[str, ServiceSelector] = {}  # by an empty selector
-        self._commonness: Counter[Pair] = Counter()  # in how many selectors a pair stands
+        self._for_all: dict[str, ServiceSelector] = {}  # with an empty selector
+        self._commonness: Counter[Pair] = Counter()  # number of selectors with a label
 
     def __len__(self) -> int:
         return len(self._services)
 
     @property
     def names(self) -> Mapping[str, object]:
-        """The names of all."""
+        """The names of all Services."""
         return self._services
 
     def known(self, name: str) -> ServiceSelector | None:
@@ -100,7 +101,7 @@ class _Shelf:
         return service
 
     def put(self, service: ServiceSelector) -> None:
-        """Add a Service of a new name."""
+        """Add a Service with a new name."""
         pairs = service.selector.items()
         self._commonness.update(pairs)
         pair = min(pairs, key=self._rarity, default=None)
@@ -112,7 +113,7 @@ class _Shelf:
         return self._commonness[pair], pair
 
     def remove(self, name: str) -> ServiceSelector | None:
-        """Forget a Service; gives it, or None if there is none."""
+        """Remove and return a Service; None if there is none."""
         service, pair = self._services.pop(name, (None, None))
         if service is None:
             return None

@@ -1,8 +1,8 @@
 """
-Indexed objects of one kind, and the changes that reach them; synchronous, without I/O.
+Indexed in-memory stores, one for each kind of object; synchronous, without I/O.
 
-Every question is answered in a time that does not grow with the number of objects. Services and
-Nodes, whose indexes are subjects of their own, have modules of their own.
+``Store`` is the base class. Lookup time must not grow with the number of objects. The stores of
+Services and Nodes, whose indexes are more complex, are in ``services`` and ``nodes``.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +18,7 @@ from webhook.cluster.quota import NamespaceQuota, selector_size
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement
 
 Key = tuple[str, str]
-"""Namespace and name; the namespace is empty for kinds that have none."""
+"""Namespace and name; the namespace is empty for cluster-scoped kinds."""
 
 UNLIMITED = NamespaceQuota(None)
 
@@ -27,7 +27,7 @@ T_contra = TypeVar("T_contra", bound="StoredObject", contravariant=True)
 
 class WatchEventType(StrEnum):
     """
-    What happened to an object.
+    The type of a change to an object.
 
     Source: apimachinery pkg/watch ``EventType``.
     """
@@ -38,7 +38,7 @@ class WatchEventType(StrEnum):
 
 
 class StoredObject(Protocol):
-    """What has a name and a namespace."""
+    """An object with a name and a namespace."""
 
     @property
     def name(self) -> str:
@@ -47,34 +47,34 @@ class StoredObject(Protocol):
 
     @property
     def namespace(self) -> str:
-        """Its namespace; empty if its kind has none."""
+        """Its namespace; empty if its kind is cluster-scoped."""
         ...
 
 
 class Store(ABC, Generic[T_contra]):
-    """The objects of one kind."""
+    """Store of the objects of one kind."""
 
     @abstractmethod
     def put(self, thing: T_contra) -> None:
-        """Add an object, or replace the one of its name."""
+        """Add an object, or replace the one with the same name."""
 
     @abstractmethod
     def remove(self, namespace: str, name: str) -> None:
-        """Forget an object; do nothing if it is not known."""
+        """Remove an object; do nothing if it is not in the store."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def walk(self) -> Iterator[Key]:
-        """Name one object after the other; the store must not be changed meanwhile."""
+        """Iterate over the keys; the store must not change during the iteration."""
 
     def keys(self) -> set[Key]:
-        """Name all objects."""
+        """Return the keys of all objects."""
         return set(self.walk())
 
     def apply(self, event: WatchEventType, thing: T_contra) -> None:
-        """Follow one change."""
+        """Apply one watch event."""
         if event is WatchEventType.DELETED:
             self.remove(thing.namespace, thing.name)
         else:
@@ -82,10 +82,10 @@ class Store(ABC, Generic[T_contra]):
 
     def replace(self, things: Iterable[T_contra]) -> None:
         """
-        Hold these objects and no others.
+        Replace the contents of the store with these objects.
 
-        Each is put in turn, and what is gone goes last: nothing that exists before and after is
-        missed in between, and there are never two copies of all.
+        It adds the objects one by one and removes the others last. An object that exists before
+        and after is never absent, and the store never holds two copies of all objects.
         """
         seen: set[Key] = set()
         for thing in things:
@@ -94,13 +94,13 @@ class Store(ABC, Generic[T_contra]):
         self.retain(seen)
 
     def retain(self, keys: set[Key]) -> None:
-        """Forget all objects but these."""
+        """Remove all objects except these."""
         for namespace, name in self.keys() - keys:
             self.remove(namespace, name)
 
 
 class NamespaceStore(Store[wire.NamespaceObject]):
-    """The labels of Namespaces."""
+    """Store of the labels of Namespaces."""
 
     def __init__(self) -> None:
         self._labels: dict[str, dict[str, str]] = {}
@@ -109,24 +109,24 @@ class NamespaceStore(Store[wire.NamespaceObject]):
         return len(self._labels)
 
     def put(self, thing: wire.NamespaceObject) -> None:
-        """Add a Namespace, or replace the one of its name."""
+        """Add a Namespace, or replace the one with the same name."""
         self._labels[thing.name] = interned(thing.labels)
 
     def remove(self, namespace: str, name: str) -> None:  # noqa: ARG002 - it is in none
-        """Forget a Namespace; do nothing if it is not known."""
+        """Remove a Namespace; do nothing if it is not in the store."""
         self._labels.pop(name, None)
 
     def walk(self) -> Iterator[Key]:
-        """Name one Namespace after the other."""
+        """Iterate over the keys of all Namespaces."""
         return (("", name) for name in self._labels)
 
     def labels(self, name: str) -> Mapping[str, str] | None:
-        """Give the labels of a Namespace; None if it is not known."""
+        """Return the labels of a Namespace; None if it is not known."""
         return self._labels.get(name)
 
 
 class PodOwner(StoredObject, Protocol):
-    """What owns pods and selects them."""
+    """An object that owns pods and selects them."""
 
     @property
     def selector(self) -> LabelSelector | None:
@@ -136,14 +136,14 @@ class PodOwner(StoredObject, Protocol):
 
 class OwnerStore(Store[PodOwner]):
     """
-    The selectors of one kind of owners. Owners without a selector are not kept.
+    Store of the selectors of one kind of owner, without owners that have no selector.
 
-    Selectors that are equal are mostly kept once: the pool in which an equal one is looked for is
-    emptied whenever it is full, since the ReplicaSets of a cluster nearly all differ by their hash.
+    A pool lets most equal selectors share one object. The store empties the pool when it is full,
+    since nearly all ReplicaSets of a cluster differ by their hash.
     """
 
     POOLED = 8192
-    """Most selectors in the pool, a few MB; copies of one application rarely have more."""
+    """Maximum selectors in the pool, a few MB; copies of one application rarely have more."""
 
     def __init__(self, quota: NamespaceQuota = UNLIMITED) -> None:
         self._quota = quota
@@ -155,10 +155,10 @@ class OwnerStore(Store[PodOwner]):
 
     def put(self, thing: PodOwner) -> None:
         """
-        Add an owner, or replace the one of its name.
+        Add an owner, or replace the one with the same name.
 
         Raises:
-            NamespaceSizeError: There are too many in its namespace; then it is absent.
+            NamespaceSizeError: Its namespace exceeds the quota; the owner is then absent.
         """
         self.remove(thing.namespace, thing.name)
         if thing.selector is None:
@@ -170,7 +170,7 @@ class OwnerStore(Store[PodOwner]):
         selectors[thing.name] = self._pooled(thing.selector)
 
     def remove(self, namespace: str, name: str) -> None:
-        """Forget an owner; do nothing if it is not known."""
+        """Remove an owner; do nothing if it is not in the store."""
         selectors = self._selectors.get(namespace)
         known = selectors.pop(name, None) if selectors else None
         if known is not None:
@@ -179,11 +179,11 @@ class OwnerStore(Store[PodOwner]):
             del self._selectors[namespace]
 
     def walk(self) -> Iterator[Key]:
-        """Name one owner that has a selector after the other."""
+        """Iterate over the keys of all owners that have a selector."""
         return ((space, name) for space, names in self._selectors.items() for name in names)
 
     def selector(self, namespace: str, name: str) -> LabelSelector | None:
-        """Give the selector of an owner; None if it is not known or has none."""
+        """Return the selector of an owner; None if it is not known or has none."""
         selectors = self._selectors.get(namespace)
         return selectors.get(name) if selectors else None
 
@@ -198,11 +198,11 @@ class OwnerStore(Store[PodOwner]):
 
 
 _UNLIKE = "pod-template-hash"
-"""The label whose values differ in nearly all ReplicaSets: to look for equal ones costs memory."""
+"""A label whose values differ in nearly all ReplicaSets, so that interning them wastes memory."""
 
 
 def interned(labels: Mapping[str, str]) -> dict[str, str]:
-    """Copy pairs, so that equal strings of a whole cluster are kept once."""
+    """Copy labels with interned strings, so that equal strings of a cluster share memory."""
     return {
         intern(key): value if key == _UNLIKE else intern(value) for key, value in labels.items()
     }

@@ -1,8 +1,8 @@
 """
-Which domains hold tainted Nodes only, and with which taints; counted as Nodes change.
+Index of the topology domains whose Nodes are all tainted, updated on every change of a Node.
 
-Domains whose Nodes are tainted in the same ways are one entry, so that a question costs as much as
-a cluster has uses for its Nodes, however many Nodes there are of each.
+``TaintIndex.domains`` is the entry point. Domains with the same combinations of taints share one
+entry, so the cost of a lookup grows with the kinds of Node pools, not with the number of Nodes.
 """
 
 from collections import Counter
@@ -13,27 +13,27 @@ from webhook.policy.model import Node, Taint
 from webhook.policy.placement.taints import EXCLUDING
 
 TaintSet = tuple[Taint, ...]
-"""The taints of a Node that keep pods away, in order; empty if there is none."""
+"""The taints of a Node that keep pods away, in order; may be empty."""
 
 
 class TaintIndex:
-    """The domains of every label key, by the ways in which their Nodes are tainted."""
+    """Index of the domains of every label key by the taint sets of their Nodes."""
 
     def __init__(self) -> None:
         self._ways: dict[
             str, dict[str, Counter[TaintSet]]
-        ] = {}  # by key and value: Nodes of each way
+        ] = {}  # by key and value: Nodes by taint set
         self._closed: dict[
             str, dict[frozenset[TaintSet], dict[str, None]]
-        ] = {}  # by key: the answer
+        ] = {}  # by key: values of all-tainted domains
 
     def count(self, node: Node, change: int) -> None:
         """
-        Count a Node, or count it no more; O(its labels).
+        Add a Node to the counts or remove it; O(its labels).
 
         Args:
             node: A Node that is not cordoned.
-            change: 1 or, for a Node that was counted as it is, -1.
+            change: 1 to add; -1 to remove a Node that was added with the same labels and taints.
         """
         way = tuple(taint for taint in node.taints if taint.effect in EXCLUDING)
         for key, value in node.labels.items():
@@ -52,7 +52,7 @@ class TaintIndex:
             self._file(key, value, before, frozenset(ways))
 
     def domains(self, key: str) -> Sequence[TaintedDomains]:
-        """Give the domains of a label key whose Nodes all are tainted."""
+        """Return the domains of a label key whose Nodes are all tainted."""
         return [
             TaintedDomains(tuple(ways), values.keys())
             for ways, values in self._closed.get(key, {}).items()

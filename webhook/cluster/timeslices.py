@@ -8,11 +8,11 @@ from typing import TypeVar
 WorkResult = TypeVar("WorkResult")
 
 SLICE_S = 0.002
-"""Seconds of the event loop at a time: a tenth of the 20 ms in which 99 % of calls are answered."""
+"""Seconds of one slice: a tenth of 20 ms, the 99th percentile of the response time."""
 
 
 class TimeSlicer:
-    """Scheduler of long work: one slice at a time, and other tasks of the event loop in between."""
+    """Scheduler that runs long work in slices and lets the event loop run between them."""
 
     def __init__(self, clock: Callable[[], float], slice_s: float = SLICE_S) -> None:
         """

@@ -1,8 +1,8 @@
 """
-Objects of a cluster as they stand on the wire; of each only the fields that are kept.
+Structs for decoding API objects, with only the fields that the caches keep.
 
-Null and absent are one, as in Go, except where the API tells them apart: a Service whose selector
-is null selects nothing, one whose selector is empty everything.
+Null and absent are the same, as in Go, except where the API distinguishes them: a Service with a
+null selector selects nothing, one with an empty selector selects everything.
 
 Source: k8s.io/api core/v1 and apps/v1 types.go.
 """
@@ -12,18 +12,18 @@ import msgspec
 from webhook.policy.model import LabelSelector, Taint
 
 Pairs = dict[str, str | None] | None
-"""A map of strings; Go reads null values as empty ones."""
+"""A map of strings; Go decodes null values as empty strings."""
 
 
 class NameMetadata(msgspec.Struct, frozen=True, gc=False):
-    """The part of the metadata that names an object."""
+    """The name and namespace in an object's metadata."""
 
     name: str | None = None
     namespace: str | None = None
 
 
 class LabelledMetadata(NameMetadata, frozen=True, gc=False):
-    """The metadata of the kinds whose labels are asked for."""
+    """The metadata of the kinds whose labels the caches keep."""
 
     labels: Pairs = None
 
@@ -45,7 +45,7 @@ class NamedObject(msgspec.Struct, frozen=True, gc=False):
 
 
 class ClusterScopedObject(NamedObject, frozen=True, gc=False):
-    """An object of a kind that is in no namespace, whatever its metadata say."""
+    """An object of a cluster-scoped kind; ignores a namespace in its metadata."""
 
     metadata: LabelledMetadata | None = None
 
@@ -73,7 +73,7 @@ class ServiceObject(NamedObject, frozen=True, gc=False):
 
     @property
     def selector(self) -> dict[str, str] | None:
-        """The pairs that its pods carry; None if it selects nothing."""
+        """The labels that its pods have; None if it selects nothing."""
         return without_nulls(self.spec.selector) if self.spec else None
 
 
@@ -84,7 +84,7 @@ class ReplicationControllerObject(NamedObject, frozen=True, gc=False):
 
     @property
     def selector(self) -> LabelSelector | None:
-        """Its pairs; None if it has no selector."""
+        """Its selector as a label selector; None if it has none."""
         selector = without_nulls(self.spec.selector) if self.spec else None
         return None if selector is None else LabelSelector(match_labels=selector)
 
@@ -111,7 +111,7 @@ class CustomControllerObject(NamedObject, frozen=True, gc=False):
     An owner of a custom kind.
 
     Attributes:
-        selector: Taken from where its kind holds it; None if there is none.
+        selector: The value at the selector path of its kind; None if there is none.
     """
 
     selector: LabelSelector | None = None
@@ -122,7 +122,7 @@ class NamespaceObject(ClusterScopedObject, frozen=True, gc=False):
 
 
 class NodeSpec(msgspec.Struct, frozen=True, gc=False):
-    """What keeps pods off a Node."""
+    """The fields of a Node that keep pods off it."""
 
     taints: tuple[Taint | None, ...] | None = None
     unschedulable: bool | None = None
@@ -146,5 +146,5 @@ class NodeObject(ClusterScopedObject, frozen=True, gc=False):
 
 
 def without_nulls(written: Pairs) -> dict[str, str] | None:
-    """Turn null values into empty ones."""
+    """Replace null values with empty strings."""
     return None if written is None else {key: value or "" for key, value in written.items()}

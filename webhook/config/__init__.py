@@ -1,8 +1,8 @@
 """
-Everything an operator writes in files, and what it means.
+Configuration files of the webhook: read, validate and summarize them.
 
-``load`` reads files into a ``Configuration``; ``gates_in_force`` and ``policy`` make of it what
-requests are judged by; ``effective`` shows it to people. Flags and variables are in ``settings``.
+``load`` reads files into a ``Configuration``. ``gates_in_force`` and ``policy`` derive from it the
+feature gates and the policy for requests. Flags and environment variables are in ``settings``.
 """
 
 from webhook.config.configuration import (

@@ -1,7 +1,8 @@
 """
-What the files of an operator mean: one immutable value, and how it is made from their texts.
+Build an immutable ``Configuration`` from the text of configuration files.
 
-Reading files is not here: whoever asks hands in how to read the ones that a file names.
+``check`` and ``check_scheduler`` are the entry points. This module does no I/O: the caller passes
+a function that reads the files a configuration names.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +34,7 @@ from webhook.policy.paths import TemplatePath
 
 
 class ConfiguredGate(NamedTuple):
-    """A gate in a file, and where it stands there."""
+    """A feature gate in a file, and its place in that file."""
 
     on: bool
     where: str
@@ -41,17 +42,18 @@ class ConfiguredGate(NamedTuple):
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """
-    Everything that files can say.
+    All settings of the configuration files.
 
     Attributes:
-        files: What was read, the first one first; to be watched.
+        files: Paths of the files read, in reading order; the server watches them for changes.
         pod_templates: Built-in, shipped and configured kinds.
         owner_selectors: Shipped and configured controllers.
-        actions: What to do about findings of each policy rule, configured or not.
+        actions: Action of every policy rule, configured or not.
         not_exemptible: Rules from which no annotation exempts.
-        asked_gates: By name, ``AllAlpha`` and ``AllBeta`` among them.
-        ca_overlap: How long an old CA stays trusted beside a new one; at least 60 s, but in tests.
-        notices: What is not wrong, but should be known; sentences without their full stops.
+        asked_gates: Configured gates by name, including ``AllAlpha`` and ``AllBeta``.
+        ca_overlap: How long an old CA stays trusted beside a new one; at least 60 s except in
+            tests.
+        notices: Warnings about valid settings; sentences without a final full stop.
     """
 
     files: tuple[str, ...] = ()
@@ -80,16 +82,16 @@ def check(
     least_overlap: timedelta = spread.LEAST_CA_OVERLAP,
 ) -> Configuration:
     """
-    Make a configuration of a ``SpreadConfiguration``.
+    Build a configuration from the text of a ``SpreadConfiguration``.
 
     Args:
         text: YAML or JSON.
-        source: The file's name, for places.
+        source: The file's name, for error messages.
         read: Reads the scheduler configurations that it names.
-        least_overlap: A shorter ``caOverlap`` is refused.
+        least_overlap: Shortest valid ``caOverlap``.
 
     Raises:
-        MistakesError: Everything that is wrong with it, and with them.
+        CombinedConfigError: All errors in it and in the files it names.
     """
     return check_document(read_document(text, source), read, least_overlap=least_overlap)
 
@@ -98,15 +100,15 @@ def check_document(
     document: Document, read: Read, *, least_overlap: timedelta = spread.LEAST_CA_OVERLAP
 ) -> Configuration:
     """
-    Make a configuration of a ``SpreadConfiguration``, wherever it stands.
+    Build a configuration from a parsed ``SpreadConfiguration`` document.
 
     Args:
-        document: Without nulls; its source is the file that the ones it names stand beside.
+        document: Without nulls; paths in it are relative to the folder of its source.
         read: Reads the scheduler configurations that it names.
-        least_overlap: A shorter ``caOverlap`` is refused.
+        least_overlap: Shortest valid ``caOverlap``.
 
     Raises:
-        MistakesError: Everything that is wrong with it, and with them.
+        CombinedConfigError: All errors in it and in the files it names.
     """
     reading = DocumentValidation(document)
     kind = document.kind
@@ -133,14 +135,14 @@ def check_document(
 
 def check_scheduler(text: str, source: str) -> Configuration:
     """
-    Make a configuration of a file of kube-scheduler: one profile for each of its schedulers.
+    Build a configuration from a kube-scheduler file: one profile for each scheduler in it.
 
     Args:
         text: YAML or JSON.
-        source: The file's name, for places.
+        source: The file's name, for error messages.
 
     Raises:
-        MistakesError: Everything that is wrong with it.
+        CombinedConfigError: All errors in it.
     """
     found = read_defaults(text, source)
     profiles = (
@@ -159,15 +161,15 @@ def policy(
     configuration: Configuration, gates: Gates, *, validates_pods: bool | None = None
 ) -> Policy:
     """
-    Make the value by which requests are judged.
+    Build the policy that decides on requests.
 
-    The System defaults exist only while their gate is on.
+    A profile of System defaults has no constraints while their gate is off.
 
     Args:
-        configuration: What an operator wrote.
+        configuration: The operator's configuration.
         gates: The gates in force.
-        validates_pods: Whether new pods are sent to the validating hook; None: they are where the
-            action of a policy rule is deny, as the chart registers it.
+        validates_pods: Whether the validating webhook receives new pods; None: it does if a policy
+            rule has the action deny, as the chart registers it.
     """
     denies = Action.DENY in configuration.actions.values()
     system = Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates

@@ -1,7 +1,7 @@
 """
-Default constraints as they are written, checked by kube-scheduler's rules and by the API's.
+Models of default constraints, validated by the rules of kube-scheduler and of kube-apiserver.
 
-What is injected must be valid in a pod; kube-scheduler lets pass more than that.
+An injected constraint must be valid in a pod; kube-scheduler alone accepts more than that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ _FIXES = {rule: CATALOGUE[rule].fix for rule in rules.API_RULES} | {
     "TSC008": "write the key of a label of the pod, as `pod-template-hash`",
 }
 _OF_API_SERVER = frozenset({"TSC005", "TSC006", "TSC007", "TSC008"})
-"""The rules that kube-scheduler does not have, for the members that a default may have."""
+"""Rules of kube-apiserver, absent from kube-scheduler, on the fields that a default may have."""
 
 _FIX_OF_MEMBER = {
     "maxSkew": _FIXES["TSC001"],
@@ -41,7 +41,7 @@ _FIX_OF_MEMBER = {
 
 class DefaultConstraint(StrictModel):
     """
-    A constraint for pods that have none: without a selector, which each pod gets for itself.
+    A default constraint for pods; it has no selector, since each pod gets a deduced one.
 
     Source: k8s.io/api core/v1 ``TopologySpreadConstraint``.
     """
@@ -59,7 +59,7 @@ class DefaultConstraint(StrictModel):
 
     @property
     def constraint(self) -> Constraint:
-        """What is injected."""
+        """The constraint to inject."""
         return Constraint(
             max_skew=self.max_skew,
             topology_key=self.topology_key,
@@ -73,19 +73,19 @@ class DefaultConstraint(StrictModel):
 
     @model_validator(mode="after")
     def check(self) -> Self:
-        """Refuse what kube-scheduler, kube-apiserver or a DaemonSet could not live with."""
+        """Reject a constraint that breaks kube-scheduler, kube-apiserver or DaemonSets."""
         refuse(_problems(self.constraint))
         return self
 
 
 class SchedulerConstraint(DefaultConstraint):
-    """A default of kube-scheduler, which ignores its matchLabelKeys; so they are not injected."""
+    """A default constraint of kube-scheduler, which ignores matchLabelKeys; not injected either."""
 
     keeps_keys: ClassVar[bool] = False
 
 
 def find_duplicates(constraints: Sequence[DefaultConstraint]) -> Iterator[tuple[FieldPath, str]]:
-    """Find the entries whose topologyKey and whenUnsatisfiable stand together in an earlier one."""
+    """Find entries that repeat the topologyKey and whenUnsatisfiable of an earlier entry."""
     first: dict[tuple[str, str], int] = {}
     for i, each in enumerate(constraints):
         pair = (each.topology_key, each.when_unsatisfiable)
@@ -109,10 +109,10 @@ def _problems(constraint: Constraint) -> Iterator[tuple[FieldPath, str]]:
 
 
 def _api_errors(constraint: Constraint) -> Iterator[tuple[str, FieldError]]:
-    """What kube-apiserver would find in a pod, with what to write instead."""
-    selecting = replace(constraint, label_selector=LabelSelector())  # stands for the deduced one
+    """Yield the errors that kube-apiserver would report for a pod, after the fix for each."""
+    selecting = replace(constraint, label_selector=LabelSelector())  # for the deduced one
     if constraint.when_unsatisfiable not in UNSATISFIABLE_ACTIONS:
-        selecting = replace(selecting, when_unsatisfiable=DO_NOT_SCHEDULE)  # told already
+        selecting = replace(selecting, when_unsatisfiable=DO_NOT_SCHEDULE)  # reported above
     for finding in rules.check((selecting,), "", ValidationOptions(merged=False)):
         if finding.rule in _OF_API_SERVER:
             yield _FIXES[finding.rule], finding.error

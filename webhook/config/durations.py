@@ -12,10 +12,10 @@ _parts = re.compile(r"([\d.]+)(h|ms|m|s)").findall
 
 def parse_duration(text: str) -> timedelta | None:
     """
-    Read a duration.
+    Parse a duration.
 
     Returns:
-        None if it is none.
+        None if the text is not a duration.
 
     Source: Go time ``ParseDuration``, without signs and without units below a millisecond.
     """
@@ -25,7 +25,7 @@ def parse_duration(text: str) -> timedelta | None:
 
 
 CERTIFICATE_TYPES = ("leaf", "ca")
-"""Certificates whose lifetime can be set: the server's, and its authority's."""
+"""Certificates with a configurable lifetime: the server certificate and its CA."""
 
 
 def parse_lifetimes(text: str) -> dict[str, timedelta]:

@@ -1,4 +1,4 @@
-"""Reading configuration files; what they mean is decided in ``configuration``."""
+"""Read configuration files with ``load``; ``configuration`` interprets their text."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +8,7 @@ from webhook.config.spread import LEAST_CA_OVERLAP
 from webhook.errors import CombinedConfigError, ConfigError
 
 MAX_CONFIG_BYTES = 2**20
-"""Largest file read: a ConfigMap, in which it is usually mounted, cannot be larger."""
+"""Largest file to read; a ConfigMap, the usual source of the file, cannot be larger."""
 
 
 def load(
@@ -18,15 +18,15 @@ def load(
     Read and check the configuration.
 
     Args:
-        config: File of a ``SpreadConfiguration``; empty if there is none.
-        scheduler_config: File of kube-scheduler, instead of it; empty if there is none.
-        least_overlap: A shorter ``caOverlap`` is refused.
+        config: Path of a ``SpreadConfiguration``; empty if there is none.
+        scheduler_config: Path of a kube-scheduler file instead; empty if there is none.
+        least_overlap: Shortest valid ``caOverlap``.
 
     Returns:
-        Without a file: no profiles, and otherwise the defaults.
+        The default configuration, without profiles, if both paths are empty.
 
     Raises:
-        MistakesError: Everything that is wrong; a file that cannot be read is part of it.
+        CombinedConfigError: All errors, including files that cannot be read.
     """
     if config and scheduler_config:
         problem = "cannot be given together with --config: name the file in a profile there, as "
@@ -46,10 +46,10 @@ def load(
 
 def read_text(file: str) -> str:
     """
-    Read a file of a configuration.
+    Read a configuration file as text.
 
     Raises:
-        ConfigError: It cannot be read, is too large, or is no UTF-8.
+        ConfigError: It cannot be read, is too large, or is not UTF-8.
     """
     try:
         with Path(file).open("rb") as opened:

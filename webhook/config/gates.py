@@ -1,4 +1,4 @@
-"""The feature gates in force: those of the flag over those of the file, gate by gate."""
+"""Resolve the feature gates in force; for each gate, the flag takes precedence over the file."""
 
 from collections.abc import Mapping
 
@@ -27,16 +27,16 @@ def gates_in_force(
     Decide which gates are on.
 
     Args:
-        configuration: What the file asks for.
-        version: Of the cluster, which decides the defaults.
-        flag: The text of ``--feature-gates``, as ``A=true,B=false``.
+        configuration: The configuration with the gates of the file.
+        version: Kubernetes version of the cluster, which decides the defaults.
+        flag: The text of ``--feature-gates``, such as ``A=true,B=false``.
         allow_locked: Whether a feature that Kubernetes has locked on may be switched off.
 
     Returns:
-        Each setting names the place that it comes from.
+        Gates whose settings name their source.
 
     Raises:
-        MistakesError: Every gate that cannot be set as asked.
+        CombinedConfigError: Every gate that cannot be set as configured.
     """
     asked = {**configuration.asked_gates, **_asked_by_flag(flag)}
     resolved = _resolve(asked, version, allow_locked=allow_locked)
@@ -59,7 +59,7 @@ def _asked_by_flag(flag: str) -> dict[str, ConfiguredGate]:
 
 
 def _resolve(asked: Mapping[str, ConfiguredGate], version: Version, *, allow_locked: bool) -> Gates:
-    """Resolve, leaving out whatever gate is wrong, until every wrong one is known."""
+    """Resolve the gates; drop each invalid gate and retry, to report all invalid gates at once."""
     left = {name: each.on for name, each in asked.items()}
     errors: list[ConfigError] = []
     while True:
@@ -79,7 +79,7 @@ def _resolve(asked: Mapping[str, ConfiguredGate], version: Version, *, allow_loc
 def _with_source(
     gate: str, setting: GateSetting, asked: Mapping[str, ConfiguredGate]
 ) -> GateSetting:
-    """Say where a value comes from; a gate's own name counts before that of its stage."""
+    """Set the source of a value; a gate's own name takes precedence over that of its stage."""
     for name in (gate, _BY_STAGE.get(setting.stage, "")):
         if name in asked:
             where = asked[name].where

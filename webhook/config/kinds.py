@@ -1,4 +1,4 @@
-"""Custom kinds: where they hold a pod template, and where the selector of their pods."""
+"""Custom kinds: the paths of their pod templates and of their label selectors."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -18,7 +18,7 @@ Kinds: TypeAlias = Mapping[GroupKind, TemplatePath]
 
 class OwnerSelector(msgspec.Struct, frozen=True):
     """
-    A kind of controllers whose label selector joins the selector of their pods' defaults.
+    A kind of controller whose label selector becomes part of its pods' deduced selector.
 
     Attributes:
         path: Member names from the object to its label selector.
@@ -31,7 +31,7 @@ class OwnerSelector(msgspec.Struct, frozen=True):
 SHIPPED_OWNERS = tuple(
     OwnerSelector(kind, row.selector) for kind, row in CUSTOM_KINDS.items() if row.selector
 )
-"""Custom controllers that every installation knows."""
+"""Custom controllers known without configuration."""
 
 _SEPARATOR = "."
 
@@ -44,7 +44,7 @@ class CustomKindModel(StrictModel):
 
     @property
     def group_kind(self) -> GroupKind:
-        """Its name in the core."""
+        """The ``GroupKind`` of the policy model."""
         return GroupKind(self.group, self.kind)
 
 
@@ -56,7 +56,7 @@ class PodTemplateModel(CustomKindModel):
     @field_validator("path")
     @classmethod
     def check(cls, path: str) -> str:
-        """Refuse what is no path of members."""
+        """Reject a text that is not a path of field names."""
         return _checked_path(path, "spec.template")
 
 
@@ -68,25 +68,25 @@ class OwnerSelectorModel(CustomKindModel):
     @field_validator("selector_path")
     @classmethod
     def check(cls, path: str) -> str:
-        """Refuse what is no path of members."""
+        """Reject a text that is not a path of field names."""
         return _checked_path(path, "spec.selector")
 
 
 def collect_templates(written: tuple[PodTemplateModel, ...]) -> Kinds:
-    """All kinds with a pod template: built-in, shipped, and written, which replaces shipped."""
+    """Merge built-in, shipped and configured pod templates; configured ones replace shipped."""
     named = {each.group_kind: tuple(each.path.split(_SEPARATOR)) for each in written}
     return MappingProxyType({**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES, **named})
 
 
 def collect_owners(written: tuple[OwnerSelectorModel, ...]) -> tuple[OwnerSelector, ...]:
-    """All custom controllers: shipped, and written, which replaces shipped."""
+    """Merge shipped and configured custom controllers; configured ones replace shipped."""
     named = {each.group_kind: tuple(each.selector_path.split(_SEPARATOR)) for each in written}
     paths = {owner.kind: owner.path for owner in SHIPPED_OWNERS} | named
     return tuple(OwnerSelector(kind, path) for kind, path in paths.items())
 
 
 def find_repeated_kinds(written: tuple[CustomKindModel, ...]) -> Iterator[tuple[FieldPath, str]]:
-    """Find kinds that stand twice, or are built in."""
+    """Find kinds that occur twice or are built in."""
     seen = set[GroupKind]()
     for i, each in enumerate(written):
         if each.group_kind in BUILT_IN_TEMPLATES:

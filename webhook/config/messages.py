@@ -1,7 +1,8 @@
 """
-Says what is wrong with a value that an operator wrote, and what to write instead.
+Error messages for configuration values: what the error is, and what to write instead.
 
-Pydantic finds the mistakes; its own words, made for programmers, never reach a user.
+``describe_failure`` translates an error of pydantic. Pydantic's own messages, written for
+programmers, must never reach a user.
 """
 
 import re
@@ -15,40 +16,40 @@ from webhook.policy.paths import FieldPath, format_path, is_object
 
 MISSING = "missing"
 
-SHOWN_CHARS = 40  # characters of a value that a sentence repeats: enough to find it
+SHOWN_CHARS = 40  # characters of a value that a message repeats: enough to find it
 
 _CLOSE = 0.7
 """
-How alike, from 0 to 1, two words must be for the one to be offered for the other: three letters of
-ten may be wrong. Difflib's own 0.6 offers words that nobody could have meant.
+Minimum similarity, from 0 to 1, of a suggested word: three letters of ten may differ. Difflib's
+default of 0.6 suggests unrelated words.
 """
 
 
 class RefusalError(ValueError):
     """
-    What a validator of a model finds wrong; unlike pydantic's errors it may be several things.
+    The problems that a model validator found; unlike a pydantic error, it can hold several.
 
     Attributes:
-        problems: FieldPath from the validated value, and sentence without its full stop.
+        problems: Path below the validated value, and a sentence without a final full stop.
     """
 
     def __init__(self, problems: Iterable[tuple[FieldPath, str]]) -> None:
-        """Keep the problems; the sentence of the exception itself is never shown."""
+        """Keep the problems; the message of the exception itself is never shown."""
         super().__init__("refused")
         self.problems = tuple(problems)
 
 
 def refusal(problem: str, path: FieldPath = ()) -> RefusalError:
-    """Make the exception for one problem."""
+    """Create the exception for one problem."""
     return RefusalError([(path, problem)])
 
 
 def refuse(problems: Iterable[tuple[FieldPath, str]]) -> None:
     """
-    Refuse a value if there is anything against it.
+    Reject a value if it has problems.
 
     Raises:
-        RefusalError: With all of the problems.
+        RefusalError: There is at least one problem; contains all of them.
     """
     if found := list(problems):
         raise RefusalError(found)
@@ -56,14 +57,14 @@ def refuse(problems: Iterable[tuple[FieldPath, str]]) -> None:
 
 class ValidationFailure(NamedTuple):
     """
-    One error of pydantic.
+    One validation error of pydantic.
 
     Attributes:
-        model: What was validated.
-        path: Where, below the validated value.
-        value: What stands there.
-        expected: The words there are, where there is a choice.
-        line: Gives the line of a path below ``value``.
+        model: The validated model.
+        path: Path of the error below the validated value.
+        value: The value at that path.
+        expected: The valid words, if the value must be one of several.
+        line: Returns the line of a path below ``value``.
     """
 
     model: type[BaseModel]
@@ -75,33 +76,33 @@ class ValidationFailure(NamedTuple):
 
 def describe_failure(kind: str, mistake: ValidationFailure) -> str:
     """
-    Word one error of pydantic.
+    Describe one pydantic error in a sentence.
 
     Args:
         kind: Its ``type``.
-        mistake: All that is known of it.
+        mistake: Its details.
     """
     return _SENTENCES[kind](mistake)
 
 
 def suggest_choice(value: object, known: Sequence[str]) -> str:
-    """Say that a value is none of those there are."""
+    """Describe a value that is not one of the valid ones, and suggest one."""
     return f"cannot be {format_value(value)}: {suggest_word(str(value), known)}"
 
 
 def split_choices(expected: str) -> list[str]:
-    """Find the words in a list of pydantic's, as ``'apply' or 'recommend'``."""
+    """Extract the words from pydantic's text, such as ``'apply' or 'recommend'``."""
     return re.findall(r"'([^']*)'", expected)
 
 
 def suggest_word(word: str, known: Sequence[str]) -> str:
-    """Offer the word that was probably meant, or all there are."""
+    """Suggest the most similar known word, or list all of them."""
     close = get_close_matches(word[: 2 * SHOWN_CHARS], known, 1, _CLOSE)
     return f"did you mean {close[0]}?" if close else f"write {_either(known)}"
 
 
 def format_value(value: object) -> str:
-    """Write a value as briefly as it can still be recognised."""
+    """Format a value briefly, but recognisably."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -118,7 +119,7 @@ def format_value(value: object) -> str:
 
 
 def format_place(path: FieldPath) -> str:
-    """Write a path as ``profiles[0].defaultConstraints[1].maxSkew``."""
+    """Format a path, such as ``profiles[0].defaultConstraints[1].maxSkew``."""
     return format_path(tuple(step if isinstance(step, int) else _cut(step) for step in path))
 
 
@@ -159,7 +160,7 @@ def _not_a_mapping(mistake: ValidationFailure) -> str:
 
 def _not_a_text(mistake: ValidationFailure) -> str:
     match mistake.value:
-        case bool():  # yes, no, on, off and y are such words in YAML
+        case bool():  # YAML reads yes, no, on, off and y as booleans
             hint = ": write the word in quotes"
         case int() | float():
             hint = f': write "{format_value(mistake.value)}"'
@@ -200,11 +201,11 @@ _SENTENCES: Mapping[str, Callable[[ValidationFailure], str]] = {
     "dict_type": _not_a_mapping,
     "model_type": _not_a_mapping,
 }
-"""By pydantic's type of error; the models lead to no other."""
+"""Functions by pydantic error type; the models cause no other types."""
 
 
 def _cut(text: str | int) -> str:
-    """Shorten a text, and show what would move a cursor or hide as it is written in Python."""
+    """Shorten a text, and escape unprintable characters as Python does."""
     text = str(text)
     kept = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}..."
     return kept if kept.isprintable() else kept.encode("unicode_escape").decode()
@@ -216,7 +217,7 @@ def _either(split_choices: Sequence[str]) -> str:
 
 
 def _owner(model: type[BaseModel], path: FieldPath) -> type[BaseModel]:
-    """Follow a path down to the model that has, or should have, its last key."""
+    """Follow a path to the model that has, or should have, its last key."""
     for step in path[:-1]:
         field = next((f for f in model.model_fields.values() if f.alias == step), None)
         model = next(_models(field.annotation), model) if field else model

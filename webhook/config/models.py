@@ -1,4 +1,4 @@
-"""What all parts of a configuration file have in common: how strictly they are read."""
+"""Base models for configuration files, strict or lenient, and models of label selectors."""
 
 from typing import Annotated, Self, TypeAlias
 
@@ -15,7 +15,7 @@ Int32: TypeAlias = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]  # Go's int3
 
 
 class StrictModel(BaseModel):
-    """A part of a file of ours: every key is known, no value is bent into another type."""
+    """A part of our own file: rejects unknown keys and converts no value to another type."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -26,7 +26,7 @@ class StrictModel(BaseModel):
 
 
 class LenientModel(StrictModel):
-    """A part of a file that another program reads: keys that do not concern us are left alone."""
+    """A part of a file that another program reads: ignores unknown keys."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -51,7 +51,7 @@ class SelectorModel(StrictModel):
 
     @property
     def selector(self) -> model.LabelSelector:
-        """The same in the core."""
+        """The same selector in the policy model."""
         expressions = tuple(
             model.LabelSelectorRequirement(key=each.key, operator=each.operator, values=each.values)
             for each in self.match_expressions
@@ -60,7 +60,7 @@ class SelectorModel(StrictModel):
 
     @model_validator(mode="after")
     def check(self) -> Self:
-        """Refuse what kube-apiserver would refuse in any label selector."""
+        """Reject a label selector that kube-apiserver would reject."""
         errors = rules.selector_errors(self.selector, "")
         fix = CATALOGUE["TSC009"].fix
         refuse((parse_path(error.field), f"{error.message}; {fix}") for error in errors)
@@ -68,7 +68,7 @@ class SelectorModel(StrictModel):
 
 
 def parse_selector(written: SelectorModel | None) -> model.LabelSelector | None:
-    """The selector in the core; None if it matches all, since it was left out or is empty."""
+    """Convert to the policy model; None if the selector is absent or empty and so matches all."""
     if written is None or not (written.match_labels or written.match_expressions):
         return None
     return written.selector

@@ -1,4 +1,4 @@
-"""Profiles of the core, made from what is written in our file and in the ones it names."""
+"""Build policy profiles from our configuration file and the kube-scheduler files it names."""
 
 from collections.abc import Callable
 from pathlib import PurePath
@@ -16,15 +16,15 @@ from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Profile
 from webhook.policy.paths import FieldPath
 
 Read = Callable[[str], str]
-"""Gives the text of a file that a configuration names; raises ``ConfigError``."""
+"""Returns the text of a file that a configuration names; raises ``ConfigError``."""
 
 
 def read_defaults(text: str, source: str) -> list[SchedulerDefaults]:
     """
-    Read a file of kube-scheduler.
+    Read the default constraints from the text of a kube-scheduler file.
 
     Raises:
-        MistakesError: Everything that is wrong with it.
+        CombinedConfigError: All errors in it.
     """
     reading = DocumentValidation(read_document(text, source))
     if reading.document.kind == spread.CONFIGURATION_KIND:
@@ -37,21 +37,21 @@ def read_defaults(text: str, source: str) -> list[SchedulerDefaults]:
 
 class ProfileMaker:
     """
-    Makes the profiles of one configuration.
+    Builder of the profiles of one configuration.
 
     Attributes:
-        files: The scheduler configurations read so far, each once, by path. One that is named by a
-            relative path is looked for beside the file that names it.
+        files: Scheduler configurations read so far, by path. A relative path is relative to the
+            folder of the file that names it.
     """
 
     def __init__(self, reading: DocumentValidation, read: Read) -> None:
-        """Start with no file read; ``reading`` takes note of what is wrong."""
+        """Start with no file read; ``reading`` collects the errors."""
         self._reading = reading
         self._read = read
         self.files: dict[str, list[SchedulerDefaults]] = {}
 
     def make(self, written: ProfileModel, index: int) -> list[Profile]:
-        """Make what one entry stands for: several if its file has several schedulers."""
+        """Build the profiles of one entry: several if its file has several schedulers."""
         match = written.match
         profile = Profile(
             name=written.name,

@@ -1,7 +1,7 @@
 """
-The default constraints in a configuration file of kube-scheduler, read as kube-scheduler reads it.
+Read default constraints from a kube-scheduler configuration file, as kube-scheduler does.
 
-Only what concerns the PodTopologySpread plugin is looked at; the rest is kube-scheduler's business.
+``read_scheduler_defaults`` is the entry point. It ignores what does not concern PodTopologySpread.
 
 Source: kubernetes pkg/scheduler/apis/config/{types,v1*/defaults}.go and
 validation/validation.go ``ValidateKubeSchedulerConfiguration``.
@@ -28,8 +28,8 @@ PLUGIN = "PodTopologySpread"
 
 SCHEDULER_GROUP = "kubescheduler.config.k8s.io"
 NEWEST_API_VERSION = f"{SCHEDULER_GROUP}/v1"
-V1BETA1 = f"{SCHEDULER_GROUP}/v1beta1"  # without a type, a list is a List
-V1ALPHA2 = f"{SCHEDULER_GROUP}/v1alpha2"  # knows lists only
+V1BETA1 = f"{SCHEDULER_GROUP}/v1beta1"  # constraints without a type mean List
+V1ALPHA2 = f"{SCHEDULER_GROUP}/v1alpha2"  # supports only List
 
 ApiVersion: TypeAlias = Literal[
     "kubescheduler.config.k8s.io/v1",
@@ -45,9 +45,9 @@ class SchedulerDefaults(msgspec.Struct, frozen=True):
     The default constraints of one profile of kube-scheduler.
 
     Attributes:
-        scheduler: The pods' schedulerName that they are for; empty if the file does not say it.
-        constraints: May be none.
-        system: Whether they are kube-scheduler's own.
+        scheduler: The schedulerName of the pods they apply to; empty if the file has none.
+        constraints: May be empty.
+        system: Whether they are kube-scheduler's System defaults.
         ignored_keys: Places of matchLabelKeys, which kube-scheduler ignores.
     """
 
@@ -58,7 +58,7 @@ class SchedulerDefaults(msgspec.Struct, frozen=True):
 
 
 class PluginArgs(StrictModel):
-    """``PodTopologySpreadArgs``; kube-scheduler reads it strictly too."""
+    """``PodTopologySpreadArgs``; kube-scheduler also rejects unknown fields in it."""
 
     api_version: ApiVersion | None = None
     kind: Literal["PodTopologySpreadArgs"] | None = None
@@ -68,27 +68,27 @@ class PluginArgs(StrictModel):
     @field_validator("default_constraints")
     @classmethod
     def check(cls, constraints: tuple[SchedulerConstraint, ...]) -> tuple[SchedulerConstraint, ...]:
-        """Refuse repeats."""
+        """Reject duplicate constraints."""
         refuse(find_duplicates(constraints))
         return constraints
 
 
 class PluginConfig(LenientModel):
-    """The arguments of one plugin, whichever it is."""
+    """The arguments of any plugin."""
 
     name: str = ""
     args: Any = None
 
 
 class SchedulerProfile(LenientModel):
-    """One of the schedulers that a kube-scheduler is."""
+    """One profile, and so one scheduler, of a kube-scheduler."""
 
     scheduler_name: str = ""
     plugin_config: tuple[PluginConfig, ...] = ()
 
 
 class KubeSchedulerConfiguration(LenientModel):
-    """The file that kube-scheduler reads."""
+    """The configuration file of kube-scheduler."""
 
     api_version: ApiVersion = Field(examples=[NEWEST_API_VERSION])
     kind: Literal["KubeSchedulerConfiguration"]
@@ -97,11 +97,11 @@ class KubeSchedulerConfiguration(LenientModel):
 
 def read_scheduler_defaults(reading: DocumentValidation) -> list[SchedulerDefaults]:
     """
-    Find the default constraints of each scheduler.
+    Read the default constraints of each scheduler.
 
     Args:
-        reading: Of a ``KubeSchedulerConfiguration``, or of ``PodTopologySpreadArgs``, which need
-            no kind; it takes note of what is wrong.
+        reading: Validation of a ``KubeSchedulerConfiguration``, or of ``PodTopologySpreadArgs``,
+            whose kind is optional; it collects the errors.
     """
     value = reading.document.value
     match value.get("kind"):
@@ -175,7 +175,7 @@ def _of_args(
 def _meant(
     reading: DocumentValidation, args: PluginArgs, path: FieldPath, api_version: str
 ) -> SchedulerDefaults:
-    """Fill in what the version fills in, and check the outcome."""
+    """Apply the defaults of the API version, and validate the result."""
     constraints = tuple(each.constraint for each in args.default_constraints)
     kind = _defaulting_type(args, api_version)
     for error in schedulerargs.defaulting_type_errors(kind, constraints):
@@ -198,7 +198,7 @@ def _meant(
 
 def _defaulting_type(args: PluginArgs, api_version: str) -> str:
     """
-    The type, given or not.
+    Return the defaulting type, or the default of the API version.
 
     Source: kubernetes pkg/scheduler/apis/config ``SetDefaults_PodTopologySpreadArgs`` by version.
     """

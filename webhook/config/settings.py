@@ -1,9 +1,9 @@
 """
-The settings of the server: what a flag or an ``EVENSPREAD_*`` variable can say.
+Settings of the server, from flags and ``EVENSPREAD_*`` environment variables.
 
-A flag counts before its variable, a variable before the configuration file, that before the
-default. What only the configuration file says is in ``spread``. This module is not behind the door
-of the package, since commands that start no server need not wait for pydantic-settings.
+``read_settings`` is the entry point. Precedence: flag, variable, configuration file, default.
+``spread`` has the settings that exist only in the configuration file. The package must not import
+this module, so that commands without a server start without loading pydantic-settings.
 """
 
 import re
@@ -26,26 +26,26 @@ from webhook.policy.api.versions import parse_version
 PREFIX = "EVENSPREAD_"
 
 ANY_ADDRESS = "::"
-ANY_IPV4_ADDRESS = "0.0.0.0"  # noqa: S104  # of a node whose kernel has no IPv6
+ANY_IPV4_ADDRESS = "0.0.0.0"  # noqa: S104  # for nodes without IPv6 in the kernel
 LOOPBACK = "127.0.0.1"
 
 LEAST_INTERVAL = timedelta(seconds=1)
-"""Of audits; a pause between two of them is never shorter than they are."""
+"""Shortest interval between audits; the pause after an audit is never shorter than the audit."""
 
 _SERVICE_LINK = "tcp://"
-_MEBI = "Mi"  # the only suffix of Kubernetes' quantities that is taken here
+_MEBI = "Mi"  # the only suffix of Kubernetes quantities accepted here
 _mebibytes = re.compile(rf"[1-9]\d{{0,5}}{_MEBI}", re.ASCII).fullmatch
 
 
 class Settings(BaseSettings):
     """
-    What ``evenspread serve`` is told besides its configuration file.
+    Settings of ``evenspread serve`` outside its configuration file.
 
-    The description of each field is its reason, for the help and the reference.
+    The help text and the reference show the description of each field.
     """
 
     model_config = SettingsConfigDict(
-        env_ignore_empty=True,  # a variable that is set to nothing is not set
+        env_ignore_empty=True,  # an empty variable counts as unset
         env_prefix=PREFIX,
         extra="forbid",
         frozen=True,
@@ -148,38 +148,38 @@ class Settings(BaseSettings):
 
     @property
     def certificate(self) -> Literal["self", "files", "standalone"]:
-        """Where the certificate comes from."""
+        """The source of the certificate, with ``auto`` resolved."""
         if self.tls != "auto":
             return self.tls
         return "standalone" if self.standalone else "self"
 
     @property
     def least_overlap(self) -> timedelta:
-        """The shortest ``caOverlap`` that the configuration file may ask for."""
+        """The shortest valid ``caOverlap`` in the configuration file."""
         return LEAST_TEST_OVERLAP if self.test_lifetimes else LEAST_CA_OVERLAP
 
     @property
     def validates_pods(self) -> bool | None:
-        """Whether new pods are sent to the validating webhook; None: as the policy says."""
+        """Whether the validating webhook receives new pods; None: the policy decides."""
         return None if self.validate_pods == "auto" else self.validate_pods == "true"
 
     @property
     def audit_pause(self) -> timedelta | None:
-        """From the beginning of one audit to that of the next; None: there are none."""
+        """Time from the start of one audit to the start of the next; None: no audits."""
         return parse_duration(self.audit_interval)
 
     @property
     def audit_bytes(self) -> int:
-        """What an audit may hold."""
+        """Memory limit of an audit, in bytes."""
         return int(self.audit_memory.removesuffix(_MEBI)) * 2**20
 
     @field_validator("port", mode="before")
     @classmethod
     def ignore_service_link(cls, value: Any) -> Any:
         """
-        Pass over what a kubelet writes into EVENSPREAD_PORT.
+        Ignore the service link that a kubelet writes into EVENSPREAD_PORT.
 
-        Beside a Service named evenspread it is ``tcp://10.0.0.1:443``, unless enableServiceLinks is
+        For a Service named evenspread it is ``tcp://10.0.0.1:443``, unless enableServiceLinks is
         off.
         """
         linked = isinstance(value, str) and value.startswith(_SERVICE_LINK)
@@ -188,14 +188,14 @@ class Settings(BaseSettings):
     @field_validator("test_lifetimes")
     @classmethod
     def check_lifetimes(cls, text: str) -> str:
-        """Refuse what names no lives."""
+        """Reject invalid lifetimes."""
         parse_lifetimes(text)
         return text
 
     @field_validator("audit_interval")
     @classmethod
     def check_interval(cls, text: str) -> str:
-        """Refuse what is no duration."""
+        """Reject an invalid or too short duration."""
         pause = parse_duration(text)
         if text and (pause is None or pause < LEAST_INTERVAL):
             value = messages.format_value(text)
@@ -205,7 +205,7 @@ class Settings(BaseSettings):
     @field_validator("audit_memory")
     @classmethod
     def check_memory(cls, text: str) -> str:
-        """Refuse what is no quantity."""
+        """Reject a text that is not a quantity in MiB."""
         if not _mebibytes(text):
             raise refusal(f"must be a number of MiB, as 96Mi, not {messages.format_value(text)}")
         return text
@@ -213,7 +213,7 @@ class Settings(BaseSettings):
     @field_validator("kube_version")
     @classmethod
     def check_version(cls, text: str) -> str:
-        """Refuse what is no Kubernetes version."""
+        """Reject a text that is not a Kubernetes version."""
         try:
             return text and str(parse_version(text))
         except VersionError as error:
@@ -225,8 +225,8 @@ class SettingRow(NamedTuple):
     One setting, for the reference.
 
     Attributes:
-        kind: ``text``, ``number``, ``yes or no``, or the words there are.
-        default: As it would be written; empty if there is none.
+        kind: ``text``, ``number``, ``yes or no``, or the valid words.
+        default: As written on the command line; empty if there is none.
     """
 
     flag: str
@@ -248,13 +248,13 @@ def setting_table() -> list[SettingRow]:
 
 def read_settings(flags: Mapping[str, Any]) -> Settings:
     """
-    Make the settings of flags and environment.
+    Build the settings from flags and environment variables.
 
     Args:
-        flags: The flags that were given, by name with underscores; the others left out.
+        flags: The flags on the command line, by name with underscores, without the others.
 
     Raises:
-        MistakesError: Each value that cannot be, with the flag or the variable that it comes from.
+        CombinedConfigError: Every invalid value, with its flag or variable.
     """
     try:
         return Settings(**flags)

@@ -1,7 +1,7 @@
 """
-``SpreadConfiguration``: the form of our own configuration file.
+Schema of our own configuration file, ``SpreadConfiguration``.
 
-What it means for the files it names, and for the gates of a version, is decided elsewhere.
+This module validates one file; it must not read the files it names or resolve feature gates.
 """
 
 import re
@@ -37,16 +37,16 @@ CONFIGURATION_API_VERSION = "evenspread.io/v1alpha1"
 GATE_NAMES = (*Gate, "AllAlpha", "AllBeta")
 
 CA_OVERLAP = timedelta(minutes=10)
-"""How long an old CA stays trusted beside a new one: longer than a replica takes to hear of it."""
+"""How long an old CA stays trusted beside a new one: longer than replicas need to load it."""
 
 LEAST_CA_OVERLAP = timedelta(seconds=60)
-"""A shorter one would end before some API server has heard of the new CA, and its calls fail."""
+"""With a shorter overlap, calls of an API server that has not yet loaded the new CA would fail."""
 
 LEAST_TEST_OVERLAP = timedelta(seconds=1)
-"""With ``--test-lifetimes``: what X.509 and the clock of an API server's answer know, a second."""
+"""With ``--test-lifetimes``: one second, the resolution of X.509 and API server timestamps."""
 
 LEAST_OVERLAP = "least_overlap"
-"""Key of the validation context: another least ``caOverlap``, as a timedelta."""
+"""Key of the validation context: overrides the shortest ``caOverlap``, as a timedelta."""
 
 _is_dns_label = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?").fullmatch  # RFC 1123
 
@@ -59,7 +59,7 @@ def _duration(value: Any) -> Any:
 
 
 class MatchModel(StrictModel):
-    """Which pods a profile is for: all conditions must hold; without any, all pods."""
+    """Conditions that a pod must all match for a profile to apply; without any, all pods match."""
 
     namespace_selector: SelectorModel | None = None
     object_selector: SelectorModel | None = None
@@ -69,14 +69,14 @@ class MatchModel(StrictModel):
     @field_validator("owner_kinds", "scheduler_names")
     @classmethod
     def check(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Refuse a list that no pod could fit."""
+        """Reject an empty list, which matches no pod."""
         if names == ():
             raise refusal("is empty, which fits no pod: name some, or leave it out")
         return names
 
 
 class ProfileModel(StrictModel):
-    """A set of default constraints, written here or in a file of kube-scheduler."""
+    """A set of default constraints, written here or in a kube-scheduler file."""
 
     name: str = Field(examples=["cluster"])
     match: MatchModel = MatchModel()
@@ -88,7 +88,7 @@ class ProfileModel(StrictModel):
     @field_validator("name")
     @classmethod
     def check_name(cls, name: str) -> str:
-        """Refuse a name that could not stand in metrics and annotations as it is."""
+        """Reject a name that is not a valid label value; metrics and annotations contain it."""
         if not name:
             raise refusal("is empty: write a name, as `name: cluster`")
         refuse(
@@ -102,13 +102,13 @@ class ProfileModel(StrictModel):
     def check_constraints(
         cls, constraints: tuple[DefaultConstraint, ...] | None
     ) -> tuple[DefaultConstraint, ...] | None:
-        """Refuse repeats."""
+        """Reject duplicate constraints."""
         refuse(find_duplicates(constraints or ()))
         return constraints
 
     @model_validator(mode="after")
     def check(self) -> Self:
-        """Refuse constraints from two places, or from none."""
+        """Reject a profile with two sources of constraints, or with none."""
         here, there = self.default_constraints is not None, self.scheduler_configuration is not None
         if here and there:
             problem = "cannot stand beside defaultConstraints: leave one of the two out"
@@ -126,17 +126,17 @@ def _check_namespace(name: str) -> str:
 
 
 class ExemptModel(StrictModel):
-    """What is left alone."""
+    """Namespaces that the webhook leaves unchanged."""
 
     namespaces: tuple[Annotated[str, AfterValidator(_check_namespace)], ...] = ("kube-system",)
 
 
 def _action(value: Any) -> Any:
-    return Action.OFF.value if value is False else value  # in YAML, off is a word for false
+    return Action.OFF.value if value is False else value  # YAML reads off as false
 
 
 class RuleSetting(StrictModel):
-    """What is done about a policy rule; its action may stand there alone."""
+    """Setting of a policy rule; the file may contain its action alone."""
 
     action: Annotated[Action | None, BeforeValidator(_action)] = None
     exemptible: bool = True
@@ -171,7 +171,7 @@ GateName = Annotated[str, AfterValidator(_check_gate)]
 
 
 class SpreadConfiguration(StrictModel):
-    """The whole file."""
+    """The configuration file."""
 
     api_version: Literal["evenspread.io/v1alpha1"] = Field(examples=[CONFIGURATION_API_VERSION])
     kind: Literal["SpreadConfiguration"] = Field(examples=[CONFIGURATION_KIND])
@@ -188,14 +188,14 @@ class SpreadConfiguration(StrictModel):
     @field_validator("profiles")
     @classmethod
     def check_profiles(cls, profiles: tuple[ProfileModel, ...]) -> tuple[ProfileModel, ...]:
-        """Refuse a name that stands twice."""
+        """Reject duplicate names."""
         refuse(_repeated_names(profiles))
         return profiles
 
     @field_validator("pod_templates")
     @classmethod
     def check_templates(cls, written: tuple[PodTemplateModel, ...]) -> tuple[PodTemplateModel, ...]:
-        """Refuse a kind that stands twice."""
+        """Reject duplicate or built-in kinds."""
         refuse(kinds.find_repeated_kinds(written))
         return written
 
@@ -204,14 +204,14 @@ class SpreadConfiguration(StrictModel):
     def check_owners(
         cls, written: tuple[OwnerSelectorModel, ...]
     ) -> tuple[OwnerSelectorModel, ...]:
-        """Refuse a kind that stands twice."""
+        """Reject duplicate or built-in kinds."""
         refuse(kinds.find_repeated_kinds(written))
         return written
 
     @field_validator("ca_overlap")
     @classmethod
     def check_overlap(cls, overlap: timedelta, info: ValidationInfo) -> timedelta:
-        """Refuse an overlap too short for clients to learn of a new CA."""
+        """Reject an overlap too short for clients to load a new CA."""
         context: Mapping[str, timedelta] = info.context or {}
         least = context.get(LEAST_OVERLAP, LEAST_CA_OVERLAP)
         if overlap < least:
@@ -221,7 +221,7 @@ class SpreadConfiguration(StrictModel):
 
 
 def describe_unknown_gate(name: str) -> str:
-    """Say that there is no gate of that name."""
+    """Describe an unknown feature gate, and suggest a known one."""
     return f"is no feature gate: {suggest_word(name, GATE_NAMES)}"
 
 

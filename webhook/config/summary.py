@@ -1,7 +1,7 @@
 """
-What is in force, for people: the profiles, the gates, and what the cluster makes of them.
+Summaries of the configuration in force: profiles, feature gates, an example, and advice.
 
-Everything is a value of plain texts; ``evenspread config check`` lays it out.
+The functions return rows of plain text; ``evenspread config check`` formats them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,23 +15,23 @@ from webhook.policy.defaulting.profiles import Policy, Profile
 from webhook.policy.facts import Facts, NoFacts, ServiceSelector
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, ObjectMeta, PodSpec, PodTemplate
 
-DEFAULT_MIN_DOMAINS = 1  # what kube-scheduler takes where minDomains is not set
+DEFAULT_MIN_DOMAINS = 1  # kube-scheduler's default
 
 _LABELS = {"app": "example"}
 
 EXAMPLE = PodTemplate(ObjectMeta(name="example", namespace="default", labels=_LABELS), PodSpec())
-"""A pod without constraints, for want of one of the operator's."""
+"""A pod without constraints, for use if the operator provides none."""
 
 
 class ExampleFacts(NoFacts):
-    """A cluster with one Service, which selects ``EXAMPLE``, and no labels on Namespaces."""
+    """Facts of a cluster with one Service, which selects ``EXAMPLE``, and unlabelled Namespaces."""
 
     def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
-        """Know one Service."""
+        """Return the one Service."""
         return (ServiceSelector("example", _LABELS),)
 
     def namespace_labels(self, _namespace: str) -> Mapping[str, str] | None:
-        """Know that there are none."""
+        """Return no labels."""
         return {}
 
 
@@ -40,12 +40,12 @@ EXAMPLE_FACTS = ExampleFacts()
 
 class GateRow(NamedTuple):
     """
-    A gate as it is in force.
+    A feature gate in force.
 
     Attributes:
         stage: ALPHA, BETA or GA; empty if this version does not have it yet.
-        source: The place that the value comes from.
-        guards: What is there only while it is on.
+        source: The source of the value.
+        guards: The feature that the gate enables.
     """
 
     name: str
@@ -57,13 +57,13 @@ class GateRow(NamedTuple):
 
 class ProfileRow(NamedTuple):
     """
-    A profile as it is in force.
+    A profile in force.
 
     Attributes:
-        pods: Which pods it is for, in words.
-        merge: How its constraints join those of a pod.
+        pods: Description of the pods it applies to.
+        merge: How its constraints are merged with those of a pod.
         complete_selectors: Whether null selectors of a pod's own constraints are filled in.
-        constraints: As they would stand in a manifest, but for the selector.
+        constraints: As in a manifest, without the selector.
     """
 
     name: str
@@ -74,7 +74,7 @@ class ProfileRow(NamedTuple):
 
 
 def gate_table(gates: Gates) -> list[GateRow]:
-    """List every gate, in the order of the table of gates."""
+    """List every gate, in the order of ``GATES``."""
     return [
         GateRow(str(gate), str(setting.stage), setting.on, setting.source, GATES[gate].guards)
         for gate, setting in gates.settings.items()
@@ -82,7 +82,7 @@ def gate_table(gates: Gates) -> list[GateRow]:
 
 
 def profile_table(policy: Policy) -> list[ProfileRow]:
-    """List the profiles in the order in which they are asked."""
+    """List the profiles in the order in which they are evaluated."""
     return [
         ProfileRow(
             profile.name,
@@ -97,12 +97,12 @@ def profile_table(policy: Policy) -> list[ProfileRow]:
 
 def example(policy: Policy, facts: Facts = EXAMPLE_FACTS, pod: PodTemplate = EXAMPLE) -> Injection:
     """
-    Decide what a pod would get if it were created now, in the namespace it names.
+    Compute what would be injected into a pod that is created now, in the namespace it names.
 
     Args:
-        policy: What is in force.
-        facts: Of the operator's cluster, for a pod of the operator's.
-        pod: As it would be created.
+        policy: The policy in force.
+        facts: Facts of the operator's cluster, for a pod of the operator.
+        pod: The pod to create.
     """
     namespace = pod.metadata.namespace if pod.metadata else ""
     return inject.inject(pod, namespace or "default", policy, facts)
@@ -110,10 +110,10 @@ def example(policy: Policy, facts: Facts = EXAMPLE_FACTS, pod: PodTemplate = EXA
 
 def advise(policy: Policy, facts: Facts) -> list[str]:
     """
-    Find hard defaults that the cluster's nodes may not be able to satisfy, so that pods hang.
+    Find DoNotSchedule defaults that the nodes may not satisfy, so that pods stay Pending.
 
     Returns:
-        Sentences without their full stops; none if no schedulable node is known.
+        Sentences without a final full stop; none if no schedulable node is known.
     """
     if not facts.schedulable_nodes():
         return []

@@ -1,8 +1,8 @@
 """
-Turns parts of one document into models, and gathers everything that is wrong with them.
+Validate parts of one document against models, and collect all errors.
 
-A mistake is told with its file, line and path. What pydantic says of it, and the words for that,
-are in ``messages``.
+``DocumentValidation`` is the entry point. Every error has its file, line and path; ``messages``
+translates the errors of pydantic.
 """
 
 import json
@@ -20,20 +20,20 @@ from webhook.policy.paths import FieldPath, is_array, is_object, walk_path
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_KEY = "[key]"  # how pydantic says that it means the key of a mapping's member
+_KEY = "[key]"  # pydantic's marker for an error in the key of a mapping
 
 
 class DocumentValidation:
     """
-    One document, while it is being read.
+    The validation of one document.
 
     Attributes:
-        document: What is read; nulls count as absent members, as in Go.
-        errors: What is wrong so far, with the lines by which they are told in order.
+        document: The document; null fields count as absent, as in Go.
+        errors: Errors so far, with the lines by which they are sorted.
     """
 
     def __init__(self, document: Document) -> None:
-        """Start with no mistakes."""
+        """Start without errors."""
         self.document = document
         self.errors: list[tuple[int, ConfigError]] = []
 
@@ -46,16 +46,16 @@ class DocumentValidation:
         context: Mapping[str, Any] | None = None,
     ) -> Model | None:
         """
-        Read a part of the document.
+        Validate a part of the document.
 
         Args:
-            model: What it should be.
+            model: The model of the part.
             value: The part, without nulls.
-            path: Where it stands.
-            context: What validators are told besides.
+            path: Path of the part.
+            context: Validation context for the validators.
 
         Returns:
-            None if it is not that; then ``errors`` says why.
+            None if the part is invalid; then ``errors`` has the reasons.
         """
         try:
             return model.model_validate_json(json.dumps(value), context=context)
@@ -65,24 +65,24 @@ class DocumentValidation:
             return None
 
     def refuse(self, problem: str, path: FieldPath = ()) -> None:
-        """Note that something is wrong with the value at a path."""
+        """Record a problem with the value at a path."""
         self.tell(ConfigError(problem, self.where(path)), path)
 
     def tell(self, error: ConfigError, path: FieldPath = ()) -> None:
-        """Note a mistake that was found in another file, which the value at a path names."""
+        """Record an error at a path, or one from another file that the value there names."""
         self.errors.append((self.document.line(path), error))
 
     def where(self, path: FieldPath = ()) -> str:
-        """Write file, line and path, as ``spread.yaml:7: profiles[0].name``."""
+        """Format file, line and path, such as ``spread.yaml:7: profiles[0].name``."""
         place = self.document.place(path)
         return f"{place}: {messages.format_place(path)}" if path else place
 
     def finish(self) -> None:
         """
-        Stop if anything is wrong.
+        Raise the recorded errors, if any.
 
         Raises:
-            MistakesError: With every mistake once, in the order of the lines.
+            CombinedConfigError: All errors, without duplicates, in the order of the lines.
         """
         if self.errors:
             self.errors.sort(key=lambda item: item[0])
@@ -118,13 +118,14 @@ class DocumentValidation:
 
 def read_document(text: str, source: str) -> Document:
     """
-    Find the one document of a configuration file.
+    Parse a configuration file of one document.
 
     Returns:
-        Its value is a mapping without nulls.
+        A document whose value is a mapping without nulls.
 
     Raises:
-        MistakesError: It is not YAML or JSON, has no document or several, or no mapping.
+        CombinedConfigError: It is not YAML or JSON, does not have exactly one document, or the
+            document is not a mapping.
     """
     documents: list[Document] = []
     errors: list[ConfigError] = []
@@ -152,5 +153,5 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _existing(value: Any, path: FieldPath) -> FieldPath:
-    """As much of a path as leads to something that was written."""
+    """Return the longest prefix of a path that exists in a value."""
     return path[: len(list(walk_path(value, path))) - 1]

@@ -1,5 +1,5 @@
 """
-Fixes of manifests: write what a finding's message asks for, and change nothing else.
+Fixes of manifests: write what a finding's message proposes, and change nothing else.
 
 ``engine`` is the entry point. ``remedies`` is the table of what to write for each rule, as changes
 of a document's value (``changes``). ``locate`` turns a change into the smallest edits of the text,

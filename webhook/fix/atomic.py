@@ -40,7 +40,7 @@ def replace_file(original: OriginalFile, data: bytes) -> None:
     Replace a file; keep its mode and, if permitted, its owner.
 
     Raises:
-        SourceError: It cannot be written, or was changed since it was read; it stays unchanged.
+        SourceError: Writing fails, or the file has changed since it was read; it is left as it is.
     """
     path = original.path
     try:
@@ -61,7 +61,7 @@ def replace_file(original: OriginalFile, data: bytes) -> None:
 
 
 def _check_writable(original: OriginalFile, status: os.stat_result) -> None:
-    """Refuse what is no regular file, and files that are read-only."""
+    """Refuse read-only files, and anything except a regular file."""
     if not stat.S_ISREG(status.st_mode):
         raise SourceError(original.source, "not a regular file: pipe it to -f -")
     if not status.st_mode & _WRITABLE or not os.access(original.path, os.W_OK):

@@ -1,7 +1,7 @@
 """
 Changes of a document's value: what to write or remove, and which changes exclude each other.
 
-``find_differences`` makes changes, ``apply_changes`` applies them. Text is edited in ``locate``.
+``find_differences`` creates changes, ``apply_changes`` applies them. ``locate`` edits the text.
 """
 
 from collections.abc import Iterable, Iterator

@@ -85,7 +85,7 @@ def plan_document(tree: Tree, proposals: Sequence[Proposal]) -> DocumentPlan:
         else:
             selection.add(proposal)
     plan = selection.plan()
-    if not plan.accepted and not rejected:  # else the rounds would never end
+    if not plan.accepted and not rejected:  # otherwise the rounds would never end
         rejected = [RejectedProposal(proposal, CONFLICTING) for proposal in proposals]
     return plan._replace(rejected=tuple(rejected))
 
@@ -113,7 +113,7 @@ class _Placements:
             found = self._found[identity(change)]
             if isinstance(found, FixObstacle):
                 return found
-            # The edit also changes places for which no proposal asks for the change.
+            # The edit also changes places for which no proposal requires the change.
             if len(self._users[found.edits]) < found.places:
                 return ALIASED_ELSEWHERE
         return None

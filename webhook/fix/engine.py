@@ -2,8 +2,8 @@
 Fixes of files in rounds: evaluate all objects, edit, read again, until no proposal is left.
 
 ``fix_files`` is the entry point. Rounds are needed because one finding hides others (advice is not
-evaluated while the API would refuse an object), and because of conflicting changes a round makes
-only the first. No file is written here.
+evaluated while the API would refuse an object), and because a round makes only the first of several
+conflicting changes. This module must not write files.
 """
 
 from collections import defaultdict

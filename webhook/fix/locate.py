@@ -1,8 +1,8 @@
 """
-The smallest edits of a document's text that make a change of its value.
+The smallest edits of a document's text that implement a change of its value.
 
-``locate_change`` is the entry point. All comments are kept: those of a removed entry get a line of
-their own. A change without a safe edit is an obstacle; nothing is ever reformatted to make room.
+``locate_change`` is the entry point. It keeps all comments: those of a removed entry get a line of
+their own. A change without a safe edit is an obstacle; this module must not reformat other text.
 """
 
 import re
@@ -151,7 +151,7 @@ def _insert_in_block(tree: Tree, way: Sequence[TreeNode], step: str | int, value
     )
     first = container.entries[0]
     margin = " " * (first.start - line_start(text, first.start))
-    # After a block scalar the new entry would become a part of it; its blank lines may be, too.
+    # After a block scalar the new entry would become a part of it, as its blank lines may be.
     after = [one for one in container.entries if one.alias or not one.node.ends_literally]
     if after and (after[-1] is container.entries[-1] or isinstance(step, str)):
         at = line_end(text, after[-1].end)
@@ -168,7 +168,7 @@ def _remove(tree: Tree, container: TreeNode, step: str | int) -> Placement | Fix
     if any(one.explicit for one in container.entries):
         return EXPLICIT
     edits: list[TextEdit] = []
-    for index in found:  # all of equal keys: with the last one gone, the one before would count
+    for index in found:  # all equal keys: without the last one, the one before would count
         edit = _remove_entry(tree, container, index)
         if edit is None:
             return FixObstacle("it is the only entry, and a block cannot be empty")

@@ -233,7 +233,7 @@ FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
 """By rule id, in the order of the catalogue."""
 
 ON_REQUEST = "it changes what the author requested: --rules {rule} applies it all the same"
-"""Why a remedy that needs a request is not applied."""
+"""Why a remedy that requires its rule to be named is not applied."""
 
 
 def find_solution(context: FindingContext, named: frozenset[str]) -> Solution:

@@ -1,8 +1,8 @@
 """
-Documents of YAML and JSON, read from files as kubectl reads them, each with its position.
+Read YAML and JSON documents from files as kubectl reads them, with their positions.
 
 Entry points: ``read_documents`` for objects in files and folders, ``read_file`` and ``parse`` for
-documents of any value. Nothing here knows a kind of Kubernetes but ``List``.
+documents of any value. This package must not depend on any Kubernetes kind except ``List``.
 """
 
 from webhook.manifests.document import Document, expand, parse

@@ -2,8 +2,8 @@
 Documents of a text with their positions.
 
 Entry points: ``parse`` splits a text into documents, ``expand`` a ``List`` into its objects. A text
-contains YAML documents between ``---`` lines, or JSON documents in sequence, or both. What a
-document means is decided elsewhere.
+contains YAML documents between ``---`` lines, or JSON documents in sequence, or both. This module
+must not interpret the content of a document.
 """
 
 import json
@@ -21,7 +21,7 @@ from webhook.policy.nesting import prune
 from webhook.policy.paths import FieldPath, is_array, is_object
 
 MOST_BROKEN_DOCUMENTS = 100
-"""Invalid documents after which a JSON stream is given up: with more it is another format."""
+"""Number of invalid documents after which a JSON stream is abandoned as another format."""
 
 _separator = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _content_line = re.compile(r"^(?![%#])[ \t]*\S", re.MULTILINE).search
@@ -44,7 +44,7 @@ class Document(msgspec.Struct, frozen=True):
 
     Attributes:
         source: The path of the file, or ``stdin``.
-        value: Of JSON's types; immutable, since aliases share parts of it.
+        value: Of JSON's types; do not change it, since aliases share parts of it.
         text: The text of the whole document.
         path: From the whole document to the object; empty unless it is an item of a ``List``.
     """
@@ -83,7 +83,7 @@ class Document(msgspec.Struct, frozen=True):
         return f"{self.source}:{self.line(path)}"
 
     def error(self, problem: str, path: FieldPath = ()) -> ManifestError:
-        """Make the error for a value."""
+        """Create the error for a value."""
         return ManifestError(self.source, self.line(path), problem)
 
 
@@ -150,7 +150,7 @@ def _chunks(text: str) -> Iterator[_Chunk]:
     start, first = 0, 1
     for found in _separator.finditer(text):
         chunk = text[start : found.start()]
-        if _content_line(chunk):  # else it has only comments and directives
+        if _content_line(chunk):  # otherwise it has only comments and directives
             yield _Chunk(chunk, first, start)
         first += text.count("\n", start, found.end())
         start = found.end()
@@ -206,7 +206,7 @@ def _broken(error: Exception, source: str, first: int, line: int) -> ManifestErr
 
 
 def _decode(text: str) -> Any:
-    """Decode JSON; replace values nested deeper than any rule reads by null."""
+    """Decode JSON; replace values nested deeper than any rule reads with null."""
     try:
         value = msgspec.json.decode(text)
     except RecursionError:

@@ -21,7 +21,7 @@ class TextEdit(NamedTuple):
     Attributes:
         start: The first character replaced.
         end: The character after the last one; equal to ``start`` for an insertion.
-        text: What replaces the part.
+        text: The replacement.
     """
 
     start: int

@@ -1,5 +1,5 @@
 """
-The one walk over libyaml's events: it bounds nesting and aliases for everything built from YAML.
+Walk over libyaml's events; limits nesting and aliases for everything built from YAML.
 
 ``EventWalker`` is the entry point; its subclasses build values (``yaml``) or positions (``tree``).
 It must not interpret scalars or keys.
@@ -23,7 +23,7 @@ from yaml.events import (
 T = TypeVar("T")
 
 MOST_LEVELS = 200
-"""Deepest nesting, in values; schemas of custom resources, the deepest known, need half."""
+"""Deepest nesting, in values; the deepest known, schemas of custom resources, need half."""
 
 TOO_DEEP = f"nested more than {MOST_LEVELS} deep: no object of Kubernetes is"
 

@@ -1,9 +1,9 @@
 """
 Manifests in files, in folders and on the standard input, and the encoding of their text.
 
-``read_documents`` is the entry point. A folder is read recursively, in the order of names, without
-names that start with a dot, and only once if links lead to it again. What cannot be read is
-reported, and the rest is still read.
+``read_documents`` is the entry point. It reads a folder recursively, sorted by name, without
+names that start with a dot, and only once if links lead to it again. It reports what it cannot
+read, and continues.
 """
 
 import stat
@@ -45,7 +45,7 @@ class SkippedSource(msgspec.Struct, frozen=True):
     A file, or a whole folder, that contains no manifests, which is not an error.
 
     Attributes:
-        reason: Why, and what to do if it should contain some; a sentence without its full stop.
+        reason: Why it has no manifests, and what to do if it should; without a full stop.
     """
 
     source: str
@@ -98,7 +98,7 @@ def read_file(
         stdin: Replaces the standard input of the process.
 
     Raises:
-        SourceError: The file cannot be read; ``ManifestError`` if a document in it cannot be.
+        SourceError: The file cannot be read; ``ManifestError`` if a document in it is invalid.
     """
     documents: list[Document] = []
     for item in parse(read_text(path, stdin), source_of(path), unique_keys=unique_keys):
@@ -237,7 +237,7 @@ def read_text(path: str, stdin: BinaryIO | None = None) -> str:
         stdin: Replaces the standard input of the process.
 
     Raises:
-        SourceError: It cannot be read, is too large, or is not text.
+        SourceError: The file cannot be read, is too large, or is not text.
     """
     return decode(read_data(path, stdin), source_of(path))
 
@@ -251,7 +251,7 @@ def read_data(path: str, stdin: BinaryIO | None = None) -> bytes:
         stdin: Replaces the standard input of the process.
 
     Raises:
-        SourceError: It cannot be read, or is too large.
+        SourceError: The file cannot be read, or is too large.
     """
     try:
         if path == STDIN:

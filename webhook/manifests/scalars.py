@@ -1,8 +1,8 @@
 """
 Values of plain YAML scalars, as kubectl reads them.
 
-Source: sigs.k8s.io/yaml goyaml.v2 resolve.go. Words are those of YAML 1.1, numbers those of Go.
-Dates and base 60 of YAML 1.1 do not exist: ``2001-01-01`` and ``22:30`` are strings.
+Source: sigs.k8s.io/yaml goyaml.v2 resolve.go. Words follow YAML 1.1, numbers follow Go. Dates and
+base 60 of YAML 1.1 are not supported: ``2001-01-01`` and ``22:30`` are strings.
 """
 
 import math
@@ -37,7 +37,7 @@ _WRITTEN_IN_FULL = 1e21  # from here on Go writes an exponent, which no integer 
 
 def resolve(text: str) -> Scalar:
     """
-    Give the value of a plain scalar.
+    Resolve the value of a plain scalar.
 
     Returns:
         A whole float below 1e21 as an integer, since Go's JSON writes it so: ``maxSkew: 1.0`` is 1.

@@ -1,8 +1,8 @@
 """
 The text of one document: its place in a file, the positions and the lines of its values.
 
-``DocumentText`` is the entry point. Creating one costs nothing; the positions are read when a line
-or the tree is first requested, which for most documents never happens.
+``DocumentText`` is the entry point. It reads the positions only when a line or the tree is first
+requested, because most documents never need them.
 """
 
 from bisect import bisect_right
@@ -19,7 +19,7 @@ def read_tree(text: str) -> Tree:
     Read the positions of one document of YAML or JSON.
 
     Raises:
-        yaml.YAMLError: The text is neither.
+        yaml.YAMLError: The text is neither YAML nor JSON.
     """
     if text.lstrip().startswith(("{", "[")):
         try:
@@ -57,7 +57,7 @@ class DocumentText:
 
     @cached_property
     def tree(self) -> Tree:
-        """The positions of its values."""
+        """The positions of the document's values."""
         return read_tree(self.content)
 
     @cached_property

@@ -1,9 +1,9 @@
 """
 Positions of a YAML document's values in its text, to the character.
 
-YAML is edited as text, with these positions, because no library writes back what it read:
+This project edits YAML as text, with these positions, because no library writes back what it read:
 ruamel.yaml, loading and dumping without any change, altered 24 of the 57 files of this repository
-(indentation, quotes, line folding, comments). A diff must contain only what was meant.
+(indentation, quotes, line folding, comments). A diff must contain only intended changes.
 
 ``read_yaml`` is the entry point. libyaml's events yield the values, its tokens the punctuation
 that events omit: dashes, question marks, and where a value starts after its anchor and tag.
@@ -213,7 +213,7 @@ class _TreeBuilder(EventWalker[TreeNode]):
             # text inserted there would become a part of it.
             node.end = node.start + len(self._text[node.start : node.end].rstrip())
             first = self._text.find("\n", node.start, node.end)
-        if first >= 0:  # else it is empty, and a comment may follow its indicator
+        if first >= 0:  # otherwise it is empty, and a comment may follow its indicator
             self._scalars.append((first, node.end))
         return node
 

@@ -1,9 +1,9 @@
 """
 YAML to values of JSON's types, as kubectl reads it, and back.
 
-Entry points: ``load`` and ``format_yaml``. No tag is ever executed: those of the YAML core schema
-say how to read a scalar, all others are ignored. Of duplicate keys the last value counts, as in
-sigs.k8s.io/yaml, unless unique keys are required.
+Entry points: ``load`` and ``format_yaml``. This module must not execute a tag: tags of the YAML
+core schema select how to read a scalar, others are ignored. The last value of a duplicate key
+counts, as in sigs.k8s.io/yaml, unless unique keys are required.
 """
 
 import math
@@ -25,7 +25,7 @@ _RESOLVED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "
 
 def load(text: str, source: str, first: int, *, unique_keys: bool = False) -> Any:
     """
-    Read the one document of a text.
+    Read the only document of a text.
 
     Args:
         source: The file's name, for messages.
@@ -90,7 +90,7 @@ class _ValueBuilder(EventWalker[Any]):
         return [self.node(event, depth) for event in self.children()]
 
     def mapping(self, start: NodeEvent, depth: int) -> dict[str, Any]:
-        """Build a dict; keys that are merged give way to those written in the mapping."""
+        """Build a dict; keys of the mapping override merged keys."""
         del start
         values: dict[str, Any] = {}
         merged: dict[str, Any] = {}
@@ -124,7 +124,7 @@ class _ValueBuilder(EventWalker[Any]):
                 return "true" if value else "false"
             case int() | float():
                 return f"{value}" if isinstance(value, int) else f"{value:g}"
-            case dict():  # as {{ .Values.name }}
+            case dict():  # such as {{ .Values.name }}
                 problem = "a key must be a string, not an object: render a chart with helm template"
                 raise UnsupportedYAMLError(event, f"{problem} first")
             case _:
@@ -141,6 +141,6 @@ def format_yaml(value: Any) -> str:
 
 class _Dumper(yaml.CSafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
-        """Write in full what occurs twice."""
+        """Write repeated values in full."""
         del data
         return True

@@ -1,1 +1,1 @@
-"""Inputs that options name: manifests, a cluster, a policy, changes to suppose."""
+"""Inputs that options name: manifests, a cluster, a policy, hypothetical changes."""

@@ -18,7 +18,7 @@ from webhook.errors import ConfigError
 
 class ClusterScope(NamedTuple):
     """
-    Part of a cluster to list; empty texts were not given.
+    Part of a cluster to list; an empty string means that the option is absent.
 
     Attributes:
         kubeconfig: File that says how to reach the API server.

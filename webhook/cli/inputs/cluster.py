@@ -180,7 +180,7 @@ class LiveCluster:
         return list(map(_read_any, self._run(self._list(PLACES[kind], namespace))))
 
     def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
-        """None: a user who may read one namespace usually may not read the others."""
+        """Return nothing: a user who may read one namespace usually may not read the others."""
         del kind, name
         return []
 

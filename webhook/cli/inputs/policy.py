@@ -56,7 +56,7 @@ def read_policy(
     scheduler_config: str = "",
 ) -> RequestedPolicy:
     """
-    Read the policy from the values of options; empty texts were not given.
+    Read the policy from the values of options; an empty string means an absent option.
 
     Raises:
         ConfigError: An option or a file is invalid.

@@ -1,8 +1,8 @@
 """
 Objects to explain: found by name, as in ``pod/web-1``, or read from manifests.
 
-Entry points: ``find`` and ``find_in_manifests``. Where an object's pods go is decided in
-``targets``.
+Entry points: ``find`` and ``find_in_manifests``. This module must not decide where pods are
+placed; see ``targets``.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

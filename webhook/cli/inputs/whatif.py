@@ -1,4 +1,4 @@
-"""Options of ``explain`` that suppose changes of the cluster, such as ``--scale``."""
+"""Options of ``explain`` for hypothetical changes of the cluster, such as ``--scale``."""
 
 import re
 

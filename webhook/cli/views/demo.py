@@ -70,7 +70,7 @@ def read_review(file: str) -> bytes:
 
 def send(body: bytes, url: str, ca: Path) -> dict[str, Any]:
     """
-    Post a review as kube-apiserver would.
+    Post a review as kube-apiserver does.
 
     Args:
         body: The review.
