@@ -188,7 +188,7 @@ def test_reports_go_with_their_workloads_and_those_of_others_stay(fleet: Fleet) 
     assert reports(fleet.plane) == {"default": kept}
     leader = fleet.audited()
     said = [line["says"] for line in leader.lines if line["event"] == "audit" and "says" in line]
-    assert said == ["Report default/evenspread: is not ours, and left as it is"]
+    assert said == ["Report default/evenspread: belongs to another client, and is left unchanged"]
 
 
 def test_one_replica_audits_and_the_other_takes_over(fleet: Fleet) -> None:
