@@ -38,7 +38,7 @@ def test_changes_are_sorted_by_their_kind() -> None:
 def test_the_version_has_a_section() -> None:
     """Released, or the one that is worked on, which says what it will be."""
     released = {each.partition("]")[0].removeprefix("[") for each in RELEASES[1:]}
-    will_be = re.search(r"^## Unreleased\n\nWhat will be (\S+)\.$", TEXT, re.MULTILINE)
+    will_be = re.search(r"^## Unreleased\n\nThis section becomes (\S+)\.$", TEXT, re.MULTILINE)
 
     assert __version__ in released | ({will_be[1]} if will_be else set())
 
@@ -46,7 +46,7 @@ def test_the_version_has_a_section() -> None:
 def test_the_notes_of_a_release_are_its_section() -> None:
     said = run("make", "--no-print-directory", "notes", f"VERSION={UNRELEASED}")
 
-    assert said.startswith("What will be")
+    assert said.startswith("This section becomes")
     assert "## " not in said.replace("### ", "")
 
 
