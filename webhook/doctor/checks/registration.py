@@ -3,11 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from webhook.doctor.configmap import read_config_map
 from webhook.doctor.findings import DoctorFinding, DoctorSeverity
-from webhook.doctor.installation import CONFIGURATION_KINDS, Installation, NotReadableError
+from webhook.doctor.installation import CONFIGURATION_KINDS, Installation
 from webhook.doctor.webhooks import Webhook
-from webhook.errors import ConfigError
 from webhook.policy.catalogue import Action
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind
@@ -199,13 +197,10 @@ def _explain_validated_pods(installation: Installation) -> str | None:
     setting = installation.settings.get("validate-pods", "auto")
     if setting != "auto":
         return f"the server runs with --validate-pods={setting}" if setting == "true" else ""
-    config_map = installation.configuration.value
-    if config_map is None:
+    found = installation.valid_configuration
+    if found is None:
         return None
-    try:
-        actions = read_config_map(config_map, installation.settings).configuration.actions
-    except ConfigError:
-        return None
+    actions = found.configuration.actions
     denying = [rule for rule, action in actions.items() if action is Action.DENY]
     return f"the configuration says deny for {', '.join(denying)}" if denying else ""
 
@@ -273,13 +268,8 @@ def _check_width(webhook: Webhook) -> Iterator[DoctorFinding]:
 
 def _list_custom_kinds(installation: Installation) -> list[GroupKind]:
     """List the configured kinds; empty if ``check_configuration`` reports a problem."""
-    try:
-        config_map = installation.configuration.value
-        if config_map is None:
-            return []
-        templates = read_config_map(config_map, installation.settings).configuration.pod_templates
-    except (ConfigError, NotReadableError):
-        return []
+    found = None if installation.configuration.problem else installation.valid_configuration
+    templates = found.configuration.pod_templates if found else ()
     return [kind for kind in templates if kind not in BUILT_IN_TEMPLATES]
 
 
