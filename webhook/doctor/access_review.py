@@ -44,7 +44,7 @@ async def review_rights(
         deployment: Its settings decide what the server needs.
         config_map: The configuration, which may name further controllers.
     """
-    mode = certificate_mode(deployment.settings if deployment else {})
+    mode = certificate_mode((deployment or Deployment()).settings)
     account = deployment.spec.template.spec.service_account_name if deployment else name
     owners = await _find_owners(client, config_map)
     found: dict[Right, Lookup[bool]] = {}

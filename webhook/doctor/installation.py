@@ -60,7 +60,7 @@ class Lookup(Generic[LookupT_co]):
 
     def __init__(self, value: LookupT_co | None = None, *, problem: str = "") -> None:
         """Store the object, None for its absence, or the problem."""
-        self.or_none = value
+        self.or_none = None if problem else value
         self.problem = problem
 
     @property
@@ -165,7 +165,7 @@ class Installation:
     @property
     def settings(self) -> Mapping[str, str]:
         """The settings of the server by flag name; empty without a readable Deployment."""
-        return self.deployment.or_none.settings if self.deployment.or_none else {}
+        return (self.deployment.or_none or Deployment()).settings
 
     def webhook(self, hook: Hook) -> Webhook | None:
         """

@@ -44,7 +44,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "an old Kubernetes": ({"kubernetes": "v1.27.4"}, {"kubernetes": "upgrade to 1.28 or later"}),
     "no version that can be read": ({"kubernetes": "odd"}, {"kubernetes": "older than 1.28"}),
-    "a new Kubernetes": ({"kubernetes": "v1.99.0"}, {"kubernetes": "newer than 1.37"}),
+    "a new Kubernetes": (
+        {"kubernetes": "v1.99.0"},
+        {"kubernetes": "newer than the supported versions: the rules of 1.37"},
+    ),
     "a gate that is off in the API server alone": (
         {"features": Lookup({"MatchLabelKeysInPodTopologySpread": False})},
         {"gates": "featureGates: {MatchLabelKeysInPodTopologySpread: false}"},

@@ -57,8 +57,8 @@ def check_kubernetes_version(installation: Installation) -> Iterator[DoctorFindi
         )
     elif version > NEWEST_VERSION:
         yield DoctorFinding(
-            f"Kubernetes {installation.kubernetes} is newer than {NEWEST_VERSION}, whose rules "
-            "apply",
+            f"Kubernetes {installation.kubernetes} is newer than the supported versions: the rules "
+            f"of {NEWEST_VERSION} apply",
             "upgrade evenspread when a version supports it",
             DoctorSeverity.NOTE,
         )
