@@ -38,7 +38,6 @@ async def review_rights(
     Review each right that the server needs.
 
     Args:
-        client: Client of the API server.
         name: Name of the installation; also that of the ServiceAccount without a Deployment.
         namespace: Namespace of the ServiceAccount.
         deployment: Its settings decide what the server needs.

@@ -69,8 +69,6 @@ async def collect_installation(
     Collect everything that the checks read.
 
     Args:
-        client: Client of the API server.
-        target: The installation.
         now: Current time; aware, UTC.
         version: Version of this command.
 

@@ -4,7 +4,7 @@ An installation as ``collect`` found it: one immutable value that every check re
 A ``Lookup`` holds an object, its absence, or the reason why it could not be read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
@@ -161,6 +161,17 @@ class Installation:
     conflicts: Lookup[tuple[ConflictingPolicy, ...]]
     replicas: tuple[Replica, ...] = ()
     served: x509.Certificate | None = None
+
+    def webhooks(self) -> Iterator[tuple[Hook, Webhook]]:
+        """
+        List the registered webhooks of evenspread; ``check_registered`` reports the missing ones.
+
+        Raises:
+            NotReadableError: A configuration could not be read.
+        """
+        for hook in Hook:
+            if (webhook := self.webhook(hook)) is not None:
+                yield hook, webhook
 
     @property
     def settings(self) -> Mapping[str, str]:

@@ -32,12 +32,11 @@ def check_service(installation: Installation) -> Iterator[DoctorFinding]:
         yield DoctorFinding(f"{title} does not exist", APPLY)
         return
     ports = {item.port for item in service.spec.ports}
-    for hook in Hook:
-        webhook = installation.webhook(hook)
-        called = webhook.client_config.service if webhook else None
+    for _, webhook in installation.webhooks():
+        called = webhook.client_config.service
         if called is not None and ports and called.port not in ports:
             yield DoctorFinding(
-                f"{hook}.evenspread.io calls port {called.port} of the Service, which has "
+                f"{webhook.name} calls port {called.port} of the Service, which has "
                 f"{', '.join(map(str, sorted(ports)))}",
                 APPLY,
             )
@@ -100,8 +99,7 @@ def check_disruption_budget(installation: Installation) -> Iterator[DoctorFindin
         if matches(budget.spec.selector, deployment.labels)
     ]
     if not budgets:
-        webhooks = map(installation.webhook, Hook)
-        failing = any(webhook and webhook.failure_policy == "Fail" for webhook in webhooks)
+        failing = any(webhook.failure_policy == "Fail" for _, webhook in installation.webhooks())
         yield DoctorFinding(
             "no PodDisruptionBudget selects the replicas: a drain may evict all of them at once",
             APPLY,
@@ -120,10 +118,7 @@ def check_disruption_budget(installation: Installation) -> Iterator[DoctorFindin
 
 def check_reached(installation: Installation) -> Iterator[DoctorFinding]:
     """The API server calls both webhooks, and a replica answers."""
-    for hook in Hook:
-        webhook = installation.webhook(hook)
-        if webhook is None:
-            continue
+    for hook, webhook in installation.webhooks():
         result = installation.probes[hook]
         if result.problem:
             raise NotReadableError("not looked at", result.problem)
