@@ -13,8 +13,8 @@ from certs.rotate import SelfSource
 from certs.serving import LiveContext
 from certs.source import CertificateSource, CertificateStatus
 from certs.state import Lifetimes
+from tests.apiserver import ApiServer
 from tests.certs.world import World
-from tests.server.test_events import Client
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.server import certificate
@@ -22,7 +22,7 @@ from webhook.server.certificate import CertificateContext, authority_file, certi
 from webhook.telemetry.metrics import Metrics
 
 NOBODY = CertificateContext(None, "", timedelta(minutes=10), ("127.0.0.1", 8443), 10.0)
-CLUSTER = replace(NOBODY, client=Client(), namespace="ns")
+CLUSTER = replace(NOBODY, client=ApiServer(), namespace="ns")
 
 
 def source(settings: Settings, context: CertificateContext = NOBODY) -> CertificateSource:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.apiserver import ApiServer
 from tests.server.serving import POLICY, serving
-from tests.server.test_events import NOW, Client
+from tests.server.test_events import NOW
 from webhook.config import Configuration
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import NEWEST_VERSION, Version
@@ -61,7 +62,7 @@ def test_a_reload_is_reported(
     stream, metrics = io.BytesIO(), Metrics()
     log = log_to(stream)
     context = EventContext("ns", "evenspread", "a")
-    events = EventRecorder(Client(), context, lambda: NOW, log) if with_events else None
+    events = EventRecorder(ApiServer(), context, lambda: NOW, log) if with_events else None
 
     report_reload(result, metrics, log, events)
 

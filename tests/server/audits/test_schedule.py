@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.apiserver import ApiServer
 from tests.server.serving import settled
-from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION
@@ -175,23 +175,7 @@ async def test_the_log_has_a_line_for_each_audit() -> None:
     assert [line[name] for name in told] == ["audit", "success", TOOK_S, 1, 4, 2]
 
 
-class Api:
-    """Is not asked anything here."""
-
-    name = "the API server"
-
-    async def send(
-        self,
-        method: str,
-        path: str,
-        query: Query = NO_QUERY,
-        body: bytes = b"",
-        content_type: str = JSON,
-    ) -> Response:
-        raise AssertionError((method, path, query, body, content_type))
-
-
-def around(api: Api | None = None, namespace: str = "evenspread") -> AuditContext:
+def around(api: ApiServer | None = None, namespace: str = "evenspread") -> AuditContext:
     log = make_log(LogFormat.JSON, LineWriter(io.BytesIO(), lambda write: write()), lambda: BEGIN)
     return AuditContext(
         api, namespace, "replica", 60, 600, lambda: NEWEST_VERSION, lambda: BEGIN, Metrics(), log
@@ -199,17 +183,17 @@ def around(api: Api | None = None, namespace: str = "evenspread") -> AuditContex
 
 
 def test_without_an_interval_there_are_none() -> None:
-    assert build_audits(Settings(), around(Api())) is None
+    assert build_audits(Settings(), around(ApiServer())) is None
 
 
 def test_with_one_there_are() -> None:
-    assert build_audits(Settings(audit_interval="10m"), around(Api())) is not None
+    assert build_audits(Settings(audit_interval="10m"), around(ApiServer())) is not None
 
 
 REFUSED: dict[str, tuple[dict[str, Any], AuditContext, str]] = {
     "reports without audits": (
         {"policy_reports": "openreports.io"},
-        around(Api()),
+        around(ApiServer()),
         "--policy-reports: are written by audits: add --audit-interval",
     ),
     "no cluster": (
@@ -219,7 +203,7 @@ REFUSED: dict[str, tuple[dict[str, Any], AuditContext, str]] = {
     ),
     "no namespace for the Lease": (
         {"audit_interval": "10m"},
-        around(Api(), ""),
+        around(ApiServer(), ""),
         "--namespace: is needed for the Lease of --audit-interval, outside of a pod",
     ),
 }
