@@ -123,12 +123,8 @@ def _remove_field(context: FindingContext) -> Solution:
     return (Remove(context.path),)
 
 
-def _leave(reason: str) -> FindSolution:
-    return lambda _: FixObstacle(reason)
-
-
 def _left(reason: str) -> FixRemedy:
-    return FixRemedy("", reason, _leave(reason))
+    return FixRemedy("", reason, lambda _: FixObstacle(reason))
 
 
 FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
@@ -237,19 +233,14 @@ ON_REQUEST = "it changes what the author requested: --rules {rule} applies it al
 
 
 def find_solution(context: FindingContext, named: frozenset[str]) -> Solution:
-    """
-    Find the changes that fix a finding, or why it is left.
-
-    Args:
-        named: Rules that the user named.
-    """
+    """Find the changes that fix a finding, or why it is left; the user ``named`` some rules."""
     rule = context.finding.rule
     remedy = FIX_REMEDIES[rule]
     solution = remedy.find(context)
-    if remedy.on_request and rule not in named and not isinstance(solution, FixObstacle):
-        return FixObstacle(ON_REQUEST.format(rule=rule))
     if isinstance(solution, FixObstacle):
         return solution
+    if remedy.on_request and rule not in named:
+        return FixObstacle(ON_REQUEST.format(rule=rule))
     return tuple(_smallest(context, solution)) or FixObstacle("the value is already there")
 
 
