@@ -119,12 +119,10 @@ def describe_changes(changes: Iterable[Change], context: FindingContext) -> str:
 def _describe(change: Change, before: Any) -> str:
     step, parent = change.path[-1], format_path(change.path[:-1]).rpartition(".")[2]
     if isinstance(change, Put):
-        is_item = isinstance(step, int)
-        value = change.value
-        written = f"{flow.flow(value)} in {parent}" if is_item else flow.member(step, value)
-        return (
-            f"added {written}" if before is ABSENT else f"wrote {written}, not {flow.flow(before)}"
-        )
+        item = f"{flow.flow(change.value)} in {parent}"
+        written = flow.member(step, change.value) if isinstance(step, str) else item
+        old = "" if before is ABSENT else f", not {flow.flow(before)}"
+        return f"wrote {written}{old}" if old else f"added {written}"
     if isinstance(step, int):
         shown = f" ({before})" if isinstance(before, str) else ""
         return f"removed entry {step} of {parent}{shown}"
