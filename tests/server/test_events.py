@@ -2,32 +2,30 @@
 
 import asyncio
 import io
-import json
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from tests.apiserver import ApiServer
-from tests.server.serving import settled
+from tests.server.serving import logged, server_context, settled
 from webhook.cluster.protocol import Response
 from webhook.errors import ApiError
-from webhook.server.events import MOST_QUEUED, EventContext, EventRecorder
-from webhook.telemetry.line_writer import LineWriter
-from webhook.telemetry.logs import LogFormat, make_log
+from webhook.server.events import MOST_QUEUED, EventRecorder
 
 SILENCE = ApiError("https://api", "gave no answer in time", "silent")
 EVENTS = "/api/v1/namespaces/ns/events"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-async def write(
+async def recorded(
     server: ApiServer, record: Callable[[EventRecorder], None], count: int
 ) -> list[Any]:
-    """Record Events and wait for so many requests; returns the lines of the log."""
+    """Write Events until the server has received so many requests; returns the log."""
     stream = io.BytesIO()
-    log = make_log(LogFormat.JSON, LineWriter(stream, lambda write: write()), lambda: NOW)
-    events = EventRecorder(server, EventContext("ns", "evenspread", "pod-1"), lambda: NOW, log)
+    context = server_context(stream, namespace="ns", replica="pod-1")
+    events = EventRecorder(server, replace(context, now=lambda: NOW))
     record(events)
     task = asyncio.create_task(events.run())
     await settled(lambda: len(server.requests) == count)
@@ -35,13 +33,13 @@ async def write(
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
-    return [json.loads(line) for line in stream.getvalue().splitlines()]
+    return logged(stream)
 
 
 async def test_an_event_is_about_the_deployment() -> None:
     server = ApiServer()
 
-    lines = await write(server, lambda events: events.record("Invalid", "why", warning=True), 1)
+    lines = await recorded(server, lambda events: events.record("Invalid", "why", warning=True), 1)
 
     (request,) = server.requests
     body = request.content
@@ -61,7 +59,7 @@ async def test_an_event_is_about_the_deployment() -> None:
 async def test_good_news_is_normal_and_long_messages_are_cut() -> None:
     server = ApiServer()
 
-    await write(server, lambda events: events.record("Loaded", "x" * 2000, warning=False), 1)
+    await recorded(server, lambda events: events.record("Loaded", "x" * 2000, warning=False), 1)
 
     body = server.requests[0].content
     assert body["type"] == "Normal"
@@ -76,7 +74,7 @@ async def test_what_cannot_be_written_is_logged_once_for_each_reason() -> None:
         for number in range(5):
             events.record("Invalid", str(number), warning=True)
 
-    lines = await write(server, record, 5)
+    lines = await recorded(server, record, 5)
 
     assert [line["says"].rpartition(": ")[2] for line in lines] == [
         "the API server answered 403",
@@ -92,7 +90,7 @@ async def test_a_burst_is_cut() -> None:
         for number in range(MOST_QUEUED + 3):
             events.record("Invalid", str(number), warning=True)
 
-    await write(server, record, MOST_QUEUED)
+    await recorded(server, record, MOST_QUEUED)
 
     messages = [request.content["message"] for request in server.requests]
     assert messages == [str(i) for i in range(MOST_QUEUED)]
