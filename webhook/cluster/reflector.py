@@ -55,6 +55,7 @@ from webhook.cluster.quota import NamespaceSizeError
 from webhook.cluster.store import Key, StoredObject, WatchEventType
 from webhook.cluster.timeslices import TimeSlicer
 from webhook.errors import ApiError
+from webhook.policy.model import GroupKind
 from webhook.policy.nesting import decode_nested
 
 ReportRestart: TypeAlias = Callable[[str, str, str], None]
@@ -167,7 +168,7 @@ class Reflector:
     async def _follow(self) -> None:
         """List if the version is unknown, then watch until the server ends the stream."""
         self._watching = None
-        if self.resource.custom is not None and not self._version:
+        if isinstance(self.resource.key, GroupKind) and not self._version:
             self.place = await locate(self._means.source, self.resource)
         if self.place is None:
             await self._clear()

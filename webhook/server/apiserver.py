@@ -120,7 +120,8 @@ def reflector_means(
         key = (kind, skipped.namespace, skipped.name, skipped.reason)
         if key not in named and len(named) < MOST_NAMED:
             named.add(key)
-            log.warning("skipped", kind=kind, **skipped._asdict())
+            about = {"namespace": skipped.namespace, "name": skipped.name}
+            log.warning("skipped", kind=kind, **about, reason=skipped.reason, says=skipped.message)
 
     return ReflectorEnvironment(
         source=api,
