@@ -17,9 +17,9 @@ from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.server.apiserver import (
+    build_reflector_environment,
     connect_api_server,
     follow_version,
-    reflector_means,
     wait_for_version,
 )
 from webhook.telemetry.line_writer import LineWriter
@@ -123,16 +123,16 @@ async def test_lists_are_streamed_where_the_server_can(at: Version, streams: boo
     async with connect_api_server(Settings(kubeconfig="none")) as api:
         assert api is not None
 
-        assert reflector_means(api, at, Metrics(), Told().log).streams is streams
+        assert build_reflector_environment(api, at, Metrics(), Told().log).streams is streams
 
 
 async def test_restarts_are_counted_and_faults_are_told() -> None:
     told, metrics = Told(), Metrics()
     async with connect_api_server(Settings(kubeconfig="none")) as api:
         assert api is not None
-        tell: Callable[[str, str, str], Any] = reflector_means(
+        tell: Callable[[str, str, str], Any] = build_reflector_environment(
             api, NEWEST_VERSION, metrics, told.log
-        ).tell
+        ).report_restart
 
     tell("Service", "ended", "")
     tell("Service", "expired", "it is gone")

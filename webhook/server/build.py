@@ -29,8 +29,8 @@ from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import build_probe_verdict
 from webhook.server.admission import Admission, Observers, ReviewContext
 from webhook.server.apiserver import (
+    build_reflector_environment,
     follow_version,
-    reflector_means,
     wait_for_version,
     warn_if_newer,
 )
@@ -273,8 +273,8 @@ def _build_facts(
 ) -> FactsSource:
     if context.api is None:
         return FileFacts(context.settings.cluster, owners, metrics, context.log, changed)
-    means = reflector_means(context.api, version, metrics, context.log)
-    return LiveFacts(owners, means, metrics, changed)
+    environment = build_reflector_environment(context.api, version, metrics, context.log)
+    return LiveFacts(owners, environment, metrics, changed)
 
 
 def _build_admission(
