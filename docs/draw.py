@@ -15,14 +15,14 @@ from pathlib import Path
 from subprocess import run
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import ViewportSize, sync_playwright
 
 HERE = Path(__file__).parent
 PICTURE = HERE / "pictures" / "report.png"
 CHECKSUM = HERE / "pictures" / "report.sha256"
 EXAMPLE = "docs/walkthrough/uneven.yaml"
 
-SIZE = {"width": 1100, "height": 800}  # CSS pixels; as high as the page, if that is higher
+SIZE: ViewportSize = {"width": 1100, "height": 800}  # CSS pixels; higher if the page is
 BROWSER = "chromium"  # of the system; Playwright's own would have to be fetched
 
 

@@ -125,7 +125,7 @@ def test_flags_that_pages_name_exist() -> None:
 
 
 def flags() -> set[str]:
-    commands = [import_module(row.module).command for row in COMMANDS.values()]
+    commands = [import_module(f"webhook.cli.{name}").command for name in COMMANDS]
     leaves = [
         leaf
         for command in commands

@@ -81,6 +81,11 @@ def deployment(change: Json | None = None, available: int = 2) -> Lookup[workloa
     return seen(workload.Deployment, "Deployment/evenspread", merged(status, change or {}))
 
 
+def serving_with(*flags: str) -> Json:
+    """A Deployment whose server has these flags alone."""
+    return {"spec": {"template": {"spec": {"containers": [{"args": ["serve", *flags]}]}}}}
+
+
 def pod(
     name: str, version: str = "0.1.0", *, ready: bool = True, **status: Any
 ) -> workload.ServerPod:
@@ -154,10 +159,7 @@ def patient(**changes: Any) -> Installation:
         "dry_run_pods": Lookup((DryRunPod(None, (), ()), DryRunPod(None, (OWN,), (OWN,)))),
         "conflicts": Lookup(()),
     }
-    found = {**good, **changes}
-    held = found["deployment"]
-    settings = {} if held.problem or held.value is None else dict(held.value.settings)
-    return Installation(**{"settings": settings, **found})
+    return Installation(**{**good, **changes})
 
 
 def told(installation: Installation) -> dict[str, CheckResult]:

@@ -3,16 +3,20 @@
 import msgspec
 import pytest
 
-from tests.doctor.api import FakeDoctorApi, client_of, refuse, respond
+from tests.apiserver import ApiServer, refuse, respond
+from tests.doctor.api import client_of
 from webhook.cluster.protocol import Response
-from webhook.doctor.access_review import ServiceAccountRef, review_rights
+from webhook.doctor.access_review import review_rights
 from webhook.doctor.client import DoctorClient
-from webhook.doctor.installation import Lookup
 from webhook.doctor.objects import ConfigMap
-from webhook.doctor.rights import ROLLOUTS, CustomResource, list_needed_rights
+from webhook.doctor.rights import ROLLOUTS, list_needed_rights
+from webhook.doctor.workload import Deployment
+from webhook.policy.kinds import KindRow
 
 REVIEWS = "POST /apis/authorization.k8s.io/v1/subjectaccessreviews"
-SUBJECT = ServiceAccountRef("evenspread", "shop", {}, "account")
+DEPLOYMENT = msgspec.convert(
+    {"spec": {"template": {"spec": {"serviceAccountName": "account"}}}}, Deployment
+)
 ALLOWED = respond({"status": {"allowed": True}}, 201)
 FLEET = (
     "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
@@ -28,28 +32,30 @@ KINDS = {"resources": [{"name": "fleets", "kind": "Fleet"}]}
     ("response", "allowed"), [(ALLOWED, True), (respond({"status": {}}, 201), False)]
 )
 async def test_every_needed_right_is_reviewed(response: Response, allowed: bool) -> None:
-    api = FakeDoctorApi({REVIEWS: response})
+    api = ApiServer(answers={REVIEWS: response})
 
-    found = await review_rights(DoctorClient(api), SUBJECT, Lookup())
+    found = await review_rights(DoctorClient(api), "evenspread", "shop", DEPLOYMENT, None)
 
     assert list(found) == list(list_needed_rights("evenspread", "self"))
     assert {lookup.value for lookup in found.values()} == {allowed}
-    specs = [request.body["spec"] for request in api.requests]
+    specs = [request.content["spec"] for request in api.requests]
     assert {spec["user"] for spec in specs} == {"system:serviceaccount:shop:account"}
 
 
 async def test_a_review_that_is_refused_leaves_the_right_unknown() -> None:
-    found = await review_rights(client_of({REVIEWS: refuse("no")}), SUBJECT, Lookup())
+    found = await review_rights(
+        client_of({REVIEWS: refuse("no")}), "evenspread", "shop", None, None
+    )
 
     assert {lookup.problem for lookup in found.values()} == {
         "needs create on subjectaccessreviews.authorization.k8s.io"
     }
 
 
-OWNERS: dict[str, tuple[dict[str, Response], tuple[CustomResource, ...]]] = {
+OWNERS: dict[str, tuple[dict[str, Response], tuple[KindRow, ...]]] = {
     "a controller that exists": (
         {"GET /apis": respond(GROUPS), "GET /apis/example.com/v1": respond(KINDS)},
-        (ROLLOUTS, CustomResource("example.com", "fleets")),
+        (ROLLOUTS, KindRow("example.com", "", "Fleet", "fleets")),
     ),
     "a controller that does not exist": ({"GET /apis": respond({"groups": []})}, (ROLLOUTS,)),
     "a discovery that fails": ({"GET /apis": refuse("broken", 500)}, (ROLLOUTS,)),
@@ -58,11 +64,11 @@ OWNERS: dict[str, tuple[dict[str, Response], tuple[CustomResource, ...]]] = {
 
 @pytest.mark.parametrize(("responses", "owners"), OWNERS.values(), ids=OWNERS)
 async def test_configured_controllers_are_reviewed_if_they_exist(
-    responses: dict[str, Response], owners: tuple[CustomResource, ...]
+    responses: dict[str, Response], owners: tuple[KindRow, ...]
 ) -> None:
     client = client_of({REVIEWS: ALLOWED, **responses})
-    configuration = Lookup(msgspec.convert({"data": {"config.yaml": FLEET}}, ConfigMap))
+    config_map = ConfigMap({"config.yaml": FLEET})
 
-    found = await review_rights(client, SUBJECT, configuration)
+    found = await review_rights(client, "evenspread", "shop", None, config_map)
 
     assert list(found) == list(list_needed_rights("evenspread", "self", owners))

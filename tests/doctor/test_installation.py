@@ -2,21 +2,21 @@
 
 import pytest
 
-from tests.doctor.patient import hooks, patient, replica
-from webhook.doctor.installation import Lookup, NotReadableError, value_or_none
+from tests.doctor.patient import deployment, hooks, patient, replica, serving_with
+from webhook.doctor.installation import Lookup, NotReadableError
 from webhook.policy.request import Hook
 
 
 def test_a_lookup_without_problem_has_its_value() -> None:
     assert Lookup(1).value == 1
     assert Lookup[int]().value is None
-    assert value_or_none(Lookup(1)) == 1
+    assert Lookup(1).or_none == 1
 
 
 def test_a_lookup_with_a_problem_raises_it() -> None:
     unknown = Lookup[int](problem="needs a right")
 
-    assert value_or_none(unknown) is None
+    assert unknown.or_none is None
     with pytest.raises(NotReadableError, match="needs a right"):
         _ = unknown.value
 
@@ -32,7 +32,7 @@ def test_the_webhook_is_ours() -> None:
 
 @pytest.mark.parametrize(("tls", "mode"), [("auto", "self"), ("files", "files")])
 def test_the_mode_is_that_of_the_settings(tls: str, mode: str) -> None:
-    assert patient(settings={"tls": tls}).mode == mode
+    assert patient(deployment=deployment(serving_with(f"--tls={tls}"))).mode == mode
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from tests.deploy.manifests import Helm, Json, by_name
 from tests.doctor.patient import BASE
 from webhook.doctor.rights import (
     ROLLOUTS,
-    CustomResource,
     Right,
     build_review,
     certificate_mode,
     list_needed_rights,
 )
+from webhook.policy.kinds import KindRow
 
 FLEET: Json = {
     "group": "example.com",
@@ -30,7 +30,7 @@ INSTALLATIONS: dict[str, tuple[Json, tuple[Any, ...]]] = {
     ),
     "with a controller of somebody else": (
         {"ownerSelectors": [FLEET]},
-        ("evenspread", "self", (ROLLOUTS, CustomResource("example.com", "fleets"))),
+        ("evenspread", "self", (ROLLOUTS, KindRow("example.com", "", "Fleet", "fleets"))),
     ),
     "of another name": ({"name": "spreader"}, ("spreader", "self")),
 }

@@ -107,7 +107,7 @@ MISTAKES = {
     ),
     "a version that is not known yet": (
         f'kubeVersion: "1.99"\n{CASES}',
-        '3: kubeVersion: 1.99 is newer than any known version: write "1.',
+        '3: kubeVersion: 1.99 is newer than the supported versions: write "1.',
     ),
     "a gate that is none": (
         f"featureGates: {{EvenspreadDefault: true}}\n{CASES}",

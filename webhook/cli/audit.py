@@ -1,16 +1,17 @@
 """``evenspread audit``: find problems in the workloads of a cluster, of files or of a snapshot."""
 
 import gc
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import click
 
 from webhook.audit import baseline
-from webhook.audit.inventory import AuditSubject, Inventory
+from webhook.audit.inventory import Inventory
 from webhook.audit.renderers import AUDIT_FORMATS, render_report
-from webhook.audit.renderers.table import TextStyle, format_lines
+from webhook.audit.renderers.table import format_lines
 from webhook.audit.report import AuditReport, AuditSeverity
 from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot, write_snapshot
@@ -24,15 +25,6 @@ from webhook.cli.output import TABLE, OutputTarget, targets_option, write_text
 from webhook.cli.terminal import Style, Terminal
 from webhook.config import Configuration
 from webhook.errors import ConfigError
-
-_STYLES = {
-    TextStyle.PLAIN: Style.PLAIN,
-    TextStyle.PLACE: Style.PLACE,
-    TextStyle.BAD: Style.BAD,
-    TextStyle.DOUBTFUL: Style.DOUBTFUL,
-    TextStyle.GOOD: Style.GOOD,
-    TextStyle.HINT: Style.HINT,
-}
 
 
 @contextmanager
@@ -100,17 +92,14 @@ def audit(
 def _scan(collected: Snapshot, question: AuditOptions, configuration: Configuration) -> AuditReport:
     inventory = Inventory(collected, configuration.owner_selectors)
     with progress_bar() as bar:
-
-        def track(items: Sequence[AuditSubject]) -> Iterable[AuditSubject]:
-            return bar.track(items, description="auditing")
-
+        track = partial(bar.track, description="auditing")
         return scan(inventory, collected.unreadable, question, track)
 
 
 def _write(report: AuditReport, target: OutputTarget, threshold: AuditSeverity | None) -> None:
     if not target.file and target.format == TABLE:
         Terminal().lines(
-            [(text, _STYLES[meaning]) for text, meaning in line] for line in format_lines(report)
+            [(text, Style[meaning.name]) for text, meaning in line] for line in format_lines(report)
         )
         return
     write_text(render_report(report, target.format, threshold), target)
@@ -121,8 +110,8 @@ command = Command(
     callback=audit,
     params=[
         options.filename("Manifests to audit, instead of a cluster", required=False),
-        options.strict(),
-        options.cluster(),
+        options.STRICT,
+        options.CLUSTER,
         options.path(
             ["--snapshot"], "FILE", "Audit a file written by --save-snapshot, instead of a cluster."
         ),
@@ -131,14 +120,12 @@ command = Command(
             "FILE",
             "Save everything that is audited to a file, for later runs.",
         ),
-        *options.api_server(),
+        *options.API_SERVER,
         options.text(["-n", "--namespace"], "NAME", "Audit only this namespace."),
         click.Option(
             ["-A", "--all-namespaces"], is_flag=True, help="Audit all namespaces (the default)."
         ),
-        options.config(),
-        options.scheduler_config(),
-        *options.gates(),
+        *options.POLICY,
         options.rules("Check only these rules, for example TSC101,TSC110. Default: all rules."),
         options.path(
             ["--since-baseline"],
@@ -146,7 +133,7 @@ command = Command(
             "Report only findings that are not in this report, written by -o json=FILE.",
         ),
         targets_option(AUDIT_FORMATS),
-        options.severity(),
+        options.fail_on(options.AUDIT_LEVELS),
     ],
     help=(
         "Find problems in the workloads of a cluster, of manifests, or of a snapshot: constraints "

@@ -61,12 +61,17 @@ def certs(
         report.served.append(fetch_served(address))
     if kubeconfig or context or namespace or not (state or tls_dir or address):
         _call(kubeconfig, context, lambda client: _read_cluster(client, namespace, name, report))
-    chains, now = report.chains, _now()
+    chains, now = report.chains, current_time()
     if output is OutputFormat.TABLE:
         show(report, chains, now, Terminal())
     else:
         write_document(as_document(report, chains, now), output)
     return outcome(findings=not all(chain.trusted for chain in chains), unfinished=False)
+
+
+def current_time() -> datetime:
+    """Read the clock, which only a command does."""
+    return datetime.now(UTC)  # noqa: TID251
 
 
 def rotate(*, kubeconfig: str, context: str, namespace: str, name: str, ca: bool) -> ExitCode:
@@ -79,7 +84,7 @@ def rotate(*, kubeconfig: str, context: str, namespace: str, name: str, ca: bool
         secret = SecretStore(client, namespace, f"{name}-ca")
         stored = await secret.load()
         # Replicas compare the time with certificate lifetimes; this machine's clock may be off.
-        await secret.ask(subject, stored.server_now or _now())
+        await secret.ask(subject, stored.server_now or current_time())
         return secret.title
 
     title = _call(kubeconfig, context, request)
@@ -177,13 +182,9 @@ def _call(kubeconfig: str, context: str, action: Callable[[ObjectClient], Awaita
         raise
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)  # noqa: TID251  # a command is where the clock is read
-
-
 def _cluster_options() -> list[click.Option]:
     return [
-        *options.api_server(),
+        *options.API_SERVER,
         options.text(
             ["-n", "--namespace"],
             "NAME",

@@ -10,8 +10,8 @@ from webhook.cli.inputs.manifests import Inputs, facts_from
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.configuration import ConfigurationView, ExamplePod
-from webhook.config import example
+from webhook.cli.views.configuration import ExamplePod, as_document, show
+from webhook.config import advise, example
 from webhook.errors import ConfigError, ReviewError
 from webhook.manifests import Document
 from webhook.policy.facts import Facts
@@ -26,12 +26,12 @@ def check(
     inputs = Inputs(filename, unpack=unpack_recording)
     documents = list(inputs.objects())
     facts = facts_from(cluster, documents, requested.configuration.owner_selectors, inputs)
-    view = ConfigurationView(requested, facts, _make_example(requested, facts, documents))
+    effect = requested, advise(requested.policy, facts), _make_example(requested, facts, documents)
     inputs.report()
     if output is OutputFormat.TABLE:
-        view.show(Terminal())
+        show(*effect, Terminal())
     else:
-        write_document(view.as_document(), output)
+        write_document(as_document(*effect), output)
     return outcome(findings=False, unfinished=bool(inputs.problems))
 
 
@@ -61,11 +61,9 @@ command = CommandGroup(
             "check",
             callback=check,
             params=[
-                options.config(),
-                options.scheduler_config(),
-                *options.gates(),
+                *options.POLICY,
                 options.filename("Pod whose defaults to show", required=False),
-                options.cluster(),
+                options.CLUSTER,
                 options.output(),
             ],
             short_help="Validate configuration, and show profiles, gates and an example.",

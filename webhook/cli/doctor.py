@@ -3,14 +3,13 @@
 import asyncio
 import http.client
 import time
-from datetime import UTC, datetime
+from functools import partial
 
 import click
-from cryptography import x509
 
 from webhook import __version__
 from webhook.cli import options
-from webhook.cli.certs import fetch_served
+from webhook.cli.certs import current_time, fetch_served
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs import apiserver
@@ -31,6 +30,7 @@ from webhook.policy.request import Hook
 WAIT = "2m"  # a replica is ready in seconds, but its image may have to be pulled
 PAGE_TIMEOUT_S = 5.0  # to read one page of a replica, which takes milliseconds
 
+_SET = "--set-failure-policy"
 _HOOK_NAMES = {"mutating": Hook.MUTATE, "validating": Hook.VALIDATE}
 
 
@@ -51,21 +51,17 @@ def doctor(
     policies = dict(map(_parse_policy, set_failure_policy))
     if policies and not wait:
         raise ConfigError("requires --wait, so that nothing fails before a replica serves", _SET)
+    call = partial(apiserver.call, kubeconfig, context)
     if wait:
-        return apiserver.call(
-            kubeconfig,
-            context,
-            lambda api: _wait(
-                DoctorClient(api), name, probe_namespace or DEFAULT_PROBE_NAMESPACE, wait, policies
-            ),
-        )
+        probes = probe_namespace or DEFAULT_PROBE_NAMESPACE
+        call(lambda api: _wait(DoctorClient(api), name, probes, wait, policies))
+        return ExitCode.FINE
+    leaf = fetch_served(address).chain[0] if address else None
     target = DoctorTarget(
-        name, namespace, probe_namespace, _fetch_leaf(address), tuple(map(_fetch_replica, health))
+        name, namespace, probe_namespace, leaf, tuple(map(_fetch_replica, health))
     )
-    installation = apiserver.call(
-        kubeconfig,
-        context,
-        lambda api: collect_installation(DoctorClient(api), target, _now(), __version__),
+    installation = call(
+        lambda api: collect_installation(DoctorClient(api), target, current_time(), __version__)
     )
     results = run_checks(installation)
     if output is OutputFormat.TABLE:
@@ -78,7 +74,7 @@ def doctor(
 
 async def _wait(
     client: DoctorClient, name: str, namespace: str, wait: str, policies: dict[Hook, str]
-) -> ExitCode:
+) -> None:
     patience = parse_duration(wait)
     if patience is None:
         raise ConfigError(f"{wait!r} is not a duration: write one such as 90s or 2m", "--wait")
@@ -90,7 +86,6 @@ async def _wait(
         terminal.line(f"evenspread {answer.version} {answer.replica} answered")
     for line in await set_failure_policies(client, name, policies):
         terminal.line(line)
-    return ExitCode.FINE
 
 
 def _parse_policy(text: str) -> tuple[Hook, str]:
@@ -103,20 +98,10 @@ def _parse_policy(text: str) -> tuple[Hook, str]:
     return _HOOK_NAMES[hook], policy
 
 
-_SET = "--set-failure-policy"
-
-
-def _fetch_leaf(address: str) -> x509.Certificate | None:
-    return fetch_served(address).chain[0] if address else None
-
-
 def _fetch_replica(address: str) -> Replica:
     """Read the health and metrics pages of a replica."""
-    return Replica(
-        address,
-        Lookup(_fetch_page(address, "/readyz?verbose")),
-        Lookup(_fetch_page(address, "/metrics")),
-    )
+    pages = (Lookup(_fetch_page(address, path)) for path in ("/readyz?verbose", "/metrics"))
+    return Replica(address, *pages)
 
 
 def _fetch_page(address: str, path: str) -> str:
@@ -130,10 +115,6 @@ def _fetch_page(address: str, path: str) -> str:
         connection.close()
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)  # noqa: TID251  # a command is where the clock is read
-
-
 command = Command(
     "doctor",
     callback=doctor,
@@ -144,7 +125,7 @@ command = Command(
             "Namespace of the Deployment. Default: that of the Service that the webhooks call.",
         ),
         options.text(["--name"], "NAME", "Name of the installation, as for serve.", "evenspread"),
-        *options.api_server(),
+        *options.API_SERVER,
         options.text(
             ["--probe-namespace"],
             "NAME",
@@ -153,11 +134,10 @@ command = Command(
         options.text(
             ["--address"], "HOST:PORT", "Admission port of a replica, to check its certificate."
         ),
-        click.Option(
-            ["--health"],
-            multiple=True,
-            metavar="HOST:PORT",
-            help="Health port of a replica, instead of the API server's proxy. May be repeated.",
+        options.repeated(
+            "--health",
+            "HOST:PORT",
+            "Health port of a replica, instead of the API server's proxy.",
         ),
         click.Option(
             ["--wait"],
@@ -168,12 +148,10 @@ command = Command(
             help="Skip the checks and wait until a replica answers for both webhooks. "
             f"Default: {WAIT}.",
         ),
-        click.Option(
-            [_SET],
-            multiple=True,
-            metavar="HOOK=POLICY",
-            help="After --wait, set the failurePolicy, for example validating=Fail. "
-            "May be repeated.",
+        options.repeated(
+            _SET,
+            "HOOK=POLICY",
+            "After --wait, set the failurePolicy, for example validating=Fail.",
         ),
         options.output(),
     ],

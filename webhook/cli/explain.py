@@ -69,7 +69,7 @@ def explain(
     subject: str,
     filename: tuple[str, ...],
     namespace: str,
-    output: str,
+    output: ExplainFormat,
     cluster: str,
     kubeconfig: str,
     context: str,
@@ -98,7 +98,7 @@ def explain(
             nodes = targets[0].situation.topology.nodes
             _check_cordons(cordon, nodes)
         results = [_explain_target(target, edits, scale, simulate=simulate) for target in targets]
-        _write(results, ExplainFormat(output))
+        _write(results, output)
     finally:
         inputs.report()
     if not (nodes or source.is_live):
@@ -207,8 +207,8 @@ command = Command(
     params=[
         click.Argument(["subject"], default="", metavar="[KIND/NAME]"),
         options.filename("Manifests with pods or workloads to explain", required=False),
-        options.cluster(),
-        *options.api_server(),
+        options.CLUSTER,
+        *options.API_SERVER,
         click.Option(
             ["-n", "--namespace"],
             metavar="NAME",
@@ -217,15 +217,10 @@ command = Command(
             help="Namespace of the subject, and of manifests that name none.",
         ),
         *whatif_options(),
-        *options.gates(),
-        options.config(),
-        options.scheduler_config(),
-        click.Option(
-            ["-o", "--output"],
-            type=click.Choice([str(name) for name in ExplainFormat]),
-            default=str(ExplainFormat.TABLE),
-            show_default=True,
-            help="Output format; json writes one document per line, html a page with diagrams.",
+        *options.POLICY,
+        options.output(
+            ExplainFormat,
+            "Output format; json writes one document per line, html a page with diagrams.",
         ),
     ],
     help=(

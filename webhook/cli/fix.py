@@ -21,6 +21,7 @@ from webhook.fix.atomic import replace_file
 from webhook.fix.engine import FixOutcome, fix_files
 from webhook.fix.evaluate import FixOptions
 from webhook.fix.report import FixReport
+from webhook.manifests import encode
 
 
 def fix(
@@ -69,17 +70,19 @@ def _write_files(
 ) -> dict[str, SourceError]:
     """Replace changed files atomically; return source -> error for files that failed."""
     failed: dict[str, SourceError] = {}
+    piped = files.piped
     for source in changed:
-        if source != STDIN_SOURCE:
-            try:
-                replace_file(files.original(source), files.encoded(source, result.texts[source]))
-            except SourceError as error:
-                failed[source] = error
-    if files.piped is not None:
-        data = files.piped
-        if STDIN_SOURCE in changed:
-            data = files.encoded(STDIN_SOURCE, result.texts[STDIN_SOURCE])
-        sys.stdout.buffer.write(data)
+        original = files.originals[source]
+        data = encode(result.texts[source], original.data)
+        if source == STDIN_SOURCE:
+            piped = data
+            continue
+        try:
+            replace_file(original, data)
+        except SourceError as error:
+            failed[source] = error
+    if piped is not None:
+        sys.stdout.buffer.write(piped)
         sys.stdout.buffer.flush()  # before the report on stderr
     return failed
 
@@ -97,26 +100,17 @@ command = Command(
     callback=fix,
     params=[
         options.filename("Manifests to fix"),
-        options.strict(),
+        options.STRICT,
         click.Option(
             ["--diff"],
             is_flag=True,
             help="Show the changes as a diff and write nothing; exit with 1 if there are any.",
         ),
-        options.cluster(),
-        options.config(),
-        options.scheduler_config(),
-        *options.gates(),
+        options.CLUSTER,
+        *options.POLICY,
         options.rules("Fix findings of only these rules, for example TSC001,TSC107."),
-        click.Option(
-            ["-o", "--output"],
-            type=click.Choice([str(OutputFormat.TABLE), str(OutputFormat.JSON)]),
-            callback=options.parse_format,
-            default=str(OutputFormat.TABLE),
-            show_default=True,
-            help="Output format of the report.",
-        ),
-        options.severity(" that is left"),
+        options.output((OutputFormat.TABLE, OutputFormat.JSON), "Output format of the report."),
+        options.fail_on(options.AUDIT_LEVELS, " that is left"),
     ],
     help=(
         "Fix the findings of audit and validate in the manifests, where the fix is unambiguous, "

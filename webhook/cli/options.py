@@ -1,6 +1,8 @@
 """Options that several commands share, each with one wording."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
 
 import click
 
@@ -9,9 +11,11 @@ from webhook.cli.output import OutputFormat
 from webhook.errors import ConfigError
 from webhook.policy.catalogue import CATALOGUE
 
-DENY = "deny"
-WARN = "warn"
-NEVER = "never"
+VERDICT_LEVELS = {str(level): level for level in (AuditSeverity.DENY, AuditSeverity.WARN)}
+"""Choices of ``--fail-on`` for validate and review, whose findings are denials and warnings."""
+
+AUDIT_LEVELS = {str(level): level for level in AuditSeverity} | {"never": None}
+"""Choices of ``--fail-on`` for audit and fix."""
 
 
 def text(flags: Sequence[str], metavar: str, words: str, default: str = "") -> click.Option:
@@ -30,6 +34,11 @@ def path(flags: Sequence[str], metavar: str, words: str) -> click.Option:
     return click.Option(flags, type=click.Path(), metavar=metavar, default="", help=words)
 
 
+def repeated(flag: str, metavar: str, words: str) -> click.Option:
+    """Create an option that may be repeated; its value is a tuple of texts."""
+    return click.Option([flag], multiple=True, metavar=metavar, help=f"{words} May be repeated.")
+
+
 def filename(what: str, *, required: bool = True) -> click.Option:
     """Create ``-f``: the files, folders or standard input to read."""
     return click.Option(
@@ -42,52 +51,39 @@ def filename(what: str, *, required: bool = True) -> click.Option:
     )
 
 
-def strict() -> click.Option:
-    """Create ``--strict``: whether a file without manifests is an error."""
-    return click.Option(
-        ["--strict"],
-        is_flag=True,
-        help="Treat files without manifests, chart templates and duplicate keys as errors.",
-    )
+def output(
+    formats: Iterable[StrEnum] = OutputFormat,
+    words: str = "Output format; json writes one document per line.",
+) -> click.Option:
+    """Create ``-o``; its value is one of ``formats``, the first one by default."""
+    return _choice(["-o", "--output"], {str(name): name for name in formats}, words)
 
 
-def output() -> click.Option:
-    """Create ``-o``: table, JSON or YAML."""
-    return click.Option(
-        ["-o", "--output"],
-        type=click.Choice([str(name) for name in OutputFormat]),
-        callback=parse_format,
-        default=str(OutputFormat.TABLE),
-        show_default=True,
-        help="Output format; json writes one document per line.",
-    )
-
-
-def fail_on() -> click.Option:
-    """Create ``--fail-on`` for validate and review, whose findings are denials and warnings."""
-    return click.Option(
-        ["--fail-on"],
-        type=click.Choice([DENY, WARN]),
-        default=DENY,
-        show_default=True,
-        help="Lowest severity of a finding that makes the exit code 1.",
-    )
-
-
-def severity(where: str = "") -> click.Option:
+def fail_on(
+    levels: Mapping[str, AuditSeverity | None] = VERDICT_LEVELS, where: str = ""
+) -> click.Option:
     """
-    Create ``--fail-on`` for audit and fix; its value is a severity, or None for ``never``.
+    Create ``--fail-on``; its value is a severity, or None for ``never``.
 
     Args:
+        levels: The choices; the first one is the default.
         where: Restricts the findings in the help text; starts with a space.
     """
+    words = f"Lowest severity of a finding{where} that makes the exit code 1."
+    return _choice(["--fail-on"], levels, words)
+
+
+def _choice(flags: Sequence[str], values: Mapping[str, Any], words: str) -> click.Option:
+    def convert(_ctx: click.Context, _option: click.Parameter, name: str) -> Any:
+        return values[name]
+
     return click.Option(
-        ["--fail-on"],
-        type=click.Choice([*map(str, AuditSeverity), NEVER]),
-        callback=_parse_severity,
-        default=str(AuditSeverity.DENY),
+        flags,
+        type=click.Choice(list(values)),
+        callback=convert,
+        default=next(iter(values)),
         show_default=True,
-        help=f"Lowest severity of a finding{where} that makes the exit code 1.",
+        help=words,
     )
 
 
@@ -100,41 +96,6 @@ def rules(words: str) -> click.Option:
     """
     return click.Option(
         ["--rules"], metavar="ID,...", default="", callback=_parse_rules, help=words
-    )
-
-
-def api_server() -> tuple[click.Option, click.Option]:
-    """Create ``--kubeconfig`` and ``--context``: the API server to connect to."""
-    return (
-        path(
-            ["--kubeconfig"],
-            "FILE",
-            "Kubeconfig of the cluster. Default: $KUBECONFIG or ~/.kube/config, as for kubectl.",
-        ),
-        text(["--context"], "NAME", "Context of the kubeconfig. Default: its current context."),
-    )
-
-
-def cluster() -> click.Option:
-    """Create ``--cluster``: manifests that describe the cluster."""
-    return path(
-        ["--cluster"],
-        "PATH",
-        "Manifests that describe the cluster: Services, owners, Namespaces, Nodes.",
-    )
-
-
-def config() -> click.Option:
-    """Create ``--config``: a SpreadConfiguration."""
-    return path(["--config"], "FILE", "SpreadConfiguration to apply.")
-
-
-def scheduler_config() -> click.Option:
-    """Create ``--scheduler-config``: a configuration of kube-scheduler instead."""
-    return path(
-        ["--scheduler-config"],
-        "FILE",
-        "kube-scheduler configuration file to take default constraints from, instead of --config.",
     )
 
 
@@ -165,15 +126,39 @@ def gates(*, versions: bool = False) -> list[click.Option]:
     ]
 
 
-def parse_format(_ctx: click.Context, _option: click.Parameter, chosen: str) -> OutputFormat:
-    """Convert the value of ``-o``, as a callback of click."""
-    return OutputFormat(chosen)
+STRICT = click.Option(
+    ["--strict"],
+    is_flag=True,
+    help="Treat files without manifests, chart templates and duplicate keys as errors.",
+)
 
+API_SERVER = (
+    path(
+        ["--kubeconfig"],
+        "FILE",
+        "Kubeconfig of the cluster. Default: $KUBECONFIG or ~/.kube/config, as for kubectl.",
+    ),
+    text(["--context"], "NAME", "Context of the kubeconfig. Default: its current context."),
+)
 
-def _parse_severity(
-    _ctx: click.Context, _option: click.Parameter, written: str
-) -> AuditSeverity | None:
-    return None if written == NEVER else AuditSeverity(written)
+CLUSTER = path(
+    ["--cluster"],
+    "PATH",
+    "Manifests that describe the cluster: Services, owners, Namespaces, Nodes.",
+)
+
+CONFIG = path(["--config"], "FILE", "SpreadConfiguration to apply.")
+
+POLICY = (
+    CONFIG,
+    path(
+        ["--scheduler-config"],
+        "FILE",
+        "kube-scheduler configuration file to take default constraints from, instead of --config.",
+    ),
+    *gates(),
+)
+"""Configuration, Kubernetes version and feature gates: the arguments of ``read_policy``."""
 
 
 def _parse_rules(_ctx: click.Context, _option: click.Parameter, written: str) -> frozenset[str]:

@@ -16,73 +16,61 @@ class CommandRow(NamedTuple):
     A command whose module is not imported yet.
 
     Attributes:
-        module: Module with the attribute ``command``.
         summary: One line for the list of commands.
         example: One command line to try.
     """
 
-    module: str
     summary: str
     example: str
 
 
 COMMANDS = {
     "serve": CommandRow(
-        "webhook.cli.serve",
         "Run the admission server.",
         "evenspread serve --standalone --cluster cluster/ --config config.yaml",
     ),
     "review": CommandRow(
-        "webhook.cli.review",
         "Show the verdict of the server, without running one.",
         "evenspread review -f pod.yaml --config config.yaml",
     ),
     "validate": CommandRow(
-        "webhook.cli.validate",
         "Check manifests against the API rules, with kube-apiserver's messages.",
         "evenspread validate -f manifests/",
     ),
     "explain": CommandRow(
-        "webhook.cli.explain",
         "Show why a pod can or cannot be placed, and which change would place it.",
         "evenspread explain -f pod.yaml --cluster cluster/",
     ),
     "audit": CommandRow(
-        "webhook.cli.audit",
         "Find problems in the workloads of a cluster or of manifests.",
         "evenspread audit -f manifests/ --config config.yaml",
     ),
     "fix": CommandRow(
-        "webhook.cli.fix",
         "Fix findings in the manifests themselves.",
         "evenspread fix -f manifests/ --diff",
     ),
     "test": CommandRow(
-        "webhook.cli.test",
         "Run suites of manifests with expected verdicts.",
         "evenspread test tests/",
     ),
     "config": CommandRow(
-        "webhook.cli.config",
         "Check configuration files, and show their effect.",
         "evenspread config check --config config.yaml",
     ),
     "certs": CommandRow(
-        "webhook.cli.certs",
         "Show served and trusted certificates, and request new ones.",
         "evenspread certs --state .evenspread",
     ),
     "doctor": CommandRow(
-        "webhook.cli.doctor",
         "Check an installation, and advise how to repair it.",
         "evenspread doctor -n evenspread",
     ),
     "completion": CommandRow(
-        "webhook.cli.completion",
         "Print the completion script of a shell.",
         "source <(evenspread completion bash)",
     ),
 }
+"""Name -> row, in the order of the documentation; the module is ``webhook.cli`` and the name."""
 
 
 class Program(click.Group):
@@ -96,10 +84,9 @@ class Program(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None if the name is unknown."""
         del ctx
-        row = COMMANDS.get(cmd_name)
-        if row is None:
+        if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(row.module).command
+        command: click.Command = import_module(f"webhook.cli.{cmd_name}").command
         return command
 
     def resolve_command(

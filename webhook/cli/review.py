@@ -13,6 +13,7 @@ from webhook.admission.offline import (
     follow_up_review,
     unpack_recording,
 )
+from webhook.audit.report import AuditSeverity
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
@@ -22,9 +23,9 @@ from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.diffs import show_answer
 from webhook.cli.views.findings import show
-from webhook.cli.views.validation import ValidationReport, report_on
-from webhook.config import policy as make_policy
+from webhook.cli.views.validation import ValidationReport, reports_on
 from webhook.errors import ReviewError
+from webhook.policy.advice.findings import count_of
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.request import Hook
@@ -41,17 +42,8 @@ class Reviewer:
     """
 
     def __init__(self, policy: Policy, facts: Facts, output: OutputFormat) -> None:
-        """
-        Start with empty counts.
-
-        Args:
-            policy: Profiles, rules and gates to apply.
-            facts: Facts of the cluster.
-            output: Format of the answers.
-        """
-        self._policy = policy
-        self._facts = facts
-        self._output = output
+        """Start with empty counts."""
+        self._policy, self._facts, self._output = policy, facts, output
         self.terminal = Terminal() if output is OutputFormat.TABLE else None
         self.outcomes = {"patched": 0, "allowed as they are": 0, "denied": 0}
         self.doubtful = 0
@@ -98,8 +90,7 @@ class Reviewer:
     def summary(self) -> str:
         """Format the counts as one line."""
         outcomes = ", ".join(f"{count} {what}" for what, count in self.outcomes.items())
-        count = sum(self.outcomes.values())
-        return f"{count} {'answer' if count == 1 else 'answers'}: {outcomes}"
+        return f"{count_of(sum(self.outcomes.values()), 'answer')}: {outcomes}"
 
 
 def review(
@@ -107,23 +98,23 @@ def review(
     filename: tuple[str, ...],
     strict: bool,
     output: OutputFormat,
-    fail_on: str,
+    fail_on: AuditSeverity,
     hook: str | None,
     cluster: str,
     **policy_options: Any,
 ) -> ExitCode:
     """Answer every object and show the answers."""
-    configuration, gates = read_policy(**policy_options)
-    policy = make_policy(configuration, gates)
+    requested = read_policy(**policy_options)
+    policy = requested.policy
     inputs = Inputs(filename, strict=strict, unpack=unpack_recording)
     documents = list(inputs.objects())
-    facts = facts_from(cluster, documents, configuration.owner_selectors, inputs)
+    facts = facts_from(cluster, documents, requested.configuration.owner_selectors, inputs)
     reviewer = Reviewer(policy, facts, output)
     for request in build_reviews(documents, policy.pod_templates):
         try:
             reviewer.answer(request, HOOK_CHOICES[hook] if hook else (request.hook,))
         except ReviewError as error:
-            report = report_on(request.document, policy.pod_templates, gates)
+            report = reports_on(request.document, policy.pod_templates, [requested.gates])[0]
             if request.recorded or not report.denied:
                 problem = f"the server would answer {error.status}: {error}"
                 inputs.problems.append(request.document.error(problem))
@@ -132,7 +123,7 @@ def review(
     inputs.report()
     if reviewer.terminal:
         reviewer.terminal.line(reviewer.summary())
-    doubtful = reviewer.doubtful and fail_on == options.WARN
+    doubtful = reviewer.doubtful and fail_on is AuditSeverity.WARN
     findings = bool(reviewer.outcomes["denied"] or doubtful)
     return outcome(findings=findings, unfinished=bool(inputs.problems))
 
@@ -142,11 +133,9 @@ command = Command(
     callback=review,
     params=[
         options.filename("Manifests or recorded AdmissionReviews"),
-        options.strict(),
-        options.cluster(),
-        options.config(),
-        options.scheduler_config(),
-        *options.gates(),
+        options.STRICT,
+        options.CLUSTER,
+        *options.POLICY,
         click.Option(
             ["--hook"],
             type=click.Choice(list(HOOK_CHOICES)),

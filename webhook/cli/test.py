@@ -12,6 +12,7 @@ from webhook.cli.output import TABLE, OutputTarget, report_problems, targets_opt
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import style_of
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
+from webhook.policy.advice.findings import count_of
 from webhook.spreadtest.discovery import SuiteText, find_suites
 from webhook.spreadtest.renderers import TEST_FORMATS, format_differences, render_report
 from webhook.spreadtest.results import (
@@ -80,8 +81,7 @@ def _show_case(source: str, case: CaseResult, terminal: Terminal) -> None:
 
 
 def _format_summary(summary: SuiteSummary) -> str:
-    cases = f"{summary.cases} {'case' if summary.cases == 1 else 'cases'}"
-    suites = f"{summary.suites} {'suite' if summary.suites == 1 else 'suites'}"
+    cases, suites = count_of(summary.cases, "case"), count_of(summary.suites, "suite")
     errors = f", {summary.errors} could not be run" if summary.errors else ""
     return f"{cases} in {suites}: {summary.passed} passed, {summary.failed} failed{errors}"
 

@@ -5,11 +5,11 @@ One version gives findings with file and line; several versions give a table sid
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import click
-import msgspec
 
+from webhook.audit.report import AuditSeverity
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
@@ -21,7 +21,7 @@ from webhook.cli.views.findings import describe_support, show
 from webhook.cli.views.matrix import Matrix, as_document
 from webhook.cli.views.validation import ValidationReport, reports_on
 from webhook.errors import ConfigError
-from webhook.policy.api.gates import Gates
+from webhook.policy.advice.findings import count_of
 from webhook.policy.api.versions import Version, VersionRange
 from webhook.policy.catalogue import CATALOGUE
 
@@ -41,67 +41,14 @@ class ObjectCounts:
         self.denied += denied
         self.doubtful += not denied and any(report.doubtful for report in reports)
 
-    def summary(self, versions: VersionRange) -> str:
+    def summary(self, versions: Sequence[Version]) -> str:
         """Format the counts as one line."""
-        objects = "object" if self.checked == 1 else "objects"
         others = f"; {self.others} without" if self.others else ""
         return (
-            f"{self.checked} {objects} with a pod template, by the rules of Kubernetes {versions}: "
-            f"{self.denied} denied, {self.doubtful} with warnings{others}"
+            f"{count_of(self.checked, 'object')} with a pod template, by the rules of Kubernetes "
+            f"{VersionRange(versions[0], versions[-1])}: {self.denied} denied, "
+            f"{self.doubtful} with warnings{others}"
         )
-
-
-class View(Protocol):
-    """Output of results: one by one, or all at the end."""
-
-    def add(self, reports: Sequence[ValidationReport]) -> None:
-        """Add the reports on one object, one per version."""
-        ...
-
-    def end(self, summary: str) -> None:
-        """Write the remaining results and the summary."""
-        ...
-
-
-class _Findings:
-    """Findings of one version, as text."""
-
-    def __init__(self, gates: Gates, *, describe: bool) -> None:
-        self._terminal, self._gates, self._describe = Terminal(), gates, describe
-
-    def add(self, reports: Sequence[ValidationReport]) -> None:
-        show(reports[0], self._terminal)
-
-    def end(self, summary: str) -> None:
-        if self._describe:
-            self._terminal.line(describe_support(self._gates))
-        self._terminal.line(summary)
-
-
-class _Matrix(Matrix):
-    """Findings of several versions, as a table."""
-
-    def end(self, summary: str) -> None:
-        terminal = Terminal()
-        self.show(terminal)
-        terminal.line(summary)
-
-
-class _Documents:
-    """One JSON or YAML document per object."""
-
-    def __init__(self, versions: Sequence[Version], output: OutputFormat) -> None:
-        self._versions, self._output = versions, output
-
-    def add(self, reports: Sequence[ValidationReport]) -> None:
-        single = len(reports) == 1
-        write_document(
-            msgspec.to_builtins(reports[0]) if single else as_document(self._versions, reports),
-            self._output,
-        )
-
-    def end(self, summary: str) -> None:
-        """Write no summary: programs count documents themselves."""
 
 
 def validate(
@@ -109,31 +56,31 @@ def validate(
     filename: tuple[str, ...],
     strict: bool,
     output: OutputFormat,
-    fail_on: str,
+    fail_on: AuditSeverity,
     **policy_options: Any,
 ) -> ExitCode:
     """Validate every object against every version, in one pass."""
     configuration, servers = read_policy_versions(**policy_options)
     versions = [gates.version for gates in servers]
     inputs, counts = Inputs(filename, strict=strict), ObjectCounts()
-    view = _view(output, servers, describe=bool(policy_options["kube_version"]))
+    matrix, terminal = Matrix(versions), Terminal()
     for document in inputs.objects():
         reports = reports_on(document, configuration.pod_templates, servers)
         counts.count(reports)
-        view.add(reports)
+        if output is not OutputFormat.TABLE:
+            write_document(as_document(versions, reports), output)
+        elif len(servers) == 1:
+            show(reports[0], terminal)
+        else:
+            matrix.add(reports)
     inputs.report()
-    view.end(counts.summary(VersionRange(versions[0], versions[-1])))
-    doubtful = counts.doubtful and fail_on == options.WARN
+    if output is OutputFormat.TABLE:
+        matrix.show(terminal)
+        if len(servers) == 1 and policy_options["kube_version"]:
+            terminal.line(describe_support(servers[0]))
+        terminal.line(counts.summary(versions))
+    doubtful = counts.doubtful and fail_on is AuditSeverity.WARN
     return outcome(findings=bool(counts.denied or doubtful), unfinished=bool(inputs.problems))
-
-
-def _view(output: OutputFormat, servers: Sequence[Gates], *, describe: bool) -> View:
-    versions = [gates.version for gates in servers]
-    if output is not OutputFormat.TABLE:
-        return _Documents(versions, output)
-    if len(servers) > 1:
-        return _Matrix(versions)
-    return _Findings(servers[0], describe=describe)
 
 
 def _explain(ctx: click.Context, _: click.Parameter, ids: str | None) -> None:
@@ -161,9 +108,9 @@ command = Command(
     callback=validate,
     params=[
         options.filename("Manifests to check"),
-        options.strict(),
+        options.STRICT,
         *options.gates(versions=True),
-        options.config(),
+        options.CONFIG,
         options.output(),
         options.fail_on(),
         click.Option(

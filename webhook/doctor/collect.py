@@ -13,12 +13,12 @@ import msgspec
 from cryptography import x509
 
 from webhook.cluster.discovery import ResourcePath
-from webhook.doctor import metrics
-from webhook.doctor.access_review import ServiceAccountRef, review_rights
+from webhook.doctor.access_review import review_rights
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.conflicts import find_conflicting_policies
 from webhook.doctor.dryrun import choose_probe_namespace, dry_run_pods, send_probes
-from webhook.doctor.installation import REGISTRATIONS, Installation, Lookup, Replica, value_or_none
+from webhook.doctor.installation import REGISTRATIONS, Installation, Lookup, Replica
+from webhook.doctor.metrics import read_feature_gates
 from webhook.doctor.objects import ConfigMap, Secret
 from webhook.doctor.webhooks import WebhookConfiguration
 from webhook.doctor.workload import (
@@ -35,10 +35,9 @@ INSTALLATION_NAMESPACE = "evenspread"  # default if neither the user nor a webho
 
 DEFAULT_HEALTH_PORT = 8080  # of a replica without --health-port
 
-_SERVICES = ResourcePath("/api/v1", "services")
-_PODS = ResourcePath("/api/v1", "pods")
-_CONFIG_MAPS = ResourcePath("/api/v1", "configmaps")
-_SECRETS = ResourcePath("/api/v1", "secrets")
+_SERVICES, _PODS, _CONFIG_MAPS, _SECRETS = (
+    ResourcePath("/api/v1", plural) for plural in ("services", "pods", "configmaps", "secrets")
+)
 _SLICES = ResourcePath("/apis/discovery.k8s.io/v1", "endpointslices")
 _DEPLOYMENTS = ResourcePath("/apis/apps/v1", "deployments")
 _BUDGETS = ResourcePath("/apis/policy/v1", "poddisruptionbudgets")
@@ -70,8 +69,6 @@ async def collect_installation(
     Collect everything that the checks read.
 
     Args:
-        client: Client of the API server.
-        target: The installation.
         now: Current time; aware, UTC.
         version: Version of this command.
 
@@ -88,13 +85,12 @@ async def collect_installation(
         target.namespace or _find_service_namespace(configurations) or INSTALLATION_NAMESPACE
     )
     deployment = await client.get_object(_DEPLOYMENTS, Deployment, name, namespace)
-    found = value_or_none(deployment)
-    settings = dict(found.settings) if found else dict[str, str]()
+    found = deployment.or_none or Deployment()
     configuration = await client.get_object(_CONFIG_MAPS, ConfigMap, name, namespace)
     pods = await client.list_objects(
         _PODS, ServerPod, namespace, {"labelSelector": _build_pod_selector(found)}
     )
-    account = ServiceAccountRef(name, namespace, settings, _find_account(found) or name)
+    page = await client.get_text("/metrics", "get on the path /metrics")
     probe_namespace = target.probe_namespace or await choose_probe_namespace(client, configurations)
     return Installation(
         namespace=namespace,
@@ -102,7 +98,6 @@ async def collect_installation(
         now=now,
         version=version,
         kubernetes=kubernetes,
-        settings=settings,
         configurations=configurations,
         mutating=await client.list_objects(REGISTRATIONS[Hook.MUTATE], WebhookConfiguration),
         service=await client.get_object(_SERVICES, ServerService, name, namespace),
@@ -117,10 +112,15 @@ async def collect_installation(
         budgets=await client.list_objects(_BUDGETS, DisruptionBudget, namespace),
         configuration=configuration,
         authority=await client.get_object(_SECRETS, Secret, f"{name}-ca", namespace),
-        serving=await _get_serving_secret(client, found, namespace),
-        rights=await review_rights(client, account, configuration),
-        features=_read_features(await client.get_text("/metrics", "get on the path /metrics")),
-        replicas=target.replicas or await _collect_replicas(client, namespace, settings, pods),
+        serving=await client.get_object(_SECRETS, Secret, found.secret_name, namespace)
+        if found.secret_name
+        else Lookup(),
+        rights=await review_rights(
+            client, name, namespace, deployment.or_none, configuration.or_none
+        ),
+        features=Lookup(read_feature_gates(page.or_none or ""), problem=page.problem),
+        replicas=target.replicas
+        or await _collect_replicas(client, namespace, found.settings, pods),
         probes={hook: await send_probes(client, hook, probe_namespace) for hook in Hook},
         dry_run_pods=await dry_run_pods(client, probe_namespace),
         conflicts=await find_conflicting_policies(client),
@@ -140,43 +140,21 @@ async def _get_version(client: DoctorClient) -> str:
 def _find_service_namespace(configurations: Mapping[Hook, Lookup[WebhookConfiguration]]) -> str:
     """Return the namespace of the Service that our webhooks call; empty if none does."""
     for lookup in configurations.values():
-        found = value_or_none(lookup)
-        for webhook in found.webhooks if found else ():
+        for webhook in lookup.or_none.webhooks if lookup.or_none else ():
             if webhook.client_config.service is not None:
                 return webhook.client_config.service.namespace
     return ""
 
 
-def _build_pod_selector(deployment: Deployment | None) -> str:
+def _build_pod_selector(deployment: Deployment) -> str:
     """Build the label selector of the replicas: identifying labels only, not the version."""
-    labels = deployment.spec.template.metadata.labels if deployment else {}
-    wanted = {key: value for key, value in labels.items() if key in IDENTIFYING_LABELS}
-    return ",".join(f"{key}={value}" for key, value in wanted.items()) or _NO_POD
+    labels = deployment.labels.items()
+    terms = [f"{key}={value}" for key, value in labels if key in IDENTIFYING_LABELS]
+    return ",".join(terms) or _DEFAULT_SELECTOR
 
 
 IDENTIFYING_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/instance")
-_NO_POD = "app.kubernetes.io/name=evenspread"
-
-
-def _find_account(deployment: Deployment | None) -> str:
-    return deployment.spec.template.spec.service_account_name if deployment else ""
-
-
-async def _get_serving_secret(
-    client: DoctorClient, deployment: Deployment | None, namespace: str
-) -> Lookup[Secret]:
-    """Get the Secret that the Deployment mounts, if its certificate comes from one."""
-    volumes = deployment.spec.template.spec.volumes if deployment else ()
-    names = [volume.secret.secret_name for volume in volumes if volume.secret]
-    if not names:
-        return Lookup()
-    return await client.get_object(_SECRETS, Secret, names[0], namespace)
-
-
-def _read_features(text: Lookup[str]) -> Lookup[Mapping[str, bool]]:
-    if text.problem:
-        return Lookup(problem=text.problem)
-    return Lookup(metrics.read_feature_gates(text.value or ""))
+_DEFAULT_SELECTOR = "app.kubernetes.io/name=evenspread"
 
 
 async def _collect_replicas(
@@ -188,7 +166,7 @@ async def _collect_replicas(
     """Get the pages of each replica through the API server's proxy."""
     port = settings.get("health-port", str(DEFAULT_HEALTH_PORT))
     found: list[Replica] = []
-    for pod in value_or_none(pods) or ():
+    for pod in pods.or_none or ():
         root = f"{_PODS.item(namespace, f'{pod.metadata.name}:{port}')}/proxy"
         needs = f"get on pods/proxy in namespace {namespace}"
         readiness = await client.get_text(f"{root}/readyz", needs, {"verbose": "1"})

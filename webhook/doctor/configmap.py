@@ -10,28 +10,22 @@ from typing import NamedTuple
 
 from webhook.config import Configuration, check, gates_in_force
 from webhook.doctor.objects import ConfigMap
-from webhook.errors import ConfigError
+from webhook.errors import ConfigError, VersionError
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.versions import NEWEST_VERSION, Version
-from webhook.policy.model import GroupKind
+from webhook.policy.api.versions import NEWEST_VERSION, parse_version
 
 DEFAULT_ENTRY = "config.yaml"  # the entry that the shipped manifests use
 
 
 class InstalledConfiguration(NamedTuple):
-    """
-    The configuration of an installation.
-
-    Attributes:
-        gates: The feature gates in force.
-    """
+    """The configuration of an installation, and the feature gates in force."""
 
     configuration: Configuration
     gates: Gates
 
 
 def read_config_map(
-    config_map: ConfigMap, settings: Mapping[str, str], version: Version = NEWEST_VERSION
+    config_map: ConfigMap, settings: Mapping[str, str], kubernetes: str = ""
 ) -> InstalledConfiguration:
     """
     Read the configuration that the server reads.
@@ -39,7 +33,7 @@ def read_config_map(
     Args:
         config_map: The ConfigMap; its entries are the files of the configuration.
         settings: Flags and variables of the server.
-        version: The version of the API server.
+        kubernetes: Version of the API server; the newest supported one replaces an invalid one.
 
     Raises:
         ConfigError: The configuration has errors; lists all of them.
@@ -53,6 +47,10 @@ def read_config_map(
             entries = ", ".join(sorted(config_map.data)) or "nothing"
             raise ConfigError(f"{file!r} is not in the ConfigMap, which has {entries}") from None
 
+    try:
+        version = parse_version(settings.get("kube-version") or kubernetes)
+    except VersionError:
+        version = NEWEST_VERSION
     configuration = check(read_entry(name), name, read_entry)
     gates = gates_in_force(
         configuration,
@@ -63,12 +61,11 @@ def read_config_map(
     return InstalledConfiguration(configuration, gates)
 
 
-def list_owner_kinds(config_map: ConfigMap | None) -> list[GroupKind]:
-    """List the custom controllers that a ConfigMap configures; empty if it cannot be read."""
-    if config_map is None:
-        return []
+def read_if_valid(
+    config_map: ConfigMap | None, settings: Mapping[str, str], kubernetes: str = ""
+) -> InstalledConfiguration | None:
+    """Read the configuration as ``read_config_map`` does; None if it is missing or has errors."""
     try:
-        configuration = read_config_map(config_map, {}).configuration
+        return read_config_map(config_map, settings, kubernetes) if config_map else None
     except ConfigError:
-        return []
-    return [owner.kind for owner in configuration.owner_selectors]
+        return None

@@ -5,7 +5,7 @@ Dry runs of pods and PodTemplates in a cluster; the API server stores nothing.
 change. ``probes`` builds the objects and reads the responses.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -14,12 +14,12 @@ import msgspec
 from webhook.cluster.discovery import NAMESPACES_PATH, ResourcePath
 from webhook.doctor import probes
 from webhook.doctor.client import DoctorClient, DoctorResponse, describe_right
-from webhook.doctor.installation import DryRunPod, Lookup, value_or_none
+from webhook.doctor.installation import DryRunPod, Lookup
 from webhook.doctor.objects import DoctorNamedObject
 from webhook.doctor.probes import OWN_CONSTRAINT, PROBES_PER_HOOK, ProbeResult, ReplicaIdentity
-from webhook.doctor.webhooks import Webhook, WebhookConfiguration
+from webhook.doctor.webhooks import WebhookConfiguration
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
-from webhook.policy.model import PodSpec
+from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.request import Hook
 
 _PODS = ResourcePath("/api/v1", "pods")
@@ -31,27 +31,14 @@ async def choose_probe_namespace(
 ) -> str:
     """Choose a namespace that both webhooks are called for; prefer ``default``."""
     listed = await client.list_objects(NAMESPACES_PATH, DoctorNamedObject)
-    return choose_namespace(
-        value_or_none(listed) or (),
-        [
-            webhook
-            for lookup in configurations.values()
-            if (found := value_or_none(lookup)) is not None
-            for webhook in found.webhooks
-        ],
-    )
-
-
-def choose_namespace(namespaces: Sequence[DoctorNamedObject], webhooks: Sequence[Webhook]) -> str:
-    """Return the first namespace that all webhooks are called for; prefer ``default``."""
+    found = [lookup.or_none for lookup in configurations.values()]
+    webhooks = [webhook for item in found if item for webhook in item.webhooks]
     fitting = [
         namespace.metadata.name
-        for namespace in namespaces
+        for namespace in listed.or_none or ()
         if all(webhook.selects_namespace(namespace.metadata.labels) for webhook in webhooks)
     ]
-    return (
-        DEFAULT_PROBE_NAMESPACE if DEFAULT_PROBE_NAMESPACE in fitting or not fitting else fitting[0]
-    )
+    return min(fitting, key=DEFAULT_PROBE_NAMESPACE.__ne__, default=DEFAULT_PROBE_NAMESPACE)
 
 
 DEFAULT_PROBE_NAMESPACE = "default"
@@ -89,15 +76,6 @@ def is_create_forbidden(response: DoctorResponse) -> bool:
     )
 
 
-class _Metadata(msgspec.Struct):
-    annotations: dict[str, str] = {}
-
-
-class _CreatedPod(msgspec.Struct):
-    metadata: _Metadata
-    spec: PodSpec
-
-
 async def dry_run_pods(client: DoctorClient, namespace: str) -> Lookup[tuple[DryRunPod, ...]]:
     """Dry-run a pod without constraints, and one with a constraint of its own."""
     found: list[DryRunPod] = []
@@ -107,13 +85,8 @@ async def dry_run_pods(client: DoctorClient, namespace: str) -> Lookup[tuple[Dry
             return Lookup(problem=f"needs {describe_right('create', _PODS, namespace)}")
         if response.status != HTTPStatus.CREATED:
             return Lookup(problem=f"a pod was refused in namespace {namespace}: {response.message}")
-        created = msgspec.json.decode(response.body, type=_CreatedPod)
-        before = msgspec.convert({"topologySpreadConstraints": own}, PodSpec)
-        found.append(
-            DryRunPod(
-                created.metadata.annotations.get(DEFAULTS_ANNOTATION),
-                created.spec.topology_spread_constraints,
-                before.topology_spread_constraints,
-            )
-        )
+        created = msgspec.json.decode(response.body, type=PodTemplate)
+        annotations = created.metadata.annotations if created.metadata else {}
+        before = msgspec.convert(own, tuple[Constraint, ...])
+        found.append(DryRunPod(annotations.get(DEFAULTS_ANNOTATION), created.constraints, before))
     return Lookup(tuple(found))

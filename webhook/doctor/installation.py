@@ -4,14 +4,15 @@ An installation as ``collect`` found it: one immutable value that every check re
 A ``Lookup`` holds an object, its absence, or the reason why it could not be read.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
 
 from cryptography import x509
 
 from webhook.cluster.discovery import ResourcePath
+from webhook.doctor.configmap import InstalledConfiguration, read_if_valid
 from webhook.doctor.objects import ConfigMap, Secret
 from webhook.doctor.probes import ProbeResult
 from webhook.doctor.rights import Right, certificate_mode
@@ -27,7 +28,6 @@ from webhook.errors import SourceError
 from webhook.policy.model import Constraint
 from webhook.policy.request import Hook
 
-T = TypeVar("T")
 LookupT_co = TypeVar("LookupT_co", covariant=True)
 
 CONFIGURATION_KINDS = {
@@ -50,17 +50,17 @@ class NotReadableError(SourceError):
 
 
 class Lookup(Generic[LookupT_co]):
-    """The result of a lookup: an object, its absence, or the reason why it could not be read."""
+    """
+    The result of a lookup: an object, its absence, or the reason why it could not be read.
+
+    Attributes:
+        problem: Why the object could not be read, such as ``needs get on secrets``.
+        or_none: The object; None if it does not exist, or could not be read.
+    """
 
     def __init__(self, value: LookupT_co | None = None, *, problem: str = "") -> None:
-        """
-        Store the result.
-
-        Args:
-            value: The object; None if it does not exist.
-            problem: Why the object could not be read, such as ``needs get on secrets``.
-        """
-        self._value = value
+        """Store the object, None for its absence, or the problem."""
+        self.or_none = None if problem else value
         self.problem = problem
 
     @property
@@ -73,12 +73,7 @@ class Lookup(Generic[LookupT_co]):
         """
         if self.problem:
             raise NotReadableError("not looked at", self.problem)
-        return self._value
-
-
-def value_or_none(lookup: Lookup[T]) -> T | None:
-    """Return the object; None also if it could not be read."""
-    return None if lookup.problem else lookup.value
+        return self.or_none
 
 
 class Replica(NamedTuple):
@@ -142,7 +137,6 @@ class Installation:
         conflicts: Policies of other engines that write the same field.
         replicas: Pages of each replica.
         served: Leaf certificate at ``--address``; None without that option.
-        settings: Settings of the server by flag name.
     """
 
     namespace: str
@@ -167,7 +161,22 @@ class Installation:
     conflicts: Lookup[tuple[ConflictingPolicy, ...]]
     replicas: tuple[Replica, ...] = ()
     served: x509.Certificate | None = None
-    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def webhooks(self) -> Iterator[tuple[Hook, Webhook]]:
+        """
+        List the registered webhooks of evenspread; ``check_registered`` reports the missing ones.
+
+        Raises:
+            NotReadableError: A configuration could not be read.
+        """
+        for hook in Hook:
+            if (webhook := self.webhook(hook)) is not None:
+                yield hook, webhook
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The settings of the server by flag name; empty without a readable Deployment."""
+        return (self.deployment.or_none or Deployment()).settings
 
     def webhook(self, hook: Hook) -> Webhook | None:
         """
@@ -178,6 +187,16 @@ class Installation:
         """
         configuration = self.configurations[hook].value
         return configuration.webhook(f"{hook}.evenspread.io") if configuration else None
+
+    @property
+    def valid_configuration(self) -> InstalledConfiguration | None:
+        """
+        The configuration of the server; None if it is missing or has errors.
+
+        Raises:
+            NotReadableError: The ConfigMap could not be read.
+        """
+        return read_if_valid(self.configuration.value, self.settings, self.kubernetes)
 
     @property
     def mode(self) -> str:

@@ -163,8 +163,8 @@ FAILURES = (
     CallFailure(
         r"certificate required|bad certificate|unknown certificate",
         "the server requires a client certificate, and the API server presents none",
-        "give the API server one, or remove --client-ca: docs/operate.md, callers with a "
-        "certificate",
+        "give the API server one, or remove --client-ca: docs/operate.md, Require client "
+        "certificates",
     ),
     CallFailure(
         r"unable to load root certificates|unable to parse bytes as PEM",

@@ -7,7 +7,7 @@ The rights that the server needs, one row for each verb on a resource.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS
+from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS, KindRow
 
 WATCH_VERBS = ("list", "watch")
 READ_VERBS = ("get", *WATCH_VERBS)
@@ -36,16 +36,7 @@ class Right(NamedTuple):
         return f"{self.verb} on {self.resource}{group}{name}"
 
 
-class CustomResource(NamedTuple):
-    """The resource of a custom kind that controls pods."""
-
-    group: str
-    resource: str
-
-
-ROLLOUTS = next(
-    CustomResource(row.group, row.plural) for row in CUSTOM_KINDS.values() if row.watched
-)
+ROLLOUTS = next(row for row in CUSTOM_KINDS.values() if row.watched)
 """Watched by every installation."""
 
 _CACHE_ONLY = frozenset({"Node", "Service"})  # a cache that lacks one never reads it by name
@@ -65,7 +56,7 @@ def certificate_mode(settings: Mapping[str, str]) -> str:
 
 
 def list_needed_rights(
-    name: str, mode: str, owners: Iterable[CustomResource] = (ROLLOUTS,)
+    name: str, mode: str, owners: Iterable[KindRow] = (ROLLOUTS,)
 ) -> Iterator[Right]:
     """
     List the rights that the ServiceAccount needs.
@@ -75,7 +66,7 @@ def list_needed_rights(
         mode: Source of the certificate; only ``self`` writes the caBundle and the Secret.
         owners: Custom controllers that the server watches.
     """
-    custom = ((owner.group, owner.resource, READ_VERBS) for owner in owners)
+    custom = ((owner.group, owner.plural, READ_VERBS) for owner in owners)
     for group, resource, verbs in (*_CACHED, *custom):
         for verb in verbs:
             yield Right(verb, group, resource)

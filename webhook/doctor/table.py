@@ -99,8 +99,9 @@ def run_checks(installation: Installation) -> list[CheckResult]:
 
 def _run_check(row: CheckRow, installation: Installation) -> CheckResult:
     findings: list[DoctorFinding] = []
+    unreadable: tuple[str, ...] = ()
     try:
         findings.extend(row.check(installation))
     except NotReadableError as error:
-        return CheckResult(row.id, row.title, tuple(findings), (error.problem,))
-    return CheckResult(row.id, row.title, tuple(findings))
+        unreadable = (error.problem,)
+    return CheckResult(row.id, row.title, tuple(findings), unreadable)

@@ -8,7 +8,7 @@ With ``Fail`` and no replica, a cluster cannot create pods. So the manifests shi
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 
-from webhook.doctor.client import JSON_PATCH, DoctorClient, DoctorResponse
+from webhook.doctor.client import JSON_PATCH, DoctorClient
 from webhook.doctor.dryrun import dry_run, is_create_forbidden
 from webhook.doctor.installation import REGISTRATIONS
 from webhook.doctor.probes import ReplicaIdentity, build_probe, interpret, read_replicas
@@ -32,10 +32,8 @@ async def wait_answered(
     Wait until a replica answers for both webhooks.
 
     Args:
-        client: Client of the API server.
         namespace: A namespace that the webhooks are called for.
         clock: Monotonic clock, in seconds.
-        sleep: Waits for a number of seconds.
         timeout_s: Longest wait; each webhook is probed at least once.
 
     Returns:
@@ -68,20 +66,11 @@ async def _probe(
         if error.status:
             raise
         return [], f"{name}: {error}"  # a restarting API server comes back
-    _check_rights(client, response)
-    return read_replicas(response.warnings), f"{name}{_describe_failure(response)}"
-
-
-def _check_rights(client: DoctorClient, response: DoctorResponse) -> None:
-    """Raise if the user may not create PodTemplates: waiting does not change that."""
-    if is_create_forbidden(response):
+    if is_create_forbidden(response):  # waiting does not change that
         raise ApiError(client.api.name, response.message, "forbidden", response.status)
-
-
-def _describe_failure(response: DoctorResponse) -> str:
-    if response.status == HTTPStatus.CREATED:
-        return ""
-    return f": {interpret(response.message).meaning or response.message}"
+    if response.status != HTTPStatus.CREATED:
+        name += f": {interpret(response.message).meaning or response.message}"
+    return read_replicas(response.warnings), name
 
 
 async def set_failure_policies(
@@ -91,7 +80,6 @@ async def set_failure_policies(
     Set ``failurePolicy`` of our webhooks where it differs.
 
     Args:
-        client: Client of the API server.
         name: Name of the webhook configurations.
         policies: Webhook -> Fail or Ignore.
 

@@ -11,9 +11,7 @@ from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import matches
 
 
-class ServiceReference(DoctorObject, frozen=True):
-    """The Service that receives a webhook's calls."""
-
+class _ServiceReference(DoctorObject, frozen=True):
     name: str
     namespace: str
     path: str = ""
@@ -25,12 +23,11 @@ class ClientConfig(DoctorObject, frozen=True):
     How the API server calls a webhook.
 
     Attributes:
-        url: The alternative to a Service.
+        service: None if the API server calls a URL instead.
         ca_bundle: PEM certificates in base64; empty if nothing has written them yet.
     """
 
-    url: str = ""
-    service: ServiceReference | None = None
+    service: _ServiceReference | None = None
     ca_bundle: str = ""
 
 
@@ -49,9 +46,7 @@ class WebhookRule(DoctorObject, frozen=True):
         )
 
 
-class MatchCondition(DoctorObject, frozen=True):
-    """A CEL expression that must be true for a webhook to be called."""
-
+class _MatchCondition(DoctorObject, frozen=True):
     name: str = ""
     expression: str = ""
 
@@ -70,7 +65,7 @@ class Webhook(DoctorObject, frozen=True):
     admission_review_versions: tuple[str, ...] = ()
     namespace_selector: LabelSelector | None = None
     object_selector: LabelSelector | None = None
-    match_conditions: tuple[MatchCondition, ...] = ()
+    match_conditions: tuple[_MatchCondition, ...] = ()
 
     def selects_namespace(self, labels: Mapping[str, str]) -> bool:
         """Whether the webhook is called for objects in a namespace with these labels."""

@@ -6,120 +6,101 @@ Source: k8s.io/api apps/v1, core/v1, discovery/v1, policy/v1.
 
 from collections.abc import Mapping
 
+import msgspec
+
+from webhook.cluster.wire import SelectorSpec
 from webhook.doctor.objects import DoctorNamedObject, DoctorObject
-from webhook.policy.model import LabelSelector
 
 
-class ServicePort(DoctorObject, frozen=True):
-    """A port of a Service."""
-
+class _ServicePort(DoctorObject, frozen=True):
     port: int
-    name: str = ""
 
 
-class ServiceSpec(DoctorObject, frozen=True):
-    """The specification of a Service."""
-
-    ports: tuple[ServicePort, ...] = ()
+class _ServiceSpec(DoctorObject, frozen=True):
+    ports: tuple[_ServicePort, ...] = ()
 
 
 class ServerService(DoctorObject, frozen=True):
     """The Service of the server."""
 
-    spec: ServiceSpec = ServiceSpec()
+    spec: _ServiceSpec = _ServiceSpec()
 
 
-class EndpointConditions(DoctorObject, frozen=True):
-    """Conditions of an endpoint; an unknown ``ready`` counts as ready."""
-
-    ready: bool | None = None
-
-
-class ServiceEndpoint(DoctorObject, frozen=True):
-    """One endpoint of a Service."""
-
-    conditions: EndpointConditions = EndpointConditions()
+class _Endpoint(DoctorObject, frozen=True):
+    conditions: dict[str, bool | None] = msgspec.field(default_factory=dict[str, bool | None])
 
 
 class EndpointSlice(DoctorObject, frozen=True):
     """An EndpointSlice."""
 
-    endpoints: tuple[ServiceEndpoint, ...] | None = None
+    endpoints: tuple[_Endpoint, ...] | None = None
 
     @property
     def ready(self) -> int:
-        """The number of ready endpoints."""
-        return sum(item.conditions.ready is not False for item in self.endpoints or ())
+        """The number of ready endpoints; an unknown ``ready`` counts as ready."""
+        return sum(item.conditions.get("ready") is not False for item in self.endpoints or ())
 
 
-class EnvVar(DoctorObject, frozen=True):
-    """An environment variable; its value is empty if it comes from another object."""
-
+class _EnvVar(DoctorObject, frozen=True):
     name: str
-    value: str = ""
+    value: str = ""  # empty if it comes from another object
 
 
-class ServerContainer(DoctorObject, frozen=True):
-    """The container of the server."""
-
+class _Container(DoctorObject, frozen=True):
     args: tuple[str, ...] = ()
-    env: tuple[EnvVar, ...] = ()
+    env: tuple[_EnvVar, ...] = ()
 
 
-class SecretVolume(DoctorObject, frozen=True):
-    """The Secret of a volume."""
-
+class _SecretVolume(DoctorObject, frozen=True):
     secret_name: str = ""
 
 
-class PodVolume(DoctorObject, frozen=True):
-    """A volume of a pod."""
-
-    name: str
-    secret: SecretVolume | None = None
+class _Volume(DoctorObject, frozen=True):
+    secret: _SecretVolume | None = None
 
 
-class ServerPodSpec(DoctorObject, frozen=True):
-    """The specification of the server's pods."""
-
-    containers: tuple[ServerContainer, ...] = ()
-    volumes: tuple[PodVolume, ...] = ()
+class _PodSpec(DoctorObject, frozen=True):
+    containers: tuple[_Container, ...] = ()
+    volumes: tuple[_Volume, ...] = ()
     service_account_name: str = "default"
 
 
-class ServerPodTemplate(DoctorNamedObject, frozen=True):
-    """The pod template of the Deployment."""
-
-    spec: ServerPodSpec = ServerPodSpec()
+class _PodTemplate(DoctorNamedObject, frozen=True):
+    spec: _PodSpec = _PodSpec()
 
 
-class StatusCondition(DoctorObject, frozen=True):
-    """A condition in the status of an object."""
-
+class _Condition(DoctorObject, frozen=True):
     type: str
     status: str = ""
     message: str = ""
 
 
-class DeploymentSpec(DoctorObject, frozen=True):
-    """The specification of a Deployment."""
-
-    template: ServerPodTemplate = ServerPodTemplate()
+class _DeploymentSpec(DoctorObject, frozen=True):
+    template: _PodTemplate = _PodTemplate()
     replicas: int = 1
 
 
-class DeploymentStatus(DoctorObject, frozen=True):
-    """The status of a Deployment."""
-
+class _DeploymentStatus(DoctorObject, frozen=True):
     available_replicas: int = 0
-    conditions: tuple[StatusCondition, ...] = ()
+    conditions: tuple[_Condition, ...] = ()
 
 
 class Deployment(DoctorObject, frozen=True):
     """A Deployment."""
 
-    spec: DeploymentSpec = DeploymentSpec()
-    status: DeploymentStatus = DeploymentStatus()
+    spec: _DeploymentSpec = _DeploymentSpec()
+    status: _DeploymentStatus = _DeploymentStatus()
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels of its pods."""
+        return self.spec.template.metadata.labels
+
+    @property
+    def secret_name(self) -> str:
+        """The first Secret that its pods mount; empty if they mount none."""
+        volumes = (volume.secret for volume in self.spec.template.spec.volumes)
+        return next((secret.secret_name for secret in volumes if secret), "")
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -137,37 +118,25 @@ class Deployment(DoctorObject, frozen=True):
         return found
 
 
-class WaitingState(DoctorObject, frozen=True):
-    """Why a container waits."""
-
+class _StateReason(DoctorObject, frozen=True):
     reason: str = ""
     message: str = ""
 
 
-class ContainerState(DoctorObject, frozen=True):
-    """The state of a container."""
-
-    waiting: WaitingState | None = None
+class _ContainerStatus(DoctorObject, frozen=True):
+    state: dict[str, _StateReason] = msgspec.field(default_factory=dict[str, _StateReason])
 
 
-class ContainerStatus(DoctorObject, frozen=True):
-    """The status of a container."""
-
-    state: ContainerState = ContainerState()
-
-
-class ServerPodStatus(DoctorObject, frozen=True):
-    """The status of a pod."""
-
+class _PodStatus(DoctorObject, frozen=True):
     phase: str = ""
-    conditions: tuple[StatusCondition, ...] = ()
-    container_statuses: tuple[ContainerStatus, ...] = ()
+    conditions: tuple[_Condition, ...] = ()
+    container_statuses: tuple[_ContainerStatus, ...] = ()
 
 
 class ServerPod(DoctorNamedObject, frozen=True):
     """A pod of the server: one replica."""
 
-    status: ServerPodStatus = ServerPodStatus()
+    status: _PodStatus = _PodStatus()
 
     @property
     def is_ready(self) -> bool:
@@ -180,22 +149,13 @@ class ServerPod(DoctorNamedObject, frozen=True):
     def trouble(self) -> str:
         """Why the pod is not ready, in the words of the kubelet or the scheduler."""
         for container in self.status.container_statuses:
-            waiting = container.state.waiting
-            if waiting is not None:
+            if waiting := container.state.get("waiting"):
                 return f"{waiting.reason}{waiting.message and ': '}{waiting.message}"
         messages = (item.message for item in self.status.conditions if item.status == "False")
         return next(filter(None, messages), self.status.phase)
 
 
-class DisruptionBudgetSpec(DoctorObject, frozen=True):
-    """The specification of a PodDisruptionBudget."""
-
-    selector: LabelSelector | None = None
-
-
-class DisruptionBudgetStatus(DoctorObject, frozen=True):
-    """The status of a PodDisruptionBudget."""
-
+class _BudgetStatus(DoctorObject, frozen=True):
     disruptions_allowed: int = 0
     current_healthy: int = 0
     expected_pods: int = 0
@@ -204,5 +164,5 @@ class DisruptionBudgetStatus(DoctorObject, frozen=True):
 class DisruptionBudget(DoctorNamedObject, frozen=True):
     """A PodDisruptionBudget."""
 
-    spec: DisruptionBudgetSpec = DisruptionBudgetSpec()
-    status: DisruptionBudgetStatus = DisruptionBudgetStatus()
+    spec: SelectorSpec = SelectorSpec()
+    status: _BudgetStatus = _BudgetStatus()

@@ -43,7 +43,6 @@ class Amendment(msgspec.Struct, frozen=True):
         constraints: The list to judge, after the changes. The list of an object that a controller
             created is judged after the changes too, but the object itself stays unchanged.
         operations: The patch from the requested list to this one.
-        drops: The fields dropped because of feature gates.
         warnings: Warnings about dropped fields, one line per field.
         refused: The dropped fields as violations, if the configuration denies them.
     """
@@ -56,14 +55,7 @@ class Amendment(msgspec.Struct, frozen=True):
 
 
 def amend_constraints(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amendment:
-    """
-    Change the constraints that an object was requested with.
-
-    Args:
-        request: A create or an update of an object with a pod template.
-        policy: The gates, field defaults and profiles.
-        facts: The current facts of the cluster.
-    """
+    """Change the constraints that an object was requested with."""
     requested = request.template.constraints if request.template else ()
     if not requested:
         return Amendment(())

@@ -49,8 +49,6 @@ class CatalogueEntry(msgspec.Struct, frozen=True, gc=False):
         title: What the rule demands, in a few words.
         why: What goes wrong otherwise; sentences.
         fix: What to write instead.
-        since: The first Kubernetes version to which the rule applies.
-        category: Whether kube-apiserver applies it too.
         action: What a finding leads to, unless the configuration of a policy rule says otherwise.
     """
 

@@ -43,7 +43,6 @@ def decode_nested(decode: Callable[[bytes | msgspec.Raw], T], data: bytes | msgs
 
     Args:
         decode: A decoder, which raises RecursionError if the text is too deep for it.
-        data: The JSON text.
 
     Raises:
         msgspec.MsgspecError: As ``decode`` does.

@@ -70,7 +70,7 @@ def _check_version(value: Any) -> Any:
         raise refusal(error.problem) from error
     if version > NEWEST_VERSION:
         raise refusal(
-            f'{value} is newer than any known version: write "{NEWEST_VERSION}", or remove it'
+            f'{value} is newer than the supported versions: write "{NEWEST_VERSION}", or remove it'
         )
     return value
 

@@ -16,8 +16,7 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     read = InputFiles([str(pod), str(tmp_path)], strict=False)
 
     assert list(read.texts.values()) == [files.POD]
-    assert read.original(str(pod)).data == files.POD.encode()
-    assert read.encoded(str(pod), "a: 1\n") == b"a: 1\n"
+    assert read.originals[str(pod)].data == files.POD.encode()
     assert read.piped is None
 
 

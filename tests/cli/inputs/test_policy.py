@@ -42,19 +42,19 @@ def test_a_newer_version_is_treated_as_the_newest_with_a_warning(
 
 
 def test_a_range_gives_the_gates_of_every_version() -> None:
-    requested = read_policy_versions(
+    _, servers = read_policy_versions(
         kube_version="1.27..1.29", feature_gates="", allow_locked_gates=False, config=""
     )
 
-    assert [gates.version.minor for gates in requested.gates] == [27, 28, 29]
+    assert [gates.version.minor for gates in servers] == [27, 28, 29]
 
 
 def test_without_a_range_there_is_one_version() -> None:
-    requested = read_policy_versions(
+    _, servers = read_policy_versions(
         kube_version="", feature_gates="", allow_locked_gates=False, config=""
     )
 
-    assert [gates.version for gates in requested.gates] == [NEWEST_VERSION]
+    assert [gates.version for gates in servers] == [NEWEST_VERSION]
 
 
 def test_an_unknown_gate_is_an_error() -> None:

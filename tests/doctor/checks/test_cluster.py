@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.manifests import Json
 from tests.doctor.patient import (
     OWN,
     assert_reported,
     configuration,
     deployment,
     hooks,
+    serving_with,
 )
 from webhook.doctor import objects, webhooks
 from webhook.doctor.installation import ConflictingPolicy, DryRunPod, Lookup
@@ -21,11 +21,6 @@ from webhook.policy.request import Hook
 KEYS = "MatchLabelKeysInPodTopologySpread"
 MERGE = f"{KEYS}SelectorMerge"
 RACK = Constraint(topology_key="rack")
-
-
-def serving_with(*flags: str) -> Json:
-    """A Deployment whose server has these flags alone."""
-    return {"spec": {"template": {"spec": {"containers": [{"args": ["serve", *flags]}]}}}}
 
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
@@ -49,7 +44,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "an old Kubernetes": ({"kubernetes": "v1.27.4"}, {"kubernetes": "upgrade to 1.28 or later"}),
     "no version that can be read": ({"kubernetes": "odd"}, {"kubernetes": "older than 1.28"}),
-    "a new Kubernetes": ({"kubernetes": "v1.99.0"}, {"kubernetes": "newer than 1.37"}),
+    "a new Kubernetes": (
+        {"kubernetes": "v1.99.0"},
+        {"kubernetes": "newer than the supported versions: the rules of 1.37"},
+    ),
     "a gate that is off in the API server alone": (
         {"features": Lookup({"MatchLabelKeysInPodTopologySpread": False})},
         {"gates": "featureGates: {MatchLabelKeysInPodTopologySpread: false}"},

@@ -12,6 +12,7 @@ from tests.doctor.patient import (
     deployment,
     hooks,
     patient,
+    serving_with,
     told,
 )
 from webhook.doctor import objects, webhooks
@@ -101,7 +102,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"validated-pods": "deny for TSC101, and validate.evenspread.io is not called for CREATE"},
     ),
     "a flag that wants pods, without them": (
-        {"settings": {"validate-pods": "true"}},
+        {"deployment": deployment(serving_with("--validate-pods=true"))},
         {"validated-pods": "deploy/kustomize/validate-pods"},
     ),
     "pods that no rule denies": (

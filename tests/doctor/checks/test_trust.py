@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.certs.world import authority, leaf
-from tests.deploy.manifests import Json
 from tests.doctor.patient import (
     CA,
     after,
@@ -14,6 +13,7 @@ from tests.doctor.patient import (
     hooks,
     patient,
     secret,
+    serving_with,
     told,
 )
 from webhook.doctor.installation import Lookup
@@ -21,11 +21,6 @@ from webhook.policy.request import Hook
 
 STRANGER = authority()
 PAIR = leaf(CA, "evenspread.evenspread.svc")
-
-
-def serving_with(*flags: str) -> Json:
-    """A Deployment whose server has these flags alone."""
-    return {"spec": {"template": {"spec": {"containers": [{"args": ["serve", *flags]}]}}}}
 
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {

@@ -1,14 +1,14 @@
 """
-Cluster to explain pods in, behind one protocol: read from manifests or from an API server.
+Cluster to explain pods in: read from manifests, or from an API server.
 
-Entry points: ``ManifestCluster`` and ``open_cluster``.
+Entry points: ``ManifestCluster`` and ``open_cluster``, with the same methods.
 """
 
 import asyncio
-from collections.abc import Coroutine, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -30,46 +30,11 @@ from webhook.policy.placement.census import ObservedPod
 
 Json: TypeAlias = dict[str, Any]
 
-T = TypeVar("T")
-
-
-class RunCoroutine(Protocol):
-    """Runs a coroutine to completion."""
-
-    def __call__(self, coroutine: Coroutine[Any, Any, T], /) -> T:
-        """Return the result of the coroutine."""
-        ...
-
-
 PLACES: Mapping[GroupKind, ResourcePath] = {
     kind: ResourcePath(BUILT_IN_KINDS[kind].root, BUILT_IN_KINDS[kind].plural)
     for kind in BUILT_IN_TEMPLATES
 }
 """API path of each built-in kind with a pod template."""
-
-
-class ClusterReader(Protocol):
-    """Objects of a cluster at one moment."""
-
-    def facts(self, namespace: str) -> Cluster:
-        """Nodes, and the objects that decide about pods of a namespace."""
-        ...
-
-    def pods(self, namespace: str) -> list[ObservedPod]:
-        """All pods of a namespace."""
-        ...
-
-    def find(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
-        """An object; None if it does not exist."""
-        ...
-
-    def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
-        """All objects of a built-in kind in a namespace."""
-        ...
-
-    def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
-        """Known namespaces that have an object of this name, sorted."""
-        ...
 
 
 class ManifestCluster:
@@ -127,8 +92,7 @@ class ManifestCluster:
 
     def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
         """All objects of a kind in a namespace."""
-        found = self._objects.get((kind, namespace), {})
-        return [document.value for document in found.values()]
+        return [document.value for document in self._objects.get((kind, namespace), {}).values()]
 
     def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
         """The namespaces that have an object of this name, sorted."""
@@ -143,19 +107,17 @@ class LiveCluster:
     """A cluster behind an API server; facts of a namespace are read once."""
 
     def __init__(
-        self, source: WatchClient, owners: Iterable[OwnerSelector], run: RunCoroutine
+        self, source: WatchClient, owners: Iterable[OwnerSelector], runner: asyncio.Runner
     ) -> None:
         """
         Store the connection; methods read through it.
 
         Args:
-            source: Client of the API server.
+            source: Client of the API server, for the event loop of ``runner``.
             owners: Custom owner kinds, and where their selector is.
-            run: Runs coroutines on one event loop.
         """
-        self._source = source
+        self._source, self._run = source, runner.run
         self._owners = tuple(owners)
-        self._run = run
         self._clusters: dict[str, Cluster] = {}
 
     def facts(self, namespace: str) -> Cluster:
@@ -188,9 +150,7 @@ class LiveCluster:
         return [item async for item in list_objects(self._source, place, namespace)]
 
     async def _read(self, kind: GroupKind, namespace: str, name: str) -> bytes | None:
-        place = PLACES.get(kind)
-        if place is None:
-            place = await locate_custom(self._source, kind)
+        place = PLACES.get(kind) or await locate_custom(self._source, kind)
         return place and await read_object(self._source, place, namespace, name)
 
 
@@ -209,10 +169,13 @@ def open_cluster(
     with asyncio.Runner() as runner:
         api = apiserver.client(kubeconfig, context)
         try:
-            yield LiveCluster(api, owners, runner.run)
+            yield LiveCluster(api, owners, runner)
         finally:
             runner.run(api.__aexit__())
 
+
+ClusterReader: TypeAlias = ManifestCluster | LiveCluster
+"""Objects of a cluster at one moment."""
 
 _read_pod = partial(decode_nested, msgspec.json.Decoder(ObservedPod).decode)
 _read_any = partial(decode_nested, msgspec.json.decode)

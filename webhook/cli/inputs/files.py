@@ -7,9 +7,9 @@ from webhook.errors import SourceError
 from webhook.fix.atomic import OriginalFile
 from webhook.manifests import (
     STDIN,
+    Document,
     SkippedSource,
     decode,
-    encode,
     expand,
     find_files,
     parse,
@@ -27,6 +27,7 @@ class InputFiles:
 
     Attributes:
         texts: Source -> text, for files with objects.
+        originals: Source -> file as it was read, for the same files.
         piped: Bytes of the standard input; None if ``-`` was not given.
         problems: What could not be read.
         skipped: Files without manifests.
@@ -45,7 +46,7 @@ class InputFiles:
         self.problems: list[SourceError] = []
         self.skipped: list[SkippedSource] = []
         self._strict = strict
-        self._originals: dict[str, OriginalFile] = {}
+        self.originals: dict[str, OriginalFile] = {}
         seen: set[Path] = set()
         for path in paths:
             for found in (STDIN,) if path == STDIN else find_files(Path(path)):
@@ -66,16 +67,14 @@ class InputFiles:
             self.problems.append(error)
             return
         parsed = parse(text, source, unique_keys=self._strict)
-        others = [
-            item
-            for item in select_objects(parsed, source, expand)
-            if isinstance(item, SkippedSource | SourceError)
-        ]
-        for item in others:
-            self._record(item)
-        if not any(isinstance(item, SkippedSource) for item in others):
+        has_objects = True
+        for item in select_objects(parsed, source, expand):
+            if not isinstance(item, Document):
+                self._record(item)
+                has_objects = has_objects and not isinstance(item, SkippedSource)
+        if has_objects:
             self.texts[source] = text
-            self._originals[source] = OriginalFile(source, data)
+            self.originals[source] = OriginalFile(source, data)
 
     def _record(self, other: SkippedSource | SourceError) -> None:
         if isinstance(other, SourceError):
@@ -84,11 +83,3 @@ class InputFiles:
             self.problems.append(SourceError(other.source, other.reason))
         else:
             self.skipped.append(other)
-
-    def original(self, source: str) -> OriginalFile:
-        """The file as it was read; ``source`` is a key of ``texts``."""
-        return self._originals[source]
-
-    def encoded(self, source: str, text: str) -> bytes:
-        """Encode a new text like the file that it replaces."""
-        return encode(text, self._originals[source].data)

@@ -8,7 +8,6 @@ from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import (
     NEWEST_VERSION,
     Version,
-    VersionRange,
     limit_to_known,
     parse_version,
     parse_version_range,
@@ -34,19 +33,6 @@ class RequestedPolicy(NamedTuple):
         return policy(self.configuration, self.gates)
 
 
-class RequestedVersions(NamedTuple):
-    """
-    Configuration and gates for one or more Kubernetes versions.
-
-    Attributes:
-        configuration: Of ``--config``.
-        gates: One set per version, oldest version first; at least one.
-    """
-
-    configuration: Configuration
-    gates: tuple[Gates, ...]
-
-
 def read_policy(
     *,
     kube_version: str,
@@ -61,7 +47,7 @@ def read_policy(
     Raises:
         ConfigError: An option or a file is invalid.
     """
-    version = _supported(parse_version(kube_version) if kube_version else NEWEST_VERSION)
+    version = _limit(parse_version(kube_version or str(NEWEST_VERSION)))
     configuration = load(config, scheduler_config)
     gates = gates_in_force(configuration, version, feature_gates, allow_locked=allow_locked_gates)
     return RequestedPolicy(configuration, gates)
@@ -69,29 +55,27 @@ def read_policy(
 
 def read_policy_versions(
     *, kube_version: str, feature_gates: str, allow_locked_gates: bool, config: str
-) -> RequestedVersions:
+) -> tuple[Configuration, list[Gates]]:
     """
     Read the policy for every version in ``kube_version``.
+
+    Returns:
+        The configuration, and the gates of each version, oldest first; at least one.
 
     Raises:
         ConfigError: An option or a file is invalid, at any of the versions.
     """
-    span = (
-        parse_version_range(kube_version)
-        if kube_version
-        else VersionRange(NEWEST_VERSION, NEWEST_VERSION)
-    )
-    _supported(span.last)
+    span = parse_version_range(kube_version or str(NEWEST_VERSION))
+    _limit(span.last)
     configuration = load(config)
-    gates = (
+    return configuration, [
         gates_in_force(configuration, version, feature_gates, allow_locked=allow_locked_gates)
         for version in span.versions
-    )
-    return RequestedVersions(configuration, tuple(gates))
+    ]
 
 
-def _supported(version: Version) -> Version:
-    """The newest supported version up to ``version``; warns if it is another one."""
+def _limit(version: Version) -> Version:
+    """Limit a version to the newest supported one, with a warning if it is newer."""
     if version > NEWEST_VERSION:
         write_stderr(
             f"Kubernetes {version} is newer than the supported versions: "

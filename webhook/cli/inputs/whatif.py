@@ -4,6 +4,7 @@ import re
 
 import click
 
+from webhook.cli import options
 from webhook.errors import ConfigError
 from webhook.policy.api.labels import key_problems, value_problems
 from webhook.policy.explain.edits import ScenarioEdit
@@ -37,31 +38,23 @@ def whatif_options() -> list[click.Option]:
             is_flag=True,
             help="Simulate placing the missing replicas one by one, and count those left Pending.",
         ),
-        click.Option(
-            ["--without"],
-            metavar="KEY=VALUE",
-            multiple=True,
-            help="Suppose that the nodes with this label are lost, for example zone=us-1c. "
-            "May be repeated.",
+        options.repeated(
+            "--without",
+            "KEY=VALUE",
+            "Suppose that the nodes with this label are lost, for example zone=us-1c.",
         ),
-        click.Option(
-            ["--cordon"],
-            metavar="NODE",
-            multiple=True,
-            help="Suppose that this node is unschedulable. May be repeated.",
-        ),
+        options.repeated("--cordon", "NODE", "Suppose that this node is unschedulable."),
         click.Option(
             ["--scale"],
             metavar="N",
             type=click.IntRange(0, PLACED_REPLICAS),
             help="Suppose that the workload has N replicas.",
         ),
-        click.Option(
-            ["--add-nodes"],
-            metavar="KEY=VALUE:N",
-            multiple=True,
-            help="Suppose N more nodes with this label, for example zone=us-1d:3; separate several "
-            "labels by commas. May be repeated.",
+        options.repeated(
+            "--add-nodes",
+            "KEY=VALUE:N",
+            "Suppose N more nodes with this label, for example zone=us-1d:3; separate several "
+            "labels by commas.",
         ),
     ]
 

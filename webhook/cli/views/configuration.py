@@ -1,7 +1,6 @@
 """Effect of a configuration: profiles, feature gates, and the default constraints of a pod."""
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -9,10 +8,9 @@ import msgspec
 from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
-from webhook.config import advise, gate_table, profile_table
+from webhook.config import GateRow, ProfileRow, gate_table, profile_table
 from webhook.manifests import format_yaml
 from webhook.policy.defaulting.inject import Injection
-from webhook.policy.facts import Facts
 
 GATE_HEADINGS = ("gate", "stage", "value", "from", "guards")
 NOT_YET = "not yet"  # the stage of a gate that a later version introduces
@@ -41,96 +39,71 @@ class ExamplePod(NamedTuple):
         return [msgspec.json.decode(entry.written) for entry in self.injection.entries]
 
 
-class ConfigurationView:
-    """Output of ``config check``."""
+def as_document(
+    requested: RequestedPolicy, advice: Sequence[str], example: ExamplePod
+) -> dict[str, Any]:
+    """Convert the effect to a document for JSON or YAML."""
+    configuration, gates = requested
+    return {
+        "files": list(configuration.files),
+        "mode": str(configuration.mode),
+        "kubernetes": str(gates.version),
+        "profiles": [
+            {
+                "name": row.name,
+                "pods": row.pods,
+                "merge": row.merge,
+                "completeSelectors": row.complete_selectors,
+                "constraints": list(row.constraints),
+            }
+            for row in profile_table(requested.policy)
+        ],
+        "gates": [row._asdict() for row in gate_table(gates)],
+        "notices": list(configuration.notices),
+        "advice": list(advice),
+        "example": {
+            "pod": example.pod,
+            "profile": example.injection.profile,
+            "reason": example.reason,
+            "constraints": example.constraints,
+        },
+    }
 
-    def __init__(self, requested: RequestedPolicy, facts: Facts, example: ExamplePod) -> None:
-        """
-        Store the parts.
 
-        Args:
-            requested: Configuration and gates.
-            facts: Facts of the cluster.
-            example: A pod and its defaults.
-        """
-        self._configuration = requested.configuration
-        self._gates = requested.gates
-        self._policy = requested.policy
-        self._facts = facts
-        self._example = example
+def show(
+    requested: RequestedPolicy, advice: Sequence[str], example: ExamplePod, terminal: Terminal
+) -> None:
+    """Write the effect as text."""
+    configuration, gates = requested
+    files = ", ".join(configuration.files) or "no file, so the defaults"
+    terminal.line(("configuration", Style.PLACE), f": {files}; mode {configuration.mode}")
+    _show_profiles(profile_table(requested.policy), terminal)
+    terminal.line()
+    terminal.line((f"feature gates of Kubernetes {gates.version}", Style.PLACE))
+    terminal.table(GATE_HEADINGS, map(_gate_cells, gate_table(gates)))
+    for heading, sentences in (("notice", configuration.notices), ("advice", advice)):
+        for sentence in sentences:
+            terminal.line((heading, Style.DOUBTFUL), f": {sentence}")
+    none = f"none, since {example.reason}"
+    source = f"from profile {example.injection.profile}" if example.constraints else none
+    terminal.line(("defaults", Style.PLACE), f" of {example.pod}: {source}")
+    _show_constraints(example.constraints, terminal)
 
-    @cached_property
-    def _advice(self) -> list[str]:
-        return advise(self._policy, self._facts)
 
-    def as_document(self) -> dict[str, Any]:
-        """Convert to a document for JSON or YAML."""
-        configuration, example = self._configuration, self._example
-        return {
-            "files": list(configuration.files),
-            "mode": str(configuration.mode),
-            "kubernetes": str(self._gates.version),
-            "profiles": [
-                {
-                    "name": row.name,
-                    "pods": row.pods,
-                    "merge": row.merge,
-                    "completeSelectors": row.complete_selectors,
-                    "constraints": list(row.constraints),
-                }
-                for row in profile_table(self._policy)
-            ],
-            "gates": [row._asdict() for row in gate_table(self._gates)],
-            "notices": list(configuration.notices),
-            "advice": self._advice,
-            "example": {
-                "pod": example.pod,
-                "profile": example.injection.profile,
-                "reason": example.reason,
-                "constraints": example.constraints,
-            },
-        }
-
-    def show(self, terminal: Terminal) -> None:
-        """Write as text."""
-        files = ", ".join(self._configuration.files) or "no file, so the defaults"
-        terminal.line(("configuration", Style.PLACE), f": {files}; mode {self._configuration.mode}")
-        self._show_profiles(terminal)
+def _show_profiles(rows: Sequence[ProfileRow], terminal: Terminal) -> None:
+    if not rows:
+        terminal.line("no profiles: no pod gets defaults")
+    for number, row in enumerate(rows, start=1):
+        completes = ", completes null selectors" if row.complete_selectors else ""
         terminal.line()
-        terminal.line((f"feature gates of Kubernetes {self._gates.version}", Style.PLACE))
-        terminal.table(GATE_HEADINGS, self._gate_cells())
-        for heading, sentences in (
-            ("notice", self._configuration.notices),
-            ("advice", self._advice),
-        ):
-            for sentence in sentences:
-                terminal.line((heading, Style.DOUBTFUL), f": {sentence}")
-        self._show_example(terminal)
+        terminal.line((f"profile {number}: {row.name}", Style.PLACE))
+        terminal.line(f"  for     {row.pods}")
+        terminal.line(f"  merge   {row.merge}{completes}")
+        _show_constraints(row.constraints, terminal)
 
-    def _show_profiles(self, terminal: Terminal) -> None:
-        rows = profile_table(self._policy)
-        if not rows:
-            terminal.line("no profiles: no pod gets defaults")
-        for number, row in enumerate(rows, start=1):
-            completes = ", completes null selectors" if row.complete_selectors else ""
-            terminal.line()
-            terminal.line((f"profile {number}: {row.name}", Style.PLACE))
-            terminal.line(f"  for     {row.pods}")
-            terminal.line(f"  merge   {row.merge}{completes}")
-            _show_constraints(row.constraints, terminal)
 
-    def _gate_cells(self) -> Iterator[tuple[str, ...]]:
-        for row in gate_table(self._gates):
-            value = "on" if row.on else "off"
-            yield row.name, row.stage or NOT_YET, value, row.source, row.guards
-
-    def _show_example(self, terminal: Terminal) -> None:
-        example = self._example
-        profile = example.injection.profile
-        none = f"none, since {example.reason}"
-        source = f"from profile {profile}" if example.constraints else none
-        terminal.line(("defaults", Style.PLACE), f" of {example.pod}: {source}")
-        _show_constraints(example.constraints, terminal)
+def _gate_cells(row: GateRow) -> tuple[str, ...]:
+    return row.name, row.stage or NOT_YET, "on" if row.on else "off", row.source, row.guards
 
 
 def _show_constraints(constraints: Sequence[Any], terminal: Terminal) -> None:

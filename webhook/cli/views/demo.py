@@ -70,15 +70,12 @@ def read_review(file: str) -> bytes:
 
 def send(body: bytes, url: str, ca: Path) -> dict[str, Any]:
     """
-    Post a review as kube-apiserver does.
+    Post a review as kube-apiserver does, and return the AdmissionReview in the response.
 
     Args:
         body: The review.
         url: Scheme, host and port of the server.
         ca: File with the certificates to trust.
-
-    Returns:
-        The AdmissionReview in the response, decoded.
 
     Raises:
         SourceError: The server cannot be reached, or rejects the review.
@@ -107,14 +104,7 @@ def send(body: bytes, url: str, ca: Path) -> dict[str, Any]:
 
 
 def show(body: bytes, answer: dict[str, Any], terminal: Terminal) -> None:
-    """
-    Write an answer: the patch as a diff, warnings, or the reason of a denial.
-
-    Args:
-        body: The review that was sent.
-        answer: The review in the response.
-        terminal: Where to write.
-    """
+    """Write the answer to a review: the patch as a diff, warnings, or the reason of a denial."""
     response: dict[str, Any] = answer["response"]
     obj: Any = json.loads(body)["request"].get("object") or {}
     metadata: Any = obj.get("metadata") or {}

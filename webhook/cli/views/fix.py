@@ -1,13 +1,12 @@
-"""FixReport of ``fix`` as text, and the diff of a file."""
+"""Report of ``fix`` as text, and the diff of a file."""
 
 import re
 import sys
-from collections.abc import Iterator
 from difflib import unified_diff
 
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import style_of
-from webhook.fix.report import FixedFinding, FixReport, RemainingFinding
+from webhook.fix.report import FixReport
 from webhook.policy.advice.findings import count_of
 
 _line = re.compile(r"[^\n]*\n|[^\n]+").findall
@@ -17,31 +16,17 @@ _NO_NEWLINE = "\n\\ No newline at end of file\n"
 def show(report: FixReport, terminal: Terminal) -> None:
     """Write the result of every finding, and the totals."""
     for fixed in report.fixed:
-        _show_fixed(fixed, terminal)
+        place, rule = f"{fixed.source}:{fixed.line}", (fixed.rule, Style.GOOD)
+        terminal.line((place, Style.PLACE), ": ", rule, f" {fixed.object}: {fixed.wrote}")
     for left in report.left:
-        _show_left(left, terminal)
-    terminal.line(summary(report))
-
-
-def summary(report: FixReport) -> str:
-    """Format as one line how many findings were fixed, and how many are left."""
-    fixed, files = count_of(len(report.fixed), "finding"), count_of(len(report.changed), "file")
+        place, rule = f"{left.source}:{left.line}", (left.rule, Style.DOUBTFUL)
+        problem = f" {left.object}: {left.field}: {left.problem}"
+        terminal.line((place, Style.PLACE), ": ", rule, problem)
+        terminal.line(f"    left: {left.reason}")
+    findings = count_of(len(report.fixed), "finding")
     done = "fixed" if report.written else "would be fixed"
-    return f"{fixed} {done} in {files}, {len(report.left)} left"
-
-
-def _show_fixed(fixed: FixedFinding, terminal: Terminal) -> None:
-    place = f"{fixed.source}:{fixed.line}"
-    rule = (fixed.rule, Style.GOOD)
-    terminal.line((place, Style.PLACE), ": ", rule, f" {fixed.object}: {fixed.wrote}")
-
-
-def _show_left(left: RemainingFinding, terminal: Terminal) -> None:
-    place = f"{left.source}:{left.line}"
-    rule = (left.rule, Style.DOUBTFUL)
-    problem = f" {left.object}: {left.field}: {left.problem}"
-    terminal.line((place, Style.PLACE), ": ", rule, problem)
-    terminal.line(f"    left: {left.reason}")
+    files = count_of(len(report.changed), "file")
+    terminal.line(f"{findings} {done} in {files}, {len(report.left)} left")
 
 
 def difference(source: str, before: str, after: str) -> str:
@@ -53,12 +38,7 @@ def difference(source: str, before: str, after: str) -> str:
 def show_difference(text: str) -> None:
     """Write a diff: with colours on a terminal, as plain bytes anywhere else."""
     if sys.stdout.isatty():
-        Terminal().lines(_styled(text))
+        Terminal().lines([(line, style_of(line))] for line in text.split("\n")[:-1])
     else:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()  # before the report on stderr
-
-
-def _styled(text: str) -> Iterator[list[tuple[str, Style]]]:
-    for line in text.split("\n")[:-1]:
-        yield [(line, style_of(line))]

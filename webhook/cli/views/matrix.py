@@ -96,8 +96,10 @@ class Matrix:
 
 
 def as_document(versions: Sequence[Version], reports: Sequence[ValidationReport]) -> dict[str, Any]:
-    """Convert the reports on one object to a document: its identity, then a report per version."""
+    """Convert the reports on one object to a document; several are listed by version."""
     written: list[dict[str, Any]] = [msgspec.to_builtins(report) for report in reports]
+    if len(written) == 1:
+        return written[0]
     return {
         **{key: value for key, value in written[0].items() if key in _IDENTITY},
         "versions": {

@@ -1,7 +1,7 @@
 """
 Report on an object of a file: kube-apiserver's response to its creation, with lines of the file.
 
-Entry points: ``report_on`` and ``reports_on``. ``webhook.policy.api.apiserver`` decides; this
+Entry point: ``reports_on``. ``webhook.policy.api.apiserver`` decides; this
 module adds lines and fixes.
 """
 
@@ -111,20 +111,6 @@ class ValidationReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     def doubtful(self) -> bool:
         """Whether there are warnings or dropped fields."""
         return bool(self.warnings or self.dropped)
-
-
-def report_on(
-    document: Document, templates: Mapping[GroupKind, TemplatePath], gates: Gates
-) -> ValidationReport:
-    """
-    Report how one API server would respond to the creation of an object.
-
-    Args:
-        document: The object.
-        templates: Path of the pod template of each kind that has one.
-        gates: Feature gates of the API server.
-    """
-    return reports_on(document, templates, (gates,))[0]
 
 
 def reports_on(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from webhook.doctor.checks.registration import APPLY
-from webhook.doctor.configmap import InstalledConfiguration, read_config_map
+from webhook.doctor.configmap import read_config_map
 from webhook.doctor.findings import DoctorFinding, DoctorSeverity
 from webhook.doctor.installation import DryRunPod, Installation
 from webhook.errors import ConfigError, VersionError
@@ -29,11 +29,12 @@ def check_rights(installation: Installation) -> Iterator[DoctorFinding]:
 def check_configuration(installation: Installation) -> Iterator[DoctorFinding]:
     """The server can read its configuration."""
     config_map = f"ConfigMap {installation.namespace}/{installation.name}"
-    if installation.configuration.value is None:
+    found = installation.configuration.value
+    if found is None:
         yield DoctorFinding(f"{config_map} does not exist", APPLY)
         return
     try:
-        _read_configuration(installation)
+        read_config_map(found, installation.settings, installation.kubernetes)
     except ConfigError as error:
         for line in str(error).splitlines():
             yield DoctorFinding(
@@ -56,8 +57,8 @@ def check_kubernetes_version(installation: Installation) -> Iterator[DoctorFindi
         )
     elif version > NEWEST_VERSION:
         yield DoctorFinding(
-            f"Kubernetes {installation.kubernetes} is newer than {NEWEST_VERSION}, whose rules "
-            "apply",
+            f"Kubernetes {installation.kubernetes} is newer than the supported versions: the rules "
+            f"of {NEWEST_VERSION} apply",
             "upgrade evenspread when a version supports it",
             DoctorSeverity.NOTE,
         )
@@ -66,7 +67,7 @@ def check_kubernetes_version(installation: Installation) -> Iterator[DoctorFindi
 def check_gates(installation: Installation) -> Iterator[DoctorFinding]:
     """Feature gates of the server and of the API server agree."""
     theirs = installation.features.value or {}
-    found = _read_usable_configuration(installation)
+    found = installation.valid_configuration
     for gate in found.gates.on if found else ():
         if theirs.get(gate, True) is False:
             yield DoctorFinding(
@@ -115,25 +116,3 @@ def _find_pod_webhooks(installation: Installation) -> Iterator[str]:
             for rule in webhook.rules
         ):
             yield name
-
-
-def _read_configuration(installation: Installation) -> InstalledConfiguration:
-    config_map = installation.configuration.value
-    assert config_map is not None
-    try:
-        version = parse_version(
-            installation.settings.get("kube-version") or installation.kubernetes
-        )
-    except VersionError:
-        version = NEWEST_VERSION
-    return read_config_map(config_map, installation.settings, version)
-
-
-def _read_usable_configuration(installation: Installation) -> InstalledConfiguration | None:
-    """Read the configuration; None if it is unusable, which ``check_configuration`` reports."""
-    if installation.configuration.value is None:
-        return None
-    try:
-        return _read_configuration(installation)
-    except ConfigError:
-        return None

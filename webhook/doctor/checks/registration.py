@@ -3,11 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from webhook.doctor.configmap import read_config_map
 from webhook.doctor.findings import DoctorFinding, DoctorSeverity
-from webhook.doctor.installation import CONFIGURATION_KINDS, Installation, NotReadableError
+from webhook.doctor.installation import CONFIGURATION_KINDS, Installation
 from webhook.doctor.webhooks import Webhook
-from webhook.errors import ConfigError
 from webhook.policy.catalogue import Action
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind
@@ -61,7 +59,7 @@ def check_registered(installation: Installation) -> Iterator[DoctorFinding]:
 
 def check_called_service(installation: Installation) -> Iterator[DoctorFinding]:
     """Both webhooks call the Service of the installation, at the right path."""
-    for hook, webhook in _list_webhooks(installation):
+    for hook, webhook in installation.webhooks():
         service = webhook.client_config.service
         if service is None:
             yield DoctorFinding(f"{webhook.name} is called by URL, not by a Service", APPLY)
@@ -74,7 +72,7 @@ def check_called_service(installation: Installation) -> Iterator[DoctorFinding]:
 
 def check_rules(installation: Installation) -> Iterator[DoctorFinding]:
     """Both webhooks are called for every kind that they review, and for nothing else."""
-    for hook, webhook in _list_webhooks(installation):
+    for hook, webhook in installation.webhooks():
         missing = {
             f"{operation} {resource}"
             for group, resource, operation in _list_reviewed()
@@ -82,9 +80,8 @@ def check_rules(installation: Installation) -> Iterator[DoctorFinding]:
             and not webhook.covers(group, resource, operation)
         }
         if missing:
-            yield DoctorFinding(
-                f"{webhook.name} is not called for {', '.join(sorted(missing))}", APPLY
-            )
+            message = f"{webhook.name} is not called for {', '.join(sorted(missing))}"
+            yield DoctorFinding(message, APPLY)
         yield from _check_width(webhook)
         for kind in _list_custom_kinds(installation):
             if not any({kind.group, "*"} & {*rule.api_groups} for rule in webhook.rules):
@@ -97,15 +94,14 @@ def check_rules(installation: Installation) -> Iterator[DoctorFinding]:
 
 def check_fixed_fields(installation: Installation) -> Iterator[DoctorFinding]:
     """Fields that are the same in every installation have their required values."""
-    for hook, webhook in _list_webhooks(installation):
+    for hook, webhook in installation.webhooks():
         for attribute, (field, required, reason) in FIXED_FIELDS.items():
             if attribute == "reinvocation_policy" and hook is Hook.VALIDATE:
                 continue
             value = getattr(webhook, attribute)
             if value != required:
-                yield DoctorFinding(
-                    f"{webhook.name} has {field}: {value}, not {required}: {reason}", APPLY
-                )
+                message = f"{webhook.name} has {field}: {value}, not {required}: {reason}"
+                yield DoctorFinding(message, APPLY)
         if "v1" not in webhook.admission_review_versions:
             yield DoctorFinding(
                 f"{webhook.name} has no v1 in admissionReviewVersions, the only version served",
@@ -115,7 +111,7 @@ def check_fixed_fields(installation: Installation) -> Iterator[DoctorFinding]:
 
 def check_timeouts(installation: Installation) -> Iterator[DoctorFinding]:
     """No write waits long for a server that does not respond."""
-    for hook, webhook in _list_webhooks(installation):
+    for hook, webhook in installation.webhooks():
         if webhook.timeout_seconds > LONGEST_TIMEOUT_S:
             yield DoctorFinding(
                 f"{webhook.name} has timeoutSeconds: {webhook.timeout_seconds}: while no replica "
@@ -136,9 +132,7 @@ def check_failure_policy(installation: Installation) -> Iterator[DoctorFinding]:
             DoctorSeverity.NOTE,
         )
     failing = [
-        webhook.name
-        for _, webhook in _list_webhooks(installation)
-        if webhook.failure_policy == "Fail"
+        webhook.name for _, webhook in installation.webhooks() if webhook.failure_policy == "Fail"
     ]
     deployment = installation.deployment.value if failing else None
     if deployment is not None and deployment.spec.replicas < FEWEST_REPLICAS_UNDER_FAIL:
@@ -152,7 +146,7 @@ def check_failure_policy(installation: Installation) -> Iterator[DoctorFinding]:
 
 def check_exemptions(installation: Installation) -> Iterator[DoctorFinding]:
     """The webhooks are not called for kube-system and our own namespace."""
-    for _, webhook in _list_webhooks(installation):
+    for _, webhook in installation.webhooks():
         for namespace, reason in (
             (KUBE_SYSTEM, "pods of the cluster itself wait for us"),
             (installation.namespace, "no replica can start again once all are down"),
@@ -199,20 +193,17 @@ def _explain_validated_pods(installation: Installation) -> str | None:
     setting = installation.settings.get("validate-pods", "auto")
     if setting != "auto":
         return f"the server runs with --validate-pods={setting}" if setting == "true" else ""
-    config_map = installation.configuration.value
-    if config_map is None:
+    found = installation.valid_configuration
+    if found is None:
         return None
-    try:
-        actions = read_config_map(config_map, installation.settings).configuration.actions
-    except ConfigError:
-        return None
+    actions = found.configuration.actions
     denying = [rule for rule, action in actions.items() if action is Action.DENY]
     return f"the configuration says deny for {', '.join(denying)}" if denying else ""
 
 
 def check_match_conditions(installation: Installation) -> Iterator[DoctorFinding]:
     """No match condition costs time, or fails for objects without annotations."""
-    for _, webhook in _list_webhooks(installation):
+    for _, webhook in installation.webhooks():
         for condition in webhook.match_conditions:
             reads = "object.metadata.annotations" in condition.expression
             if reads and not _HAS_ANNOTATIONS.search(condition.expression):
@@ -234,14 +225,6 @@ def check_match_conditions(installation: Installation) -> Iterator[DoctorFinding
 
 
 _REMOVE_CONDITION = f"remove it, since the server ignores mirror pods by itself: {APPLY}"
-
-
-def _list_webhooks(installation: Installation) -> Iterator[tuple[Hook, Webhook]]:
-    """List the registered webhooks; ``check_registered`` reports the missing ones."""
-    for hook in CONFIGURATION_KINDS:
-        webhook = installation.webhook(hook)
-        if webhook is not None:
-            yield hook, webhook
 
 
 def _list_reviewed() -> Iterator[tuple[str, str, str]]:
@@ -273,13 +256,8 @@ def _check_width(webhook: Webhook) -> Iterator[DoctorFinding]:
 
 def _list_custom_kinds(installation: Installation) -> list[GroupKind]:
     """List the configured kinds; empty if ``check_configuration`` reports a problem."""
-    try:
-        config_map = installation.configuration.value
-        if config_map is None:
-            return []
-        templates = read_config_map(config_map, installation.settings).configuration.pod_templates
-    except (ConfigError, NotReadableError):
-        return []
+    found = None if installation.configuration.problem else installation.valid_configuration
+    templates = found.configuration.pod_templates if found else ()
     return [kind for kind in templates if kind not in BUILT_IN_TEMPLATES]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from webhook.doctor.checks.registration import APPLY
 from webhook.doctor.findings import DoctorFinding, DoctorSeverity
-from webhook.doctor.installation import Installation, NotReadableError, Replica, value_or_none
+from webhook.doctor.installation import Installation, NotReadableError, Replica
 from webhook.doctor.metrics import MetricSample, read_failed_conditions, read_samples
 from webhook.doctor.probes import OTHER_FAILURE, ProbeResult, interpret
 from webhook.policy.request import Hook
@@ -32,12 +32,11 @@ def check_service(installation: Installation) -> Iterator[DoctorFinding]:
         yield DoctorFinding(f"{title} does not exist", APPLY)
         return
     ports = {item.port for item in service.spec.ports}
-    for hook in Hook:
-        webhook = installation.webhook(hook)
-        called = webhook.client_config.service if webhook else None
+    for _, webhook in installation.webhooks():
+        called = webhook.client_config.service
         if called is not None and ports and called.port not in ports:
             yield DoctorFinding(
-                f"{hook}.evenspread.io calls port {called.port} of the Service, which has "
+                f"{webhook.name} calls port {called.port} of the Service, which has "
                 f"{', '.join(map(str, sorted(ports)))}",
                 APPLY,
             )
@@ -85,8 +84,7 @@ def check_replicas(installation: Installation) -> Iterator[DoctorFinding]:
 
 
 def _describe_unready_pods(installation: Installation) -> str:
-    pods = value_or_none(installation.pods) or ()
-    unready = [pod for pod in pods if not pod.is_ready]
+    unready = [pod for pod in installation.pods.or_none or () if not pod.is_ready]
     return "".join(f"; {pod.metadata.name}: {pod.trouble or 'not ready'}" for pod in unready)
 
 
@@ -95,15 +93,13 @@ def check_disruption_budget(installation: Installation) -> Iterator[DoctorFindin
     deployment = installation.deployment.value
     if deployment is None:
         return
-    labels = deployment.spec.template.metadata.labels
     budgets = [
         budget
         for budget in installation.budgets.value or ()
-        if matches(budget.spec.selector, labels)
+        if matches(budget.spec.selector, deployment.labels)
     ]
     if not budgets:
-        webhooks = map(installation.webhook, Hook)
-        failing = any(webhook and webhook.failure_policy == "Fail" for webhook in webhooks)
+        failing = any(webhook.failure_policy == "Fail" for _, webhook in installation.webhooks())
         yield DoctorFinding(
             "no PodDisruptionBudget selects the replicas: a drain may evict all of them at once",
             APPLY,
@@ -122,10 +118,7 @@ def check_disruption_budget(installation: Installation) -> Iterator[DoctorFindin
 
 def check_reached(installation: Installation) -> Iterator[DoctorFinding]:
     """The API server calls both webhooks, and a replica answers."""
-    for hook in Hook:
-        webhook = installation.webhook(hook)
-        if webhook is None:
-            continue
+    for hook, webhook in installation.webhooks():
         result = installation.probes[hook]
         if result.problem:
             raise NotReadableError("not looked at", result.problem)
@@ -186,10 +179,10 @@ def _list_versions(installation: Installation) -> Iterator[tuple[str, str]]:
         for identity in installation.probes[hook].replicas:
             yield identity.version, identity.replica
     for replica in installation.replicas:
-        for sample in read_samples(value_or_none(replica.metrics) or ""):
+        for sample in read_samples(replica.metrics.or_none or ""):
             if sample.name == "evenspread_build_info":
                 yield sample.labels["version"], replica.name
-    for pod in value_or_none(installation.pods) or ():
+    for pod in installation.pods.or_none or ():
         if VERSION_LABEL in pod.metadata.labels:
             yield pod.metadata.labels[VERSION_LABEL], pod.metadata.name
 

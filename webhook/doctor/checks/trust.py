@@ -12,7 +12,6 @@ from webhook.doctor.checks.registration import APPLY
 from webhook.doctor.findings import DoctorFinding
 from webhook.doctor.installation import Installation
 from webhook.doctor.objects import decode_base64
-from webhook.policy.request import Hook
 
 OVERDUE_FRACTION = 4
 """A certificate is overdue in the last quarter of its lifetime; renewal is due at two thirds."""
@@ -24,10 +23,7 @@ def check_ca_bundle(installation: Installation) -> Iterator[DoctorFinding]:
     """Every caBundle contains the authority that signed the served certificate."""
     authority = _read_authority(installation) if installation.mode == "self" else ()
     served, advice = installation.served, _describe_bundle_writer(installation)
-    for hook in Hook:
-        webhook = installation.webhook(hook)
-        if webhook is None:
-            continue
+    for _, webhook in installation.webhooks():
         subject = f"the caBundle of {webhook.name}"
         bundle = _read_certificates(decode_base64(webhook.client_config.ca_bundle))
         if not bundle:
@@ -72,9 +68,8 @@ def check_certificates(installation: Installation) -> Iterator[DoctorFinding]:
             advice = f"evenspread certs rotate --ca {rotate}"
             yield from _check_dates(certificate, "the authority", now, advice)
     if installation.serving.value is not None:
-        for certificate in _read_certificates(installation.serving.value.certificates(LEAF_ENTRY))[
-            :1
-        ]:
+        mounted = _read_certificates(installation.serving.value.certificates(LEAF_ENTRY))
+        for certificate in mounted[:1]:
             advice = "have its issuer renew it: kubectl get certificates, with cert-manager"
             subject = "the certificate in the mounted Secret"
             yield from _check_dates(certificate, subject, now, advice)

@@ -87,11 +87,6 @@ class ClusterState:
         Count the pods of a pod's constraints.
 
         The last result is cached: most rules need the same tallies of a subject.
-
-        Args:
-            pod: The incoming pod.
-            constraints: Its own; those that no API server accepts are left out.
-            gates: The gates in force.
         """
         query = (self.census, pod, constraints, gates)
         if self._last is None or self._last[0] != query:
@@ -107,11 +102,6 @@ class ClusterState:
 
         kube-scheduler scores only nodes that the pod can go to. A domain that it cannot enter
         stays empty, but that is no skew of a soft constraint.
-
-        Args:
-            pod: The incoming pod.
-            constraints: Its own; those that no API server accepts are left out.
-            gates: The gates in force.
 
         Source: kube-scheduler plugins/podtopologyspread/scoring.go ``PreScore``.
         """
@@ -166,7 +156,6 @@ class AdviceContext(NamedTuple):
     Policy and cluster facts for judging a subject.
 
     Attributes:
-        policy: The policy in force, with its gates and profiles.
         facts: Facts about the cluster, from indexes.
         cluster: The whole cluster, for an audit; None at admission.
     """

@@ -33,13 +33,7 @@ class Exemptions(NamedTuple):
 
 
 def parse_exemptions(annotations: Mapping[str, str], not_exemptible: frozenset[str]) -> Exemptions:
-    """
-    Parse the exemptions of an object.
-
-    Args:
-        annotations: The object's annotations.
-        not_exemptible: Rules that no annotation exempts from.
-    """
+    """Parse the exemptions of an object."""
     reasons: dict[str, str] = {}
     refused: list[AdviceFinding] = []
     for part in _parts(annotations.get(EXEMPT_ANNOTATION, "")):

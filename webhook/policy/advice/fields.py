@@ -12,7 +12,7 @@ from webhook.policy.advice.findings import RuleViolation
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates
-from webhook.policy.api.gates import GATES, Gate, Gates, Stage, stage_at
+from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
 from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
@@ -61,14 +61,7 @@ def fields_are_in_force(subject: Subject, context: AdviceContext) -> Iterator[Ru
         at = subject.list_path if drop.entry is None else subject.field(drop.entry, drop.field)
         yield RuleViolation(
             at,
-            f"it has no effect: {_why(drop.gate, context.gates)}",
+            f"it has no effect, since {fieldgates.explain_disabled_gate(drop.gate, context.gates)}",
             f"# leave {drop.field or 'it'} out",
             f"no effect, feature gate {drop.gate} is off",
         )
-
-
-def _why(gate: Gate, gates: Gates) -> str:
-    if stage_at(gate, gates.version).stage is Stage.ABSENT:
-        first = GATES[gate].history[0].since
-        return f"Kubernetes {gates.version} does not have it, it came with {first}"
-    return f"feature gate {gate} is off in Kubernetes {gates.version}"

@@ -27,7 +27,6 @@ def check(defaulting_type: str, constraints: Sequence[Constraint]) -> list[Field
 
     Args:
         defaulting_type: The type after kube-scheduler has filled in an omitted one.
-        constraints: The default constraints, for any type.
 
     Returns:
         The errors in kube-scheduler's order; none if it accepts the arguments.

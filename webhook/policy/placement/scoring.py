@@ -24,7 +24,6 @@ class ConstraintWeight(msgspec.Struct, frozen=True):
     The weight of one soft constraint in the scores.
 
     Attributes:
-        tally: The pods that the constraint counts.
         size: Number of its domains among the scored nodes; for hostname, number of scored nodes.
         weight: Points of each pod in a domain, ln(size + 2). With few domains each one has many
             pods; the weight keeps such constraints from outweight those with many domains.
@@ -129,9 +128,6 @@ def round_half_up(number: float) -> int:
 def normalize_scores(raw: Mapping[str, int]) -> dict[str, int]:
     """
     Turn raw scores (lower is better) into scores of 0 to 100 (higher is better).
-
-    Args:
-        raw: Name of each scored node -> raw score, at least 0; may be empty.
 
     Source: scoring.go ``NormalizeScore``.
     """

@@ -22,7 +22,6 @@ class Domains(msgspec.Struct, frozen=True):
     The eligible nodes of a cluster, by their value of one topology key.
 
     Attributes:
-        key: The topology key.
         values: Name of each eligible node -> its value, in the order of the nodes.
         sizes: Value -> number of eligible nodes, at least 1.
         left_out: Name of each ineligible node -> why.
