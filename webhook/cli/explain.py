@@ -142,10 +142,7 @@ class ExplainSource(NamedTuple):
                 yield cluster
             return
         if self.path:
-            others = Inputs([self.path])
-            documents = list(others.objects())
-            inputs.problems += others.problems
-            inputs.skipped += others.skipped
+            documents = list(inputs.cluster_objects(self.path))
         yield ManifestCluster(documents, owners, inputs, self.namespace)
 
     def find_subjects(

@@ -56,7 +56,12 @@ def targets_option(formats: Iterable[str]) -> click.Option:
     def parse(
         _ctx: click.Context, _option: click.Parameter, written: tuple[str, ...]
     ) -> tuple[OutputTarget, ...]:
-        return _parse_targets(written or (TABLE,), known)
+        targets = tuple(_parse_target(text, known) for text in written or (TABLE,))
+        if sum(not target.file for target in targets) > 1:
+            raise ConfigError(
+                f"only one format fits stdout: write the others as {written[-1]}=FILE", "-o"
+            )
+        return targets
 
     return click.Option(
         ["-o", "--output"],
@@ -120,19 +125,12 @@ def report_skipped(skipped: Sequence[SkippedSource]) -> None:
         )
 
 
-def _parse_targets(written: tuple[str, ...], known: tuple[str, ...]) -> tuple[OutputTarget, ...]:
-    targets: list[OutputTarget] = []
-    for text in written:
-        chosen, equals, file = text.partition("=")
-        if chosen not in known:
-            raise ConfigError(
-                f"{chosen!r} is not an output format: use one of {', '.join(known)}", "-o"
-            )
-        if equals and not file:
-            raise ConfigError(f"{text!r} names no file: write {text}FILE", "-o")
-        targets.append(OutputTarget(chosen, file))
-    if sum(not target.file for target in targets) > 1:
+def _parse_target(text: str, known: tuple[str, ...]) -> OutputTarget:
+    chosen, equals, file = text.partition("=")
+    if chosen not in known:
         raise ConfigError(
-            f"only one format fits stdout: write the others as {written[-1]}=FILE", "-o"
+            f"{chosen!r} is not an output format: use one of {', '.join(known)}", "-o"
         )
-    return tuple(targets)
+    if equals and not file:
+        raise ConfigError(f"{text!r} names no file: write {text}FILE", "-o")
+    return OutputTarget(chosen, file)

@@ -29,14 +29,7 @@ def client(kubeconfig: str, context: str) -> "Api":
 
 
 def call(kubeconfig: str, context: str, action: Callable[["Api"], Awaitable[T]]) -> T:
-    """
-    Run an action with a client, in an event loop of its own, and close the client.
-
-    Args:
-        kubeconfig: As for client().
-        context: As for client().
-        action: Its result is returned; its error is raised.
-    """
+    """Run an action with a client in a new event loop, close the client, return the result."""
 
     async def run() -> T:
         async with client(kubeconfig, context) as api:

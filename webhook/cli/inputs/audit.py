@@ -59,13 +59,11 @@ def collect_snapshot(
             raise ConfigError("requires -f: name the manifests to audit", "--cluster")
         return _list_cluster(inputs, configuration, scope)
     collector = ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
-    context = Inputs([cluster] if cluster else [])
-    for document in context.objects():
+    for document in inputs.cluster_objects(cluster):
         collector.add(document, requested=False)
     for document in inputs.objects():
         collector.add(document)
-    inputs.problems += context.problems + collector.problems
-    inputs.skipped += context.skipped
+    inputs.problems += collector.problems
     return collector.snapshot
 
 
