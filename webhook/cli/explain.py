@@ -114,10 +114,8 @@ class ExplainSource(NamedTuple):
 
     Attributes:
         files: Manifests to explain.
-        path: Path of manifests that describe the cluster.
-        kubeconfig: File that says how to reach the API server.
-        context: Of the kubeconfig.
-        namespace: Namespace of objects that name none.
+        path: Of manifests that describe the cluster.
+        namespace: Of the subject, and of objects that name none.
     """
 
     files: tuple[str, ...]

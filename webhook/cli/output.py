@@ -32,13 +32,7 @@ class OutputFormat(StrEnum):
 
 
 class OutputTarget(NamedTuple):
-    """
-    One output of a run.
-
-    Attributes:
-        format: Its format, one of those that the command knows.
-        file: The file to write; empty for the standard output.
-    """
+    """One output of a run; an empty ``file`` is the standard output."""
 
     format: str
     file: str

@@ -17,14 +17,7 @@ from webhook.errors import ConfigError
 
 
 class ClusterScope(NamedTuple):
-    """
-    Part of a cluster to list; an empty string means that the option is absent.
-
-    Attributes:
-        kubeconfig: File that says how to reach the API server.
-        context: Of the kubeconfig.
-        namespace: The only namespace to list; all if empty.
-    """
+    """Options that select what to list; empty means absent, and all namespaces."""
 
     kubeconfig: str
     context: str

@@ -43,9 +43,7 @@ class ExplainSubject(msgspec.Struct, frozen=True):
     An object with a pod template, to be explained.
 
     Attributes:
-        kind: Of the object.
         path: Path of the pod template in objects of this kind.
-        namespace: Namespace of the object.
         value: The object.
         exists: Whether the object is in the cluster; otherwise it comes from a manifest.
     """
@@ -123,10 +121,8 @@ def find_in_manifests(
     Find the objects of manifests that have a pod template.
 
     Args:
-        documents: Objects of the manifests.
         written: The subject to select, as for ``parse_subject``; empty selects all.
         namespace: Namespace of objects that name none.
-        templates: Kinds with a pod template, and its path.
     """
     selected = parse_subject(written, templates) if written else None
     for document in documents:

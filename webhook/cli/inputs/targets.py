@@ -44,8 +44,6 @@ class PlacementTarget(msgspec.Struct, frozen=True):
     A pod to place.
 
     Attributes:
-        subject: Its name for messages.
-        situation: The pod, its constraints, the nodes and the other pods.
         runs_on: Its node; empty if it is Pending or does not exist yet.
         replicas: Desired number of pods like it.
         running: Node name -> number of such pods there now, at least 1, without the pod itself.
@@ -68,8 +66,6 @@ class TargetBuilder:
         Store the sources; ``build`` reads them.
 
         Args:
-            requested: Configuration and gates.
-            cluster: Facts and pods.
             replaces: Whether the profiles are kube-scheduler's own defaults, which its
                 configuration replaces; otherwise our webhook writes them into new pods.
         """
