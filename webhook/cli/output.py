@@ -39,12 +39,7 @@ class OutputTarget(NamedTuple):
 
 
 def targets_option(formats: Iterable[str]) -> click.Option:
-    """
-    Create ``-o FORMAT[=FILE]``; its value is a tuple of ``OutputTarget``.
-
-    Args:
-        formats: The formats of the command, ``table`` among them.
-    """
+    """Create ``-o FORMAT[=FILE]``, by default ``table``; its value is a tuple of OutputTarget."""
     known = tuple(formats)
 
     def parse(

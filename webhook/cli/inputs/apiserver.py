@@ -19,9 +19,7 @@ def client(kubeconfig: str, context: str) -> "Api":
     """
     Create a client, which connects with its first request; the caller must close it.
 
-    Args:
-        kubeconfig: File; if empty, found as kubectl finds it.
-        context: Of the kubeconfig; if empty, its current one.
+    Empty texts mean the kubeconfig that kubectl would find, and its current context.
     """
     from webhook.cluster.client import Api, ApiAccess  # noqa: PLC0415  # see above
 

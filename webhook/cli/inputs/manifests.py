@@ -76,7 +76,6 @@ def facts_from(
     Args:
         path: Of manifests that describe the cluster; if empty, ``documents`` describe it.
         documents: Objects of ``-f``.
-        owners: Custom owner kinds, and where their selector is.
         inputs: Receives the problems and the skipped files of ``path``.
     """
     cluster = Cluster(owners)

@@ -173,8 +173,7 @@ def read_workload(subject: ExplainSubject) -> Subject:
 
 def selector_of(subject: ExplainSubject) -> LabelSelector | None:
     """The selector of a workload's pods; None if it is missing or cannot be read."""
-    spec: Any = subject.value.get("spec")
-    written: Any = spec.get("selector") if is_object(spec) else None
+    written = find_value(subject.value, ("spec", "selector"))
     try:
         if subject.kind.group:
             return msgspec.convert(written, LabelSelector | None)
@@ -186,11 +185,9 @@ def selector_of(subject: ExplainSubject) -> LabelSelector | None:
 
 def is_controlled_by(value: Json, owner: ExplainSubject) -> bool:
     """Whether the controller of an object is ``owner``; both are in the same namespace."""
-    controller = msgspec.convert(value.get("metadata"), ObjectMeta).controller
-    return controller is not None and (controller.kind, controller.name) == (
-        owner.kind.kind,
-        owner.name,
-    )
+    controller = _metadata_of(value).controller
+    owned_by = (controller.kind, controller.name) if controller else None
+    return owned_by == (owner.kind.kind, owner.name)
 
 
 def is_same_template(replica_set: SchedulingPod, deployment: SchedulingPod) -> bool:
@@ -201,9 +198,15 @@ def is_same_template(replica_set: SchedulingPod, deployment: SchedulingPod) -> b
 
 def revision_of(value: Json) -> int:
     """The revision of a ReplicaSet; 0 if it has none."""
-    metadata = msgspec.convert(value.get("metadata"), ObjectMeta)
-    written = metadata.annotations.get(_REVISION, "")
+    written = _metadata_of(value).annotations.get(_REVISION, "")
     return int(written) if written.isdecimal() else 0
+
+
+def _metadata_of(value: Json) -> ObjectMeta:
+    try:
+        return msgspec.convert(value.get("metadata") or {}, ObjectMeta)
+    except msgspec.ValidationError:
+        return ObjectMeta()
 
 
 def _has_name(kind: GroupKind, called: str) -> bool:

@@ -7,6 +7,7 @@ Entry point: ``TargetBuilder.build``. It reads facts and constraints; it places 
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.policy import RequestedPolicy
@@ -160,12 +161,9 @@ class TargetBuilder:
         if subject.kind != DEPLOYMENT:
             return None
         found = self._cluster.all_of(REPLICA_SET, subject.namespace)
-        for value in sorted(found, key=revision_of, reverse=True):
-            replica_set = ExplainSubject(
-                REPLICA_SET, subject.path, subject.namespace, value, exists=True
-            )
-            if not is_controlled_by(value, subject):
-                continue
+        owned = (value for value in found if is_controlled_by(value, subject))
+        for value in sorted(owned, key=revision_of, reverse=True):
+            replica_set = replace(subject, kind=REPLICA_SET, value=value)
             pod = decode_template(replica_set)
             if is_same_template(pod, template):
                 return _first_pod(replica_set, pod)

@@ -72,11 +72,6 @@ def send(body: bytes, url: str, ca: Path) -> dict[str, Any]:
     """
     Post a review as kube-apiserver does, and return the AdmissionReview in the response.
 
-    Args:
-        body: The review.
-        url: Scheme, host and port of the server.
-        ca: File with the certificates to trust.
-
     Raises:
         SourceError: The server cannot be reached, or rejects the review.
     """

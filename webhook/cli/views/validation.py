@@ -160,12 +160,7 @@ def _report_answer(document: Document, request: Request, gates: Gates) -> Valida
 
 
 def causes(document: Document, path: TemplatePath, findings: list[ApiViolation]) -> Iterator[Cause]:
-    """
-    Yield the cause of a denial for each finding, with its line.
-
-    Args:
-        path: Path of the object's pod template.
-    """
+    """Yield the cause of a denial for each finding; ``path`` is that of the pod template."""
     for finding in findings:
         error, fix = finding.error, CATALOGUE[finding.rule].fix
         line = _find_line(document, path, error.field)
