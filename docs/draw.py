@@ -22,7 +22,7 @@ PICTURE = HERE / "pictures" / "report.png"
 CHECKSUM = HERE / "pictures" / "report.sha256"
 EXAMPLE = "docs/walkthrough/uneven.yaml"
 
-SIZE: ViewportSize = {"width": 1100, "height": 800}  # CSS pixels; as high as the page, if that is higher
+SIZE: ViewportSize = {"width": 1100, "height": 800}  # CSS pixels; higher if the page is
 BROWSER = "chromium"  # of the system; Playwright's own would have to be fetched
 
 

@@ -5,15 +5,14 @@ import io
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.server.serving import settled
+from tests.server.serving import logged, server_context, settled
 from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
 from webhook.errors import ApiError
-from webhook.server.events import MOST_QUEUED, EventContext, EventRecorder
-from webhook.telemetry.line_writer import LineWriter
-from webhook.telemetry.logs import LogFormat, make_log
+from webhook.server.events import MOST_QUEUED, EventRecorder
 
 SILENCE = ApiError("https://api", "gave no answer in time", "silent")
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -44,11 +43,13 @@ class Client:
         return Response(answer)
 
 
-async def told(client: Client, record: Callable[[EventRecorder], None], calls: int) -> list[Any]:
-    """Let Events be written until there were so many calls; gives the log."""
+async def recorded(
+    client: Client, record: Callable[[EventRecorder], None], calls: int
+) -> list[Any]:
+    """Write Events until the client has received ``calls`` calls; returns the log."""
     stream = io.BytesIO()
-    log = make_log(LogFormat.JSON, LineWriter(stream, lambda write: write()), lambda: NOW)
-    events = EventRecorder(client, EventContext("ns", "evenspread", "pod-1"), lambda: NOW, log)
+    context = server_context(stream, namespace="ns", replica="pod-1")
+    events = EventRecorder(client, replace(context, now=lambda: NOW))
     record(events)
     task = asyncio.create_task(events.run())
     await settled(lambda: len(client.calls) == calls)
@@ -56,13 +57,13 @@ async def told(client: Client, record: Callable[[EventRecorder], None], calls: i
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
-    return [json.loads(line) for line in stream.getvalue().splitlines()]
+    return logged(stream)
 
 
 async def test_an_event_is_about_the_deployment() -> None:
     client = Client(201)
 
-    lines = await told(client, lambda events: events.record("Invalid", "why", warning=True), 1)
+    lines = await recorded(client, lambda events: events.record("Invalid", "why", warning=True), 1)
 
     ((method, path, body),) = client.calls
     assert (method, path) == ("POST", "/api/v1/namespaces/ns/events")
@@ -81,7 +82,7 @@ async def test_an_event_is_about_the_deployment() -> None:
 async def test_good_news_is_normal_and_long_messages_are_cut() -> None:
     client = Client(201)
 
-    await told(client, lambda events: events.record("Loaded", "x" * 2000, warning=False), 1)
+    await recorded(client, lambda events: events.record("Loaded", "x" * 2000, warning=False), 1)
 
     body = client.calls[0][2]
     assert body["type"] == "Normal"
@@ -95,7 +96,7 @@ async def test_what_cannot_be_written_is_logged_once_for_each_reason() -> None:
         for number in range(5):
             events.record("Invalid", str(number), warning=True)
 
-    lines = await told(client, record, 5)
+    lines = await recorded(client, record, 5)
 
     assert [line["says"].rpartition(": ")[2] for line in lines] == [
         "the API server answered 403",
@@ -111,6 +112,6 @@ async def test_a_burst_is_cut() -> None:
         for number in range(MOST_QUEUED + 3):
             events.record("Invalid", str(number), warning=True)
 
-    await told(client, record, MOST_QUEUED)
+    await recorded(client, record, MOST_QUEUED)
 
     assert [body["message"] for _, _, body in client.calls] == [str(i) for i in range(MOST_QUEUED)]

@@ -88,7 +88,7 @@ async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
         await live.complete()
 
         assert len(live.facts.services("shop", {"app": "a"})) == 2
-        assert live.check()["cache Service"] == (True, "2 objects, updated 0 s ago")
+        assert live.check()["cache Service"].detail == "2 objects, updated 0 s ago"
         assert value(metrics, "objects", "Service") == 2
         assert value(metrics, "synced", "Service") == 1
         assert value(metrics, "age_seconds", "Service") == 0
@@ -297,7 +297,7 @@ async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) ->
 
     assert changes == ["changed"]
     assert files.facts.owner_selector("shop", OWNER) is not None
-    assert files.check() == {"facts": (True, "2 objects from files")}
+    assert files.check() == {"facts": ReadinessCondition(ok=True, detail="2 objects from files")}
     assert files.fetch(request(pod()), POLICY, 1.0) is None
     assert value(metrics, "objects", "Fleet.example.io") == 1
     assert value(metrics, "objects", "Rollout.argoproj.io") is None

@@ -19,6 +19,7 @@ from webhook.cluster.timeslices import TimeSlicer
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, VersionError
 from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
+from webhook.server.context import ServerContext
 from webhook.telemetry.logs import Log
 from webhook.telemetry.metrics import Metrics
 
@@ -52,18 +53,33 @@ async def connect_api_server(settings: Settings) -> "AsyncGenerator[Api | None]"
         yield api
 
 
-async def wait_for_version(api: "Api", log: Log) -> Version:
+async def find_version(context: ServerContext) -> Version:
     """
-    Request the API server's version until it answers; each new problem is logged once.
+    Find the Kubernetes version whose rules apply: as set, else the API server's, else the newest.
 
     Raises:
-        ApiError: There are no usable credentials.
-        ConfigError: The version cannot be parsed.
+        ApiError: There are no usable credentials for the cluster.
+        VersionError: The version of the settings cannot be parsed.
+        ConfigError: The version of the API server cannot be parsed.
     """
+    if context.settings.kube_version:
+        version = parse_version(context.settings.kube_version)
+    elif context.api is None:
+        return NEWEST_VERSION
+    else:
+        version = await _wait_for_version(context.api, context.log)
+    if version > NEWEST_VERSION:
+        newer = f"Kubernetes {version} is newer than the supported versions"
+        context.log.warning("version", says=f"{newer}: the rules of {NEWEST_VERSION} apply")
+    return version
+
+
+async def _wait_for_version(api: "Api", log: Log) -> Version:
+    """Request the API server's version until it answers; each new problem is logged once."""
     backoff, last_problem = Backoff(random.random, asyncio.sleep), ""
     while True:
         try:
-            version = parse_version(await api.version())
+            return parse_version(await api.version())
         except VersionError as error:
             problem = f"is needed, since the API server gives its version as {error.text!r}"
             raise ConfigError(problem, "--kube-version") from error
@@ -74,18 +90,6 @@ async def wait_for_version(api: "Api", log: Log) -> Version:
                 last_problem = str(error)
                 log.warning("version", says=last_problem)
             await backoff.pause()
-        else:
-            warn_if_newer(version, log)
-            return version
-
-
-def warn_if_newer(version: Version, log: Log) -> None:
-    """Warn if a version is newer than this program knows."""
-    if version > NEWEST_VERSION:
-        message = (
-            f"Kubernetes {version} is newer than the newest known version: using {NEWEST_VERSION}"
-        )
-        log.warning("version", says=message)
 
 
 async def follow_version(
