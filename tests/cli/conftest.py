@@ -1,4 +1,4 @@
-"""A command line in a folder of its own, with nothing of ours in the environment."""
+"""Fixtures for commands: each runs in an empty folder, without variables of evenspread."""
 
 import io
 import os
@@ -14,7 +14,7 @@ from webhook.__main__ import main
 
 
 class Ran(NamedTuple):
-    """What a command left behind."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -22,8 +22,15 @@ class Ran(NamedTuple):
 
     @property
     def documents(self) -> list[Any]:
-        """The lines of its output, read as JSON."""
+        """The lines of its output, decoded from JSON."""
         return [msgspec.json.decode(line) for line in self.out.splitlines()]
+
+
+class Screen(io.StringIO):
+    """A stream that counts as a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 Run: TypeAlias = Callable[..., Ran]
