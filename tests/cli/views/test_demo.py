@@ -18,7 +18,7 @@ BODY = build.review_body(build.pod())
 
 PATCH = [{"op": "add", "path": "/spec/topologySpreadConstraints", "value": [build.spread()]}]
 
-# response, what people read of it
+# response, lines of text
 ANSWERS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "allowed": ({"allowed": True}, ["Pod web-1: allowed"]),
     "denied": (
