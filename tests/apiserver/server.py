@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -36,15 +36,21 @@ class ApiServer(RestApi):
         otherwise: Answer to requests that have no other; None: from the objects.
     """
 
-    def __init__(self, *objects: Json, name: str = "https://api") -> None:
+    def __init__(
+        self,
+        *objects: Json,
+        name: str = "https://api",
+        answers: Mapping[str, Behavior] | None = None,
+        otherwise: Behavior = None,
+    ) -> None:
         super().__init__(*objects)
         self.name = name
         self.requests: list[Request] = []
         self.port = 0
         self.clock: Callable[[], datetime] | None = None
         self.faults: list[Callable[[Request], Behavior]] = []
-        self.answers: dict[str, Behavior] = {}
-        self.otherwise: Behavior = None
+        self.answers = dict(answers or {})
+        self.otherwise = otherwise
         self._scripts: dict[str, deque[Behavior]] = {}
 
     @property

@@ -1,6 +1,6 @@
 """Custom kinds are found at the API server; built-in ones are known."""
 
-from tests.audit.server import Server
+from tests.apiserver import ApiServer
 from webhook.audit.kinds import (
     LISTED_BUILT_IN,
     LISTED_CLUSTER_SCOPED,
@@ -24,7 +24,10 @@ def test_every_listed_kind_is_listed_once() -> None:
 async def test_custom_kinds_are_found_where_they_exist() -> None:
     problems: list[SourceError] = []
 
-    found = await find_custom_kinds(Server(""), [ROLLOUT, FLEET, LISTED_PODS.group_kind], problems)
+    server = ApiServer()
+    server.define("argoproj.io/v1", "Rollout")
+
+    found = await find_custom_kinds(server, [ROLLOUT, FLEET, LISTED_PODS.group_kind], problems)
 
     assert [(row.api_version, row.plural) for row in found] == [("argoproj.io/v1", "rollouts")]
     assert problems == []
@@ -34,5 +37,7 @@ async def test_kinds_that_cannot_be_looked_up_are_problems() -> None:
     problems: list[SourceError] = []
     error = ApiError("https://api", "is broken", "unreachable")
 
-    assert await find_custom_kinds(Server("", {"/apis": [error]}), [ROLLOUT], problems) == []
+    server = ApiServer(answers={"GET /apis": error})
+
+    assert await find_custom_kinds(server, [ROLLOUT], problems) == []
     assert problems == [error]

@@ -1,15 +1,15 @@
 import pytest
 
+from tests.apiserver import ApiServer
 from tests.audit import world
-from tests.audit.server import Server
-from tests.audit.world import LIVE, gather, report_on
+from tests.audit.world import LIVE, gather, report_on, serve_objects
 from webhook.audit.listing import ClusterListing
 from webhook.cluster.lists import LIST_TRIES
 from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError, ExpiredError
 
 
-async def listed(server: Server, namespace: str = "") -> ClusterListing:
+async def listed(server: ApiServer, namespace: str = "") -> ClusterListing:
     configuration = world.CONFIGURATION
     listing = ClusterListing(server, configuration.pod_templates, configuration.owner_selectors)
     await listing.read(namespace)
@@ -17,7 +17,7 @@ async def listed(server: Server, namespace: str = "") -> ClusterListing:
 
 
 async def test_a_cluster_gives_the_report_of_its_manifests_but_for_their_places() -> None:
-    found = report_on((await listed(Server(LIVE))).snapshot)
+    found = report_on((await listed(serve_objects(LIVE))).snapshot)
     written = report_on(gather(LIVE).snapshot)
 
     assert found.summary == written.summary
@@ -30,7 +30,7 @@ async def test_a_cluster_gives_the_report_of_its_manifests_but_for_their_places(
 async def test_custom_kinds_are_found_and_listed() -> None:
     rollout = world.DEPLOYMENT.replace("apps/v1", "argoproj.io/v1").replace("Deployment", "Rollout")
 
-    listing = await listed(Server(rollout))
+    listing = await listed(serve_objects(rollout))
 
     (workload,) = listing.snapshot.workloads
     assert str(workload.subject.kind) == "Rollout.argoproj.io"
@@ -38,18 +38,18 @@ async def test_custom_kinds_are_found_and_listed() -> None:
 
 
 async def test_one_namespace() -> None:
-    server = Server(LIVE)
+    server = serve_objects(LIVE)
 
     await listed(server, "shop")
 
-    assert "/api/v1/namespaces/shop/pods" in server.asked
-    assert "/api/v1/nodes" in server.asked
-    assert "/api/v1/pods" not in server.asked
+    assert "/api/v1/namespaces/shop/pods" in server.paths
+    assert "/api/v1/nodes" in server.paths
+    assert "/api/v1/pods" not in server.paths
 
 
 @pytest.mark.parametrize("pages", range(2))
 async def test_a_list_that_expires_is_begun_anew_and_no_object_is_there_twice(pages: int) -> None:
-    server = Server(LIVE, {"/api/v1/pods": [*[None] * pages, ExpiredError("api", "gone")]})
+    server = serve_objects(LIVE, {"/api/v1/pods": [*[None] * pages, ExpiredError("api", "gone")]})
 
     assert len((await listed(server)).snapshot.pods) == 4
 
@@ -62,32 +62,32 @@ PROBLEMS = {
 
 @pytest.mark.parametrize("error", PROBLEMS.values(), ids=PROBLEMS.keys())
 async def test_what_cannot_be_listed_is_told_and_the_rest_is_read(error: ApiError) -> None:
-    listing = await listed(Server(LIVE, {"/api/v1/nodes": [error] * LIST_TRIES}))
+    listing = await listed(serve_objects(LIVE, {"/api/v1/nodes": [error] * LIST_TRIES}))
 
     assert listing.problems == [error]
     assert len(listing.snapshot.pods) == 4
 
 
 async def test_a_server_that_cannot_be_reached_is_asked_once() -> None:
-    server = Server(
+    server = serve_objects(
         LIVE, {"/api/v1/namespaces": [ApiError("api", "down", FailureReason.UNREACHABLE)]}
     )
 
     with pytest.raises(ApiError, match="down"):
         await listed(server)
 
-    assert server.asked == ["/api/v1/namespaces"]
+    assert server.paths == ["/api/v1/namespaces"]
 
 
 async def test_objects_that_cannot_be_read_are_problems() -> None:
-    listing = await listed(Server(world.DEPLOYMENT.replace("maxSkew: 1", "maxSkew: '1'")))
+    listing = await listed(serve_objects(world.DEPLOYMENT.replace("maxSkew: 1", "maxSkew: '1'")))
 
     assert [each.source for each in listing.problems] == ["/apis/apps/v1/deployments"]
 
 
 async def test_pods_are_listed_last() -> None:
-    server = Server(LIVE)
+    server = serve_objects(LIVE)
 
     await listed(server)
 
-    assert server.asked[-1] == "/api/v1/pods"
+    assert server.paths[-1] == "/api/v1/pods"

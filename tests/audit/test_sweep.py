@@ -5,9 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.apiserver import ApiServer, page
 from tests.audit import world
-from tests.audit.server import Server
-from tests.audit.world import BARE, DEPLOYMENT, EVERYTHING, NODES, REPLICA_SET, RUNNING, question
+from tests.audit.world import (
+    BARE,
+    DEPLOYMENT,
+    EVERYTHING,
+    NODES,
+    REPLICA_SET,
+    RUNNING,
+    question,
+    serve_objects,
+)
 from webhook.audit.inventory import Inventory
 from webhook.audit.kinds import LISTED_BUILT_IN, LISTED_PODS
 from webhook.audit.listing import ClusterListing
@@ -19,13 +28,13 @@ from webhook.errors import ApiError, ExpiredError
 from webhook.policy.kinds import KindRow
 
 
-async def swept(server: Server) -> list[WorkloadReport]:
+async def swept(server: ApiServer) -> list[WorkloadReport]:
     sweep = ClusterSweep(server, world.CONFIGURATION, question())
     assert sweep.problems == []
     return [each async for report in sweep.reports() for each in report.workloads]
 
 
-async def at_once(server: Server) -> list[WorkloadReport]:
+async def at_once(server: ApiServer) -> list[WorkloadReport]:
     configuration = world.CONFIGURATION
     listing = ClusterListing(server, configuration.pod_templates, configuration.owner_selectors)
     await listing.read()
@@ -60,7 +69,7 @@ CLUSTERS = {
 
 @pytest.mark.parametrize("text", CLUSTERS.values(), ids=CLUSTERS)
 async def test_reports_on_namespaces_are_the_parts_of_the_report_on_all(text: str) -> None:
-    assert sorted(await swept(Server(text)), key=title) == await at_once(Server(text))
+    assert sorted(await swept(serve_objects(text)), key=title) == await at_once(serve_objects(text))
 
 
 def title(workload: WorkloadReport) -> tuple[str, str, str]:
@@ -86,10 +95,10 @@ def test_each_object_is_taken_once_and_with_its_namespace(
         for namespace, name, kind in names
     ]
 
-    assert sorted(run(walk(Server(made)))) == sorted(names)
+    assert sorted(run(walk(serve_objects(made)))) == sorted(names)
 
 
-async def walk(server: Server) -> list[tuple[str, str, str]]:
+async def walk(server: ApiServer) -> list[tuple[str, str, str]]:
     kinds = [each for each in LISTED_BUILT_IN if each.kind in ("Deployment", "Service", "Job")]
     cursors = [ListCursor(server, each) for each in kinds]
     taken: list[tuple[str, str, str]] = []
@@ -118,7 +127,7 @@ def pods(*names: str) -> list[Any]:
     return [{"kind": "Pod", "metadata": {"namespace": "shop", "name": each}} for each in names]
 
 
-async def names_of(server: Server) -> list[str]:
+async def names_of(server: ApiServer) -> list[str]:
     cursor = ListCursor(server, LISTED_PODS)
     return [msgspec.json.decode(each)["metadata"]["name"] async for each in cursor.take("shop")]
 
@@ -127,7 +136,7 @@ async def names_of(server: Server) -> list[str]:
 async def test_a_list_whose_rest_was_forgotten_is_begun_anew_and_nothing_is_taken_twice(
     at: int,
 ) -> None:
-    server = Server(
+    server = serve_objects(
         pods(*"abcde"), {LISTED_PODS.path(""): [*[None] * at, ExpiredError("api", "gone")]}
     )
 
@@ -135,8 +144,7 @@ async def test_a_list_whose_rest_was_forgotten_is_begun_anew_and_nothing_is_take
 
 
 async def test_a_list_in_no_order_is_not_believed() -> None:
-    server = Server(pods(*"abc"))
-    server.objects.reverse()
+    server = ApiServer(answers={f"GET {LISTED_PODS.path('')}": page(*pods(*"cba"))})
 
     with pytest.raises(ApiError, match="unsorted"):
         await names_of(server)
@@ -152,7 +160,7 @@ async def test_a_kind_that_may_not_be_listed_is_known_before_the_first_report(
     listed: KindRow,
 ) -> None:
     sweep = ClusterSweep(
-        Server(EVERYTHING, {listed.path(""): [FORBIDDEN]}),
+        serve_objects(EVERYTHING, {listed.path(""): [FORBIDDEN]}),
         world.CONFIGURATION,
         question(),
     )
@@ -163,7 +171,7 @@ async def test_a_kind_that_may_not_be_listed_is_known_before_the_first_report(
 
 async def test_custom_kinds_that_cannot_be_looked_for_are_told() -> None:
     sweep = ClusterSweep(
-        Server(EVERYTHING, {"/apis": [FORBIDDEN]}), world.CONFIGURATION, question()
+        serve_objects(EVERYTHING, {"/apis": [FORBIDDEN]}), world.CONFIGURATION, question()
     )
 
     with pytest.raises(ApiError, match="403"):
@@ -172,7 +180,7 @@ async def test_custom_kinds_that_cannot_be_looked_for_are_told() -> None:
 
 async def test_objects_that_cannot_be_read_are_told_and_the_rest_is_audited() -> None:
     broken = BARE.replace("containers: []", "tolerations: 5")
-    sweep = ClusterSweep(Server(DEPLOYMENT + broken), world.CONFIGURATION, question())
+    sweep = ClusterSweep(serve_objects(DEPLOYMENT + broken), world.CONFIGURATION, question())
 
     reports = [report async for report in sweep.reports()]
 

@@ -1,9 +1,12 @@
 """Clusters in YAML, and the reports on them."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import yaml
 
+from tests.apiserver import ApiServer, Behavior
 from webhook.audit.collect import ManifestCollector
 from webhook.audit.inventory import Inventory
 from webhook.audit.report import AuditFinding, AuditReport, AuditSeverity, WorkloadReport
@@ -138,6 +141,25 @@ def gather(text: str, *, neighbours: str = "") -> ManifestCollector:
             for each in expand(document):
                 gathering.add(each, requested=asked)
     return gathering
+
+
+def serve_objects(
+    objects: str | Sequence[Any], failures: Mapping[str, Sequence[Behavior]] | None = None
+) -> ApiServer:
+    """
+    Build an API server that has these objects and the kind Rollout, and sends small pages.
+
+    Args:
+        objects: Objects, or YAML.
+        failures: Path -> answers to its first requests; None: from the objects.
+    """
+    loaded = yaml.safe_load_all(objects) if isinstance(objects, str) else objects
+    server = ApiServer(*filter(None, loaded))
+    server.page_size = 2
+    server.define("argoproj.io/v1", "Rollout")
+    for path, answers in (failures or {}).items():
+        server.script(path, *answers)
+    return server
 
 
 def inventory(snapshot: Snapshot) -> Inventory:

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from tests.doctor.api import FakeDoctorApi, client_of, refuse, respond
+from tests.apiserver import ApiServer, refuse, respond
+from tests.doctor.api import client_of
 from webhook.cluster.protocol import Response
 from webhook.doctor.access_review import review_rights
 from webhook.doctor.client import DoctorClient
@@ -31,13 +32,13 @@ KINDS = {"resources": [{"name": "fleets", "kind": "Fleet"}]}
     ("response", "allowed"), [(ALLOWED, True), (respond({"status": {}}, 201), False)]
 )
 async def test_every_needed_right_is_reviewed(response: Response, allowed: bool) -> None:
-    api = FakeDoctorApi({REVIEWS: response})
+    api = ApiServer(answers={REVIEWS: response})
 
     found = await review_rights(DoctorClient(api), "evenspread", "shop", DEPLOYMENT, None)
 
     assert list(found) == list(list_needed_rights("evenspread", "self"))
     assert {lookup.value for lookup in found.values()} == {allowed}
-    specs = [request.body["spec"] for request in api.requests]
+    specs = [request.content["spec"] for request in api.requests]
     assert {spec["user"] for spec in specs} == {"system:serviceaccount:shop:account"}
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.doctor.api import FakeDoctorApi, client_of, refuse, respond
+from tests.apiserver import ApiServer, Request, refuse, respond
+from tests.doctor.api import client_of
 from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.protocol import Response
 from webhook.doctor.client import MOST_QUOTED_BYTES, DoctorClient, DoctorResponse, describe_right
@@ -46,11 +47,11 @@ async def test_warnings_are_read_without_quotes_and_escapes() -> None:
 
 
 async def test_a_body_is_sent_as_json_of_its_content_type() -> None:
-    api = FakeDoctorApi({})
+    api = ApiServer()
 
     await DoctorClient(api).send("PATCH", "/a", [1], {"dryRun": "All"}, "text/x")
 
-    assert api.requests == [("PATCH", "/a", {"dryRun": "All"}, [1], "text/x")]
+    assert api.requests == [Request("PATCH", "/a", {"dryRun": "All"}, b"[1]", "text/x")]
 
 
 async def test_rejected_credentials_are_an_error() -> None:

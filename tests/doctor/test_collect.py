@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.doctor.api import FakeDoctorApi, client_of, refuse, respond
+from tests.apiserver import ApiServer, refuse, respond
+from tests.doctor.api import client_of
 from tests.doctor.patient import METRICS, READY, replica
 from webhook.cluster.protocol import Response
 from webhook.doctor.client import DoctorClient
@@ -56,7 +57,7 @@ async def collect(responses: dict[str, Response], target: DoctorTarget = TARGET)
 
 
 async def test_an_installation_is_found_by_its_webhooks() -> None:
-    api = FakeDoctorApi(RESPONSES)
+    api = ApiServer(answers=RESPONSES)
 
     found = await collect_installation(DoctorClient(api), TARGET, NOW, "0.1.0")
 
@@ -72,7 +73,7 @@ async def test_an_installation_is_found_by_its_webhooks() -> None:
     assert queries["/api/v1/namespaces/shop/pods"] == {
         "labelSelector": "app.kubernetes.io/name=evenspread"
     }
-    users = [item.body["spec"]["user"] for item in api.requests if "subjectaccess" in item.path]
+    users = [item.content["spec"]["user"] for item in api.requests if "subjectaccess" in item.path]
     assert set(users) == {"system:serviceaccount:shop:account"}
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.doctor.api import client_of, refuse, respond
+from tests.apiserver import refuse, respond
+from tests.doctor.api import client_of
 from webhook.doctor.conflicts import find_conflicting_policies
 from webhook.doctor.installation import ConflictingPolicy
 

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.doctor.api import FakeDoctorApi, client_of, refuse, respond
+from tests.apiserver import ApiServer, refuse, respond
+from tests.doctor.api import client_of
 from webhook.cluster.protocol import Response
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.dryrun import choose_probe_namespace, dry_run_pods, send_probes
@@ -38,7 +39,7 @@ PROBES: dict[str, tuple[Response, ProbeResult, int]] = {
 async def test_probes_find_the_replicas_that_answer(
     response: Response, result: ProbeResult, requests: int
 ) -> None:
-    api = FakeDoctorApi({TEMPLATES: response})
+    api = ApiServer(answers={TEMPLATES: response})
 
     assert await send_probes(DoctorClient(api), Hook.MUTATE, "shop") == result
     assert [request.query for request in api.requests] == [{"dryRun": "All"}] * requests

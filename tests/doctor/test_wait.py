@@ -4,15 +4,16 @@ from typing import Any
 
 import pytest
 
-from tests.doctor.api import FakeDoctorApi, client_of, refuse, respond
-from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
+from tests.apiserver import ApiServer, refuse, respond
+from tests.doctor.api import client_of
+from webhook.cluster.protocol import Response
 from webhook.doctor.client import JSON_PATCH, DoctorClient
 from webhook.doctor.probes import ReplicaIdentity
 from webhook.doctor.wait import PAUSE_S, set_failure_policies, wait_answered
 from webhook.errors import ApiError, SourceError
 from webhook.policy.request import Hook
 
-TEMPLATES = "POST /api/v1/namespaces/shop/podtemplates"
+TEMPLATES = "/api/v1/namespaces/shop/podtemplates"
 ROOT = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/evenspread"
 ANSWER = respond({}, 201, "evenspread 0.1.0 evenspread-1 answered")
 REPLICA = ReplicaIdentity("0.1.0", "evenspread-1")
@@ -31,32 +32,11 @@ class Clock:
         self.now += seconds
 
 
-class Script:
-    """An API server that gives one response or error after the other, and repeats the last."""
-
-    name = "https://api"
-
-    def __init__(self, *steps: Response | ApiError) -> None:
-        self._steps = list(steps)
-
-    async def send(
-        self,
-        method: str,
-        path: str,
-        query: Query = NO_QUERY,
-        body: bytes = b"",
-        content_type: str = JSON,
-    ) -> Response:
-        del method, path, query, body, content_type
-        step = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
-        if isinstance(step, ApiError):
-            raise step
-        return step
-
-
 async def wait(*steps: Response | ApiError, clock: Clock | None = None) -> list[ReplicaIdentity]:
-    clock = clock or Clock()
-    return await wait_answered(DoctorClient(Script(*steps)), "shop", clock, clock.sleep, 3)
+    """Wait for an API server that gives one answer after the other, and repeats the last."""
+    clock, api = clock or Clock(), ApiServer(otherwise=steps[-1])
+    api.script(TEMPLATES, *steps[:-1])
+    return await wait_answered(DoctorClient(api), "shop", clock, clock.sleep, 3)
 
 
 async def test_replicas_that_answer_for_both_webhooks_are_returned() -> None:
@@ -111,14 +91,14 @@ def configured(policy: str) -> Response:
 
 
 async def test_a_policy_that_differs_is_patched_at_the_index_of_our_webhook() -> None:
-    api = FakeDoctorApi({f"GET {ROOT}": configured("Ignore"), f"PATCH {ROOT}": respond({})})
+    api = ApiServer(answers={f"GET {ROOT}": configured("Ignore"), f"PATCH {ROOT}": respond({})})
 
     lines = await set_failure_policies(DoctorClient(api), "evenspread", {Hook.VALIDATE: "Fail"})
 
     assert lines == ["validate.evenspread.io: failurePolicy is Fail now"]
     patch = api.requests[-1]
     assert patch.content_type == JSON_PATCH
-    assert patch.body == [
+    assert patch.content == [
         {"op": "test", "path": "/webhooks/1/name", "value": "validate.evenspread.io"},
         {"op": "replace", "path": "/webhooks/1/failurePolicy", "value": "Fail"},
     ]

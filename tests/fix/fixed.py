@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from webhook.config import Configuration, gates_in_force, policy
 from webhook.fix.engine import FixOutcome, fix_files
-from webhook.fix.evaluate import FixOptions
+from webhook.fix.evaluate import Evaluation, FixOptions
+from webhook.fix.finding import FindingContext
 from webhook.fix.report import RemainingFinding
 from webhook.manifests import Document, expand, parse
 from webhook.policy.api.versions import NEWEST_VERSION, Version
@@ -15,29 +16,39 @@ SOURCE = "web.yaml"
 def options(
     *rules: str, version: Version = NEWEST_VERSION, configuration: Configuration | None = None
 ) -> FixOptions:
-    """Judge by a version, and fix findings of some rules, or of all."""
+    """Evaluate by a version, and fix findings of some rules, or of all."""
     configuration = configuration or Configuration()
     gates = gates_in_force(configuration, version, "", allow_locked=False)
     return FixOptions(configuration, policy(configuration, gates), frozenset(rules))
 
 
 def objects(text: str) -> list[Document]:
-    """The objects of a text."""
-    read = [each for each in parse(text, "cluster.yaml") if isinstance(each, Document)]
-    return [each for document in read for each in expand(document)]
+    """List the objects of a text."""
+    items = parse(text, "cluster.yaml")
+    return [one for item in items if isinstance(item, Document) for one in expand(item)]
+
+
+def context_of(text: str, rule: str) -> FindingContext:
+    """Evaluate the only object of a text, and build the context of its only finding of a rule."""
+    evaluation = Evaluation(objects(text), [], options())
+    (evaluated,) = evaluation.evaluate_objects()
+    (finding,) = (found for found in evaluated.findings if found.rule == rule)
+    return FindingContext(
+        finding, evaluated.document.value, evaluated.audited.subject, evaluation.grounds
+    )
 
 
 def run_fix(
     texts: str | Mapping[str, str], by: FixOptions | None = None, cluster: str = ""
 ) -> FixOutcome:
-    """Mend one text, or several by their names."""
+    """Fix one text, or several by their names."""
     named = {SOURCE: texts} if isinstance(texts, str) else texts
     return fix_files(named, objects(cluster), by or options())
 
 
 def reasons(left: tuple[RemainingFinding, ...]) -> dict[str, str]:
-    """Rule -> why it was left, for findings of different rules."""
-    return {each.rule: each.reason for each in left}
+    """Map rules to the reasons why their findings are left; each rule has one finding."""
+    return {finding.rule: finding.reason for finding in left}
 
 
 NODES = "".join(

@@ -6,7 +6,6 @@ from webhook.fix.conflicts import (
     ALIASED_ELSEWHERE,
     CONFLICTING,
     Proposal,
-    RejectedProposal,
     plan_document,
 )
 from webhook.fix.evaluate import Evaluation
@@ -103,7 +102,7 @@ def test_a_proposal_that_conflicts_with_itself_is_rejected() -> None:
 
     plan = plan_document(tree, [contradiction])
 
-    assert plan.rejected == (RejectedProposal(contradiction, CONFLICTING),)
+    assert plan.rejected == ((contradiction, CONFLICTING),)
 
 
 def test_a_proposal_without_a_safe_edit_is_rejected() -> None:
@@ -111,4 +110,15 @@ def test_a_proposal_without_a_safe_edit_is_rejected() -> None:
 
     plan = plan_document(tree, [proposal(Put(("a",), 3))])
 
-    assert [one.obstacle.reason for one in plan.rejected] == ["it has a tag: write it without"]
+    assert [obstacle.reason for _, obstacle in plan.rejected] == ["it has a tag: write it without"]
+
+
+def test_proposals_that_all_wait_for_each_other_are_rejected() -> None:
+    text = "x: &x {a: 1}\ny: *x\nz: 0\n"
+    first = proposal(Put(("x", "a"), 2), Put(("z",), 1), text=text)
+    second = proposal(Put(("y", "a"), 2), Put(("z",), 2), text=text)  # needs the same edit
+
+    plan = plan_document(read_tree(text), [first, second])
+
+    assert (plan.accepted, plan.changes, plan.edits) == ((), (), ())
+    assert plan.rejected == ((first, CONFLICTING), (second, CONFLICTING))

@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.audit import world
 from tests.fix import manifests
-from tests.fix.fixed import NODES, deployment, options, run_fix
+from tests.fix.fixed import NODES, deployment, options, reasons, run_fix
+from webhook.fix.engine import MOST_ROUNDS, fix_files
 from webhook.manifests import Document, parse
+from webhook.policy.api.versions import Version
+from webhook.policy.catalogue import TYPE_INVALID
 from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
+APP = "labelSelector: {matchLabels: {app: web}}"
 CONSTRAINTS = """\
       topologySpreadConstraints:
       - maxSkew: 0
@@ -25,22 +29,53 @@ CONSTRAINTS = """\
 def test_what_one_finding_hides_is_fixed_in_the_next_round() -> None:
     outcome = run_fix(deployment(CONSTRAINTS), cluster=NODES)
 
-    rules = [each.rule for each in outcome.fixed]
+    rules = [finding.rule for finding in outcome.fixed]
     assert rules == ["TSC001", "TSC003", "TSC005", "TSC102", "TSC103", "TSC107"]
     assert outcome.left == ()
 
 
-def test_lines_are_those_of_the_file_as_it_was_read() -> None:
+def test_fixed_findings_have_lines_of_the_original_file() -> None:
     text = "# one\n" + deployment(CONSTRAINTS)
 
     outcome = run_fix(text, cluster=NODES)
 
     lines = text.splitlines()
-    told = {each.rule: lines[each.line - 1].strip() for each in outcome.fixed}
-    assert told["TSC001"] == "- maxSkew: 0"
-    assert told["TSC005"] == "minDomains: 0"
-    assert told["TSC103"] == "topologyKey: zone"
-    assert told["TSC107"] == "- maxSkew: 0"
+    found = {finding.rule: lines[finding.line - 1].strip() for finding in outcome.fixed}
+    assert found["TSC001"] == "- maxSkew: 0"
+    assert found["TSC005"] == "minDomains: 0"
+    assert found["TSC103"] == "topologyKey: zone"
+    assert found["TSC107"] == "- maxSkew: 0"
+
+
+@pytest.mark.parametrize(("as_read", "line"), [(True, 16), (False, 15)])
+def test_remaining_findings_have_lines_of_the_requested_text(as_read: bool, line: int) -> None:
+    more = CONSTRAINTS + "      - {maxSkew: 1, topologyKey: '', whenUnsatisfiable: DoNotSchedule}\n"
+
+    outcome = fix_files({"web.yaml": deployment(more)}, [], options(), as_read=as_read)
+
+    assert {finding.rule: finding.line for finding in outcome.left}["TSC002"] == line
+
+
+def test_an_object_with_a_value_of_a_wrong_type_is_left() -> None:
+    text = deployment(CONSTRAINTS.replace("maxSkew: 0", "maxSkew: x"))
+
+    outcome = run_fix(text)
+
+    assert reasons(outcome.left) == {TYPE_INVALID: "the intended value cannot be known"}
+    assert [finding.object for finding in outcome.left] == ["Deployment shop/web"]
+
+
+def test_a_finding_that_needs_too_many_rounds_is_left() -> None:
+    keys = ", ".join(["app"] * (MOST_ROUNDS + 5))  # a round removes one of them
+    constraint = f"{{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule, {APP}"
+    text = deployment(
+        f"      topologySpreadConstraints: [{constraint}, matchLabelKeys: [{keys}]}}]\n"
+    )
+
+    outcome = run_fix(text, options("TSC008", version=Version(1, 33)))
+
+    assert len(outcome.fixed) == MOST_ROUNDS
+    assert {finding.reason for finding in outcome.left} == {"it was still changing"}
 
 
 def test_facts_are_not_fixed() -> None:
@@ -49,10 +84,10 @@ def test_facts_are_not_fixed() -> None:
     assert outcome == ({}, (), (), ())
 
 
-def test_facts_that_cannot_be_read_are_told() -> None:
+def test_facts_that_cannot_be_read_are_reported() -> None:
     outcome = run_fix("", cluster="apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: 1}\n")
 
-    assert [str(each) for each in outcome.problems] == [
+    assert [str(problem) for problem in outcome.problems] == [
         "cluster.yaml:3: Node/a: metadata.labels: expected an object, got an integer"
     ]
 
@@ -60,11 +95,11 @@ def test_facts_that_cannot_be_read_are_told() -> None:
 def test_pods_that_are_uneven_are_left() -> None:
     outcome = run_fix(world.LIVE, options("TSC114"))
 
-    assert {each.rule for each in outcome.left} == {"TSC114"}
+    assert {finding.rule for finding in outcome.left} == {"TSC114"}
     assert outcome.texts["web.yaml"] == world.LIVE
 
 
-def test_two_demands_that_exclude_each_other_do_not_take_turns() -> None:
+def test_two_rules_that_exclude_each_other_do_not_take_turns() -> None:
     text = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -91,7 +126,7 @@ spec:
     outcome = run_fix(text, both, nodes)
     again = run_fix(outcome.texts, both, nodes)
 
-    assert [each.rule for each in outcome.fixed] == ["TSC109"]
+    assert [finding.rule for finding in outcome.fixed] == ["TSC109"]
     assert (again.texts, again.fixed) == (outcome.texts, ())
 
 
@@ -141,7 +176,7 @@ constraints = st.fixed_dictionaries(
             },
         ),
     },
-).flatmap(lambda each: st.permutations(MEMBERS).map(lambda keys: _written(each, keys)))
+).flatmap(lambda members: st.permutations(MEMBERS).map(lambda keys: _written(members, keys)))
 
 pods = st.builds(
     lambda labels, held, kind: {
@@ -194,7 +229,7 @@ def test_lines_that_are_not_touched_stay_to_the_byte(pieces: tuple[str, str]) ->
     rest += ["labelSelector: { matchLabels: {app : web} }", "matchLabelKeys: [ pod-template-hash]"]
     text = deployment(
         "      topologySpreadConstraints:\n      -\n"
-        + "".join(f"        {each}\n" for each in (*pieces, *rest))
+        + "".join(f"        {line}\n" for line in (*pieces, *rest))
         + "\n\n# the end\n\n"
     )
 

@@ -55,11 +55,30 @@ def test_objects_with_type_errors_are_reported() -> None:
     evaluation, evaluated = evaluate(text)
 
     assert evaluated == []
-    (report,) = evaluation.report_type_errors()
+    (report,) = evaluation.type_errors
     assert report.name == "web"
 
 
+def test_a_controller_that_only_its_pods_name_is_not_evaluated() -> None:
+    pod = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-1
+  namespace: shop
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: "1", controller: true}]
+spec: {nodeName: node-a, containers: []}
+"""
+
+    _, evaluated = evaluate(pod + "---\n" + deployment(CONSTRAINTS))
+
+    assert [one.document.kind for one in evaluated] == ["Deployment"]
+
+
 def test_all_rules_are_selected_if_none_is_named() -> None:
-    assert options().selects("TSC001")
-    assert options("TSC001").selects("TSC001")
-    assert not options("TSC002").selects("TSC001")
+    _, (evaluated,) = evaluate(deployment(CONSTRAINTS))
+    finding = next(one for one in evaluated.findings if one.rule == "TSC001")
+
+    assert options().selects(finding)
+    assert options("TSC001").selects(finding)
+    assert not options("TSC002").selects(finding)

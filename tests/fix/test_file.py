@@ -1,7 +1,7 @@
 """Files edited in rounds, and verified after each."""
 
 from tests.fix.fixed import deployment, options, reasons, run_fix
-from webhook.fix.changes import Put
+from webhook.fix.changes import Put, Remove
 from webhook.fix.conflicts import DocumentPlan
 from webhook.fix.file import MISREAD, NOT_READ, FileDraft
 from webhook.manifests.edits import TextEdit
@@ -21,17 +21,25 @@ def test_a_file_with_a_broken_document_is_left_as_a_whole() -> None:
     outcome = run_fix({"web.yaml": text, "b.yaml": deployment(CONSTRAINTS)}, options("TSC001"))
 
     assert outcome.texts["web.yaml"] == text
-    assert [each.source for each in outcome.fixed] == ["b.yaml"]
+    assert [finding.source for finding in outcome.fixed] == ["b.yaml"]
     assert reasons(outcome.left) == {"TSC001": NOT_READ}
 
 
-def test_what_would_not_be_read_as_meant_is_given_back_as_it_was() -> None:
+def test_a_text_that_would_misread_is_restored_and_locked() -> None:
     text = deployment(CONSTRAINTS)
     draft = FileDraft("web.yaml", text)
     wrong = DocumentPlan((), (Put(("kind",), "Pod"),), (TextEdit(0, 0, "# no\n"),), ())
 
-    problem = draft.edit([wrong])
+    draft.edit([wrong])
 
-    assert problem is not None
-    assert "this is a bug of evenspread" in str(problem)
+    assert "this is a bug of evenspread" in str(draft.problem)
     assert (draft.text, draft.locked) == (text, MISREAD)
+
+
+def test_a_line_is_followed_back_through_all_rounds() -> None:
+    draft = FileDraft("web.yaml", "a: 1\nb: 2\nc: 3\n")
+    draft.edit([DocumentPlan((), (Put(("d",), 4),), (TextEdit(0, 0, "d: 4\n"),), ())])
+    draft.edit([DocumentPlan((), (Remove(("a",)),), (TextEdit(5, 10, ""),), ())])
+
+    assert draft.text == "d: 4\nb: 2\nc: 3\n"
+    assert [draft.original_line(line) for line in (1, 2, 3)] == [1, 2, 3]

@@ -2,8 +2,7 @@
 
 from msgspec.structs import replace
 
-from tests.fix.fixed import deployment, objects, options
-from webhook.fix.evaluate import Evaluation
+from tests.fix.fixed import context_of, deployment
 from webhook.fix.finding import ABSENT, FindingContext
 
 CONSTRAINTS = """\
@@ -16,12 +15,7 @@ LIST = ("spec", "template", "spec", "topologySpreadConstraints")
 
 
 def context(rule: str, constraints: str = CONSTRAINTS) -> FindingContext:
-    evaluation = Evaluation(objects(deployment(constraints)), [], options())
-    (evaluated,) = evaluation.evaluate_objects()
-    (finding,) = (found for found in evaluated.findings if found.rule == rule)
-    return FindingContext(
-        finding, evaluated.document.value, evaluated.audited.subject, evaluation.grounds
-    )
+    return context_of(deployment(constraints), rule)
 
 
 def test_a_finding_leads_to_its_constraint() -> None:

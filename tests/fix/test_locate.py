@@ -86,6 +86,11 @@ PLACED: dict[str, tuple[str, Change, str]] = {
         Remove(("b",)),
         "a: 1\n# one\n# two\n# three\nc: 3\n",
     ),
+    "a # in a removed text is no comment": (
+        "a: 1\nb: 'x # y' # z\nc: 3\n",
+        Remove(("b",)),
+        "a: 1\n# z\nc: 3\n",
+    ),
     "the last line, which has no end": ("a: 1\nb: 2", Remove(("b",)), "a: 1"),
     "the last line with a comment": ("a: 1\nb: 2 # c", Remove(("b",)), "a: 1\n# c"),
     "the first member after a dash": (

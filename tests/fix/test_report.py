@@ -2,60 +2,58 @@
 
 import pytest
 
-from tests.fix.fixed import deployment, options, run_fix
-from webhook.fix.report import FixReport
+from tests.fix.fixed import context_of, deployment, objects, options, run_fix
+from webhook.fix.changes import Change, Put, Remove
+from webhook.fix.evaluate import Evaluation
+from webhook.fix.report import FixReport, describe_changes, name_of
 
-# constraints, description of the change
-WRITTEN = {
-    "an added member": (
-        (
-            "      topologySpreadConstraints:\n"
-            "      - {topologyKey: a, whenUnsatisfiable: ScheduleAnyway, labelSelector: {}}\n"
-        ),
-        "TSC001",
-        "added maxSkew: 1",
-    ),
+CONSTRAINTS = """\
+      topologySpreadConstraints:
+      - {topologyKey: "", whenUnsatisfiable: ScheduleAnyway, matchLabelKeys: [app, tier]}
+"""
+LIST = ("spec", "template", "spec", "topologySpreadConstraints")
+
+# change, description
+DESCRIBED: dict[str, tuple[Change, str]] = {
+    "an added member": (Put((*LIST, 0, "maxSkew"), 1), "added maxSkew: 1"),
     "a replaced member": (
-        (
-            "      topologySpreadConstraints:\n"
-            '      - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: "", labelSelector: {}}\n'
-        ),
-        "TSC003",
-        None,
+        Put((*LIST, 0, "topologyKey"), "zone"),
+        'wrote topologyKey: zone, not ""',
+    ),
+    "an added item": (
+        Put((*LIST, 0, "matchLabelKeys", 2), "x"),
+        "added x in matchLabelKeys",
     ),
     "a removed member": (
-        (
-            "      topologySpreadConstraints:\n"
-            "      - {maxSkew: 1, minDomains: 0, topologyKey: a,\n"
-            "         whenUnsatisfiable: DoNotSchedule}\n"
-        ),
-        "TSC005",
-        "removed minDomains: 0",
+        Remove((*LIST, 0, "whenUnsatisfiable")),
+        "removed whenUnsatisfiable: ScheduleAnyway",
     ),
-    "a removed item": (
-        (
-            "      topologySpreadConstraints:\n"
-            "      - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}\n"
-            "      - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}\n"
-        ),
-        "TSC004",
-        "removed entry 1 of topologySpreadConstraints",
+    "a removed text": (
+        Remove((*LIST, 0, "matchLabelKeys", 1)),
+        "removed entry 1 of matchLabelKeys (tier)",
     ),
+    "a removed item": (Remove((*LIST, 0)), "removed entry 0 of topologySpreadConstraints"),
 }
 
 
-@pytest.mark.parametrize(("constraints", "rule", "wrote"), WRITTEN.values(), ids=WRITTEN.keys())
-def test_a_change_is_described_in_words(constraints: str, rule: str, wrote: str | None) -> None:
-    outcome = run_fix(deployment(constraints), options(rule))
+@pytest.mark.parametrize(("change", "words"), DESCRIBED.values(), ids=DESCRIBED.keys())
+def test_a_change_is_described_in_words(change: Change, words: str) -> None:
+    context = context_of(deployment(CONSTRAINTS), "TSC001")
 
-    assert [finding.wrote for finding in outcome.fixed] == ([wrote] if wrote else [])
+    assert describe_changes([change], context) == words
+    assert describe_changes([change, change], context) == f"{words}; {words}"
+
+
+def test_an_object_is_named_by_kind_namespace_and_name() -> None:
+    (evaluated,) = Evaluation(objects(deployment("")), [], options()).evaluate_objects()
+
+    assert name_of(evaluated.audited) == "Deployment shop/web"
 
 
 def test_a_report_exceeds_a_severity_if_such_a_finding_is_left() -> None:
-    constraints = WRITTEN["a replaced member"][0]
-    left = run_fix(deployment(constraints), options("TSC003")).left
+    left = run_fix(deployment(CONSTRAINTS), options("TSC002")).left
     report = FixReport(written=False, changed=(), fixed=(), left=left)
 
-    assert report.exceeds(left[0].weight)
+    assert report.exceeds(left[0].severity)
     assert not report.exceeds(None)
-    assert not FixReport(written=True, changed=(), fixed=(), left=()).exceeds(left[0].weight)
+    assert not FixReport(written=True, changed=(), fixed=(), left=()).exceeds(left[0].severity)

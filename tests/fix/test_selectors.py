@@ -109,6 +109,25 @@ FIXED = {
         """,
         version=Version(1, 33),
     ),
+    "TSC008: a repeated key goes": FixCase(
+        "TSC008",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [app, app]
+          labelSelector: {matchLabels: {app: web}}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+        """,
+        version=Version(1, 33),
+    ),
     "TSC008: what any revision has goes": FixCase(
         "TSC008",
         """

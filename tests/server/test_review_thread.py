@@ -19,7 +19,7 @@ async def thread() -> AsyncIterator[ReviewThread]:
 
 async def test_work_is_done_beside_the_event_loop(thread: ReviewThread) -> None:
     gate = threading.Event()
-    work = asyncio.create_task(thread.run(lambda: gate.wait(PATIENCE), nullcontext, PATIENCE))
+    work = asyncio.create_task(thread.run(lambda: gate.wait(PATIENCE), nullcontext))
 
     await asyncio.sleep(0)
     gate.set()  # only reached if the loop goes on
@@ -29,7 +29,7 @@ async def test_work_is_done_beside_the_event_loop(thread: ReviewThread) -> None:
 
 async def test_what_work_raises_comes_through(thread: ReviewThread) -> None:
     with pytest.raises(ZeroDivisionError):
-        await thread.run(lambda: 1 // 0, nullcontext, PATIENCE)
+        await thread.run(lambda: 1 // 0, nullcontext)
 
 
 async def test_a_caller_that_gives_up_leaves_the_facts_still_until_the_work_is_done(
@@ -51,23 +51,25 @@ async def test_a_caller_that_gives_up_leaves_the_facts_still_until_the_work_is_d
         told.append("done")
 
     with pytest.raises(TimeoutError):
-        await thread.run(work, freeze, 0.01)
+        async with asyncio.timeout(0.01):
+            await thread.run(work, freeze)
     assert begun.is_set()
     gate.set()
-    await thread.run(lambda: told.append("next"), nullcontext, PATIENCE)
+    await thread.run(lambda: told.append("next"), nullcontext)
 
     assert told == ["still", "done", "moving", "next"]
 
 
 async def test_work_of_a_caller_that_has_gone_is_not_begun(thread: ReviewThread) -> None:
     gate, done = threading.Event(), list[int]()
-    first = asyncio.create_task(thread.run(lambda: gate.wait(PATIENCE), nullcontext, PATIENCE))
+    first = asyncio.create_task(thread.run(lambda: gate.wait(PATIENCE), nullcontext))
     await asyncio.sleep(0)
 
     with pytest.raises(TimeoutError):
-        await thread.run(lambda: done.append(1), nullcontext, 0.01)
+        async with asyncio.timeout(0.01):
+            await thread.run(lambda: done.append(1), nullcontext)
     gate.set()
     await first
-    await thread.run(lambda: done.append(2), nullcontext, PATIENCE)
+    await thread.run(lambda: done.append(2), nullcontext)
 
     assert done == [2]

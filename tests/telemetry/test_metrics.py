@@ -19,7 +19,7 @@ from webhook.policy.model import GroupKind
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, judge
 from webhook.telemetry.catalogue import BUCKETS, DURATION, METRICS, REQUESTS, Metric, Type
-from webhook.telemetry.metrics import Metrics, ReviewCollector
+from webhook.telemetry.metrics import LocalCounter, LocalHistogram, Metrics
 
 OURS = re.compile(r"# TYPE ((?:evenspread|kubernetes)_\S+) (\S+)")
 
@@ -202,8 +202,10 @@ def test_they_read_as_the_metrics_of_the_library_do(
     counted: list[tuple[tuple[str, str, str, str], float]],
 ) -> None:
     ours, theirs = CollectorRegistry(), CollectorRegistry()
-    calls = ReviewCollector(REQUESTS, DURATION, ["mutate", "validate"], BUCKETS)
-    ours.register(calls)
+    counter = LocalCounter(REQUESTS)
+    histogram = LocalHistogram(DURATION, ["mutate", "validate"], BUCKETS)
+    ours.register(counter)
+    ours.register(histogram)
     requests = Counter(REQUESTS.name, REQUESTS.help, REQUESTS.labels, registry=theirs)
     duration = Histogram(
         DURATION.name, DURATION.help, DURATION.labels, registry=theirs, buckets=BUCKETS
@@ -212,7 +214,8 @@ def test_they_read_as_the_metrics_of_the_library_do(
         duration.labels(hook)
 
     for labels, seconds in counted:
-        calls.count(labels, seconds)
+        counter.count(*labels)
+        histogram.observe(labels[0], seconds)
         requests.labels(*labels).inc()
         duration.labels(labels[0]).observe(seconds)
 

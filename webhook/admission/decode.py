@@ -104,7 +104,8 @@ def decode(
         ReviewError: The body is no AdmissionReview v1 with a request, or its object has a shape
             that no API server would send.
     """
-    _check_text(body)
+    if not body.isascii():
+        _check_text(body)
     try:
         return _decode(body, pod_templates)
     except RecursionError:
@@ -119,13 +120,18 @@ def _decode(
         if isinstance(reduced, AdmissionRequest):
             return reduced
         body = reduced  # frees the whole body while the reduced one is decoded
-    return _decode_any(bytes(body), pod_templates)
+    body = bytes(body)
+    try:
+        review = _decode_review(body)
+    except msgspec.ValidationError:
+        return _decode_closely(body, pod_templates)
+    except msgspec.DecodeError as error:
+        raise ReviewError(f"the body is no JSON: {_reason(error)}") from None
+    return _read_request(_check_request(review, review.request), body, pod_templates)
 
 
 def _check_text(body: bytes | bytearray) -> None:
     """Refuse text that is not UTF-8, also in members that msgspec skips."""
-    if body.isascii():
-        return
     check = getincrementaldecoder("utf-8")().decode
     try:
         for start in range(0, len(body), _PIECE):
@@ -159,14 +165,9 @@ def _reduce(
         return _decode_closely(bytes(body), pod_templates)
 
 
-def _decode_any(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> AdmissionRequest:
-    try:
-        review = _decode_review(body)
-    except msgspec.ValidationError:
-        return _decode_closely(body, pod_templates)
-    except msgspec.DecodeError as error:
-        raise ReviewError(f"the body is no JSON: {_reason(error)}") from None
-    request = _check_request(review, review.request)
+def _read_request(
+    request: _Request, body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]
+) -> AdmissionRequest:
     kind = _group_kind(request.kind)
     path = pod_templates.get(kind)
     if path is None or request.object is None or request.sub_resource:

@@ -13,15 +13,14 @@ import msgspec
 from webhook.audit.origins import Origin
 from webhook.audit.reader import ObjectReader
 from webhook.audit.snapshot import Snapshot, UnreadableObject
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
+from webhook.cluster.manifests import DEFAULT_NAMESPACE, complete_metadata
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
-from webhook.manifests import Document, TypeMismatch, find_type_mismatch, is_object
+from webhook.manifests import Document, TypeMismatch, find_type_mismatch
 from webhook.policy.advice.subject import SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path
 
-_NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
 _FACT_KINDS = {("v1", "Namespace"), ("v1", "Node"), ("v1", "Service")}
 
 
@@ -61,7 +60,7 @@ class ManifestCollector:
             problem = f"{document.kind}: metadata.name: missing, write one"
             self.problems.append(document.error(problem, ("metadata",)))
             return
-        data = msgspec.json.encode(_complete_metadata(document))
+        data = msgspec.json.encode(complete_metadata(document, DEFAULT_NAMESPACE))
         try:
             if self._reader.put_fact(self.snapshot, version_kind, data):
                 return
@@ -107,19 +106,6 @@ def _build_unreadable(document: Document, found: TypeMismatch) -> UnreadableObje
         field_line=document.line(found.path),
         problem=found.problem,
     )
-
-
-def _complete_metadata(document: Document) -> dict[str, Any]:
-    """Add what kubectl and kube-apiserver add: the namespace, and a Namespace's own label."""
-    value: dict[str, Any] = document.value
-    metadata: Any = value.get("metadata") or {}
-    if not is_object(metadata):
-        return value
-    added: dict[str, Any] = {"namespace": metadata.get("namespace") or DEFAULT_NAMESPACE}
-    labels: Any = metadata.get("labels") or {}
-    if document.kind == "Namespace" and is_object(labels):
-        added = {"labels": {**labels, _NAME_LABEL: document.name}}
-    return {**value, "metadata": {**metadata, **added}}
 
 
 def _locate_type_error(

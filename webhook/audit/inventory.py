@@ -17,7 +17,7 @@ from webhook.cluster.facts import Cluster
 from webhook.config import OwnerSelector
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
-from webhook.policy.model import GroupKind, ObjectMeta, group_of
+from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.placement.census import Census
 
 NODE = GroupKind("", "Node")  # controls static pods, which cannot be spread
@@ -70,13 +70,14 @@ class Inventory:
         own = set(groups.found)
         groups.add(snapshot.neighbours)
         running = {key: tuple(found.values()) for key, found in groups.found.items()}
-        self.cluster = _build_cluster(snapshot, owners)
+        nodes = whole.cluster.node_store if whole else None
+        self.cluster: Cluster = Cluster(owners, nodes=nodes)
+        _fill_cluster(self.cluster, snapshot)
         self.audited = sorted(_list_subjects(snapshot, running, own, groups), key=_sort_key)
         census, members = _count_pods(snapshot.workloads, running, is_live=whole is not None)
         if whole is None:
             self.state = ClusterState(self.cluster.node_store, census, members)
         else:
-            self.cluster.node_store = whole.cluster.node_store
             self.state = whole.state.with_pods(census, members)
         self.pods = sum(group.number for item in self.audited for group in item.subject.running)
 
@@ -117,17 +118,17 @@ def _build_from_pods(key: ObjectKey, running: tuple[RunningPods, ...]) -> Subjec
     )
 
 
-def _build_cluster(snapshot: Snapshot, owners: Iterable[OwnerSelector]) -> Cluster:
-    cluster = Cluster(owners)
-    cluster.namespace_store.replace(snapshot.namespaces)
-    cluster.node_store.replace(snapshot.nodes)
-    cluster.service_store.replace(snapshot.services)
+def _fill_cluster(cluster: Cluster, snapshot: Snapshot) -> None:
+    for namespace in snapshot.namespaces:
+        cluster.namespace_store.put(namespace)
+    for node in snapshot.nodes:
+        cluster.node_store.put(node)
+    for service in snapshot.services:
+        cluster.service_store.put(service)
     for owner in snapshot.owners:
-        custom = cluster.custom_stores.get(GroupKind(group_of(owner.api_version), owner.kind))
-        store = cluster.owner_stores.get((owner.api_version, owner.kind), custom)
+        store = cluster.owner_store(owner.api_version, owner.kind)
         if store is not None:
             store.put(owner)
-    return cluster
 
 
 def _count_pods(

@@ -46,8 +46,10 @@ def replace_file(original: OriginalFile, data: bytes) -> None:
     try:
         status = path.stat()
         _check_writable(original, status)
-        temporary = _write_temporary(path, data, status)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        temporary = Path(name)
         try:
+            _write(descriptor, data, status)
             _check_unchanged(original)
             temporary.replace(path)
         except BaseException:
@@ -75,22 +77,15 @@ def _check_unchanged(original: OriginalFile) -> None:
         )
 
 
-def _write_temporary(path: Path, data: bytes, like: os.stat_result) -> Path:
-    """Write a temporary file beside another one and flush it to disk; remove it on failure."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            with contextlib.suppress(PermissionError):  # writing does not require owning
-                os.fchown(descriptor, like.st_uid, like.st_gid)
-            os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
-            stream.write(data)
-            stream.flush()
-            os.fsync(descriptor)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return temporary
+def _write(descriptor: int, data: bytes, like: os.stat_result) -> None:
+    """Write a file with the owner and the mode of another one, flush it to disk, and close it."""
+    with os.fdopen(descriptor, "wb") as stream:
+        with contextlib.suppress(PermissionError):  # writing does not require owning
+            os.fchown(descriptor, like.st_uid, like.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
+        stream.write(data)
+        stream.flush()
+        os.fsync(descriptor)
 
 
 def _flush_folder(folder: Path) -> None:

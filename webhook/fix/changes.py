@@ -5,6 +5,8 @@ Changes of a document's value: what to write or remove, and which changes exclud
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
+from operator import eq
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -99,14 +101,7 @@ def _apply_change(value: Any, path: FieldPath, change: Change) -> Any:
 
 
 def find_differences(path: FieldPath, before: Any, after: Any) -> Iterator[Change]:
-    """
-    Find the smallest changes that turn one value into another.
-
-    Args:
-        path: From the document to the value.
-        before: The current value.
-        after: The required value.
-    """
+    """Find the smallest changes that turn one value at a path of the document into another."""
     # An empty collection replaces the whole: removing all members leaves no place to edit.
     if is_object(before) and is_object(after) and (after or not before):
         yield from _member_differences(path, before, after)
@@ -143,11 +138,7 @@ def _item_differences(path: FieldPath, before: list[Any], after: list[Any]) -> I
 
 def _count_equal(before: list[Any], after: list[Any]) -> int:
     """Count the equal items at the beginning of two lists."""
-    pairs = zip(before, after, strict=False)
-    return next(
-        (index for index, (was, becomes) in enumerate(pairs) if was != becomes),
-        min(len(before), len(after)),
-    )
+    return sum(takewhile(bool, map(eq, before, after)))
 
 
 def conflict(one: Change, other: Change) -> bool:
@@ -172,6 +163,5 @@ def conflict(one: Change, other: Change) -> bool:
 
 def _list_of(change: Change) -> FieldPath | None:
     """Return the path of the list that a change removes an item from."""
-    if isinstance(change, Remove) and isinstance(change.path[-1], int):
-        return change.path[:-1]
-    return None
+    removes_item = isinstance(change, Remove) and isinstance(change.path[-1], int)
+    return change.path[:-1] if removes_item else None

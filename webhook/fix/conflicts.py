@@ -8,8 +8,8 @@ accepted nor rejected: the next round proposes it again.
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations, starmap
-from typing import NamedTuple
+from itertools import combinations, product, starmap
+from typing import NamedTuple, TypeAlias
 
 from webhook.audit.report import AuditFinding
 from webhook.fix.changes import Change, FixObstacle, Identity, conflict, identity
@@ -28,7 +28,7 @@ class Proposal(NamedTuple):
     The changes that would fix a finding.
 
     Attributes:
-        changes: With paths from the object; at least one.
+        changes: At least one, with paths from the object.
         wrote: A description of the changes.
     """
 
@@ -44,11 +44,8 @@ class Proposal(NamedTuple):
         return tuple(change._replace(path=(*at, *change.path)) for change in self.changes)
 
 
-class RejectedProposal(NamedTuple):
-    """A proposal that cannot be carried out."""
-
-    proposal: Proposal
-    obstacle: FixObstacle
+RejectedProposal: TypeAlias = tuple[Proposal, FixObstacle]
+"""A proposal that cannot be carried out, and why."""
 
 
 class DocumentPlan(NamedTuple):
@@ -69,24 +66,18 @@ class DocumentPlan(NamedTuple):
 
 
 def plan_document(tree: Tree, proposals: Sequence[Proposal]) -> DocumentPlan:
-    """
-    Select the proposals to carry out.
-
-    Args:
-        tree: The document.
-        proposals: For the document; at least one is accepted or rejected.
-    """
+    """Select the proposals to carry out; at least one is accepted or rejected."""
     placements = _Placements(tree, proposals)
     selection = _Selection(placements)
     rejected: list[RejectedProposal] = []
     for proposal in proposals:
         if obstacle := placements.find_obstacle(proposal):
-            rejected.append(RejectedProposal(proposal, obstacle))
+            rejected.append((proposal, obstacle))
         else:
             selection.add(proposal)
     plan = selection.plan()
     if not plan.accepted and not rejected:  # otherwise the rounds would never end
-        rejected = [RejectedProposal(proposal, CONFLICTING) for proposal in proposals]
+        rejected = [(proposal, CONFLICTING) for proposal in proposals]
     return plan._replace(rejected=tuple(rejected))
 
 
@@ -147,17 +138,15 @@ class _Selection:
         """Accept a proposal, unless it conflicts with an accepted one."""
         edits = self._placements.edits_of(proposal)
         new, changes = proposal.changes_of_document, self._changes[proposal.evaluated.document.path]
-        conflicts = any(conflict(one, other) for one in new for other in changes)
-        if conflicts or any(self._overlaps(edit) for edit in edits):
+        if any(starmap(conflict, product(new, changes))) or any(
+            overlap(edit, neighbour) for edit in edits for neighbour in self._neighbours(edit)
+        ):
             return
         self._accepted.append(proposal)
         changes += new
         for edit in edits:
             if edit not in self._neighbours(edit):
                 insort(self._edits, edit)
-
-    def _overlaps(self, edit: TextEdit) -> bool:
-        return any(overlap(edit, neighbour) for neighbour in self._neighbours(edit))
 
     def _neighbours(self, edit: TextEdit) -> list[TextEdit]:
         """Return the accepted edits next to one; accepted edits never overlap each other."""

@@ -68,37 +68,33 @@ def fix_files(
     """
     files = {source: FileDraft(source, text) for source, text in texts.items()}
     fixed: list[FixedFinding] = []
-    problems: list[SourceError] = []
     left: list[RemainingFinding] = []
+    problems: Sequence[SourceError] = ()
     for number in range(MOST_ROUNDS + 1):
         objects = (document for file in files.values() for document in file.objects())
         evaluation = Evaluation(objects, context, options)
+        problems = evaluation.problems
         proposals, left = _propose(evaluation, files, options)
         if number == MOST_ROUNDS:
-            left += [
-                _describe_proposal(proposal, "it was still changing") for proposal in proposals
-            ]
+            left += [_describe_remaining(one, "it was still changing") for one in proposals]
             break
-        result = _run_round(proposals, files)
-        left += [_describe_proposal(one, obstacle.reason) for one, obstacle in result.rejected]
-        problems += result.problems
-        fixed += result.fixed
-        if not result.again:
-            problems[:0] = evaluation.problems
+        fixed_now, rejected = _run_round(proposals, files)
+        left += [_describe_remaining(one, obstacle.reason) for one, obstacle in rejected]
+        fixed += fixed_now
+        if not fixed_now:
             break
+    if as_read:
+        left = [
+            replace(finding, line=files[finding.source].original_line(finding.line))
+            for finding in left
+        ]
     return FixOutcome(
         {source: file.text for source, file in files.items()},
         # A locked file has its original text again, whatever earlier rounds fixed.
         tuple(finding for finding in fixed if not files[finding.source].locked),
-        tuple(_with_original_line(finding, files) if as_read else finding for finding in left),
-        tuple(problems),
+        tuple(left),
+        (*problems, *(file.problem for file in files.values() if file.problem)),
     )
-
-
-def _with_original_line(
-    finding: RemainingFinding, files: Mapping[str, FileDraft]
-) -> RemainingFinding:
-    return replace(finding, line=files[finding.source].original_line(finding.line))
 
 
 def _propose(
@@ -109,24 +105,22 @@ def _propose(
     left: list[RemainingFinding] = []
     for evaluated in evaluation.evaluate_objects():
         source, name = evaluated.document.source, name_of(evaluated.audited)
-        for finding in evaluated.findings:
-            if options.selects(finding.rule) and source in files:
-                locked = files[source].locked
-                found = (
-                    FixObstacle(locked)
-                    if locked
-                    else _find_proposal(evaluation, evaluated, finding, options)
-                )
-                if isinstance(found, FixObstacle):
-                    left.append(describe_remaining(finding, source, name, found.reason))
-                else:
-                    proposals.append(found)
-    for report in evaluation.report_type_errors():
+        for finding in filter(options.selects, evaluated.findings):
+            locked = files[source].locked
+            found = (
+                FixObstacle(locked)
+                if locked
+                else _find_proposal(evaluation, evaluated, finding, options)
+            )
+            if isinstance(found, FixObstacle):
+                left.append(describe_remaining(finding, source, name, found.reason))
+            else:
+                proposals.append(found)
+    for report in evaluation.type_errors:
         name = f"{report.kind} {report.namespace}/{report.name}"
         left += [
             describe_remaining(finding, report.source, name, FIX_REMEDIES[finding.rule].leaves)
-            for finding in report.findings
-            if options.selects(finding.rule) and report.source in files
+            for finding in filter(options.selects, report.findings)
         ]
     return proposals, left
 
@@ -144,45 +138,34 @@ def _find_proposal(
     return obstacle or Proposal(evaluated, finding, changes, describe_changes(changes, context))
 
 
-def _describe_proposal(proposal: Proposal, reason: str) -> RemainingFinding:
+def _describe_remaining(proposal: Proposal, reason: str) -> RemainingFinding:
     source, name = proposal.evaluated.document.source, name_of(proposal.evaluated.audited)
     return describe_remaining(proposal.finding, source, name, reason)
 
 
-class _RoundResult(NamedTuple):
-    """The result of a round; ``again`` if another round may fix more."""
-
-    fixed: list[FixedFinding]
-    rejected: list[RejectedProposal]
-    problems: list[SourceError]
-    again: bool
-
-
-def _run_round(proposals: Sequence[Proposal], files: Mapping[str, FileDraft]) -> _RoundResult:
-    result = _RoundResult([], [], [], again=False)
+def _run_round(
+    proposals: Sequence[Proposal], files: Mapping[str, FileDraft]
+) -> tuple[list[FixedFinding], list[RejectedProposal]]:
+    """Edit the files; return the fixed findings, and the proposals that cannot be carried out."""
+    fixed: list[FixedFinding] = []
+    rejected: list[RejectedProposal] = []
     by_file: defaultdict[str, list[Proposal]] = defaultdict(list)
     for proposal in proposals:
         by_file[proposal.evaluated.document.source].append(proposal)
     for source, proposed in by_file.items():
         file = files[source]
         plans = file.plan(proposed)
-        result.rejected.extend(one for plan in plans for one in plan.rejected)
-        accepted = [proposal for plan in plans for proposal in plan.accepted]
-        fixed = [_describe_fixed(proposal, file) for proposal in accepted]
-        problem = file.edit(plans) if accepted else None
-        result = result._replace(again=result.again or bool(accepted))
-        if problem is None:
-            result.fixed.extend(fixed)
-        else:
-            result.problems.append(problem)
-    return result
+        rejected += (one for plan in plans for one in plan.rejected)
+        fixed += [_describe_fixed(one, file) for plan in plans for one in plan.accepted]
+        file.edit(plans)
+    return fixed, rejected
 
 
 def _describe_fixed(proposal: Proposal, file: FileDraft) -> FixedFinding:
     finding = proposal.finding
     return FixedFinding(
         rule=finding.rule,
-        weight=finding.severity,
+        severity=finding.severity,
         source=file.source,
         line=file.original_line(finding.line),
         object=name_of(proposal.evaluated.audited),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from webhook.audit.collect import ManifestCollector
 from webhook.audit.findings import report_type_error
 from webhook.audit.inventory import AuditSubject, Inventory
-from webhook.audit.report import AuditFinding, WorkloadReport
+from webhook.audit.report import AuditFinding
 from webhook.audit.scan import AuditOptions, Scanner
 from webhook.config import Configuration
 from webhook.errors import SourceError
@@ -37,9 +38,9 @@ class FixOptions(NamedTuple):
     policy: Policy
     rules: frozenset[str] = frozenset()
 
-    def selects(self, rule: str) -> bool:
-        """Whether findings of a rule are fixed and reported."""
-        return not self.rules or rule in self.rules
+    def selects(self, finding: AuditFinding) -> bool:
+        """Whether a finding is to be fixed and reported."""
+        return not self.rules or finding.rule in self.rules
 
 
 class EvaluatedObject(NamedTuple):
@@ -56,48 +57,36 @@ class Evaluation:
 
     Attributes:
         problems: Errors of cluster objects that cannot be read.
+        type_errors: Reports on objects with values of wrong types; no rule can evaluate them.
         grounds: The policy and the cluster.
     """
 
     def __init__(
         self, objects: Iterable[Document], context: Iterable[Document], options: FixOptions
     ) -> None:
-        """
-        Collect the objects.
-
-        Args:
-            objects: The objects to evaluate.
-            context: The other objects of the cluster; not evaluated.
-            options: The rules to evaluate by.
-        """
+        """Collect the objects of files, and as context the other objects of their cluster."""
         configuration = options.configuration
-        self._configuration = configuration
-        collector = self._collector()
+        self._make_collector = partial(
+            ManifestCollector, configuration.pod_templates, configuration.owner_selectors
+        )
+        collector = self._make_collector()
         for document in context:
             collector.add(document, requested=False)
         for document in objects:
             collector.add(document)
-        self._snapshot = collector.snapshot
+        self.type_errors = tuple(map(report_type_error, collector.snapshot.unreadable))
         self.problems: Sequence[SourceError] = collector.problems
         self._inventory = Inventory(collector.snapshot, configuration.owner_selectors)
         self.grounds = AdviceContext(options.policy, self._inventory.cluster, self._inventory.state)
         audit = AuditOptions(options.policy, configuration.actions, configuration.not_exemptible)
         self._scanner = Scanner(audit, self.grounds)
 
-    def _collector(self) -> ManifestCollector:
-        configuration = self._configuration
-        return ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
-
     def evaluate_objects(self) -> Iterator[EvaluatedObject]:
-        """Evaluate the objects that have a pod template and come from a file."""
+        """Evaluate the objects that have a pod template."""
         for audited in self._inventory.audited:
             document = audited.origin.document if audited.origin else None
-            if document is not None:
+            if document is not None:  # else it is a controller that only its pods name
                 yield EvaluatedObject(document, audited, self._scanner.evaluate(audited).found)
-
-    def report_type_errors(self) -> Iterator[WorkloadReport]:
-        """Report the objects with values of wrong types; no rule can evaluate them."""
-        return map(report_type_error, self._snapshot.unreadable)
 
     def find_obstacle(
         self, evaluated: EvaluatedObject, finding: AuditFinding, changes: Iterable[Change]
@@ -107,14 +96,14 @@ class Evaluation:
 
         Args:
             evaluated: The object before the changes.
-            finding: The finding to fix.
+            finding: The finding that the changes should fix.
             changes: With paths from the object.
 
         Returns:
             None if the finding disappears and no worse one appears.
         """
         value = apply_changes(changes, evaluated.document.value)
-        collector = self._collector()
+        collector = self._make_collector()
         collector.add(replace(evaluated.document, value=value))
         if not collector.snapshot.workloads:
             return FixObstacle("the object could not be read any more")

@@ -23,6 +23,7 @@ class FileDraft:
         text: The current text.
         documents: The documents of the current text.
         locked: Why the file must not be edited; empty if it may be.
+        problem: The error of an edit after which the file did not read as planned.
     """
 
     def __init__(self, source: str, text: str) -> None:
@@ -30,6 +31,7 @@ class FileDraft:
         self.source = source
         self.text = self._original = text
         self.locked = ""
+        self.problem: SourceError | None = None
         self._rounds: list[list[TextEdit]] = []
         self._read()
 
@@ -59,13 +61,8 @@ class FileDraft:
             for document in self.documents
         ]
 
-    def edit(self, plans: Sequence[DocumentPlan]) -> SourceError | None:
-        """
-        Make the edits of a round; restore the original text if the result is not as planned.
-
-        Args:
-            plans: One for each document.
-        """
+    def edit(self, plans: Sequence[DocumentPlan]) -> None:
+        """Make the edits of a round; if the result misreads, restore and lock the original text."""
         pairs = list(zip(self.documents, plans, strict=True))
         values = [apply_changes(plan.changes, document.value) for document, plan in pairs]
         edits = [edit.shift(document.text.start) for document, plan in pairs for edit in plan.edits]
@@ -73,12 +70,12 @@ class FileDraft:
         self._read()
         if not self.locked and [document.value for document in self.documents] == values:
             self._rounds.append(edits)
-            return None
+            return
         self.text = self._original
         self._rounds.clear()
         self._read()
         self.locked = MISREAD
-        return SourceError(
+        self.problem = SourceError(
             self.source,
             f"{MISREAD} after an edit, so nothing was written: this is a bug of evenspread, please "
             "report it with the file",

@@ -28,12 +28,7 @@ class Layout(NamedTuple):
 
 
 def infer_layout(tree: Tree, way: Sequence[TreeNode]) -> Layout:
-    """
-    Infer the indentation of a document from the nearest blocks.
-
-    Args:
-        way: The nodes from the document to the collection that is written to.
-    """
+    """Infer the indentation from the blocks on the way from the document to a collection."""
     steps: list[int] = []
     dashes: list[int] = []
     for node in reversed([node for node in way if node.entries and not node.flow]):
@@ -53,20 +48,16 @@ def _column(tree: Tree, node: TreeNode) -> int:
 
 
 def format_block(key: str, value: Any, layout: Layout) -> list[str]:
-    """
-    Format a member as the lines of a block, without the indentation of the block itself.
-
-    Args:
-        value: Of JSON's types; an empty collection or a scalar goes on the line of its key.
-    """
+    """Format a member as the lines of a block, without the indentation of the block itself."""
     if is_object(value) and value:
         inner = [line for name, held in value.items() for line in format_block(name, held, layout)]
-        return [f"{flow.member(key, '')[:-3]}", *(f"{'':{layout.step}}{line}" for line in inner)]
-    if is_array(value) and value:
+        blanks = " " * layout.step
+    elif is_array(value) and value:
         inner = [line for held in value for line in format_item(held, layout)]
         blanks = " " * layout.dash
-        return [f"{flow.member(key, '')[:-3]}", *(f"{blanks}{line}" for line in inner)]
-    return [flow.member(key, value)]
+    else:
+        return [flow.member(key, value)]
+    return [flow.member(key, "").removesuffix(' ""'), *(f"{blanks}{line}" for line in inner)]
 
 
 def format_item(value: Any, layout: Layout) -> list[str]:
@@ -78,13 +69,7 @@ def format_item(value: Any, layout: Layout) -> list[str]:
 
 
 def format_scalar(value: Any, old: str, *, quoted: bool) -> str:
-    """
-    Format a value on one line.
-
-    Args:
-        old: The text that the value replaces; a string keeps its kind of quotes.
-        quoted: Whether strings are written as in JSON.
-    """
+    """Format a value on one line, in the quotes of the old text, or ``quoted`` as in JSON."""
     if quoted or (isinstance(value, str) and old.startswith('"')):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, str) and old.startswith("'") and value.isprintable():
@@ -112,22 +97,15 @@ class FlowStyle(NamedTuple):
         text, last = tree.text, node.entries[-1] if node.entries else None
         if last is None:
             return cls(quoted=tree.json, lines=False, tight=False)
-        named = isinstance(last.step, str)
         return cls(
             quoted=tree.json or text[last.start] == '"',
             lines=not text[line_start(text, last.start) : last.start].strip()
             and line_start(text, last.start) > node.start,
-            tight=tree.json and (text[last.value - 1] == ":" if named else _follows(text, node)),
+            tight=tree.json and text[last.value - 1] in ":,",
         )
 
     def format_entry(self, step: str | int, value: Any, margin: str, unit: str) -> str:
-        """
-        Format an entry.
-
-        Args:
-            margin: The indentation of the entries.
-            unit: The additional indentation of a nested entry.
-        """
+        """Format an entry; ``margin`` indents entries, ``unit`` the nested ones in addition."""
         if not self.quoted:
             return flow.member(step, value) if isinstance(step, str) else flow.flow(value)
         between = (",", ":") if self.tight else (", ", ": ")
@@ -138,11 +116,6 @@ class FlowStyle(NamedTuple):
             written = json.dumps(value, ensure_ascii=False, separators=between)
         named = f"{json.dumps(step, ensure_ascii=False)}{between[1]}"
         return f"{named}{written}" if isinstance(step, str) else written
-
-
-def _follows(text: str, node: TreeNode) -> bool:
-    """Whether the last item follows a comma without a blank."""
-    return text[node.entries[-1].start - 1] == ","
 
 
 def infer_indent(tree: Tree, node: TreeNode) -> str:

@@ -40,8 +40,7 @@ class Placement(NamedTuple):
 
     Attributes:
         edits: In the order of the text.
-        places: How many values of the document they change; more than one if aliases refer to the
-            edited text.
+        places: Number of values that they change; more than one if the text has aliases.
     """
 
     edits: tuple[TextEdit, ...]
@@ -53,13 +52,7 @@ EXPLICIT = FixObstacle("a key beside it has a question mark: write it without")
 
 
 def locate_change(tree: Tree, change: Change) -> Placement | FixObstacle:
-    """
-    Find the edits that make a change.
-
-    Args:
-        tree: The document.
-        change: Of a part of the document.
-    """
+    """Find the edits that make a change of a part of the document."""
     *path, step = change.path
     way = tree.nodes_along(tuple(path))
     container = way[-1]
@@ -118,17 +111,15 @@ def _insert(
     container = way[-1]
     if any(one.explicit for one in container.entries):
         return EXPLICIT
-    if container.flow:
-        edit = _insert_in_brackets(tree, container, step, value)
-    elif container.entries:
-        edit = _insert_in_block(tree, way, step, value)
-    else:
-        return FixObstacle("there is no entry beside which it could be written")
-    return Placement((edit,), container.places)
+    insert = _insert_in_brackets if container.flow else _insert_in_block
+    return Placement((insert(tree, way, step, value),), container.places)
 
 
-def _insert_in_brackets(tree: Tree, container: TreeNode, step: str | int, value: Any) -> TextEdit:
-    text, brackets = tree.text, FlowStyle.infer(tree, container)
+def _insert_in_brackets(
+    tree: Tree, way: Sequence[TreeNode], step: str | int, value: Any
+) -> TextEdit:
+    text, container = tree.text, way[-1]
+    brackets = FlowStyle.infer(tree, container)
     if not container.entries:
         at = container.start + 1
         return TextEdit(at, at, brackets.format_entry(step, value, "", ""))
@@ -162,18 +153,16 @@ def _insert_in_block(tree: Tree, way: Sequence[TreeNode], step: str | int, value
 
 
 def _remove(tree: Tree, container: TreeNode, step: str | int) -> Placement | FixObstacle:
+    # All equal keys: without the last one, the one before would count.
     found = [index for index, one in enumerate(container.entries) if one.step == step]
     if not found:
         return MERGED
     if any(one.explicit for one in container.entries):
         return EXPLICIT
-    edits: list[TextEdit] = []
-    for index in found:  # all equal keys: without the last one, the one before would count
-        edit = _remove_entry(tree, container, index)
-        if edit is None:
-            return FixObstacle("it is the only entry, and a block cannot be empty")
-        edits.append(edit)
-    return Placement(tuple(edits), container.places)
+    edits = [_remove_entry(tree, container, index) for index in found]
+    if None in edits:
+        return FixObstacle("it is the only entry, and a block cannot be empty")
+    return Placement(tuple(filter(None, edits)), container.places)
 
 
 def _remove_entry(tree: Tree, container: TreeNode, index: int) -> TextEdit | None:
@@ -216,8 +205,11 @@ def _cut_lines(tree: Tree, start: int, end: int) -> TextEdit:
 
 def _comments(tree: Tree, start: int, end: int) -> Iterator[str]:
     """Yield the comments between two positions; a ``#`` within a scalar starts none."""
-    for found in () if tree.json else _comment.finditer(tree.text, start, end):
-        at = found.start()
-        inside = bisect_right(tree.scalars, at, key=lambda span: span[0])
-        if not inside or tree.scalars[inside - 1][1] <= at:
+    while not tree.json and (found := _comment.search(tree.text, start, end)):
+        before = bisect_right(tree.scalars, found.start(), key=lambda span: span[0])
+        scalar_end = tree.scalars[before - 1][1] if before else 0
+        if scalar_end > found.start():
+            start = scalar_end
+        else:
             yield found[0]
+            start = found.end()

@@ -37,14 +37,14 @@ class FixRemedy(NamedTuple):
     Attributes:
         writes: What the remedy writes, in a few words; empty if it never writes anything.
         leaves: Which findings it leaves, and why; empty if none.
-        find: Finds the changes.
+        find: Finds the changes; None if all findings are left.
         on_request: Whether it weakens or tightens what the author wrote, so that it is applied
             only if the user names the rule.
     """
 
     writes: str
     leaves: str
-    find: FindSolution
+    find: FindSolution | None = None
     on_request: bool = False
 
 
@@ -123,20 +123,12 @@ def _remove_field(context: FindingContext) -> Solution:
     return (Remove(context.path),)
 
 
-def _leave(reason: str) -> FindSolution:
-    return lambda _: FixObstacle(reason)
-
-
-def _left(reason: str) -> FixRemedy:
-    return FixRemedy("", reason, _leave(reason))
-
-
 FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
     {
-        TYPE_INVALID: _left("the intended value cannot be known"),
-        REFUSED_EXEMPTION: _left("only its author knows the reason"),
+        TYPE_INVALID: FixRemedy("", "the intended value cannot be known"),
+        REFUSED_EXEMPTION: FixRemedy("", "only its author knows the reason"),
         "TSC001": FixRemedy("`maxSkew: 1`, the least that there is", "", _write_least_skew),
-        "TSC002": _left("only its author knows what to spread over"),
+        "TSC002": FixRemedy("", "only its author knows what to spread over"),
         "TSC003": FixRemedy(
             "`DoNotSchedule` or `ScheduleAnyway`, whichever was misspelt",
             "another word, or none, may stand for either",
@@ -172,7 +164,9 @@ FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
             "only its author knows which label, or which value, is intended",
             correct_operator,
         ),
-        "TSC010": _left("only their author knows which of so many constraints are intended"),
+        "TSC010": FixRemedy(
+            "", "only their author knows which of so many constraints are intended"
+        ),
         "TSC020": FixRemedy("the label that took its place", "", _write_successor),
         "TSC021": FixRemedy(
             "a labelSelector of the pod's own labels",
@@ -226,8 +220,8 @@ FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
             _write_instead,
             on_request=True,
         ),
-        "TSC114": _left("the running pods are uneven; the manifest has no error"),
-        "TSC115": _left("the running pods are outdated; the manifest has no error"),
+        "TSC114": FixRemedy("", "the running pods are uneven; the manifest has no error"),
+        "TSC115": FixRemedy("", "the running pods are outdated; the manifest has no error"),
     }
 )
 """By rule id, in the order of the catalogue."""
@@ -237,19 +231,14 @@ ON_REQUEST = "it changes what the author requested: --rules {rule} applies it al
 
 
 def find_solution(context: FindingContext, named: frozenset[str]) -> Solution:
-    """
-    Find the changes that fix a finding, or why it is left.
-
-    Args:
-        named: Rules that the user named.
-    """
+    """Find the changes that fix a finding, or why it is left; the user ``named`` some rules."""
     rule = context.finding.rule
     remedy = FIX_REMEDIES[rule]
-    solution = remedy.find(context)
-    if remedy.on_request and rule not in named and not isinstance(solution, FixObstacle):
-        return FixObstacle(ON_REQUEST.format(rule=rule))
+    solution = remedy.find(context) if remedy.find else FixObstacle(remedy.leaves)
     if isinstance(solution, FixObstacle):
         return solution
+    if remedy.on_request and rule not in named:
+        return FixObstacle(ON_REQUEST.format(rule=rule))
     return tuple(_smallest(context, solution)) or FixObstacle("the value is already there")
 
 

@@ -11,52 +11,54 @@ from webhook.fix.changes import Change, Put
 from webhook.fix.finding import ABSENT, FindingContext
 from webhook.policy.advice import flow
 from webhook.policy.advice.findings import clip
-from webhook.policy.paths import FieldPath, format_path
+from webhook.policy.paths import format_path
 
 DESCRIPTION_CHARACTERS = 300  # of a description; two constraints need as many
 
 
-class FixedFinding(msgspec.Struct, frozen=True, kw_only=True):
+class FileFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    A finding about an object of a file.
+
+    Attributes:
+        rule: The id of the rule.
+        severity: What the finding leads to at admission.
+        source: The file.
+        line: From 1, in the original file if the finding was fixed, else in the current file.
+        object: As ``Deployment shop/web``.
+        field: The path in the object.
+        problem: The message of the finding.
+    """
+
+    rule: str
+    severity: AuditSeverity = msgspec.field(name="weight")
+    source: str
+    line: int
+    object: str
+    field: str
+    problem: str
+
+
+class FixedFinding(FileFinding, frozen=True, kw_only=True):
     """
     A finding that was fixed.
 
     Attributes:
-        rule: The id of the rule.
-        source: The file.
-        line: In the original file, from 1.
-        object: As ``Deployment shop/web``.
-        field: The path in the object.
-        problem: The message of the finding.
         wrote: A description of the changes.
     """
 
-    rule: str
-    weight: AuditSeverity
-    source: str
-    line: int
-    object: str
-    field: str
-    problem: str
     wrote: str
 
 
-class RemainingFinding(msgspec.Struct, frozen=True, kw_only=True):
+class RemainingFinding(FileFinding, frozen=True, kw_only=True):
     """
     A finding that was not fixed.
 
     Attributes:
-        line: In the current file, from 1.
         instead: The value that the finding proposes.
         reason: Why the value was not written.
     """
 
-    rule: str
-    weight: AuditSeverity
-    source: str
-    line: int
-    object: str
-    field: str
-    problem: str
     instead: str
     reason: str
 
@@ -77,10 +79,10 @@ class FixReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     fixed: tuple[FixedFinding, ...]
     left: tuple[RemainingFinding, ...]
 
-    def exceeds(self, weight: AuditSeverity | None) -> bool:
+    def exceeds(self, severity: AuditSeverity | None) -> bool:
         """Whether a finding of at least a severity is left; False for None."""
-        return weight is not None and any(
-            SEVERITY_RANKS[finding.weight] <= SEVERITY_RANKS[weight] for finding in self.left
+        return severity is not None and any(
+            SEVERITY_RANKS[finding.severity] <= SEVERITY_RANKS[severity] for finding in self.left
         )
 
 
@@ -97,7 +99,7 @@ def describe_remaining(
     """Describe a finding that was not fixed."""
     return RemainingFinding(
         rule=finding.rule,
-        weight=finding.severity,
+        severity=finding.severity,
         source=source,
         line=finding.line,
         object=name,
@@ -115,23 +117,13 @@ def describe_changes(changes: Iterable[Change], context: FindingContext) -> str:
 
 
 def _describe(change: Change, before: Any) -> str:
-    name = change.path[-1]
+    step, parent = change.path[-1], format_path(change.path[:-1]).rpartition(".")[2]
     if isinstance(change, Put):
-        written = _member(change.path, change.value)
-        return f"added {written}" if before is ABSENT else f"wrote {written}, not {_value(before)}"
-    if isinstance(name, int):
-        within = format_path(change.path[:-1]).rpartition(".")[2]
+        item = f"{flow.flow(change.value)} in {parent}"
+        written = flow.member(step, change.value) if isinstance(step, str) else item
+        old = "" if before is ABSENT else f", not {flow.flow(before)}"
+        return f"wrote {written}{old}" if old else f"added {written}"
+    if isinstance(step, int):
         shown = f" ({before})" if isinstance(before, str) else ""
-        return f"removed entry {name} of {within}{shown}"
-    return f"removed {flow.member(name, before)}"
-
-
-def _member(path: FieldPath, value: Any) -> str:
-    name = path[-1]
-    if isinstance(name, str):
-        return flow.member(name, value)
-    return f"{flow.flow(value)} in {format_path(path[:-1]).rpartition('.')[2]}"
-
-
-def _value(value: Any) -> str:
-    return flow.flow(value) if value != "" else '""'
+        return f"removed entry {step} of {parent}{shown}"
+    return f"removed {flow.member(step, before)}"

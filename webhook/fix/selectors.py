@@ -13,6 +13,7 @@ from webhook.policy.advice.counting import may_add, other_workloads
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.suggestions import own_selector
 from webhook.policy.model import LabelSelector
+from webhook.policy.paths import FieldPath
 from webhook.policy.selectors import EXISTS, OPERATORS, matches
 
 MIN_SIMILARITY = 0.9
@@ -79,8 +80,7 @@ def separate_keys(context: FindingContext) -> Solution:
     keys, at = context.constraint.match_label_keys, context.path[-1]
     if context.constraint.label_selector is None:
         return _select_own(context, keys)
-    if not isinstance(at, int):
-        return FixObstacle("which label is intended cannot be known")
+    assert isinstance(at, int), "beside a selector, a finding is about one key"
     if keys.index(keys[at]) < at:
         return (Remove((*context.entry, "matchLabelKeys", at)),)
     part, rest = _split_selector(context.constraint.label_selector, keys[at])
@@ -114,16 +114,15 @@ def _choose_side(
 def _split_selector(selector: LabelSelector, key: str) -> tuple[LabelSelector, LabelSelector]:
     """Split a selector into the part about a label, and the rest."""
     pairs, expressions = selector.match_labels, selector.match_expressions
-    return (
-        LabelSelector(
-            {name: value for name, value in pairs.items() if name == key},
-            tuple(one for one in expressions if one.key == key),
-        ),
-        LabelSelector(
-            {name: value for name, value in pairs.items() if name != key},
-            tuple(one for one in expressions if one.key != key),
-        ),
+    part = LabelSelector(
+        {key: pairs[key]} if key in pairs else {},
+        tuple(one for one in expressions if one.key == key),
     )
+    rest = LabelSelector(
+        {name: value for name, value in pairs.items() if name != key},
+        tuple(one for one in expressions if one.key != key),
+    )
+    return part, rest
 
 
 def _selects_one_value(part: LabelSelector) -> bool:
@@ -132,21 +131,22 @@ def _selects_one_value(part: LabelSelector) -> bool:
 
 
 def _remove_key(context: FindingContext, at: int) -> Solution:
-    keys = (*context.entry, "matchLabelKeys")
-    alone = len(context.constraint.match_label_keys) == 1
-    return (Remove(keys if alone else (*keys, at)),)
+    keys = len(context.constraint.match_label_keys)
+    return _remove_entry((*context.entry, "matchLabelKeys"), at, keys)
 
 
 def _remove_part(context: FindingContext, part: LabelSelector) -> Solution:
     """Remove a part from a selector; the pair first, and an expression in the next round."""
     selector = context.constraint.label_selector or LabelSelector()
+    path = (*context.entry, "labelSelector")
     if part.match_labels:
         (key,) = part.match_labels
-        pairs = (*context.entry, "labelSelector", "matchLabels")
-        return (Remove(pairs if len(selector.match_labels) == 1 else (*pairs, key)),)
+        return _remove_entry((*path, "matchLabels"), key, len(selector.match_labels))
     written = selector.match_expressions
-    expressions = (*context.entry, "labelSelector", "matchExpressions")
-    alone = len(written) == 1
-    return (
-        Remove(expressions if alone else (*expressions, written.index(part.match_expressions[0]))),
-    )
+    index = written.index(part.match_expressions[0])
+    return _remove_entry((*path, "matchExpressions"), index, len(written))
+
+
+def _remove_entry(collection: FieldPath, step: str | int, entries: int) -> Solution:
+    """Remove an entry from a collection; the only one together with the collection."""
+    return (Remove(collection if entries == 1 else (*collection, step)),)

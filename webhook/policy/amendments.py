@@ -43,7 +43,6 @@ class Amendment(msgspec.Struct, frozen=True):
         constraints: The list to judge, after the changes. The list of an object that a controller
             created is judged after the changes too, but the object itself stays unchanged.
         operations: The patch from the requested list to this one.
-        drops: The fields dropped because of feature gates.
         warnings: Warnings about dropped fields, one line per field.
         refused: The dropped fields as violations, if the configuration denies them.
     """
@@ -56,14 +55,7 @@ class Amendment(msgspec.Struct, frozen=True):
 
 
 def amend_constraints(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amendment:
-    """
-    Change the constraints that an object was requested with.
-
-    Args:
-        request: A create or an update of an object with a pod template.
-        policy: The gates, field defaults and profiles.
-        facts: The current facts of the cluster.
-    """
+    """Change the constraints that an object was requested with."""
     requested = request.template.constraints if request.template else ()
     if not requested:
         return Amendment(())
@@ -108,20 +100,16 @@ def _fill_in_fields(constraints: Constraints, which: FieldDefaults) -> Constrain
     """
     if which is FieldDefaults.NONE:
         return constraints
-    filled = constraints
-    if any(not constraint.when_unsatisfiable for constraint in filled):
-        filled = tuple(
-            constraint
-            if constraint.when_unsatisfiable
-            else replace(constraint, when_unsatisfiable=DO_NOT_SCHEDULE)
-            for constraint in filled
+    least_skew = LEAST_SKEW if which is FieldDefaults.ALL else 0
+    filled = tuple(
+        replace(
+            constraint,
+            max_skew=constraint.max_skew or least_skew,
+            when_unsatisfiable=constraint.when_unsatisfiable or DO_NOT_SCHEDULE,
         )
-    if which is FieldDefaults.ALL and any(constraint.max_skew == 0 for constraint in filled):
-        filled = tuple(
-            constraint if constraint.max_skew else replace(constraint, max_skew=LEAST_SKEW)
-            for constraint in filled
-        )
-    return filled
+        for constraint in constraints
+    )
+    return constraints if filled == constraints else filled
 
 
 def _complete_selectors(

@@ -5,6 +5,8 @@ The facts of a cluster that the policy depends on.
 implementation answers from memory, in a time that does not grow with the cluster.
 """
 
+# ruff: noqa: ARG002 - the facts of an unknown cluster depend on nothing
+
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
@@ -18,7 +20,6 @@ class ServiceSelector(msgspec.Struct, frozen=True, gc=False):
     The selector of a Service, with its name.
 
     Attributes:
-        name: The name of the Service.
         selector: Labels that its pods carry; an empty selector selects every pod.
     """
 
@@ -41,7 +42,7 @@ class TaintedDomains(msgspec.Struct, frozen=True):
 
 
 class Facts(Protocol):
-    """The current facts of a cluster."""
+    """The current facts of a cluster; the default implementations know nothing."""
 
     def services(self, namespace: str, labels: Mapping[str, str], /) -> Sequence[ServiceSelector]:
         """
@@ -49,7 +50,7 @@ class Facts(Protocol):
 
         A Service without a selector (null) selects no pod.
         """
-        ...
+        return ()
 
     def owner_selector(self, namespace: str, owner: OwnerReference, /) -> LabelSelector | None:
         """
@@ -59,27 +60,27 @@ class Facts(Protocol):
             The selector; the pairs of a ReplicationController as ``matchLabels``. None if the
             owner is unknown or has no selector, or if its kind and API version have none.
         """
-        ...
+        return None
 
     def namespace_labels(self, namespace: str, /) -> Mapping[str, str] | None:
         """Find the labels of a Namespace; None if it is unknown."""
-        ...
+        return None
 
     def schedulable_nodes(self) -> int:
         """Count the Nodes that are not marked unschedulable."""
-        ...
+        return 0
 
     def nodes_with(self, topology_key: str, /) -> int:
         """Count the schedulable Nodes that carry a label."""
-        ...
+        return 0
 
     def domains(self, topology_key: str, /) -> int:
         """Count the values that a label has on schedulable Nodes."""
-        ...
+        return 0
 
     def label_keys(self) -> Collection[str]:
         """List the keys of all labels of schedulable Nodes."""
-        ...
+        return ()
 
     def tainted_domains(self, topology_key: str, /) -> Sequence[TaintedDomains]:
         """
@@ -89,40 +90,8 @@ class Facts(Protocol):
             An entry for each set of taint combinations: as many as the cluster has node roles,
             not as many as it has Nodes.
         """
-        ...
+        return ()
 
 
-class NoFacts:
+class NoFacts(Facts):
     """An unknown cluster, for manifests that are judged without one."""
-
-    def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
-        """Find no Service."""
-        return ()
-
-    def owner_selector(self, _namespace: str, _owner: OwnerReference) -> LabelSelector | None:
-        """Find no owner."""
-        return None
-
-    def namespace_labels(self, _namespace: str) -> Mapping[str, str] | None:
-        """Find no Namespace."""
-        return None
-
-    def schedulable_nodes(self) -> int:
-        """Find no Node."""
-        return 0
-
-    def nodes_with(self, _topology_key: str) -> int:
-        """Find no Node."""
-        return 0
-
-    def domains(self, _topology_key: str) -> int:
-        """Find no Node."""
-        return 0
-
-    def label_keys(self) -> Collection[str]:
-        """Find no Node."""
-        return ()
-
-    def tainted_domains(self, _topology_key: str) -> Sequence[TaintedDomains]:
-        """Find no Node."""
-        return ()

@@ -30,8 +30,6 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     One step of a JSON Patch.
 
     Attributes:
-        op: ``add`` or ``remove``.
-        path: A JSON pointer.
         value: The value to add; absent in a ``remove``.
     """
 
@@ -55,7 +53,6 @@ def add_defaults(injection: Injection, *, listed: bool, annotated: bool) -> Iter
     Inject defaults into a pod that no earlier call changed.
 
     Args:
-        injection: The defaults of the pod.
         listed: Whether the pod has constraints of its own.
         annotated: Whether the pod has annotations.
     """

@@ -45,8 +45,6 @@ def judge_probe(request: AdmissionRequest, hook: Hook, present: Verdict) -> Verd
     Every request passes through here; nearly all cost one look at their labels.
 
     Args:
-        request: The decoded request.
-        hook: The webhook that was called.
         present: The verdict from ``build_probe_verdict``.
 
     Returns:

@@ -25,12 +25,11 @@ def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
 
     Args:
         selector: None selects nothing, an empty selector everything, an unknown operator nothing.
-        labels: All labels of the object.
     """
     if selector is None:
         return False
     return has_pairs(labels, selector.match_labels) and all(
-        _requirement_holds(requirement, labels) for requirement in selector.match_expressions
+        requirement_holds(requirement, labels) for requirement in selector.match_expressions
     )
 
 
@@ -39,7 +38,16 @@ def has_pairs(labels: Mapping[str, str], pairs: Mapping[str, str]) -> bool:
     return all(labels.get(key) == value for key, value in pairs.items())
 
 
-def _requirement_holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
+def selected_keys(selector: LabelSelector | None) -> frozenset[str]:
+    """Collect the label keys that a selector uses, in pairs and in expressions."""
+    if selector is None:
+        return frozenset()
+    expressions = (requirement.key for requirement in selector.match_expressions)
+    return frozenset(selector.match_labels).union(expressions)
+
+
+def requirement_holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    """Whether one expression holds for these labels; False for an unknown operator."""
     value = labels.get(requirement.key)
     match requirement.operator:
         case "In":
@@ -61,7 +69,6 @@ def merge_match_label_keys(
     Add the pod's own values of its matchLabelKeys to the selector of each constraint.
 
     Args:
-        constraints: The requested constraints; those without a selector stay unchanged.
         labels: The pod's own labels; a key that they lack adds nothing.
 
     Returns:

@@ -55,9 +55,6 @@ class Workload(msgspec.Struct, frozen=True, rename="camel", gc=False):
         """
         Find the pod template.
 
-        Args:
-            path: One of the values of ``BUILT_IN_TEMPLATES``.
-
         Returns:
             None if the object has no value at that path.
         """

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -48,6 +48,8 @@ REJECTION_REASONS = {
 HEADERS = {405: {"Allow": "POST"}}
 """Headers that an error reply has besides its text, by status."""
 
+Result = TypeVar("Result")
+
 Fetch: TypeAlias = Callable[[AdmissionRequest, Policy, float], Awaitable[Facts] | None]
 """
 Gets facts that the caches lack for a request; None if there is nothing to wait for.
@@ -79,11 +81,6 @@ class ReviewContext(NamedTuple):
     freeze: Freeze = nullcontext
 
 
-def _read(bodies: list[bytes | bytearray], policy: Policy) -> AdmissionRequest:
-    """Decode the one body in a list, and remove it so that its memory is freed meanwhile."""
-    return admission.decode(bodies.pop(), policy.pod_templates)
-
-
 def _decide(request: AdmissionRequest, hook: Hook, context: ReviewContext) -> tuple[Verdict, bytes]:
     """Judge a request and write the response."""
     verdict = probe.judge_probe(request, hook, context.probe_verdict)
@@ -92,25 +89,9 @@ def _decide(request: AdmissionRequest, hook: Hook, context: ReviewContext) -> tu
     return verdict, admission.encode(request, verdict)
 
 
-class _Flight:
-    """
-    Counter of the reviews that are complete and not answered yet.
-
-    Attributes:
-        number: The present number of such reviews.
-    """
-
-    def __init__(self, most: int) -> None:
-        self.number = 0
-        self._most = most
-
-    def __enter__(self) -> None:
-        if self.number >= self._most:
-            raise OverloadError("in-flight")
-        self.number += 1
-
-    def __exit__(self, *_error: object) -> None:
-        self.number -= 1
+def _decode(bodies: list[bytes | bytearray], policy: Policy) -> AdmissionRequest:
+    """Decode the one body in a list, and remove it so that its memory is freed meanwhile."""
+    return admission.decode(bodies.pop(), policy.pod_templates)
 
 
 class Observers(NamedTuple):
@@ -128,6 +109,7 @@ class Admission(HttpEndpoint):
     Attributes:
         context: What verdicts depend on; a reload replaces it.
         last_call: The time of the last request, by ``clock``.
+        in_flight: The number of reviews that wait for facts or for the thread.
     """
 
     def __init__(
@@ -150,7 +132,7 @@ class Admission(HttpEndpoint):
         self._clients = clients
         self._known: set[web.RequestHandler] = set()
         self.context = context
-        self._flight = _Flight(limits.in_flight)
+        self.in_flight = 0
         self.last_call = self.clock()
         self._bodies = Bodies(limits)
         self._thread = ReviewThread()
@@ -179,38 +161,38 @@ class Admission(HttpEndpoint):
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
         self.last_call = started = self.clock()
-        uid = ""
+        uid, long = "", 0  # long: the size of a body that counts until its review is answered
         try:
             hook, timeout = self._admit(request)
             body = await self._bodies.read(request, timeout)
-            with self._bodies.held_until_answered(body), self._flight:
-                left = self._time_left(started, timeout)
-                context, long = self.context, len(body) > self.limits.long_review
-                read = partial(_read, [body], context.policy)
-                del body  # else this frame would keep it alive while it is decoded
-                review = await self._thread.run(read, nullcontext, left) if long else read()
-                uid = review.uid
-                self.callers.prove(request.protocol, started)
-                if (missing := context.fetch(review, context.policy, timeout)) is not None:
-                    async with asyncio.timeout(left):
-                        context = context._replace(facts=await missing)
-                decide = partial(_decide, review, hook, context)
-                verdict, written = (
-                    await self._thread.run(decide, context.freeze, left) if long else decide()
-                )
-                response = self._answer(request, written)
+            if len(body) > self.limits.long_review:
+                long = len(body)
+            left = self._time_left(started, timeout)
+            context = self.context
+            if long:
+                bodies, body = [body], b""  # else this frame would keep it while it is decoded
+                review = await self._decode_long(bodies, context.policy, left)
+            else:
+                review = admission.decode(body, context.policy.pod_templates)
+            uid = review.uid
+            self.callers.prove(request.protocol, started)
+            if (missing := context.fetch(review, context.policy, timeout)) is not None:
+                context = context._replace(facts=await self._wait(missing, left))
+            if long:
+                verdict, written = await self._decide_long(review, hook, context, left)
+            else:
+                verdict, written = _decide(review, hook, context)
+            response = self._answer(request, written)
         except Exception as error:  # noqa: BLE001  # the caller needs an answer, whatever failed
             response = self._refuse(error, uid)
         else:
             self._observe(review, hook, verdict, self.clock() - started)
+        finally:
+            if long:
+                self._bodies.free(long)
         if self.draining:
             response.force_close()
         return response
-
-    @property
-    def in_flight(self) -> int:
-        """The number of reviews that are complete and not answered yet."""
-        return self._flight.number
 
     def refused(self, reason: str) -> None:
         """Count a connection that never became a request."""
@@ -240,8 +222,32 @@ class Admission(HttpEndpoint):
             raise ReviewError("the body must not be encoded", 415)
         return hook, target.timeout or self.limits.default_timeout
 
+    async def _decode_long(
+        self, bodies: list[bytes | bytearray], policy: Policy, seconds: float
+    ) -> AdmissionRequest:
+        """Decode the one body in a list, which is empty afterwards, in the thread."""
+        work = partial(_decode, bodies, policy)
+        return await self._wait(self._thread.run(work, nullcontext), seconds)
+
+    async def _decide_long(
+        self, review: AdmissionRequest, hook: Hook, context: ReviewContext, seconds: float
+    ) -> tuple[Verdict, bytes]:
+        work = partial(_decide, review, hook, context)
+        return await self._wait(self._thread.run(work, context.freeze), seconds)
+
+    async def _wait(self, work: Awaitable[Result], seconds: float) -> Result:
+        """Wait for what a review needs, the only time when others are answered meanwhile."""
+        self.in_flight += 1
+        try:
+            async with asyncio.timeout(seconds):
+                return await work
+        finally:
+            self.in_flight -= 1
+
     def _time_left(self, started: float, timeout: float) -> float:
-        """Seconds left for the answer, now that the body is complete."""
+        """Seconds left for the answer, now that the body is complete; refuses if there are none."""
+        if self.in_flight >= self.limits.in_flight:
+            raise OverloadError("in-flight")
         left = started + timeout * self.limits.request_share - self.clock()
         if left <= 0:
             raise TimeoutError

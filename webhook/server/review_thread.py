@@ -34,22 +34,18 @@ class ReviewThread:
         self._turn = asyncio.Lock()
         stack_size(STACK_BYTES)  # of all threads that the process starts from now on
 
-    async def run(self, work: Callable[[], Result], freeze: Freeze, seconds: float) -> Result:
+    async def run(self, work: Callable[[], Result], freeze: Freeze) -> Result:
         """
         Run work and return its result, or raise its exception.
 
+        If the caller is cancelled, it goes on at once, but the work runs to its end.
+
         Args:
             freeze: Entered before the work begins, and left after it has ended.
-            seconds: How long the caller waits.
-
-        Raises:
-            TimeoutError: The work takes longer.
         """
         task = asyncio.create_task(self._run(work, freeze), name="long review")
         try:
-            await asyncio.wait((task,), timeout=seconds)
-            if not task.done():
-                raise TimeoutError
+            await asyncio.wait((task,))
             return task.result()
         finally:
             task.cancel()

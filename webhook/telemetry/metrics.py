@@ -1,11 +1,10 @@
 """
 The metrics of one server: a registry of its own, with every metric of ``catalogue``.
 
-``Metrics`` is the entry point. On the request path, ``ReviewCollector`` counts with plain numbers:
-a counter and a histogram of prometheus-client take a lock each and walk through the buckets, which
-is a twentieth of the cost of a call, and here only one event loop counts. Rarer metrics are
-children of prometheus-client, bound at their first use, because looking one up by its labels takes
-2 us. Values that other objects hold are read when Prometheus scrapes.
+``Metrics`` is the entry point. On the request path, ``LocalCounter`` and ``LocalHistogram`` count
+with plain numbers: those of prometheus-client take a lock each and walk through the buckets, which
+is a twentieth of the cost of a call, and here only one event loop counts. Values that other objects
+hold are read when Prometheus scrapes.
 
 A label has few values: kinds that the policy does not know, and operations that do not exist, are
 ``other``.
@@ -13,9 +12,10 @@ A label has few values: kinds that the policy does not know, and operations that
 
 import math
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import TypeVar
+from typing import TypeAlias
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -26,7 +26,6 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
-from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric as MetricFamily
 from prometheus_client.registry import Collector
@@ -41,89 +40,62 @@ from webhook.telemetry import catalogue
 from webhook.telemetry.catalogue import BUCKETS, Metric
 from webhook.telemetry.exposition import expose
 
-Child = TypeVar("Child", bound=MetricWrapperBase)
-
 EXPOSITION = CONTENT_TYPE_LATEST
 OTHER_LABEL = "other"
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 
-Labels = tuple[str, str, str, str]
-"""Hook, kind, operation and outcome."""
+Labels: TypeAlias = tuple[str, ...]
 
 
-class DurationHistogram:
-    """
-    A histogram of durations.
+class LocalCounter(Collector):
+    """A counter for one event loop."""
 
-    Attributes:
-        counts: Calls per bucket; the last bucket counts calls longer than all bounds.
-        total: Seconds of all calls together.
-    """
+    def __init__(self, row: Metric) -> None:
+        """Start at 0."""
+        self._row = row
+        self._counts: defaultdict[Labels, int] = defaultdict(int, {} if row.labels else {(): 0})
 
-    def __init__(self, bounds: Sequence[float]) -> None:
-        """Start with no call; ``bounds`` ascend."""
-        self._bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.total = 0.0
-
-    def observe(self, seconds: float) -> None:
-        """Count one call."""
-        self.counts[bisect_left(self._bounds, seconds)] += 1
-        self.total += seconds
-
-    def buckets(self) -> list[tuple[str, float]]:
-        """List upper bounds as Prometheus writes them, with the calls that took no longer."""
-        bounds = [*map(str, map(float, self._bounds)), "+Inf"]
-        return list(zip(bounds, accumulate(self.counts), strict=True))
-
-
-class ReviewCollector(Collector):
-    """The number and the durations of answered reviews."""
-
-    def __init__(
-        self, requests: Metric, duration: Metric, hooks: Iterable[str], bounds: Sequence[float]
-    ) -> None:
-        """
-        Start with no review.
-
-        Args:
-            requests: The counter by hook, kind, operation and outcome.
-            duration: The histogram by hook.
-            hooks: All hooks, so that each is exposed before its first call.
-            bounds: Upper bounds of the histogram's buckets, ascending; seconds.
-        """
-        self._rows = requests, duration
-        self._requests: dict[Labels, int] = {}
-        self._durations = {hook: DurationHistogram(bounds) for hook in hooks}
-
-    def count(self, labels: Labels, seconds: float) -> None:
-        """Count one review."""
-        self._requests[labels] = self._requests.get(labels, 0) + 1
-        self._durations[labels[0]].observe(seconds)
+    def count(self, *labels: str) -> None:
+        """Count one event with these label values, in the order of the labels."""
+        self._counts[labels] += 1
 
     def collect(self) -> Iterator[MetricFamily]:
         """Give the current values."""
-        requests, duration = self._rows
-        counter = CounterMetricFamily(requests.name, requests.help, labels=requests.labels)
-        for labels, count in self._requests.items():
+        counter = CounterMetricFamily(self._row.name, self._row.help, labels=self._row.labels)
+        for labels, count in self._counts.items():
             counter.add_metric(labels, count)
         yield counter
-        histogram = HistogramMetricFamily(duration.name, duration.help, labels=duration.labels)
-        for hook, durations in self._durations.items():
-            histogram.add_metric((hook,), durations.buckets(), durations.total)
+
+
+class LocalHistogram(Collector):
+    """A histogram of durations with one label, for one event loop."""
+
+    def __init__(self, row: Metric, values: Iterable[str], bounds: Sequence[float]) -> None:
+        """
+        Start with no call.
+
+        Args:
+            values: All values of the label, so that each is exposed before its first call.
+            bounds: Upper bounds of the buckets, ascending; seconds.
+        """
+        self._row = row
+        self._bounds = bounds
+        self._counts = {value: [0] * (len(bounds) + 1) for value in values}
+        self._seconds = dict.fromkeys(self._counts, 0.0)
+
+    def observe(self, value: str, seconds: float) -> None:
+        """Count one call; the last bucket counts calls longer than all bounds."""
+        self._counts[value][bisect_left(self._bounds, seconds)] += 1
+        self._seconds[value] += seconds
+
+    def collect(self) -> Iterator[MetricFamily]:
+        """Give the current values."""
+        histogram = HistogramMetricFamily(self._row.name, self._row.help, labels=self._row.labels)
+        bounds = [*map(str, map(float, self._bounds)), "+Inf"]  # as Prometheus writes them
+        for value, counts in self._counts.items():
+            buckets = list(zip(bounds, accumulate(counts), strict=True))
+            histogram.add_metric((value,), buckets, self._seconds[value])
         yield histogram
-
-
-class _Children(dict[tuple[str, ...], Child]):
-    """The children of one metric, each bound at its first use; label values are few."""
-
-    def __init__(self, metric: Child) -> None:
-        super().__init__()
-        self._metric: Child = metric
-
-    def __missing__(self, labels: tuple[str, ...]) -> Child:
-        child = self[labels] = self._metric.labels(*labels)
-        return child
 
 
 class _ReadCounter(Collector):
@@ -189,15 +161,14 @@ class Metrics:
         self.forget_audit()
         self._build = self._gauge(catalogue.BUILD_INFO)
         self._features = self._gauge(catalogue.FEATURES)
-        self._zone_left_out = self._counter(catalogue.ZONE_LEFT_OUT)
-        self._calls = ReviewCollector(
-            catalogue.REQUESTS, catalogue.DURATION, map(str, Hook), BUCKETS
-        )
-        self.registry.register(self._calls)
-        self._applied = _Children(self._counter(catalogue.APPLIED))
-        self._skipped = _Children(self._counter(catalogue.SKIPPED))
-        self._findings = _Children(self._counter(catalogue.FINDINGS))
-        self._dropped = _Children(self._counter(catalogue.DROPPED))
+        self._zone_left_out = self._local(catalogue.ZONE_LEFT_OUT)
+        self._requests = self._local(catalogue.REQUESTS)
+        self._durations = LocalHistogram(catalogue.DURATION, Hook, BUCKETS)
+        self.registry.register(self._durations)
+        self._applied = self._local(catalogue.APPLIED)
+        self._skipped = self._local(catalogue.SKIPPED)
+        self._findings = self._local(catalogue.FINDINGS)
+        self._dropped = self._local(catalogue.DROPPED)
 
     def count_review(
         self, request: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
@@ -205,7 +176,8 @@ class Metrics:
         """Count one answered review."""
         kind = self._kinds.get(request.kind, OTHER_LABEL)
         operation = request.operation if request.operation in OPERATIONS else OTHER_LABEL
-        self._calls.count((hook.value, kind, operation, verdict.outcome), seconds)
+        self._requests.count(hook, kind, operation, verdict.outcome)
+        self._durations.observe(hook, seconds)
         if verdict is not UNTOUCHED:
             self._count_reasons(verdict)
 
@@ -251,23 +223,28 @@ class Metrics:
     def _count_reasons(self, verdict: Verdict) -> None:
         injection = verdict.injection
         if injection is not None and injection.entries:
-            self._applied[injection.profile,].inc()
+            self._applied.count(injection.profile)
             if injection.zone_left_out:
-                self._zone_left_out.inc()
+                self._zone_left_out.count()
         elif injection is not None:
-            self._skipped[injection.skip,].inc()
+            self._skipped.count(injection.skip)
         for finding in verdict.findings:
-            self._findings[finding.rule, finding_action(verdict)].inc()
+            self._findings.count(finding.rule, finding_action(verdict))
         if verdict.advice is not None:
             for warned in verdict.advice.warned:
-                self._findings[warned.rule, "warn"].inc()
+                self._findings.count(warned.rule, "warn")
             for audited in verdict.advice.audited:
-                self._findings[audited.rule, "audit"].inc()
+                self._findings.count(audited.rule, "audit")
         for drop in verdict.drops:
-            self._dropped[drop.gate,].inc()
+            self._dropped.count(drop.gate)
 
     def _counter(self, row: Metric) -> Counter:
         return Counter(row.name, row.help, row.labels, registry=self.registry)
+
+    def _local(self, row: Metric) -> LocalCounter:
+        counter = LocalCounter(row)
+        self.registry.register(counter)
+        return counter
 
     def _gauge(self, row: Metric) -> Gauge:
         return Gauge(row.name, row.help, row.labels, registry=self.registry)

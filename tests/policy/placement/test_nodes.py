@@ -1,8 +1,8 @@
 import msgspec
 import pytest
 
-from webhook.policy.model import Node, Taint
-from webhook.policy.placement.nodeaffinity import NodeSelectorRequirement, NodeSelectorTerm
+from webhook.policy.model import LabelSelectorRequirement, Node, Taint
+from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
 from webhook.policy.placement.nodes import (
     Demands,
     NodeRejection,
@@ -21,10 +21,10 @@ AFFINITY, CORDON = (
     NodeRejection(reason) for reason in (RejectionReason.AFFINITY, RejectionReason.CORDON)
 )
 ON_N1 = NodeSelectorTerm(
-    match_fields=(NodeSelectorRequirement(key="metadata.name", operator="In", values=("n1",)),)
+    match_fields=(LabelSelectorRequirement(key="metadata.name", operator="In", values=("n1",)),)
 )
 ON_N2 = NodeSelectorTerm(
-    match_fields=(NodeSelectorRequirement(key="metadata.name", operator="In", values=("n2",)),)
+    match_fields=(LabelSelectorRequirement(key="metadata.name", operator="In", values=("n2",)),)
 )
 
 POD = b"""{"metadata": {"namespace": "shop", "labels": {"app": "web"}}, "spec": {

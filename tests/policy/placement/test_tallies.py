@@ -16,10 +16,9 @@ from tests.policy.placement.clusters import (
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import Demands, NodeRejection, RejectionReason
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.placement.tallies import (
-    Domain,
     IncomingPod,
     MinimumReason,
     PodTally,
@@ -142,18 +141,15 @@ def test_without_required_keys_a_missing_value_is_a_domain() -> None:
     assert found.pods == {"a": 1, "": 2}
 
 
-def test_the_table_has_a_row_for_every_value_that_nodes_have() -> None:
+def test_ineligible_nodes_are_counted_by_their_value() -> None:
     topology = Topology(
         [node("n1", "a"), node("n2", "a", taints=[GPU]), node("n3", "b", taints=[GPU]), node("n4")]
     )
 
     found = tally(spread_over(node_taints_policy="Honor"), topology, running({"n1": 1, "n3": 3}))
 
-    tainted = NodeRejection(RejectionReason.TAINT, "gpu:NoSchedule")
-    assert found.table(topology) == (
-        Domain("a", nodes=1, left_out={"n2": tainted}, pods=1, skew=1, fits=True),
-        Domain("b", nodes=0, left_out={"n3": tainted}, pods=0, skew=0, fits=True),
-    )
+    assert found.count_ineligible(topology) == {"a": 1, "b": 1}
+    assert (found.pods, found.domains.sizes) == ({"a": 1}, {"a": 1})
 
 
 def test_affinity_is_honored_unless_it_is_ignored() -> None:
@@ -180,7 +176,7 @@ def test_the_skew_of_a_domain_is_never_negative(
         constraint, topology, census, IncomingPod("shop", WEB if joins else {"app": "db"})
     )
 
-    assert all(row.skew >= 0 for row in found.table(topology))
+    assert all(found.skew(value) >= 0 for value in found.domains.sizes)
 
 
 @given(pods_by_zone, st.integers(0, 9))

@@ -1,82 +1,39 @@
 """The audit process as it runs: its orders and requests, and how it ends."""
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 import uvloop
 
-from tests.audit.server import Server
-from tests.audit.world import EVERYTHING, NODES
+from tests.apiserver import ApiServer, Fault, Request, refuse
+from tests.audit.world import EVERYTHING, NODES, serve_objects
 from tests.server.serving import settled
-from webhook.cluster.protocol import JSON, NO_QUERY, FailureReason, Query, Response
+from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
 from webhook.server.audits.subprocess import COMMAND, AuditProcess
 from webhook.server.audits.worker import LOWEST_PRIORITY
+from webhook.server.reload import PolicySources
 
 MIB = 2**20
 SILENCE_S = 60.0  # more than any order here takes
 
-ORDER = AuditOrder(
-    config="",
-    scheduler_config="",
-    feature_gates="",
-    version=str(NEWEST_VERSION),
-    allow_locked_gates=False,
-    policy_reports="",
-    memory=256 * MIB,
-)
+ORDER = AuditOrder(PolicySources(version=NEWEST_VERSION), policy_reports="", memory=256 * MIB)
 
 
-class Api:
-    """
-    The server's client.
-
-    Attributes:
-        written: Method, path and body of what was written.
-        priorities: Of the process, at each request.
-    """
-
-    name = "the API server"
-
-    def __init__(
-        self,
-        objects: str | Sequence[Any],
-        failures: Mapping[str, Sequence[Exception]] | None = None,
-        refused: Mapping[str, int] | None = None,
-    ) -> None:
-        self._server = Server(objects, failures)
-        self._refused = refused or {}
-        self.written: list[tuple[str, str, Any]] = []
-        self.priorities: set[int] = set()
-
-    async def send(
-        self,
-        method: str,
-        path: str,
-        query: Query = NO_QUERY,
-        body: bytes = b"",
-        content_type: str = JSON,
-    ) -> Response:
-        del content_type
-        self.priorities.update(os.getpriority(os.PRIO_PROCESS, each) for each in children())
-        if path in self._refused:
-            status = {"kind": "Status", "message": f"{path} is forbidden"}
-            return Response(self._refused[path], json.dumps(status).encode())
-        if method != "GET":
-            self.written.append((method, path, json.loads(body)))
-            return Response(201, b"{}")
-        return await self._server.send(method, path, query)
+def order_with(config: Path | str) -> AuditOrder:
+    """Order an audit with this configuration file."""
+    sources = replace(ORDER.sources, config=str(config))
+    return msgspec.structs.replace(ORDER, sources=sources)
 
 
 def children() -> list[int]:
@@ -101,41 +58,48 @@ def others() -> None:
     OTHERS.update(all_children())
 
 
-async def done(api: Api, order: AuditOrder = ORDER) -> AuditResult:
+async def done(api: ApiServer, order: AuditOrder = ORDER) -> AuditResult:
     outcome = await AuditProcess(api, SILENCE_S).run(order)
     assert isinstance(outcome, AuditResult), outcome
     return outcome
 
 
-async def failed(api: Api, order: AuditOrder = ORDER, command: Sequence[str] = COMMAND) -> str:
+async def failed(
+    api: ApiServer, order: AuditOrder = ORDER, command: Sequence[str] = COMMAND
+) -> str:
     outcome = await AuditProcess(api, SILENCE_S, command).run(order)
     assert isinstance(outcome, AuditFailure), outcome
     return outcome.problem
 
 
 async def test_an_order_is_carried_out_at_the_lowest_priority() -> None:
-    api = Api(EVERYTHING)
+    api, priorities = serve_objects(EVERYTHING), set[int]()
 
+    def record_priorities(_request: Request) -> None:
+        priorities.update(os.getpriority(os.PRIO_PROCESS, pid) for pid in children())
+
+    api.faults.append(record_priorities)
     outcome = await done(api)
 
     assert (outcome.workloads, outcome.pods, outcome.findings) == (3, 5, 3)
     assert b"evenspread_skew{" in outcome.exposition
     assert outcome.problems == ()
-    assert api.written == []
-    assert api.priorities == {LOWEST_PRIORITY}
+    assert api.writes == []
+    assert priorities == {LOWEST_PRIORITY}
     assert children() == []
 
 
 async def test_reports_are_written_if_they_are_ordered() -> None:
-    api = Api(EVERYTHING)
+    api = serve_objects(EVERYTHING)
+    api.define("openreports.io/v1alpha1", "Report")
 
     await done(api, msgspec.structs.replace(ORDER, policy_reports="openreports.io"))
 
-    assert [(method, path) for method, path, _ in api.written] == [
+    assert [(request.method, request.path) for request in api.writes] == [
         ("POST", f"/apis/openreports.io/v1alpha1/namespaces/{namespace}/reports")
         for namespace in ("ops", "shop")
     ]
-    assert {content["kind"] for _, _, content in api.written} == {"Report"}
+    assert {request.content["kind"] for request in api.writes} == {"Report"}
 
 
 async def test_the_configuration_of_the_order_counts(tmp_path: Path) -> None:
@@ -143,7 +107,7 @@ async def test_the_configuration_of_the_order_counts(tmp_path: Path) -> None:
     head = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
     config.write_text(f"{head}rules: {{TSC110: off, TSC114: off}}\n")
 
-    outcome = await done(Api(EVERYTHING), msgspec.structs.replace(ORDER, config=str(config)))
+    outcome = await done(serve_objects(EVERYTHING), order_with(config))
 
     assert outcome.findings == 1
 
@@ -151,7 +115,7 @@ async def test_the_configuration_of_the_order_counts(tmp_path: Path) -> None:
 async def test_what_could_not_be_read_is_told() -> None:
     broken = EVERYTHING.replace("containers: []", "tolerations: 5")
 
-    outcome = await done(Api(broken))
+    outcome = await done(serve_objects(broken))
 
     (problem,) = outcome.problems
     assert problem.startswith("/apis/apps/v1/statefulsets: ")
@@ -160,7 +124,7 @@ async def test_what_could_not_be_read_is_told() -> None:
 async def test_a_kind_that_may_not_be_listed_fails_it() -> None:
     path = "/api/v1/pods"
 
-    assert await failed(Api(EVERYTHING, refused={path: 403})) == (
+    assert await failed(serve_objects(EVERYTHING, {path: [refuse(f"{path} is forbidden")]})) == (
         f"the API server: answered 403: {path} is forbidden"
     )
 
@@ -168,15 +132,15 @@ async def test_a_kind_that_may_not_be_listed_fails_it() -> None:
 async def test_an_api_server_that_gives_no_answer_fails_it() -> None:
     silent = ApiError("https://api", "gave no answer in time", FailureReason.SILENT)
 
-    assert await failed(Api(EVERYTHING, {"/api/v1/nodes": [silent]})) == (
+    assert await failed(serve_objects(EVERYTHING, {"/api/v1/nodes": [silent]})) == (
         "the API server: gave no answer in time"
     )
 
 
 async def test_a_configuration_that_is_wrong_fails_it(tmp_path: Path) -> None:
-    order = msgspec.structs.replace(ORDER, config=str(tmp_path / "none.yaml"))
+    order = order_with(tmp_path / "none.yaml")
 
-    assert "none.yaml" in await failed(Api(EVERYTHING), order)
+    assert "none.yaml" in await failed(serve_objects(EVERYTHING), order)
 
 
 async def test_a_cluster_that_needs_too_much_memory_fails_it() -> None:
@@ -190,7 +154,7 @@ async def test_a_cluster_that_needs_too_much_memory_fails_it() -> None:
     ]
     order = msgspec.structs.replace(ORDER, memory=48 * MIB)
 
-    assert await failed(Api(pods), order) == (
+    assert await failed(serve_objects(pods), order) == (
         "a namespace of the cluster needs more than 48 MiB: allow more by --audit-memory"
     )
 
@@ -198,7 +162,7 @@ async def test_a_cluster_that_needs_too_much_memory_fails_it() -> None:
 async def test_a_process_that_dies_is_told_with_its_last_words() -> None:
     command = (sys.executable, "-c", "import sys; sys.exit('one\\ntwo')")
 
-    said = await failed(Api(NODES), command=command)
+    said = await failed(serve_objects(NODES), command=command)
 
     assert said == "the audit process ended with 1: two"
 
@@ -221,7 +185,7 @@ async def test_what_is_no_message_fails_it(code: str) -> None:
     program = f"import sys\n{imports}\nout = sys.stdout.buffer\n{code}\nout.flush()\n"
     stays = f"{program}sys.stderr.write('why')\nsys.stderr.flush()\nsys.stdin.buffer.read()\n"
 
-    said = await failed(Api(NODES), command=(sys.executable, "-c", stays))
+    said = await failed(serve_objects(NODES), command=(sys.executable, "-c", stays))
 
     assert said.startswith("the audit process sent an invalid message")
     assert children() == []
@@ -237,7 +201,7 @@ NO_PROGRAMS = {
 
 @pytest.mark.parametrize("command", NO_PROGRAMS.values(), ids=NO_PROGRAMS)
 async def test_a_process_that_cannot_be_started_fails_it(command: tuple[str, ...]) -> None:
-    said = await failed(Api(NODES), command=command)
+    said = await failed(serve_objects(NODES), command=command)
 
     assert said.startswith("the audit process cannot be started: ")
 
@@ -251,7 +215,7 @@ sys.stdout.buffer.write(frame(encode(AuditFailure("done"))))
 
 
 async def test_what_it_says_on_standard_error_never_blocks_it() -> None:
-    assert await failed(Api(NODES), command=(sys.executable, "-c", TALKATIVE)) == "done"
+    assert await failed(serve_objects(NODES), command=(sys.executable, "-c", TALKATIVE)) == "done"
 
 
 PIPES = {
@@ -265,7 +229,7 @@ def test_of_a_process_that_was_ended_no_pipe_stays_open(code: str) -> None:
     async def run() -> list[int]:
         counts: list[int] = []
         for _ in range(4):
-            await failed(Api(NODES), command=(sys.executable, "-c", f"import os; {code}"))
+            await failed(serve_objects(NODES), command=(sys.executable, "-c", f"import os; {code}"))
             await asyncio.sleep(0)  # the loop closes them in its next turn
             counts.append(open_files())
         return counts
@@ -282,7 +246,7 @@ def open_files() -> int:
 async def test_of_many_last_words_the_last_are_told() -> None:
     program = "import sys; sys.exit('x' * 10_000_000 + '\\n' + 'y' * 10_000)"
 
-    said = await failed(Api(NODES), command=(sys.executable, "-c", program))
+    said = await failed(serve_objects(NODES), command=(sys.executable, "-c", program))
 
     assert said.startswith("the audit process ended with 1: yyy")
     assert len(said) < 5000
@@ -304,7 +268,9 @@ SILENCES = {
 
 @pytest.mark.parametrize(("program", "says"), SILENCES.values(), ids=SILENCES)
 async def test_a_process_that_hangs_fails_it(program: str, says: list[str]) -> None:
-    outcome = await AuditProcess(Api(NODES), 0.5, (sys.executable, "-c", program)).run(ORDER)
+    outcome = await AuditProcess(serve_objects(NODES), 0.5, (sys.executable, "-c", program)).run(
+        ORDER
+    )
 
     assert isinstance(outcome, AuditFailure)
     assert outcome.problem.removeprefix("the audit process ") in says
@@ -312,16 +278,17 @@ async def test_a_process_that_hangs_fails_it(program: str, says: list[str]) -> N
 
 
 async def test_a_process_that_does_not_listen_fails_it() -> None:
-    order = msgspec.structs.replace(ORDER, config="x" * 10_000_000)
+    order = order_with("x" * 10_000_000)
     command = (sys.executable, "-c", "import time; time.sleep(600)")
 
-    outcome = await AuditProcess(Api(NODES), 0.5, command).run(order)
+    outcome = await AuditProcess(ApiServer(), 0.5, command).run(order)
 
     assert outcome == AuditFailure("the audit process sent nothing for 0.5 s")
 
 
 WAITING = """
 import os, sys
+from webhook.server.reload import PolicySources
 from webhook.server.audits.messages import ApiRequest, encode, frame
 sys.stdout.buffer.write(frame(encode(ApiRequest("GET", str(os.getpid())))))
 sys.stdout.flush()
@@ -330,34 +297,17 @@ sys.stdin.buffer.read()
 
 
 async def test_an_audit_that_is_given_up_ends_its_process() -> None:
-    asked: list[str] = []
-
-    class Silent:
-        name = "the API server"
-
-        async def send(
-            self,
-            method: str,
-            path: str,
-            query: Query = NO_QUERY,
-            body: bytes = b"",
-            content_type: str = JSON,
-        ) -> Response:
-            del method, query, body, content_type
-            asked.append(path)
-            await asyncio.Event().wait()
-            raise AssertionError(path)
-
+    api = ApiServer(otherwise=Fault.SILENCE)
     task = asyncio.create_task(
-        AuditProcess(Silent(), SILENCE_S, (sys.executable, "-c", WAITING)).run(ORDER)
+        AuditProcess(api, SILENCE_S, (sys.executable, "-c", WAITING)).run(ORDER)
     )
-    await settled(lambda: bool(asked))
+    await settled(lambda: bool(api.requests))
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
 
     with pytest.raises(ProcessLookupError):
-        os.kill(int(asked[0]), 0)
+        os.kill(int(api.paths[0]), 0)
 
 
 def test_a_process_whose_server_has_gone_ends() -> None:

@@ -59,8 +59,6 @@ def advise_request(
     Args:
         request: A create or an update; without its ``body``, or with one of more than
             ``LONGEST_ADVISED`` bytes, it gets no advice.
-        policy: The policy in force; it has the action of each rule.
-        facts: Facts about the cluster.
         constraints: The constraints that will be stored; None if they are those in the request.
     """
     if not is_advised_on(request, policy):

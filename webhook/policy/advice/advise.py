@@ -86,12 +86,8 @@ def advise(
     Run the rules on a subject.
 
     Args:
-        subject: A workload or a pod.
         context: The policy and the facts. Without ``cluster`` it is an admission: only rules of
             scope EVERYWHERE run, and none if the feature gate for advice is off.
-        actions: The action on the findings of each rule.
-        not_exemptible: Rules that no annotation exempts from.
-        rows: The rules to run.
     """
     if context.cluster is None and Gate.ADVICE not in context.gates:
         return NO_ADVICE

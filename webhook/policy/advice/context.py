@@ -67,7 +67,7 @@ class ClusterState:
         self.census = census
         self.members = members
         self._schedulable = Topology(node for node in self.topology.nodes if not node.unschedulable)
-        self._nested = lru_cache(maxsize=CACHED_DOMAINS)(self._nest)
+        self.nest_domains = lru_cache(maxsize=CACHED_DOMAINS)(self._nest_domains)
         self._last: tuple[_Query, ConstraintTallies] | None = None
 
     def with_pods(self, census: Census, members: Census) -> "ClusterState":
@@ -87,11 +87,6 @@ class ClusterState:
         Count the pods of a pod's constraints.
 
         The last result is cached: most rules need the same tallies of a subject.
-
-        Args:
-            pod: The incoming pod.
-            constraints: Its own; those that no API server accepts are left out.
-            gates: The gates in force.
         """
         query = (self.census, pod, constraints, gates)
         if self._last is None or self._last[0] != query:
@@ -108,11 +103,6 @@ class ClusterState:
         kube-scheduler scores only nodes that the pod can go to. A domain that it cannot enter
         stays empty, but that is no skew of a soft constraint.
 
-        Args:
-            pod: The incoming pod.
-            constraints: Its own; those that no API server accepts are left out.
-            gates: The gates in force.
-
         Source: kube-scheduler plugins/podtopologyspread/scoring.go ``PreScore``.
         """
         tallies = self.tally(pod, constraints, gates)
@@ -124,7 +114,7 @@ class ClusterState:
         )
         return replace(tallies, soft=tuple(soft)).by_index
 
-    def nest_domains(
+    def _nest_domains(
         self, outer: str, inner: str, demands: Demands, counting: Demands
     ) -> NestedDomains | None:
         """
@@ -141,11 +131,6 @@ class ClusterState:
         Returns:
             None if an inner domain lies in two outer ones, or the pod cannot go to any.
         """
-        return self._nested(outer, inner, demands, counting)
-
-    def _nest(
-        self, outer: str, inner: str, demands: Demands, counting: Demands
-    ) -> NestedDomains | None:
         topology, keys = self.schedulable(demands), (outer, inner)
         outers = topology.domains(outer, keys, counting)
         inners = topology.domains(inner, keys, counting)
@@ -166,7 +151,6 @@ class AdviceContext(NamedTuple):
     Policy and cluster facts for judging a subject.
 
     Attributes:
-        policy: The policy in force, with its gates and profiles.
         facts: Facts about the cluster, from indexes.
         cluster: The whole cluster, for an audit; None at admission.
     """

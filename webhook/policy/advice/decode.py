@@ -39,8 +39,6 @@ def decode_subject(
     Decode a subject.
 
     Args:
-        obj: The object as JSON.
-        kind: Its kind.
         path: Path of the pod template in objects of this kind; empty for pods.
         namespace: Its namespace; empty to take it from the object.
 

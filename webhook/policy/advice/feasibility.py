@@ -64,8 +64,6 @@ def can_place(
     Args:
         replicas: At least 1; all count for both constraints, and no other pod does.
         shapes: Outer domain -> how many are alike; at least one has an open inner domain.
-        outer: Limit of the outer constraint; None if there is none.
-        inner: Limit of the inner constraint; None if there is none.
     """
     # Try every pair of final minimums, one over the inner and one over the outer domains. Given
     # both, each outer domain has a range of pods, and the replicas fit if their number lies

@@ -7,15 +7,16 @@ They judge the object and the feature gates alone, without any facts of the clus
 from collections.abc import Iterator
 
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.counting import POD_TEMPLATE_HASH, counts_itself, selected_keys
+from webhook.policy.advice.counting import POD_TEMPLATE_HASH, counts_itself
 from webhook.policy.advice.findings import RuleViolation
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates
-from webhook.policy.api.gates import GATES, Gate, Gates, Stage, stage_at
+from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
 from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
+from webhook.policy.selectors import selected_keys
 
 ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels of volumes, too
 
@@ -27,8 +28,8 @@ def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[
     if Gate.MATCH_LABEL_KEYS not in context.gates:
         return  # the fix is not available
     for i, constraint in enumerate(subject.constraints):
-        counts = counts_itself(constraint, subject, context.gates)
-        if counts and POD_TEMPLATE_HASH not in selected_keys(constraint):
+        keys = selected_keys(constraint.label_selector).union(constraint.match_label_keys)
+        if POD_TEMPLATE_HASH not in keys and counts_itself(constraint, subject, context.gates):
             yield RuleViolation(
                 subject.field(i, "matchLabelKeys"),
                 f"{POD_TEMPLATE_HASH} is neither here nor in labelSelector: while a new revision "
@@ -61,14 +62,7 @@ def fields_are_in_force(subject: Subject, context: AdviceContext) -> Iterator[Ru
         at = subject.list_path if drop.entry is None else subject.field(drop.entry, drop.field)
         yield RuleViolation(
             at,
-            f"it has no effect: {_why(drop.gate, context.gates)}",
+            f"it has no effect, since {fieldgates.explain_disabled_gate(drop.gate, context.gates)}",
             f"# leave {drop.field or 'it'} out",
             f"no effect, feature gate {drop.gate} is off",
         )
-
-
-def _why(gate: Gate, gates: Gates) -> str:
-    if stage_at(gate, gates.version).stage is Stage.ABSENT:
-        first = GATES[gate].history[0].since
-        return f"Kubernetes {gates.version} does not have it, it came with {first}"
-    return f"feature gate {gate} is off in Kubernetes {gates.version}"

@@ -87,11 +87,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     A workload or a pod.
 
     Attributes:
-        kind: Kind of the object.
-        path: Path from the object to its pod template; empty for a Pod.
-        metadata: Metadata of the object.
         namespace: Its namespace; empty if unknown.
-        pod: Its pod template, or the Pod itself.
         replicas: Number of pods at a time; None if the object does not say, as a Deployment
             whose replicas are left to an autoscaler.
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.

@@ -68,10 +68,6 @@ def nearest_key(key: str, keys: Collection[str]) -> str:
     """
     Find the label that a topology key without nodes was probably meant to be.
 
-    Args:
-        key: The key as written, of any length.
-        keys: The label keys of the nodes.
-
     Returns:
         The label whose name, after the prefix, is equal or differs in few letters; empty if there
         is none.

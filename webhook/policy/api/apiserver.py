@@ -36,8 +36,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     A create or an update, reduced to what spreading depends on.
 
     Attributes:
-        kind: The kind of the object.
-        path: The path from the object to its pod template.
         template: The requested pod template; None if the object has none.
         old: The pod template that an update replaces; None on a create.
         changed: Whether an update also changes other fields of the object's specification.
@@ -56,8 +54,6 @@ class PredictedResponse(NamedTuple):
 
     Attributes:
         findings: The reasons for a refusal; empty if the object is accepted.
-        stored: The constraints that are stored.
-        warned: The warnings.
         drops: The fields that are dropped silently because of feature gates.
     """
 
@@ -68,13 +64,7 @@ class PredictedResponse(NamedTuple):
 
 
 def predict_response(request: Request, gates: Gates) -> PredictedResponse:
-    """
-    Predict the response to a request.
-
-    Args:
-        request: A create or an update.
-        gates: The gates of the API server; they include its version.
-    """
+    """Predict the response to a request."""
     requested = request.template.constraints if request.template else ()
     old = request.old.constraints if request.old else None
     kept = fieldgates.drop_disabled_fields(requested, old, gates)
@@ -96,25 +86,19 @@ def validation_options(old: Constraints | None, gates: Gates) -> ValidationOptio
     Args:
         old: The list that an update replaces; violations that it already contains are tolerated
             in the new one. None on a create.
-        gates: The gates in force.
 
     Source: kubernetes pkg/api/pod/util.go, the options
     ``AllowInvalidTopologySpreadConstraintLabelSelector`` and
     ``AllowMatchLabelKeysInPodTopologySpreadSelectorMerge``.
     """
     merged = Gate.SELECTOR_MERGE in gates
+    options = MERGED if merged else APART
     if not old:
-        return MERGED if merged else APART
-    selectors = not _violates("TSC009", old, ValidationOptions(merged=merged))
-    if Gate.MATCH_LABEL_KEYS in gates and _violates(
-        "TSC008", old, ValidationOptions(merged=merged)
-    ):
+        return options
+    selectors = not rules.violates("TSC009", old, options)
+    if Gate.MATCH_LABEL_KEYS in gates and rules.violates("TSC008", old, options):
         merged = not merged
     return ValidationOptions(merged, selectors)
-
-
-def _violates(rule: str, constraints: Constraints, options: ValidationOptions) -> bool:
-    return any(True for _ in rules.API_RULES[rule](constraints, "", options))
 
 
 def _skips_validation(

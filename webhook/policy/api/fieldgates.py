@@ -29,7 +29,6 @@ class DroppedField(NamedTuple):
     A field that was dropped.
 
     Attributes:
-        gate: The gate that is off.
         entry: The index of the constraint; None for the whole list.
         field: The name of the field in the API; empty for the whole list.
     """
@@ -44,7 +43,6 @@ class FilteredConstraints(NamedTuple):
     A constraint list without the fields of disabled gates.
 
     Attributes:
-        constraints: The remaining list.
         drops: The dropped fields, in the order of the constraints.
     """
 
@@ -59,16 +57,16 @@ def drop_disabled_fields(
     Drop the fields whose gate is off.
 
     Args:
-        constraints: The requested constraints.
         old: The list that an update replaces; fields that it uses are kept. None on a create.
-        gates: The gates in force.
     """
     if not gates.fields_off and Gate.EVEN_PODS_SPREAD in gates:
         return FilteredConstraints(constraints, ())
     if Gate.EVEN_PODS_SPREAD not in gates and constraints and not old:
         return FilteredConstraints((), (DroppedField(Gate.EVEN_PODS_SPREAD),))
     off = [
-        (field, gate) for field, gate in gates.fields_off.items() if not _in_use(field, old or ())
+        (field, gate)
+        for field, gate in gates.fields_off.items()
+        if not any(is_set(constraint, field) for constraint in old or ())
     ]
     drops = tuple(
         DroppedField(gate, index, field)
@@ -91,13 +89,7 @@ def is_set(constraint: Constraint, field: str) -> bool:
 
 
 def explain_disabled_gate(gate: Gate, gates: Gates) -> str:
-    """
-    Explain why the fields of a gate have no effect.
-
-    Args:
-        gate: A gate that is off.
-        gates: The gates in force.
-    """
+    """Explain why the fields of a gate, which is off, have no effect."""
     if gates.settings[gate].stage is not Stage.ABSENT:
         return f"feature gate {gate} is off"
     first = GATES[gate].history[0].since
@@ -109,7 +101,3 @@ def explain_briefly(gate: Gate, gates: Gates) -> str:
     if gates.settings[gate].stage is not Stage.ABSENT:
         return f"{gate} is off"
     return f"Kubernetes {gates.version} does not know it"
-
-
-def _in_use(field: str, old: Sequence[Constraint]) -> bool:
-    return any(is_set(constraint, field) for constraint in old)

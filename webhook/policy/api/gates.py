@@ -53,92 +53,79 @@ class GateSpec(NamedTuple):
     One row of the table.
 
     Attributes:
-        guards: A description of the feature.
-        fields: The fields of a constraint that are dropped while the gate is off.
         history: The periods, oldest first. A gate in stage GA is locked to on.
+        fields: The fields of a constraint that are dropped while the gate is off.
         removed_after: The last version that has the gate; the feature stays on.
         needs: A gate that must be on if this one is.
     """
 
     guards: str
-    fields: tuple[str, ...]
     history: tuple[GatePeriod, ...]
+    fields: tuple[str, ...] = ()
     removed_after: Version | None = None
     needs: Gate | None = None
 
 
-def _period(minor: int, stage: Stage, *, default: bool) -> GatePeriod:
-    return GatePeriod(Version(1, minor), stage, default)
+def _history(
+    *, alpha: int = 0, beta_off: int = 0, beta: int = 0, ga: int = 0
+) -> tuple[GatePeriod, ...]:
+    """
+    Build a history from the first minor version of every period; 0 leaves the period out.
+
+    Args:
+        beta_off: The first version of a beta that is off by default.
+    """
+    periods = (
+        (alpha, Stage.ALPHA, False),
+        (beta_off, Stage.BETA, False),
+        (beta, Stage.BETA, True),
+        (ga, Stage.GA, True),
+    )
+    return tuple(
+        GatePeriod(Version(1, minor), stage, default) for minor, stage, default in periods if minor
+    )
 
 
-_OWN_HISTORY = (
-    GatePeriod(OLDEST_VERSION, Stage.BETA, default=True),
-)  # evenspread's own gates are in every version
+_OWN_HISTORY = _history(beta=OLDEST_VERSION.minor)  # evenspread's own gates are in every version
 
 GATES: dict[Gate, GateSpec] = {
     Gate.EVEN_PODS_SPREAD: GateSpec(
         "the whole `topologySpreadConstraints` field",
-        (),
-        (
-            _period(16, Stage.ALPHA, default=False),
-            _period(18, Stage.BETA, default=True),
-            _period(19, Stage.GA, default=True),
-        ),
+        _history(alpha=16, beta=18, ga=19),
         removed_after=Version(1, 21),
     ),
     Gate.DEFAULT_POD_TOPOLOGY_SPREAD: GateSpec(
         "the built-in `System` default constraints",
-        (),
-        (
-            _period(19, Stage.ALPHA, default=False),
-            _period(20, Stage.BETA, default=True),
-            _period(24, Stage.GA, default=True),
-        ),
+        _history(alpha=19, beta=20, ga=24),
         removed_after=Version(1, 25),
     ),
     Gate.MIN_DOMAINS: GateSpec(
         "`minDomains`",
+        _history(alpha=24, beta_off=25, beta=27, ga=30),
         ("minDomains",),
-        (
-            _period(24, Stage.ALPHA, default=False),
-            _period(25, Stage.BETA, default=False),
-            _period(27, Stage.BETA, default=True),
-            _period(30, Stage.GA, default=True),
-        ),
         removed_after=Version(1, 31),
     ),
     Gate.NODE_INCLUSION_POLICY: GateSpec(
         "`nodeAffinityPolicy` and `nodeTaintsPolicy`",
+        _history(alpha=25, beta=26, ga=33),
         ("nodeAffinityPolicy", "nodeTaintsPolicy"),
-        (
-            _period(25, Stage.ALPHA, default=False),
-            _period(26, Stage.BETA, default=True),
-            _period(33, Stage.GA, default=True),
-        ),
     ),
     Gate.MATCH_LABEL_KEYS: GateSpec(
-        "`matchLabelKeys`",
-        ("matchLabelKeys",),
-        (_period(25, Stage.ALPHA, default=False), _period(27, Stage.BETA, default=True)),
+        "`matchLabelKeys`", _history(alpha=25, beta=27), ("matchLabelKeys",)
     ),
     Gate.SELECTOR_MERGE: GateSpec(
         "merging `matchLabelKeys` into the selector when a pod is created",
-        (),
-        (_period(34, Stage.BETA, default=True),),
+        _history(beta=34),
         needs=Gate.MATCH_LABEL_KEYS,
     ),
-    Gate.DEFAULTS: GateSpec("injection of default constraints", (), _OWN_HISTORY),
-    Gate.ADVICE: GateSpec("warnings that need facts of the cluster", (), _OWN_HISTORY),
+    Gate.DEFAULTS: GateSpec("injection of default constraints", _OWN_HISTORY),
+    Gate.ADVICE: GateSpec("warnings that need facts of the cluster", _OWN_HISTORY),
 }
 
 _ALL = {"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA}
 _BOOLEANS = {
-    word: value
-    for value, words in (
-        (True, ("1", "t", "T", "true", "TRUE", "True")),
-        (False, ("0", "f", "F", "false", "FALSE", "False")),
-    )
-    for word in words
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }  # Go strconv ParseBool
 
 
@@ -155,9 +142,6 @@ class Gates(msgspec.Struct, frozen=True):
     The gates in force for one server; ``Gate.MIN_DOMAINS in gates`` tests one.
 
     Attributes:
-        version: The Kubernetes version.
-        settings: The state of every known gate.
-        on: The gates that are on.
         fields_off: Field of a constraint -> the gate that disables it.
     """
 
@@ -214,14 +198,19 @@ def resolve(
     settings = {gate: _default(gate, version) for gate in Gate}
     for name, on in sorted(requested.items(), key=lambda item: item[0] not in _ALL):
         if name in _ALL:
-            _set_all(
-                settings, _ALL[name], requested, GateSetting(_ALL[name], on, f"{name} in {source}")
-            )
+            setting = GateSetting(_ALL[name], on, f"{name} in {source}")
+            settings |= {
+                gate: setting
+                for gate, current in settings.items()
+                if current.stage is setting.stage and gate not in requested
+            }
         else:
             gate = _settable(name, version, on=on, allow_locked=allow_locked)
             settings[gate] = GateSetting(settings[gate].stage, on, source)
     _check_needs(settings)
-    return _gates(version, settings)
+    in_force = frozenset(gate for gate, setting in settings.items() if setting.on)
+    off = {field: gate for gate in Gate if gate not in in_force for field in GATES[gate].fields}
+    return Gates(version, settings, in_force, off)
 
 
 def stage_at(gate: Gate, version: Version) -> GatePeriod:
@@ -236,17 +225,6 @@ def stage_at(gate: Gate, version: Version) -> GatePeriod:
 def _default(gate: Gate, version: Version) -> GateSetting:
     period = stage_at(gate, version)
     return GateSetting(period.stage, period.default, f"default of {version}")
-
-
-def _set_all(
-    settings: dict[Gate, GateSetting],
-    stage: Stage,
-    requested: Mapping[str, bool],
-    setting: GateSetting,
-) -> None:
-    for gate, current in settings.items():
-        if current.stage is stage and gate not in requested:
-            settings[gate] = setting
 
 
 def _settable(name: str, version: Version, *, on: bool, allow_locked: bool) -> Gate:
@@ -273,9 +251,3 @@ def _check_needs(settings: Mapping[Gate, GateSetting]) -> None:
                 gate,
                 f"needs {spec.needs}, which is off: switch {gate} off too, or {spec.needs} on",
             )
-
-
-def _gates(version: Version, settings: dict[Gate, GateSetting]) -> Gates:
-    on = frozenset(gate for gate, setting in settings.items() if setting.on)
-    off = {field: gate for gate, spec in GATES.items() if gate not in on for field in spec.fields}
-    return Gates(version, settings, on, off)

@@ -49,10 +49,22 @@ class ValidationOptions(NamedTuple):
     selectors: bool = True
 
 
-ApiCheck: TypeAlias = Callable[
-    [Constraints, str, ValidationOptions], Iterator[tuple[int, FieldError]]
-]
-"""Validates a list at a field path: yields the index of a constraint and a field error."""
+class ListedConstraint(NamedTuple):
+    """
+    A constraint of the list to validate.
+
+    Attributes:
+        at: Its field path, as ``spec.topologySpreadConstraints[0]``.
+        repeated: Whether a later entry has the same topologyKey and whenUnsatisfiable.
+    """
+
+    constraint: Constraint
+    at: str
+    options: ValidationOptions
+    repeated: bool
+
+
+ApiCheck: TypeAlias = Callable[[ListedConstraint], Iterator[FieldError]]
 
 
 class ApiViolation(msgspec.Struct, frozen=True, gc=False):
@@ -71,19 +83,32 @@ def check(
     Args:
         constraints: The list; the time is linear in its size.
         path: The field path of the list, as ``spec.topologySpreadConstraints``.
-        options: The variant of the validation.
         most: The number of violations after which the search stops; None finds all.
 
     Returns:
         The violations, by constraint and then by rule; empty if the API server accepts the list.
     """
-    found = [
-        (index, ApiViolation(rule, error))
-        for rule, judge in API_RULES.items()
-        for index, error in islice(judge(constraints, path, options), most)
-    ]
-    found.sort(key=lambda item: item[0])
-    return [finding for _, finding in found[:most]]
+    return list(islice(_find_violations(constraints, path, options, API_RULES), most))
+
+
+def violates(rule: str, constraints: Constraints, options: ValidationOptions) -> bool:
+    """Whether a list violates this rule."""
+    return any(_find_violations(constraints, "", options, {rule: API_RULES[rule]}))
+
+
+def _find_violations(
+    constraints: Constraints,
+    path: str,
+    options: ValidationOptions,
+    rules: Mapping[str, ApiCheck],
+) -> Iterator[ApiViolation]:
+    pairs = [(entry.topology_key, entry.when_unsatisfiable) for entry in constraints]
+    last = {pair: i for i, pair in enumerate(pairs)}
+    for i, constraint in enumerate(constraints):
+        entry = ListedConstraint(constraint, f"{path}[{i}]", options, last[pairs[i]] != i)
+        for rule, judge in rules.items():
+            for error in judge(entry):
+                yield ApiViolation(rule, error)
 
 
 def too_many(constraints: Constraints, path: str) -> ApiViolation:
@@ -91,147 +116,94 @@ def too_many(constraints: Constraints, path: str) -> ApiViolation:
     return ApiViolation("TSC010", fielderrors.too_many(path, len(constraints), MAX_CONSTRAINTS))
 
 
-def max_skew_is_positive(
-    constraints: Constraints, path: str, _options: ValidationOptions
-) -> Iterator[tuple[int, FieldError]]:
+def max_skew_is_positive(entry: ListedConstraint) -> Iterator[FieldError]:
     """TSC001: maxSkew is at least 1."""
-    for i, constraint in enumerate(constraints):
-        value = constraint.max_skew
-        if value <= 0:
-            error = fielderrors.invalid(f"{path}[{i}].maxSkew", value, "must be greater than zero")
-            yield i, error
+    value = entry.constraint.max_skew
+    if value <= 0:
+        yield fielderrors.invalid(f"{entry.at}.maxSkew", value, "must be greater than zero")
 
 
-def topology_key_is_set(
-    constraints: Constraints, path: str, _options: ValidationOptions
-) -> Iterator[tuple[int, FieldError]]:
+def topology_key_is_set(entry: ListedConstraint) -> Iterator[FieldError]:
     """TSC002: the key is set; kube-apiserver does not check its syntax in a pod."""
-    for i, constraint in enumerate(constraints):
-        if not constraint.topology_key:
-            yield i, fielderrors.required(f"{path}[{i}].topologyKey", "can not be empty")
+    if not entry.constraint.topology_key:
+        yield fielderrors.required(f"{entry.at}.topologyKey", "can not be empty")
 
 
-def action_is_known(
-    constraints: Constraints, path: str, _options: ValidationOptions
-) -> Iterator[tuple[int, FieldError]]:
+def action_is_known(entry: ListedConstraint) -> Iterator[FieldError]:
     """TSC003: whenUnsatisfiable has one of its two values."""
-    for i, constraint in enumerate(constraints):
-        value = constraint.when_unsatisfiable
-        if value not in UNSATISFIABLE_ACTIONS:
-            yield (
-                i,
-                fielderrors.not_supported(
-                    f"{path}[{i}].whenUnsatisfiable", value, UNSATISFIABLE_ACTIONS
-                ),
-            )
+    value = entry.constraint.when_unsatisfiable
+    if value not in UNSATISFIABLE_ACTIONS:
+        field = f"{entry.at}.whenUnsatisfiable"
+        yield fielderrors.not_supported(field, value, UNSATISFIABLE_ACTIONS)
 
 
-def pairs_are_unique(
-    constraints: Constraints, path: str, _options: ValidationOptions
-) -> Iterator[tuple[int, FieldError]]:
+def pairs_are_unique(entry: ListedConstraint) -> Iterator[FieldError]:
     """TSC004: no two entries have the same key and action; reports all but the last of them."""
-    last = {(c.topology_key, c.when_unsatisfiable): i for i, c in enumerate(constraints)}
-    if len(last) == len(constraints):
-        return
-    for i, constraint in enumerate(constraints):
-        pair = (constraint.topology_key, constraint.when_unsatisfiable)
-        if last[pair] != i:
-            field = f"{path}[{i}].{{topologyKey, whenUnsatisfiable}}"
-            yield i, fielderrors.duplicate(field, f"{{{pair[0]}, {pair[1]}}}")
+    if entry.repeated:
+        key, action = entry.constraint.topology_key, entry.constraint.when_unsatisfiable
+        field = f"{entry.at}.{{topologyKey, whenUnsatisfiable}}"
+        yield fielderrors.duplicate(field, f"{{{key}, {action}}}")
 
 
-def min_domains_is_positive(
-    constraints: Constraints, path: str, _options: ValidationOptions
-) -> Iterator[tuple[int, FieldError]]:
+def min_domains_is_positive(entry: ListedConstraint) -> Iterator[FieldError]:
     """TSC005: minDomains is at least 1."""
-    for i, constraint in enumerate(constraints):
-        value = constraint.min_domains
-        if value is not None and value <= 0:
-            error = fielderrors.invalid(
-                f"{path}[{i}].minDomains", value, "must be greater than zero"
-            )
-            yield i, error
+    value = entry.constraint.min_domains
+    if value is not None and value <= 0:
+        yield fielderrors.invalid(f"{entry.at}.minDomains", value, "must be greater than zero")
 
 
-def min_domains_is_hard(
-    constraints: Constraints, path: str, _options: ValidationOptions
-) -> Iterator[tuple[int, FieldError]]:
+def min_domains_is_hard(entry: ListedConstraint) -> Iterator[FieldError]:
     """TSC006: minDomains requires DoNotSchedule."""
-    for i, constraint in enumerate(constraints):
-        value, action = constraint.min_domains, constraint.when_unsatisfiable
-        if value is not None and action != DO_NOT_SCHEDULE:
-            problem = (
-                f"can only use minDomains if whenUnsatisfiable={DO_NOT_SCHEDULE}, not {action}"
-            )
-            yield i, fielderrors.invalid(f"{path}[{i}].minDomains", value, problem)
+    value, action = entry.constraint.min_domains, entry.constraint.when_unsatisfiable
+    if value is not None and action != DO_NOT_SCHEDULE:
+        problem = f"can only use minDomains if whenUnsatisfiable={DO_NOT_SCHEDULE}, not {action}"
+        yield fielderrors.invalid(f"{entry.at}.minDomains", value, problem)
 
 
-def node_policies_are_known(
-    constraints: Constraints, path: str, _options: ValidationOptions
-) -> Iterator[tuple[int, FieldError]]:
+def node_policies_are_known(entry: ListedConstraint) -> Iterator[FieldError]:
     """TSC007: the two node inclusion policies are Honor or Ignore."""
-    for i, constraint in enumerate(constraints):
-        affinity, taints = constraint.node_affinity_policy, constraint.node_taints_policy
-        if affinity is not None and affinity not in NODE_POLICIES:
-            field = f"{path}[{i}].nodeAffinityPolicy"
-            yield i, fielderrors.not_supported(field, affinity, NODE_POLICIES)
-        if taints is not None and taints not in NODE_POLICIES:
-            field = f"{path}[{i}].nodeTaintsPolicy"
-            yield i, fielderrors.not_supported(field, taints, NODE_POLICIES)
+    affinity, taints = entry.constraint.node_affinity_policy, entry.constraint.node_taints_policy
+    if affinity is not None and affinity not in NODE_POLICIES:
+        yield fielderrors.not_supported(f"{entry.at}.nodeAffinityPolicy", affinity, NODE_POLICIES)
+    if taints is not None and taints not in NODE_POLICIES:
+        yield fielderrors.not_supported(f"{entry.at}.nodeTaintsPolicy", taints, NODE_POLICIES)
 
 
-def match_label_keys_fit_selector(
-    constraints: Constraints, path: str, options: ValidationOptions
-) -> Iterator[tuple[int, FieldError]]:
+def match_label_keys_fit_selector(entry: ListedConstraint) -> Iterator[FieldError]:
     """TSC008: matchLabelKeys are valid label keys that the selector does not contain."""
-    for i, constraint in enumerate(constraints):
-        if constraint.match_label_keys:
-            judge = _check_merged_keys if options.merged else _check_separate_keys
-            yield from ((i, error) for error in judge(constraint, f"{path}[{i}]"))
-
-
-def _check_separate_keys(constraint: Constraint, at: str) -> Iterator[FieldError]:
-    """Validate as API servers do that do not merge the keys into the selector."""
-    selector = constraint.label_selector
-    selected = _find_selected_keys(selector) if selector else frozenset[str]()
-    if selector is None:
-        yield _forbid_without_selector(at)
-    for j, key in enumerate(constraint.match_label_keys):
-        yield from _check_key_syntax(key, f"{at}.matchLabelKeys[{j}]")
+    merged, keys = entry.options.merged, entry.constraint.match_label_keys
+    selector = entry.constraint.label_selector
+    if keys and selector is None:
+        problem = "must not be specified when labelSelector is not set"
+        yield fielderrors.forbidden(f"{entry.at}.matchLabelKeys", problem)
+    if not keys or (merged and selector is None):
+        return
+    selected = () if merged else selectors.selected_keys(selector)
+    for j, key in enumerate(keys):
+        field = f"{entry.at}.matchLabelKeys[{j}]"
+        yield from _check_key_syntax(key, field)
         if key in selected:
-            yield _reject_key_in_both(f"{at}.matchLabelKeys[{j}]", key)
+            yield _reject_key_in_both(field, key)
+    if merged and selector is not None:
+        yield from _check_merged_keys(selector, keys, entry.at)
 
 
-def _check_merged_keys(constraint: Constraint, at: str) -> Iterator[FieldError]:
+def _check_merged_keys(
+    selector: LabelSelector, match_label_keys: tuple[str, ...], at: str
+) -> Iterator[FieldError]:
     """
     Validate as API servers do that merge the keys into the selector.
 
     The first expression on such a key counts as the merged one. The error about any other names
     no field below the constraint, only an index, exactly as upstream does.
     """
-    selector = constraint.label_selector
-    if selector is None:
-        yield _forbid_without_selector(at)
-        return
-    for j, key in enumerate(constraint.match_label_keys):
-        yield from _check_key_syntax(key, f"{at}.matchLabelKeys[{j}]")
-    index_of = {key: j for j, key in enumerate(constraint.match_label_keys)}
+    index_of = {key: j for j, key in enumerate(match_label_keys)}
     seen = set(selector.match_labels)
     for expression in selector.match_expressions:
         key = expression.key
         if key in seen and key in index_of:
             yield _reject_key_in_both(f"{at}[{index_of[key]}]", key)
         seen.add(key)
-
-
-def _find_selected_keys(selector: LabelSelector) -> frozenset[str]:
-    expressions = (expression.key for expression in selector.match_expressions)
-    return frozenset(selector.match_labels).union(expressions)
-
-
-def _forbid_without_selector(at: str) -> FieldError:
-    problem = "must not be specified when labelSelector is not set"
-    return fielderrors.forbidden(f"{at}.matchLabelKeys", problem)
 
 
 def _reject_key_in_both(field: str, key: str) -> FieldError:
@@ -242,17 +214,11 @@ def _check_key_syntax(key: str, field: str) -> Iterator[FieldError]:
     return (fielderrors.invalid(field, key, problem) for problem in labels.key_problems(key))
 
 
-def selector_is_valid(
-    constraints: Constraints, path: str, options: ValidationOptions
-) -> Iterator[tuple[int, FieldError]]:
+def selector_is_valid(entry: ListedConstraint) -> Iterator[FieldError]:
     """TSC009: the selector has valid operators, keys and values."""
-    if not options.selectors:
-        return
-    for i, constraint in enumerate(constraints):
-        selector = constraint.label_selector
-        if selector is not None:
-            errors = selector_errors(selector, f"{path}[{i}].labelSelector")
-            yield from ((i, error) for error in errors)
+    selector = entry.constraint.label_selector
+    if entry.options.selectors and selector is not None:
+        yield from selector_errors(selector, f"{entry.at}.labelSelector")
 
 
 def selector_errors(selector: LabelSelector, at: str) -> Iterator[FieldError]:

@@ -17,7 +17,6 @@ class ApiWarning(NamedTuple):
 
     Attributes:
         rule: TSC020 or TSC021.
-        entry: The index of the constraint.
         text: The warning, which begins with the path of the field.
     """
 
@@ -37,13 +36,7 @@ DEPRECATED_KEYS = {
 
 
 def list_warnings(constraints: tuple[Constraint, ...], path: str) -> list[ApiWarning]:
-    """
-    List the warnings of the API server, in the order of the constraints.
-
-    Args:
-        constraints: The list as it is stored.
-        path: The field path of the list, as ``spec.topologySpreadConstraints``.
-    """
+    """List the warnings of the API server, in the order of the constraints."""
     warnings: list[ApiWarning] = []
     for i, constraint in enumerate(constraints):
         key = constraint.topology_key

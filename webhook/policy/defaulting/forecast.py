@@ -88,8 +88,6 @@ def forecast_injection(pod: PodTemplate, namespace: str, policy: Policy, facts: 
 
     Args:
         pod: The result of ``first_pod``.
-        namespace: The namespace of the workload.
-        policy: The profiles and gates in force.
         facts: The current facts of the cluster; they need not contain the workload.
     """
     return inject(pod, namespace, policy, ForecastFacts(facts, pod.labels))

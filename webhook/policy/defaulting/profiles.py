@@ -57,7 +57,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: Unique in the configuration; appears in annotations and metrics.
         namespace_selector: Selects by the labels of the pod's Namespace; None selects all.
-        object_selector: Selects by the labels of the pod; None selects all.
         owner_kinds: The kinds of the controlling owner; None also accepts pods without an owner.
         scheduler_names: The accepted values of the pod's schedulerName.
         merge: How the defaults combine with the pod's own constraints.
@@ -111,13 +110,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     A reload replaces the whole immutable value.
 
     Attributes:
-        gates: The gates in force.
         profiles: In order; the first one that fits a pod applies.
-        mode: Whether verdicts are enforced or only reported.
-        field_defaults: The omitted fields that are filled in.
         exempt_namespaces: Namespaces whose pods get no defaults.
-        actions: Policy rule -> the action on its findings.
-        not_exemptible: Rules from which no annotation exempts.
         validates_pods: Whether the validating hook gets new pods: it then gives the advice on them
             and may deny; otherwise the mutating hook gives the advice, as warnings.
         pod_templates: Built-in and configured kinds -> the path of the pod template.

@@ -21,7 +21,6 @@ class Provenance(msgspec.Struct, frozen=True, rename="camel", gc=False):
     The annotation's value.
 
     Attributes:
-        profile: The profile that was injected.
         selector_from: The objects from which the selector was derived, as ``Service/web``.
         keys: The topology keys of the injected constraints, in order.
         hash: The digests of the injected constraints, in order, separated by commas.
@@ -44,7 +43,6 @@ def recognize_constraints(
 
     Args:
         annotation: The value of the annotation; it is not trusted, since any client can write it.
-        constraints: The constraints of the pod.
 
     Returns:
         Index -> digest, in order; empty if the annotation is absent or invalid.

@@ -7,9 +7,9 @@ number can be closer to the present one. Only if no single kind helps, the chang
 needs are combined.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import TypeAlias
 
 import msgspec
 
@@ -35,7 +35,6 @@ class SuggestedChange(msgspec.Struct, frozen=True):
     A change that lets the pod be placed.
 
     Attributes:
-        sentence: The change as a sentence.
         edits: The same for programs; all of them are needed.
         nodes: Names of the nodes that then pass, in order; at least one.
     """
@@ -45,41 +44,29 @@ class SuggestedChange(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
 
 
-class ChangeSearch(NamedTuple):
-    """
-    The search for one kind of change.
+Candidates: TypeAlias = Callable[[Scenario, PodPlacement], Iterator[Edits]]
+"""Yields what to try for one kind of change, the smallest first."""
 
-    Attributes:
-        candidates: Yields what to try, the smallest first.
-        most: Number of changes of this kind to report.
-    """
-
-    candidates: Callable[[Scenario, PodPlacement], Iterator[Edits]]
-    most: int = 1
-
-
-CHANGE_SEARCHES = (
-    ChangeSearch(raise_max_skew, 3),
-    ChangeSearch(lower_min_domains, 3),
-    ChangeSearch(tolerate, 3),
-    ChangeSearch(uncordon),
-    ChangeSearch(label_nodes),
-    ChangeSearch(loosen_selector, 3),
-    ChangeSearch(add_nodes),
-    ChangeSearch(soften, 3),
+CHANGE_SEARCHES: tuple[tuple[Candidates, int], ...] = (
+    (raise_max_skew, 3),
+    (lower_min_domains, 3),
+    (tolerate, 3),
+    (uncordon, 1),
+    (label_nodes, 1),
+    (loosen_selector, 3),
+    (add_nodes, 1),
+    (soften, 3),
 )
-"""In the order of the report: first what gives up least of what the user configured."""
+"""
+The kinds of changes, with the most to report of each.
 
-_COMBINED = ChangeSearch(combine_changes)
+In the order of the report: first what gives up least of what the user configured.
+"""
 
 
 def find_changes(scenario: Scenario, placement: PodPlacement) -> tuple[SuggestedChange, ...]:
     """
     Find changes that let a pod be placed.
-
-    Args:
-        scenario: The pod and the cluster.
-        placement: The pod's placement in it.
 
     Returns:
         At most 16 changes; empty if the pod can be placed, or no candidate helps.
@@ -87,22 +74,19 @@ def find_changes(scenario: Scenario, placement: PodPlacement) -> tuple[Suggested
     if placement.passing:
         return ()
     found = [
-        change for remedy in CHANGE_SEARCHES for change in _search(remedy, scenario, placement)
+        change
+        for candidates, most in CHANGE_SEARCHES
+        for change in islice(_try_candidates(candidates, scenario, placement), most)
     ]
-    return tuple(found or _search(_COMBINED, scenario, placement))
+    return tuple(found or islice(_try_candidates(combine_changes, scenario, placement), 1))
 
 
-def _search(
-    remedy: ChangeSearch, scenario: Scenario, placement: PodPlacement
+def _try_candidates(
+    candidates: Candidates, scenario: Scenario, placement: PodPlacement
 ) -> Iterator[SuggestedChange]:
-    tried = islice(remedy.candidates(scenario, placement), MOST_TRIALS)
-    return islice(_try_candidates(tried, scenario), remedy.most)
-
-
-def _try_candidates(candidates: Iterable[Edits], scenario: Scenario) -> Iterator[SuggestedChange]:
     """Yield the candidates that work, without those that contain a smaller one."""
     found: list[Edits] = []
-    for edits in candidates:
+    for edits in islice(candidates(scenario, placement), MOST_TRIALS):
         if not edits or any(all(edit in edits for edit in known) for known in found):
             continue
         if _passing_nodes(edits, scenario):

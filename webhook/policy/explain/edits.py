@@ -64,7 +64,6 @@ class RaiseMaxSkew(ConstraintEdit, frozen=True):
     after: int
 
     def __str__(self) -> str:
-        """Describe the edit."""
         return f"raise maxSkew of {self.constraint} from {self.before} to {self.after}"
 
     def apply(self, scenario: Scenario) -> Scenario:
@@ -79,7 +78,6 @@ class LowerMinDomains(ConstraintEdit, frozen=True):
     after: int
 
     def __str__(self) -> str:
-        """Describe the edit."""
         return f"drop minDomains of {self.constraint} from {self.before} to {self.after}"
 
     def apply(self, scenario: Scenario) -> Scenario:
@@ -91,7 +89,6 @@ class Soften(ConstraintEdit, frozen=True):
     """Make a hard constraint soft."""
 
     def __str__(self) -> str:
-        """Describe the edit."""
         return f"make {self.constraint} ScheduleAnyway"
 
     def apply(self, scenario: Scenario) -> Scenario:
@@ -122,7 +119,6 @@ class Tolerate(ScenarioEdit, frozen=True):
     taint: Taint
 
     def __str__(self) -> str:
-        """Describe the edit."""
         return f"tolerate taint {render_taint(self.taint)}"
 
     @property
@@ -145,7 +141,6 @@ class DropSelector(ScenarioEdit, frozen=True):
     value: str
 
     def __str__(self) -> str:
-        """Describe the edit."""
         return f"take {self.key}={self.value} out of nodeSelector"
 
     def apply(self, scenario: Scenario) -> Scenario:
@@ -159,7 +154,6 @@ class DropAffinity(ScenarioEdit, frozen=True):
     """Remove the pod's required node affinity."""
 
     def __str__(self) -> str:
-        """Describe the edit."""
         return "take the required node affinity out of the pod"
 
     def apply(self, scenario: Scenario) -> Scenario:

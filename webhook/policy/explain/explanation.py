@@ -4,7 +4,7 @@ The explanation of a placement: sentences and figures as one value, for terminal
 ``explain`` is the entry point. Its structs are the JSON output of ``evenspread explain``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -19,8 +19,8 @@ from webhook.policy.explain.sentences import (
 )
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, IGNORE
 from webhook.policy.placement.place import PodPlacement
-from webhook.policy.placement.spreads import SpreadConstraint
-from webhook.policy.placement.tallies import Domain, PodTally
+from webhook.policy.placement.tallies import PodTally
+from webhook.policy.placement.topology import Topology
 from webhook.policy.selectors import render
 
 NAMED_NODES = 3  # names of a group that are listed; few enough for one line
@@ -46,7 +46,6 @@ class DomainRow(msgspec.Struct, frozen=True, rename="camel"):
     A value of a topology key, with its pods.
 
     Attributes:
-        value: The value.
         nodes: Number of eligible nodes; 0 if it is no domain.
         left_out: Number of ineligible nodes with the value.
         pods: Counted pods on the eligible nodes.
@@ -101,8 +100,6 @@ class NodeExplanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
     One node, and whether the pod can go there.
 
     Attributes:
-        name: Name of the node.
-        passes: Whether the pod can go there.
         best: Whether no other node has a higher score.
         reason: Why it does not pass; empty if it does.
         score: 0 to 100, higher is better; None if it does not pass or nothing is scored.
@@ -122,12 +119,9 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     Why a pod can or cannot be placed.
 
     Attributes:
-        subject: Name of the pod or workload.
-        sentence: Summary in one sentence.
         placeable: Whether any node passes.
         runs_on: The node that the pod runs on; empty if it does not run.
         defaulted: Whether the constraints are the scheduler's defaults rather than the pod's own.
-        constraints: In order.
         nodes: In the order of the cluster.
         rejected: Nodes that do not pass, the largest group first.
         changes: Changes that let the pod be placed; empty if it can be placed.
@@ -154,7 +148,6 @@ def explain(scenario: Scenario, subject: str, runs_on: str = "") -> Explanation:
     for one that cannot, to search for changes.
 
     Args:
-        scenario: The pod and the cluster.
         subject: Name of the pod or workload, as ``Pod shop/web-1``.
         runs_on: The node that it runs on; empty if it is pending or does not exist yet.
     """
@@ -205,7 +198,7 @@ def _explain_constraint(tally: PodTally, scenario: Scenario) -> ConstraintExplan
         minimum_because=explain_minimum(tally),
         pods=sum(tally.pods.values()),
         unevenness=unevenness(tally),
-        domains=tuple(_row(row, spread) for row in tally.table(scenario.topology)),
+        domains=tuple(_list_domains(tally, scenario.topology)),
         left_out=_group_nodes(
             (node, render_rejection(rejection))
             for node, rejection in tally.domains.left_out.items()
@@ -213,10 +206,18 @@ def _explain_constraint(tally: PodTally, scenario: Scenario) -> ConstraintExplan
     )
 
 
-def _row(row: Domain, spread: SpreadConstraint) -> DomainRow:
-    soft = spread.constraint.when_unsatisfiable != DO_NOT_SCHEDULE
-    skew, fits = (None, True) if soft else (row.skew, row.fits)
-    return DomainRow(row.value, row.nodes, len(row.left_out), row.pods, skew, fits)
+def _list_domains(tally: PodTally, topology: Topology) -> Iterator[DomainRow]:
+    sizes, left_out = tally.domains.sizes, tally.count_ineligible(topology)
+    soft = tally.spread.constraint.when_unsatisfiable != DO_NOT_SCHEDULE
+    for value in sorted({*sizes, *left_out}):
+        yield DomainRow(
+            value=value,
+            nodes=sizes.get(value, 0),
+            left_out=left_out[value],
+            pods=tally.pods.get(value, 0),
+            skew=None if soft else tally.skew(value),
+            fits=soft or tally.fits(value),
+        )
 
 
 def _group_nodes(pairs: Iterable[tuple[str, str]]) -> tuple[NodeGroup, ...]:

@@ -20,7 +20,6 @@ class Uncordon(ScenarioEdit, frozen=True):
     node: str
 
     def __str__(self) -> str:
-        """Describe the edit."""
         return f"uncordon node {self.node}"
 
     def apply(self, scenario: Scenario) -> Scenario:
@@ -34,7 +33,6 @@ class Cordon(ScenarioEdit, frozen=True):
     node: str
 
     def __str__(self) -> str:
-        """Describe the edit."""
         return f"cordon node {self.node}"
 
     def apply(self, scenario: Scenario) -> Scenario:
@@ -49,7 +47,6 @@ class LabelNode(ScenarioEdit, frozen=True):
     labels: dict[str, str]
 
     def __str__(self) -> str:
-        """Describe the edit."""
         return f"label node {self.node} with {render_labels(self.labels)}"
 
     def apply(self, scenario: Scenario) -> Scenario:
@@ -73,7 +70,6 @@ class AddNodes(ScenarioEdit, frozen=True):
     number: int = 1
 
     def __str__(self) -> str:
-        """Describe the edit."""
         nodes = count_of(self.number, "node")
         labels = {key: value for key, value in self.labels.items() if key != HOSTNAME}
         return f"add {nodes} with {render_labels(labels)}" if labels else f"add {nodes}"
@@ -94,7 +90,6 @@ class RemoveNodes(ScenarioEdit, frozen=True, tag="without"):
     value: str
 
     def __str__(self) -> str:
-        """Describe the edit."""
         return f"lose {short_key(self.key)} {self.value}"
 
     def apply(self, scenario: Scenario) -> Scenario:

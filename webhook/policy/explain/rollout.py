@@ -27,7 +27,6 @@ class SkewChange(msgspec.Struct, frozen=True, rename="camel"):
 
     Attributes:
         index: Position of the constraint in its list, from 0.
-        topology_key: Topology key of the constraint.
         before: Pods of the fullest domain above the emptiest one.
         after: The same after the rollout.
     """
@@ -43,8 +42,6 @@ class Rollout(msgspec.Struct, frozen=True, rename="camel"):
     The result of a rollout.
 
     Attributes:
-        sentence: Summary in one sentence.
-        edits: The edits before the rollout.
         replicas: Desired number of replicas.
         running: Replicas that run already, on nodes that are left.
         placed: Node name -> replicas placed there, at least 1, in the order of the nodes.
@@ -69,7 +66,6 @@ def roll_out(
 
     Args:
         scenario: The workload's next pod, and the cluster before.
-        edits: The edits to apply.
         replicas: Desired number of pods; at most ``PLACED_REPLICAS``. If more are running, nothing
             is placed and nothing removed: scaling down is not modelled.
         running: Node name -> pods of the workload that run there now.

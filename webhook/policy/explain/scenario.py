@@ -27,9 +27,6 @@ class Scenario(msgspec.Struct, frozen=True):
     A pod and a cluster; edits return another scenario.
 
     Attributes:
-        pod: The pod to place.
-        spreads: Its constraints.
-        topology: The nodes.
         census: The other pods, without the pod itself.
     """
 

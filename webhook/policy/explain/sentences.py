@@ -20,8 +20,6 @@ def summarize(scenario: Scenario, placement: PodPlacement, runs_on: str) -> str:
     Summarize where a pod can go, or the main reason why it cannot be placed.
 
     Args:
-        scenario: The pod and the cluster.
-        placement: The pod's placement in it.
         runs_on: The node that the pod runs on; empty if it does not run.
     """
     nodes, passing = len(scenario.topology.nodes), len(placement.passing)

@@ -138,7 +138,6 @@ class Census:
         Add pods with the same labels on several nodes; O(labels + nodes).
 
         Args:
-            labels: The labels of every pod; kept by reference, so they must not change.
             nodes: Node name -> how many run there, at least 1.
         """
         counted = self._namespaces[namespace].group(labels).nodes

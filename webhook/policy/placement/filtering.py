@@ -62,10 +62,6 @@ def filter_nodes(topology: Topology, hard: tuple[PodTally, ...]) -> dict[str, Fi
     """
     Apply the hard constraints to every node; O(nodes x constraints).
 
-    Args:
-        topology: The nodes that were counted.
-        hard: The tallies of all hard constraints of the pod, in order.
-
     Returns:
         Node name -> status, in the order of the nodes.
     """

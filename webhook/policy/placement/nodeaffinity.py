@@ -13,39 +13,27 @@ from collections.abc import Mapping
 import msgspec
 
 from webhook.policy.api.labels import key_problems, value_problems
-from webhook.policy.model import Node
-from webhook.policy.selectors import IN, NOT_IN
+from webhook.policy.model import LabelSelectorRequirement, Node
+from webhook.policy.selectors import IN, NOT_IN, OPERATORS, requirement_holds
 
 _NODE_NAME = "metadata.name"  # the only node field that matchFields supports
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)  # Go strconv ParseInt, base 10
 _INT64 = range(-(2**63), 2**63)
 
 
-class NodeSelectorRequirement(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """
-    One condition on the labels or the fields of a node.
-
-    Attributes:
-        operator: In, NotIn, Exists, DoesNotExist, Gt or Lt.
-        values: One integer for Gt and Lt, at least one text for In and NotIn, none otherwise.
-    """
-
-    key: str = ""
-    operator: str = ""
-    values: tuple[str, ...] | None = None
-
-
 class NodeSelectorTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
     Conditions that must all hold; a term without any matches no node.
+
+    Besides the operators of a label selector there are Gt and Lt, with one integer each.
 
     Attributes:
         match_expressions: On labels.
         match_fields: On fields; only ``metadata.name`` is known, only In and NotIn of one value.
     """
 
-    match_expressions: tuple[NodeSelectorRequirement, ...] | None = None
-    match_fields: tuple[NodeSelectorRequirement, ...] | None = None
+    match_expressions: tuple[LabelSelectorRequirement, ...] | None = None
+    match_fields: tuple[LabelSelectorRequirement, ...] | None = None
 
 
 class NodeSelector(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -89,10 +77,6 @@ def term_matches(term: NodeSelectorTerm, node: Node) -> bool:
     """
     Whether all conditions of a term hold for a node.
 
-    Args:
-        term: One of ``required_terms``.
-        node: The node.
-
     Source: nodeaffinity.go ``nodeSelectorTerm.match``.
     """
     fields = {_NODE_NAME: node.name}
@@ -101,19 +85,13 @@ def term_matches(term: NodeSelectorTerm, node: Node) -> bool:
     ) and all(_field_holds(requirement, fields) for requirement in term.match_fields or ())
 
 
-def _holds(requirement: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    value, values = labels.get(requirement.key), requirement.values or ()
-    match requirement.operator:
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case operator:
-            return any(_compares(_integer(value), operator, _integer(bound)) for bound in values)
+def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    if requirement.operator in OPERATORS:
+        return requirement_holds(requirement, labels)
+    value = _integer(labels.get(requirement.key))
+    return any(
+        _compares(value, requirement.operator, _integer(bound)) for bound in requirement.values
+    )
 
 
 def _compares(left: int | None, operator: str, right: int | None) -> bool:
@@ -129,7 +107,7 @@ def _integer(text: str | None) -> int | None:
     return number if number in _INT64 else None
 
 
-def _field_holds(requirement: NodeSelectorRequirement, fields: Mapping[str, str]) -> bool:
+def _field_holds(requirement: LabelSelectorRequirement, fields: Mapping[str, str]) -> bool:
     is_equal = (fields.get(requirement.key, ""),) == requirement.values
     return is_equal is (requirement.operator == IN)
 
@@ -139,13 +117,13 @@ def _is_usable(term: NodeSelectorTerm) -> bool:
     return (
         bool(expressions or fields)
         and all(map(_is_parsable, expressions))
-        and all(field.operator in {IN, NOT_IN} and len(field.values or ()) == 1 for field in fields)
+        and all(field.operator in {IN, NOT_IN} and len(field.values) == 1 for field in fields)
     )
 
 
-def _is_parsable(requirement: NodeSelectorRequirement) -> bool:
+def _is_parsable(requirement: LabelSelectorRequirement) -> bool:
     """Source: selector.go ``NewRequirement``."""
-    values = requirement.values or ()
+    values = requirement.values
     if key_problems(requirement.key) or any(map(value_problems, values)):
         return False
     match requirement.operator:

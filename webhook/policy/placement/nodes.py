@@ -51,14 +51,7 @@ class Demands(msgspec.Struct, frozen=True, gc=False):
 
 
 class SchedulingSpec(PodSpec, frozen=True, rename="camel", gc=False):
-    """
-    A pod's specification with its requirements of nodes, which admission does not decode.
-
-    Attributes:
-        node_selector: Labels that the node must have; None requires none.
-        affinity: None requires nothing.
-        tolerations: None tolerates nothing.
-    """
+    """A pod's specification with its requirements of nodes, which admission does not decode."""
 
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
@@ -66,12 +59,7 @@ class SchedulingSpec(PodSpec, frozen=True, rename="camel", gc=False):
 
 
 class SchedulingPod(PodTemplate, frozen=True, rename="camel", gc=False):
-    """
-    A pod or pod template with the fields that placement looks at.
-
-    Attributes:
-        spec: None if the object has no spec.
-    """
+    """A pod or pod template with the fields that placement looks at."""
 
     spec: SchedulingSpec | None = None
 

@@ -21,14 +21,7 @@ from webhook.policy.placement.topology import Topology
 
 
 class ConstraintTallies(msgspec.Struct, frozen=True):
-    """
-    The tallies of all constraints of a pod.
-
-    Attributes:
-        spreads: The constraints.
-        hard: The tallies of its hard constraints, in order.
-        soft: The tallies of its soft constraints, in order.
-    """
+    """The tallies of all constraints of a pod."""
 
     spreads: SpreadConstraints
     hard: tuple[PodTally, ...]
@@ -45,7 +38,6 @@ class PodPlacement(msgspec.Struct, frozen=True):
     The nodes that a pod can go to, with the reasons and scores.
 
     Attributes:
-        tallies: The counts that the result is based on.
         statuses: Node name -> result of the plugin's filter, in the order of the nodes.
         refused: Name of each node that another filter rejects -> why.
         scores: Scores of the nodes that pass; None without soft constraints, or without nodes.
@@ -80,7 +72,6 @@ def incoming_pod(pod: SchedulingPod, namespace: str = "") -> IncomingPod:
     Reduce a pod to what its constraints look at.
 
     Args:
-        pod: The pod or pod template.
         namespace: The workload's, for a template; the pod's own takes precedence.
     """
     own = pod.metadata.namespace if pod.metadata else ""
@@ -98,9 +89,6 @@ def tally_constraints(
 
     Args:
         pod: The incoming pod; it does not count itself.
-        spreads: Its constraints, from ``resolve_constraints``.
-        topology: The nodes.
-        census: The pods.
     """
     # Nodes need the keys of all hard constraints to count for a hard one, and those of all soft
     # constraints to count for a soft one; System defaults waive the latter.
@@ -120,8 +108,6 @@ def place_pod(
     Filter and score the nodes for a pod; O(nodes x constraints).
 
     Args:
-        tallies: The counts.
-        topology: The nodes that were counted.
         refused: Nodes that other filters reject, from ``find_rejections``; None to run this
             plugin alone.
     """

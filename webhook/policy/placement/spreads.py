@@ -29,8 +29,6 @@ class SpreadConstraint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     Attributes:
         constraint: The constraint as written.
-        index: Its position in the list, from 0.
-        topology_key: Node label whose values are the domains.
         max_skew: Number of pods that a domain may have above the global minimum; at least 1.
         selector: The pods that count, with matchLabelKeys merged; None selects no pod, an empty
             one counts no pod but matches the incoming pod.
@@ -56,7 +54,6 @@ class DefaultConstraints(msgspec.Struct, frozen=True):
     The scheduler's constraints for pods that have none of their own.
 
     Attributes:
-        constraints: Without selectors; may be empty.
         selector: Derived from the pod's Services and owner; None or empty turns defaults off.
         system: Whether they are the System defaults, which also score nodes that lack a topology
             key.
@@ -100,7 +97,6 @@ def resolve_constraints(
         constraints: The pod's own. A single one turns all defaults off.
         labels: The pod's own.
         gates: Those of matchLabelKeys, node inclusion policies and minDomains matter.
-        defaults: The defaults of the scheduler that places the pod.
 
     Source: common.go ``getConstraints``, ``buildDefaultConstraints``; scoring.go ``PreScore``.
     """

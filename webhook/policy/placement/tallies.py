@@ -7,6 +7,7 @@ count in ``census``. What follows from the skew is decided in ``filtering`` and 
 Source: kube-scheduler plugins/podtopologyspread/filtering.go.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 
@@ -14,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import Demands, NodeRejection
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.topology import Domains, Topology
 from webhook.policy.selectors import matches
@@ -35,8 +36,6 @@ class IncomingPod(msgspec.Struct, frozen=True):
 
     Attributes:
         namespace: Only pods of this namespace count.
-        labels: The pod's own.
-        demands: What the pod requires of a node.
     """
 
     namespace: str
@@ -44,40 +43,14 @@ class IncomingPod(msgspec.Struct, frozen=True):
     demands: Demands = Demands()
 
 
-class Domain(msgspec.Struct, frozen=True):
-    """
-    One row of a tally: a value of the topology key.
-
-    Attributes:
-        value: The value.
-        nodes: Number of eligible nodes with it; 0 if only ineligible nodes have the value, which
-            makes it no domain.
-        left_out: Name of each ineligible node with it -> why.
-        pods: Counted pods on its eligible nodes.
-        skew: The skew if the incoming pod went there.
-        fits: Whether that skew is at most maxSkew.
-    """
-
-    value: str
-    nodes: int
-    left_out: Mapping[str, NodeRejection]
-    pods: int
-    skew: int
-    fits: bool
-
-
 class PodTally(msgspec.Struct, frozen=True):
     """
     The pods that one constraint counts.
 
     Attributes:
-        spread: The constraint.
-        domains: Its eligible nodes, by domain.
         by_node: Node name -> counted pods, eligible or not; nodes without pods are absent.
         pods: Domain -> counted pods on its eligible nodes; domains without pods are absent.
         matches_pod: Whether the constraint's selector matches the incoming pod itself.
-        minimum: The global minimum.
-        minimum_reason: Why the minimum is what it is.
     """
 
     spread: SpreadConstraint
@@ -122,30 +95,11 @@ class PodTally(msgspec.Struct, frozen=True):
         minimum, reason = _find_minimum(domains, pods, self.spread.min_domains)
         return replace(self, domains=domains, pods=pods, minimum=minimum, minimum_reason=reason)
 
-    def table(self, topology: Topology) -> tuple[Domain, ...]:
-        """
-        List every topology value of the nodes, domain or not, sorted by value; O(nodes).
-
-        Args:
-            topology: The nodes that were counted.
-        """
-        left_out: dict[str, dict[str, NodeRejection]] = {value: {} for value in self.domains.sizes}
+    def count_ineligible(self, topology: Topology) -> Counter[str]:
+        """Count the ineligible nodes with each value of the topology key; O(nodes)."""
         key = self.spread.topology_key
-        for node in topology.nodes:
-            rejection = self.domains.left_out.get(node.name)
-            if rejection is not None and key in node.labels:
-                left_out.setdefault(node.labels[key], {})[node.name] = rejection
-        return tuple(
-            Domain(
-                value=value,
-                nodes=self.domains.sizes.get(value, 0),
-                left_out=nodes,
-                pods=self.pods.get(value, 0),
-                skew=self.skew(value),
-                fits=self.fits(value),
-            )
-            for value, nodes in sorted(left_out.items())
-        )
+        left_out = (node for node in topology.nodes if node.name in self.domains.left_out)
+        return Counter(node.labels[key] for node in left_out if key in node.labels)
 
 
 def tally_pods(
@@ -163,9 +117,7 @@ def tally_pods(
     constraint's domains in its cache.
 
     Args:
-        pod: The incoming pod.
         spreads: Either all hard constraints of the pod or all soft ones, in order.
-        topology: The nodes.
         census: The pods; those on unknown nodes are in no domain.
         requires_keys: Whether a node must have the topology keys of all these constraints to be
             eligible for any of them.

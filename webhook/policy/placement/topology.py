@@ -22,7 +22,6 @@ class Domains(msgspec.Struct, frozen=True):
     The eligible nodes of a cluster, by their value of one topology key.
 
     Attributes:
-        key: The topology key.
         values: Name of each eligible node -> its value, in the order of the nodes.
         sizes: Value -> number of eligible nodes, at least 1.
         left_out: Name of each ineligible node -> why.
@@ -44,9 +43,9 @@ class Topology:
     def __init__(self, nodes: Iterable[Node]) -> None:
         """Take the nodes; their names are unique."""
         self.nodes = tuple(nodes)
-        self._cached = lru_cache(maxsize=CACHED_DOMAINS)(self._find_domains)
+        self.domains = lru_cache(maxsize=CACHED_DOMAINS)(self._find_domains)
 
-    def domains(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
+    def _find_domains(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
         """
         Find the domains of a topology key; O(nodes) at first, O(1) while the result is cached.
 
@@ -57,9 +56,6 @@ class Topology:
 
         Source: kube-scheduler plugins/podtopologyspread/filtering.go ``calPreFilterState``.
         """
-        return self._cached(key, required, demands)
-
-    def _find_domains(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
         values: dict[str, str] = {}
         left_out: dict[str, NodeRejection] = {}
         for node in self.nodes:

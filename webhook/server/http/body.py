@@ -5,8 +5,6 @@ Requests: the caller's timeout in the request target, and the body, limited in s
 """
 
 import asyncio
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qs
@@ -20,8 +18,6 @@ from webhook.server.http.limits import MIB, Limits
 COPIED = 1024 * 1024  # bytes up to which a body is copied to ``bytes``; a larger one is not
 
 TARGETS = 64  # different request targets to remember; a cluster's API servers use two
-
-_NOTHING = nullcontext()
 
 
 class CallTarget(NamedTuple):
@@ -72,7 +68,7 @@ class Bodies:
 
     async def read(self, request: web.BaseRequest, patience: float) -> bytes | bytearray:
         """
-        Read the whole body of a request; a large one counts until ``held_until_answered`` ends.
+        Read the whole body of a request; a large one counts until ``free`` is called.
 
         Args:
             patience: Seconds that the caller waits for its answer.
@@ -97,16 +93,9 @@ class Bodies:
             self.held -= len(body)
         return body if len(body) > COPIED else bytes(body)
 
-    def held_until_answered(self, body: bytes | bytearray) -> AbstractContextManager[object]:
-        """Count a body from ``read`` as long as the context lasts."""
-        return self._holding(len(body)) if len(body) > self._uncounted else _NOTHING
-
-    @contextmanager
-    def _holding(self, size: int) -> Generator[None]:
-        try:
-            yield
-        finally:
-            self.held -= size
+    def free(self, size: int) -> None:
+        """Stop counting a large body, because its review is answered."""
+        self.held -= size
 
     async def _fill(self, body: bytearray, content: StreamReader, seconds: float) -> None:
         try:
