@@ -1,7 +1,6 @@
 """PolicyReports in a cluster: what is written, and what is left alone."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -14,29 +13,8 @@ from webhook.errors import ApiError
 from webhook.server.audits.policyreports import (
     DIALECTS,
     PolicyReportWriter,
-    ReportChange,
-    StoredReport,
-    choose_change,
     digest,
 )
-
-OURS = StoredReport("u", "1", ours=True, digest=b"same")
-THEIRS = replace(OURS, ours=False)
-
-STEPS = {
-    "there is none, and nothing to tell": (None, None, ReportChange.NOTHING),
-    "there is none": (None, b"same", ReportChange.CREATE),
-    "it tells the same": (OURS, b"same", ReportChange.NOTHING),
-    "it tells something else": (OURS, b"other", ReportChange.REPLACE),
-    "there is nothing to tell any more": (OURS, None, ReportChange.DELETE),
-    "somebody else's, where we have something to tell": (THEIRS, b"other", ReportChange.YIELD),
-    "somebody else's, where we have nothing to tell": (THEIRS, None, ReportChange.NOTHING),
-}
-
-
-@pytest.mark.parametrize(("stored", "wanted", "step"), STEPS.values(), ids=STEPS)
-def test_steps(stored: StoredReport | None, wanted: bytes | None, step: ReportChange) -> None:
-    assert choose_change(stored, wanted) is step
 
 
 class FakeApiServer:
