@@ -59,14 +59,14 @@ async def unsupervised(_name: str, start: Start) -> None:
     await start()
 
 
-def means(source: Answers) -> ReflectorEnvironment:
-    """Make the means to follow a source, by a clock that stands still."""
+def reflector_environment(source: Answers) -> ReflectorEnvironment:
+    """Build the environment of reflectors, with a clock that stands still."""
     return ReflectorEnvironment(
         source=source,
-        pace=TimeSlicer(lambda: 0.0),
+        slicer=TimeSlicer(lambda: 0.0),
         clock=lambda: 0.0,
         jitter=lambda: 1.0,
         sleep=lambda _: asyncio.Event().wait(),
-        tell=lambda *_: None,
-        skip=lambda *_: None,
+        report_restart=lambda *_: None,
+        report_skipped=lambda *_: None,
     )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.build import NAMESPACE, deployment, owned_by, pod, policy, profile, request, selector
 from tests.cluster.apiserver import Json
-from tests.cluster.sources import EMPTY, Answers, means
+from tests.cluster.sources import EMPTY, Answers, reflector_environment
 from tests.cluster.test_caches import LISTS, following
 from webhook.cluster import wire
 from webhook.cluster.caches import Caches
@@ -38,7 +38,7 @@ class World:
 
     def __init__(self, **bodies: Any) -> None:
         self.source = Answers(**LISTS, **bodies)
-        self.caches = Caches(Cluster(owners=()), means(self.source))
+        self.caches = Caches(Cluster(owners=()), reflector_environment(self.source))
         self.results: list[str] = []
         self.latecomers = OwnerFallback(self.caches, self.source, self.results.append)
 
@@ -102,6 +102,7 @@ NOTHING_TO_FETCH = {
     "no owner": request(pod()),
     "an owner that does not control": owned(controller=False),
     "an owner of a kind without a selector": owned(kind="Job"),
+    "a node, the owner of a static pod": owned(apiVersion="v1", kind="Node"),
     "an owner of another version": owned(apiVersion="apps/v1beta2"),
     "no pod": request(deployment()),
     "an update": request(pod(owner=owned_by()), pod(owner=owned_by())),

@@ -55,7 +55,7 @@ class Play:
 
     @property
     def held(self) -> str:
-        return names(self.cluster.service_store.keys())
+        return names(self.cluster.service_store.iterate_keys())
 
     async def sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)
@@ -71,17 +71,17 @@ class Play:
         """Follow the script to its end."""
         access = ApiAccess(kubeconfig=kubeconfig(self.folder, self.server.url))
         async with Api(access, lambda: self.now, QUICK) as api:
-            means = ReflectorEnvironment(
+            environment = ReflectorEnvironment(
                 source=api,
-                pace=TimeSlicer(lambda: self.now),
+                slicer=TimeSlicer(lambda: self.now),
                 clock=lambda: self.now,
                 jitter=lambda: 1.0,
                 sleep=self.sleep,
-                tell=self.tell,
-                skip=lambda kind, skipped: self.skipped.append((kind, *skipped[:3])),
+                report_restart=self.tell,
+                report_skipped=lambda kind, skipped: self.skipped.append((kind, *skipped[:3])),
                 streams=self.streams,
             )
-            self.reflector = Reflector(self.resources[kind], means)
+            self.reflector = Reflector(self.resources[kind], environment)
             task = asyncio.create_task(self.reflector.run())
             ended = asyncio.create_task(self.server.waiting.wait())
             await asyncio.wait([task, ended], return_when=asyncio.FIRST_COMPLETED)
@@ -266,7 +266,8 @@ async def test_pauses_grow_and_start_over_after_a_watch_that_lasted(play: Play) 
     async def lasts(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
-        while play.reflector._watching is None:  # noqa: ASYNC110  # it has no event to say so
+        await response.write(packed(event("ADDED", B)) + b"\n")
+        while play.held != "ab":  # noqa: ASYNC110  # the store sends no event
             await asyncio.sleep(0)
         play.now += LASTING_S
         return response
@@ -421,7 +422,7 @@ async def test_a_custom_kind_is_looked_for_first(play: Play) -> None:
 
     reflector = await play.run("Rollout.argoproj.io")
 
-    assert names(reflector.resource.store.keys()) == "a"
+    assert names(reflector.resource.store.iterate_keys()) == "a"
     assert reflector.place is not None
     assert reflector.place.collection == ROLLOUTS
 

@@ -17,10 +17,10 @@ from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.server.apiserver import (
+    build_reflector_environment,
     connect_api_server,
     find_version,
     follow_version,
-    reflector_means,
 )
 from webhook.telemetry.metrics import Metrics
 
@@ -130,7 +130,7 @@ async def environment(
     log = server_context(stream).log
     async with connect_api_server(Settings(kubeconfig="none")) as api:
         assert api is not None
-        yield reflector_means(api, at, metrics or Metrics(), log)
+        yield build_reflector_environment(api, at, metrics or Metrics(), log)
 
 
 @pytest.mark.parametrize(("at", "streams"), STREAMING.items(), ids=map(str, STREAMING))
@@ -142,8 +142,8 @@ async def test_lists_are_streamed_from_kubernetes_1_32_on(at: Version, streams: 
 async def test_restarts_are_counted_and_errors_are_logged() -> None:
     stream, metrics = io.BytesIO(), Metrics()
     async with environment(stream=stream, metrics=metrics) as reflectors:
-        reflectors.tell("Service", "ended", "")
-        reflectors.tell("Service", "expired", "it is gone")
+        reflectors.report_restart("Service", "ended", "")
+        reflectors.report_restart("Service", "expired", "it is gone")
 
     assert messages(stream) == ["it is gone"]
     for reason in ("ended", "expired"):
@@ -155,8 +155,8 @@ async def test_skipped_objects_are_counted_and_each_is_named_once() -> None:
     stream, metrics = io.BytesIO(), Metrics()
     skipped = SkippedObject("shop", "web", "shape", "spec is no object")
     async with environment(stream=stream, metrics=metrics) as reflectors:
-        reflectors.skip("Service", skipped)
-        reflectors.skip("Service", skipped)
+        reflectors.report_skipped("Service", skipped)
+        reflectors.report_skipped("Service", skipped)
 
     (line,) = logged(stream)
     assert (line["event"], line["namespace"], line["name"]) == ("skipped", "shop", "web")

@@ -13,7 +13,7 @@ import pytest
 
 from tests.build import owned_by, pod, request
 from tests.cluster.apiserver import Json, service
-from tests.cluster.sources import EMPTY, Answers, means, unsupervised
+from tests.cluster.sources import EMPTY, Answers, reflector_environment, unsupervised
 from tests.server.serving import PATIENCE, POLICY, settled
 from webhook.cluster.caches import Supervise
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
@@ -80,7 +80,7 @@ def value(metrics: Metrics, name: str, kind: str) -> float | None:
 
 async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
     metrics = Metrics()
-    live = LiveFacts((), means(cluster()), metrics, lambda: None)
+    live = LiveFacts((), reflector_environment(cluster()), metrics, lambda: None)
     before = live.check()["cache Service"]
     age = value(metrics, "age_seconds", "Service")
 
@@ -97,7 +97,7 @@ async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
 
 
 def test_before_it_is_listed_nobody_is_served() -> None:
-    live = LiveFacts((), means(cluster()), Metrics(), lambda: None)
+    live = LiveFacts((), reflector_environment(cluster()), Metrics(), lambda: None)
 
     with pytest.raises(NotSyncedError):
         live.fetch(request(pod()), POLICY, 1.0)
@@ -105,7 +105,7 @@ def test_before_it_is_listed_nobody_is_served() -> None:
 
 async def test_other_owners_mean_other_caches_once_they_are_filled() -> None:
     metrics, changed = Metrics(), asyncio.Event()
-    live = LiveFacts((), means(cluster()), metrics, changed.set)
+    live = LiveFacts((), reflector_environment(cluster()), metrics, changed.set)
     async with run(live):
         await live.complete()
         old = live.facts
@@ -131,7 +131,9 @@ async def test_other_owners_mean_other_caches_once_they_are_filled() -> None:
 
 
 async def test_the_same_owners_change_nothing() -> None:
-    live = LiveFacts((FLEET,), means(cluster()), Metrics(), lambda: pytest.fail("changed"))
+    live = LiveFacts(
+        (FLEET,), reflector_environment(cluster()), Metrics(), lambda: pytest.fail("changed")
+    )
     async with run(live):
         await live.complete()
         facts = live.facts
@@ -145,7 +147,7 @@ async def test_the_same_owners_change_nothing() -> None:
 
 async def test_caches_that_cannot_be_filled_are_given_up_for_the_next_ones() -> None:
     source, changed = cluster(), asyncio.Event()
-    live = LiveFacts((), means(source), Metrics(), changed.set)
+    live = LiveFacts((), reflector_environment(source), Metrics(), changed.set)
     async with run(live):
         await live.complete()
         old, listed = live.facts, source.bodies.pop("/api/v1/nodes")
@@ -162,7 +164,7 @@ async def test_caches_that_cannot_be_filled_are_given_up_for_the_next_ones() -> 
 
 async def test_owners_taken_back_before_their_caches_are_filled_leave_the_old_ones() -> None:
     source = cluster()
-    live = LiveFacts((), means(source), Metrics(), lambda: pytest.fail("changed"))
+    live = LiveFacts((), reflector_environment(source), Metrics(), lambda: pytest.fail("changed"))
     async with run(live):
         await live.complete()
         del source.bodies["/api/v1/nodes"]
@@ -192,7 +194,7 @@ async def test_what_the_caches_lack_is_looked_up_and_counted() -> None:
         "metadata": {"name": "web-54f7", "namespace": "shop"},
         "spec": {"selector": {"matchLabels": {"app": "a"}}},
     }
-    live = LiveFacts((), means(source), metrics, lambda: None)
+    live = LiveFacts((), reflector_environment(source), metrics, lambda: None)
     async with run(live):
         await live.complete()
         fetching = live.fetch(late(), POLICY, 10.0)
@@ -220,7 +222,7 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
             raise ZeroDivisionError
 
     source.bodies[LATE] = slow
-    live = LiveFacts((), means(source), metrics, change)
+    live = LiveFacts((), reflector_environment(source), metrics, change)
     supervisor = Supervisor(
         log(), metrics.task_restarts, lambda: 0.0, lambda _: asyncio.sleep(0), lambda: 0.0
     )
@@ -245,7 +247,7 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
 
 async def test_what_is_asked_when_it_stops_is_given_up() -> None:
     source = cluster()
-    live = LiveFacts((), means(source), Metrics(), lambda: None)
+    live = LiveFacts((), reflector_environment(source), Metrics(), lambda: None)
 
     async def never() -> Json:
         await asyncio.Event().wait()

@@ -14,15 +14,14 @@ from webhook.audit.origins import Origin
 from webhook.audit.reader import ManifestContext, ObjectReader
 from webhook.audit.snapshot import Snapshot, UnreadableObject
 from webhook.cluster.facts import VersionKind
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
+from webhook.cluster.manifests import DEFAULT_NAMESPACE, complete_metadata
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
-from webhook.manifests import Document, TypeMismatch, find_type_mismatch, is_object
+from webhook.manifests import Document, TypeMismatch, find_type_mismatch
 from webhook.policy.advice.subject import SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path
 
-_NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
 _FACT_KINDS = {("v1", "Namespace"), ("v1", "Node"), ("v1", "Service")}
 
 
@@ -67,7 +66,7 @@ class ManifestCollector:
             problem = f"{document.kind}: metadata.name: missing, write one"
             self.problems.append(document.error(problem, ("metadata",)))
             return
-        data = msgspec.json.encode(_complete_metadata(document))
+        data = msgspec.json.encode(complete_metadata(document, DEFAULT_NAMESPACE))
         try:
             self._reader.put_fact(self.snapshot, _version_kind(document), data)
         except msgspec.ValidationError as error:
@@ -132,21 +131,6 @@ def _build_unreadable(document: Document, found: TypeMismatch) -> UnreadableObje
         field_line=document.line(found.path),
         problem=found.problem,
     )
-
-
-def _complete_metadata(document: Document) -> dict[str, Any]:
-    """Add what kubectl and kube-apiserver add: the namespace, and a Namespace's own label."""
-    value: dict[str, Any] = document.value
-    metadata: Any = value.get("metadata")
-    if not is_object(metadata):
-        return value
-    if document.kind == "Namespace":
-        labels: Any = metadata.get("labels") or {}
-        if is_object(labels):
-            labels = {**labels, _NAME_LABEL: document.name}
-        return {**value, "metadata": {**metadata, "labels": labels}}
-    namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
-    return {**value, "metadata": {**metadata, "namespace": namespace}}
 
 
 def _locate_type_error(value: Any, path: TemplatePath, error: msgspec.DecodeError) -> TypeMismatch:

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from webhook.audit.groups import ObjectKey, PodGroups, key_of
 from webhook.audit.origins import Origin
-from webhook.audit.snapshot import Snapshot, SnapshotOwner, SnapshotWorkload
+from webhook.audit.snapshot import Snapshot, SnapshotWorkload
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster
 from webhook.cluster.nodes import NodeStore
 from webhook.config import OwnerSelector
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
-from webhook.policy.model import GroupKind, ObjectMeta, group_of
+from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.placement.census import Census
 
 NODE = GroupKind("", "Node")  # controls static pods, which cannot be spread
@@ -51,7 +51,8 @@ class ClusterNodes:
     def __init__(self, nodes: Iterable[wire.NodeObject]) -> None:
         """Index the nodes."""
         self.nodes = NodeStore()
-        self.nodes.replace(nodes)
+        for node in nodes:
+            self.nodes.put(node)
         self.state = ClusterState(self.nodes, Census(), Census())
 
 
@@ -87,14 +88,12 @@ class Inventory:
         own = set(groups.found)
         groups.add(snapshot.neighbours)
         running = {key: tuple(found.values()) for key, found in groups.found.items()}
-        self.cluster = _build_cluster(snapshot, owners)
+        is_live = nodes is not None
+        nodes = nodes or ClusterNodes(snapshot.nodes)
+        self.cluster = _build_cluster(snapshot, owners, nodes.nodes)
         self.audited = sorted(_list_subjects(snapshot, running, own, groups), key=_sort_key)
-        census, members = _count_pods(snapshot.workloads, running, is_live=nodes is not None)
-        if nodes is None:
-            self.state = ClusterState(self.cluster.node_store, census, members)
-        else:
-            self.cluster.node_store = nodes.nodes
-            self.state = nodes.state.with_pods(census, members)
+        census, members = _count_pods(snapshot.workloads, running, is_live=is_live)
+        self.state = nodes.state.with_pods(census, members)
         self.pods = sum(group.number for item in self.audited for group in item.subject.running)
 
 
@@ -134,22 +133,19 @@ def _build_from_pods(key: ObjectKey, running: tuple[RunningPods, ...]) -> Subjec
     )
 
 
-def _build_cluster(snapshot: Snapshot, owners: Iterable[OwnerSelector]) -> Cluster:
-    cluster = Cluster(owners)
-    cluster.namespace_store.replace(snapshot.namespaces)
-    cluster.node_store.replace(snapshot.nodes)
-    cluster.service_store.replace(snapshot.services)
+def _build_cluster(
+    snapshot: Snapshot, owners: Iterable[OwnerSelector], nodes: NodeStore
+) -> Cluster:
+    cluster = Cluster(owners, nodes=nodes)
+    for namespace in snapshot.namespaces:
+        cluster.namespace_store.put(namespace)
+    for service in snapshot.services:
+        cluster.service_store.put(service)
     for owner in snapshot.owners:
-        _put_owner(cluster, owner)
+        store = cluster.owner_store(owner.api_version, owner.kind)
+        if store is not None:
+            store.put(owner)
     return cluster
-
-
-def _put_owner(cluster: Cluster, owner: SnapshotOwner) -> None:
-    store = cluster.owner_stores.get((owner.api_version, owner.kind))
-    if store is None:
-        store = cluster.custom_stores.get(GroupKind(group_of(owner.api_version), owner.kind))
-    if store is not None:
-        store.put(owner)
 
 
 def _remove_unscheduled(nodes: Mapping[str, int]) -> Mapping[str, int]:

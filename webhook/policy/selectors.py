@@ -38,8 +38,10 @@ def has_pairs(labels: Mapping[str, str], pairs: Mapping[str, str]) -> bool:
     return all(labels.get(key) == value for key, value in pairs.items())
 
 
-def selected_keys(selector: LabelSelector) -> frozenset[str]:
+def selected_keys(selector: LabelSelector | None) -> frozenset[str]:
     """Collect the label keys that a selector uses, in pairs and in expressions."""
+    if selector is None:
+        return frozenset()
     expressions = (requirement.key for requirement in selector.match_expressions)
     return frozenset(selector.match_labels).union(expressions)
 

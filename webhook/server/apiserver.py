@@ -1,5 +1,5 @@
 """
-The API server that a replica watches: its client, its Kubernetes version, the means of reflectors.
+The API server that a replica watches: its client, its version, the environment of reflectors.
 
 ``connect_api_server`` is the entry point. Nothing here decides a verdict.
 """
@@ -105,12 +105,12 @@ async def follow_version(
         use_version(version)
 
 
-def reflector_means(
+def build_reflector_environment(
     api: "Api", version: Version, metrics: Metrics, log: Log
 ) -> ReflectorEnvironment:
     """Build what reflectors need to watch an API server."""
 
-    def report(kind: str, reason: str, message: str) -> None:
+    def report_restart(kind: str, reason: str, message: str) -> None:
         metrics.restarts.labels(kind, reason).inc()
         if message:
             log.warning("watch", kind=kind, reason=reason, says=message)
@@ -119,20 +119,21 @@ def reflector_means(
 
     named = set[tuple[str, str, str, str]]()
 
-    def skip(kind: str, skipped: SkippedObject) -> None:
+    def report_skipped(kind: str, skipped: SkippedObject) -> None:
         metrics.skipped.labels(kind, skipped.reason).inc()
         key = (kind, skipped.namespace, skipped.name, skipped.reason)
         if key not in named and len(named) < MOST_NAMED:
             named.add(key)
-            log.warning("skipped", kind=kind, **skipped._asdict())
+            about = {"namespace": skipped.namespace, "name": skipped.name}
+            log.warning("skipped", kind=kind, **about, reason=skipped.reason, says=skipped.message)
 
     return ReflectorEnvironment(
         source=api,
-        pace=TimeSlicer(time.monotonic),
+        slicer=TimeSlicer(time.monotonic),
         clock=time.monotonic,
         jitter=random.random,
         sleep=asyncio.sleep,
-        tell=report,
-        skip=skip,
+        report_restart=report_restart,
+        report_skipped=report_skipped,
         streams=version >= STREAMS,
     )

@@ -23,7 +23,7 @@ from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import build_probe_verdict
 from webhook.server.admission import Admission, Observers, ReviewContext
-from webhook.server.apiserver import find_version, follow_version, reflector_means
+from webhook.server.apiserver import build_reflector_environment, find_version, follow_version
 from webhook.server.audits.schedule import build_audits
 from webhook.server.certificate import admitted_clients, build_certificate, check_certificate
 from webhook.server.context import ServerContext
@@ -165,8 +165,8 @@ def _build_facts(
     owners, metrics, log = configuration.owner_selectors, context.metrics, context.log
     if context.api is None:
         return FileFacts(context.settings.cluster, owners, metrics, log, changed)
-    means = reflector_means(context.api, version, metrics, log)
-    return LiveFacts(owners, means, metrics, changed)
+    environment = build_reflector_environment(context.api, version, metrics, log)
+    return LiveFacts(owners, environment, metrics, changed)
 
 
 def _build_admission(

@@ -132,7 +132,7 @@ class LiveFacts:
     def __init__(
         self,
         owners: Owners,
-        means: ReflectorEnvironment,
+        environment: ReflectorEnvironment,
         metrics: Metrics,
         changed: Callable[[], object],
     ) -> None:
@@ -142,7 +142,7 @@ class LiveFacts:
         Args:
             changed: Called when ``facts`` becomes another object.
         """
-        self._means = means
+        self._environment = environment
         self._metrics = metrics
         self._changed = changed
         self._wanted = owners
@@ -163,7 +163,7 @@ class LiveFacts:
     @property
     def freeze(self) -> Freeze:
         """Pause the reflectors."""
-        return self._means.pace.still
+        return self._environment.slicer.still
 
     def check(self) -> Conditions:
         """Report each cache: one that was filled once is ready, even if it is out of date."""
@@ -206,7 +206,7 @@ class LiveFacts:
         await asyncio.wait((filled, changed), return_when=asyncio.FIRST_COMPLETED)
         for task in (filled, changed):
             task.cancel()
-        if not all(map(fresh.caches.synced, fresh.caches.kinds)):
+        if not all(status.synced for status in fresh.caches.statuses()):
             filling.cancel()
             return running
         self._switch_to(fresh)
@@ -224,10 +224,10 @@ class LiveFacts:
             raise
 
     def _prepare(self, owners: Owners) -> _CacheSet:
-        caches = Caches(Cluster(owners, NamespaceQuota()), self._means)
+        caches = Caches(Cluster(owners, NamespaceQuota()), self._environment)
         looked_up = self._metrics.lookups
         fallback = OwnerFallback(
-            caches, self._means.source, lambda result: looked_up.labels(result).inc()
+            caches, self._environment.source, lambda result: looked_up.labels(result).inc()
         )
         return _CacheSet(owners, caches, fallback)
 

@@ -67,7 +67,7 @@ class ClusterState:
         self.census = census
         self.members = members
         self._schedulable = Topology(node for node in self.topology.nodes if not node.unschedulable)
-        self._nested = lru_cache(maxsize=CACHED_DOMAINS)(self._nest)
+        self.nest_domains = lru_cache(maxsize=CACHED_DOMAINS)(self._nest_domains)
         self._last: tuple[_Query, ConstraintTallies] | None = None
 
     def with_pods(self, census: Census, members: Census) -> "ClusterState":
@@ -114,7 +114,7 @@ class ClusterState:
         )
         return replace(tallies, soft=tuple(soft)).by_index
 
-    def nest_domains(
+    def _nest_domains(
         self, outer: str, inner: str, demands: Demands, counting: Demands
     ) -> NestedDomains | None:
         """
@@ -131,11 +131,6 @@ class ClusterState:
         Returns:
             None if an inner domain lies in two outer ones, or the pod cannot go to any.
         """
-        return self._nested(outer, inner, demands, counting)
-
-    def _nest(
-        self, outer: str, inner: str, demands: Demands, counting: Demands
-    ) -> NestedDomains | None:
         topology, keys = self.schedulable(demands), (outer, inner)
         outers = topology.domains(outer, keys, counting)
         inners = topology.domains(inner, keys, counting)

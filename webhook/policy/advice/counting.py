@@ -125,13 +125,6 @@ def other_workloads(
     return counted
 
 
-def selected_keys(constraint: Constraint) -> frozenset[str]:
-    """Return the label keys that a constraint selects by."""
-    selector = constraint.label_selector or LabelSelector()
-    expressions = (expression.key for expression in selector.match_expressions)
-    return frozenset((*selector.match_labels, *expressions, *constraint.match_label_keys))
-
-
 def next_pod(subject: Subject, labels: Mapping[str, str] | None = None) -> IncomingPod:
     """
     Build the next pod of a subject.

@@ -83,10 +83,10 @@ def format_warnings(findings: Sequence[AdviceFinding], most: int = LINES) -> tup
     """
     if len(findings) <= most:
         return tuple(finding.line for finding in findings)
-    quote_value, rest = findings[: most - 1], findings[most - 1 :]
+    shown, rest = findings[: most - 1], findings[most - 1 :]
     rules = ", ".join(dict.fromkeys(finding.rule for finding in rest))
     more = clip(f"and {len(rest)} more findings ({rules}): evenspread audit", LINE_CHARACTERS)
-    return (*(finding.line for finding in quote_value), more)
+    return (*(finding.line for finding in shown), more)
 
 
 def count_of(many: int, thing: str) -> str:
