@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.apiserver import ApiServer
 from tests.server.serving import POLICY, logged, server_context, serving
-from tests.server.test_events import Client
 from webhook.config import Configuration
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import Version
@@ -69,7 +69,7 @@ async def test_a_reload_is_reported(
 ) -> None:
     stream = io.BytesIO()
     context = server_context(stream, namespace="ns")
-    events = EventRecorder(Client(), context) if with_events else None
+    events = EventRecorder(ApiServer(), context) if with_events else None
     facts = FileFacts("", (), context.metrics, context.log, lambda: None)
     async with serving() as server:
         Enforcement(context, server.admission, facts, events).report_reload(result)
