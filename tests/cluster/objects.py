@@ -1,10 +1,12 @@
 """Objects of a cluster in short-hand."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
 from webhook.cluster import wire
+from webhook.cluster.store import Store
 from webhook.policy.model import Taint
 
 
@@ -44,3 +46,16 @@ def node(
     """Make a Node."""
     metadata = wire.LabelledMetadata(name=name, labels=dict(labels))
     return wire.NodeObject(metadata, wire.NodeSpec(tuple(taints), unschedulable))
+
+
+class Change(NamedTuple):
+    """A change of a store: one object is put or removed."""
+
+    removes: bool
+    thing: Any
+
+    def apply(self, store: Store[Any]) -> None:
+        if self.removes:
+            store.remove(self.thing.namespace, self.thing.name)
+        else:
+            store.put(self.thing)

@@ -213,18 +213,18 @@ def follow(plan: list[Step], *, streams: bool) -> tuple[Model, Cluster, Reflecto
 
     async def run() -> tuple[Model, Cluster, Reflector]:
         model, cluster = Model(plan), Cluster()
-        means = ReflectorEnvironment(
+        environment = ReflectorEnvironment(
             source=model,
-            pace=TimeSlicer(lambda: 0.0, slice_s=0.0),
+            slicer=TimeSlicer(lambda: 0.0, slice_s=0.0),
             clock=lambda: 0.0,
             jitter=lambda: 0.0,
             sleep=asyncio.sleep,
-            tell=lambda *_: None,
-            skip=lambda *_: None,
+            report_restart=lambda *_: None,
+            report_skipped=lambda *_: None,
             streams=streams,
         )
         (resource,) = (each for each in list_resources(cluster) if each.kind == "Service")
-        reflector = Reflector(resource, means)
+        reflector = Reflector(resource, environment)
         task = asyncio.create_task(reflector.run())
         settled = asyncio.create_task(model.settled.wait())
         await asyncio.wait([task, settled], return_when=asyncio.FIRST_COMPLETED)

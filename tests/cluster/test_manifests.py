@@ -114,7 +114,7 @@ def test_a_custom_kind_holds_its_selector_where_it_is_told() -> None:
     assert selector(cluster, "x.io/v2", "Fleet", "a", "default") == "a=b"
 
 
-@pytest.mark.parametrize("spec", ["{}", "{selector: null}", "null", "[]"])
+@pytest.mark.parametrize("spec", ["{}", "{selector: null}", "null"])
 def test_a_custom_object_without_a_selector_has_none(spec: str) -> None:
     loaded = load(
         f"{{apiVersion: argoproj.io/v1, kind: Rollout, metadata: {{name: a}}, spec: {spec}}}"
@@ -151,6 +151,10 @@ WRONG: dict[str, tuple[str, str]] = {
     "a custom selector that is a string": (
         "apiVersion: argoproj.io/v1\nkind: Rollout\nmetadata: {name: a}\nspec:\n  selector: b",
         "stdin:5: Rollout/a: spec.selector: expected an object, got a string",
+    ),
+    "a custom object whose specification is a list": (
+        "apiVersion: argoproj.io/v1\nkind: Rollout\nmetadata: {name: a}\nspec: []",
+        "stdin:4: Rollout/a: spec: expected an object, got a list",
     ),
     "metadata that are a list": (
         "apiVersion: v1\nkind: Namespace\nmetadata: []",

@@ -1,13 +1,9 @@
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cluster.objects import node
+from tests.cluster.objects import Change, node
 from webhook.cluster.nodes import NodeStore
-from webhook.cluster.store import WatchEventType
 from webhook.cluster.wire import NodeObject
 from webhook.policy import model
 
@@ -32,21 +28,21 @@ CASES: dict[str, tuple[list[NodeObject], int, int, int]] = {
 
 
 @pytest.mark.parametrize(
-    ("nodes", "schedulable", "carriers", "domains"), CASES.values(), ids=CASES.keys()
+    ("nodes", "schedulable", "with_zone", "domains"), CASES.values(), ids=CASES.keys()
 )
 def test_nodes_are_counted(
-    nodes: list[NodeObject], schedulable: int, carriers: int, domains: int
+    nodes: list[NodeObject], schedulable: int, with_zone: int, domains: int
 ) -> None:
     store = NodeStore()
-    for each in nodes:
-        store.put(each)
+    for found in nodes:
+        store.put(found)
 
-    assert store.schedulable() == schedulable
-    assert store.carriers(ZONE) == carriers
+    assert store.schedulable_nodes() == schedulable
+    assert store.nodes_with(ZONE) == with_zone
     assert store.domains(ZONE) == domains
 
 
-def test_nodes_are_known_as_the_policy_knows_them() -> None:
+def test_nodes_become_nodes_of_the_policy_model() -> None:
     store = NodeStore()
     store.put(node("a", {ZONE: "1"}, unschedulable=True, taints=[model.Taint(key="x")]))
 
@@ -55,28 +51,36 @@ def test_nodes_are_known_as_the_policy_knows_them() -> None:
 
 LABELS = st.dictionaries(st.sampled_from([ZONE, "host"]), st.sampled_from("123"))
 NODES = st.builds(node, st.sampled_from("abcd"), LABELS, unschedulable=st.booleans())
-CHANGES = st.tuples(st.sampled_from(WatchEventType), NODES) | st.lists(NODES, max_size=4)
+CHANGES = st.builds(Change, st.booleans(), NODES)
 
 
 @given(st.lists(CHANGES))
-def test_counts_follow_every_change(changes: Sequence[Any]) -> None:
+def test_counts_follow_every_change(changes: list[Change]) -> None:
     store = NodeStore()
     known: dict[str, NodeObject] = {}
     for change in changes:
-        if isinstance(change, list):
-            store.replace(change)
-            known = {each.name: each for each in change}
-        else:
-            event, changed = change
-            store.apply(event, changed)
-            known.pop(changed.name, None)
-            known |= {} if event is WatchEventType.DELETED else {changed.name: changed}
+        change.apply(store)
+        known.pop(change.thing.name, None)
+        if not change.removes:
+            known[change.thing.name] = change.thing
 
-        schedulable = [each.labels for each in known.values() if not each.unschedulable]
-        assert {each.name for each in store} == known.keys()
+        schedulable = [found.labels for found in known.values() if not found.unschedulable]
+        assert {found.name for found in store} == known.keys()
+        assert set(store.iterate_keys()) == {("", name) for name in known}
         assert len(store) == len(known)
-        assert store.schedulable() == len(schedulable)
+        assert store.schedulable_nodes() == len(schedulable)
+        assert set(store.label_keys()) == {key for labels in schedulable for key in labels}
         for key in (ZONE, "host"):
             values = [labels[key] for labels in schedulable if key in labels]
-            assert store.carriers(key) == len(values)
+            assert store.nodes_with(key) == len(values)
             assert store.domains(key) == len(set(values))
+
+
+def test_domains_of_tainted_nodes_are_found() -> None:
+    taint = model.Taint(key="gpu", effect="NoSchedule")
+    store = NodeStore()
+    store.put(node("a", {ZONE: "1"}, taints=[taint]))
+
+    (found,) = store.tainted_domains(ZONE)
+
+    assert (found.taints, set(found.values)) == (((taint,),), {"1"})

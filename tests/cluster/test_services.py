@@ -1,13 +1,14 @@
-from collections.abc import Mapping, Sequence
+import gc
+import tracemalloc
+from collections.abc import ItemsView, Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cluster.objects import service
+from tests.cluster.objects import Change, service
 from webhook.cluster.services import ServiceStore
-from webhook.cluster.store import WatchEventType
 from webhook.policy import facts, selectors
 
 Selector = dict[str, str] | None
@@ -24,7 +25,7 @@ CASES: dict[str, tuple[dict[str, Selector], dict[str, str], list[str]]] = {
     ),
     "an empty selector selects every pod": ({"x": {}}, {}, ["x"]),
     "a null selector selects none": ({"x": None}, {"app": "a"}, []),
-    "by name, however they were filed": (
+    "by name, whatever label they are indexed by": (
         {"z": {}, "b": {"tier": "web"}, "c": {"app": "a"}, "a": {"app": "a", "tier": "web"}},
         {"app": "a", "tier": "web"},
         ["a", "b", "c", "z"],
@@ -39,12 +40,13 @@ def test_services_of_a_pod(
     stored: dict[str, Selector], labels: dict[str, str], names: list[str]
 ) -> None:
     store = ServiceStore()
-    store.replace(service(name, selector) for name, selector in stored.items())
+    for name, selector in stored.items():
+        store.put(service(name, selector))
 
     assert [found.name for found in store.select("shop", labels)] == names
 
 
-def test_services_of_other_namespaces_are_not_asked() -> None:
+def test_services_of_other_namespaces_do_not_select() -> None:
     store = ServiceStore()
     store.put(service("x", {}, namespace="other"))
 
@@ -54,14 +56,36 @@ def test_services_of_other_namespaces_are_not_asked() -> None:
 
 def test_a_selector_that_becomes_null_is_forgotten() -> None:
     store = ServiceStore()
-    store.apply(WatchEventType.ADDED, service("x", {"app": "a"}))
-    store.apply(WatchEventType.MODIFIED, service("x", None))
+    store.put(service("x", {"app": "a"}))
+    store.put(service("x", None))
 
     assert len(store) == 0
     assert store.select("shop", {"app": "a"}) == []
 
 
-def test_few_services_are_looked_at_however_many_share_a_pair() -> None:
+class CountedLabels(dict[str, str]):
+    """Labels that count the selectors that are compared with them."""
+
+    compared = 0
+
+    def items(self) -> Any:
+        return _CountedItems(self)
+
+
+class _CountedItems(ItemsView[str, str]):
+    def __init__(self, labels: CountedLabels) -> None:
+        super().__init__(labels)
+        self.labels = labels
+
+    def __iter__(self) -> Any:
+        return iter(dict.items(self.labels))
+
+    def __ge__(self, selector: Any) -> bool:
+        self.labels.compared += 1
+        return bool(selector <= dict.items(self.labels))
+
+
+def test_few_services_are_compared_even_if_many_share_a_label() -> None:
     store = ServiceStore()
     for i in range(500):
         store.put(service(f"s{i}", {"part-of": "shop", "app": f"a{i}", "tier": f"t{i % 5}"}))
@@ -69,57 +93,50 @@ def test_few_services_are_looked_at_however_many_share_a_pair() -> None:
         store.remove("shop", f"s{i}")
     for i in range(0, 500, 2):
         store.put(service(f"s{i}", {"part-of": "shop", "app": f"b{i}", "tier": f"t{i % 5}"}))
+    labels = CountedLabels({"part-of": "shop", "app": "b6", "tier": "t1"})
 
-    files = store._namespaces["shop"]._filed.values()
+    assert [found.name for found in store.select("shop", labels)] == ["s6"]
+    assert labels.compared == 1
 
-    assert max(map(len, files)) == 1
 
-
-def test_nothing_is_left_of_services_that_are_gone() -> None:
+def test_removed_services_take_no_memory() -> None:
     store = ServiceStore()
-    for i in range(9):
-        store.put(service(f"s{i}", {"app": f"a{i}"}, namespace=f"n{i % 2}"))
-    store.replace([])
+    tracemalloc.start()
+    try:
+        for i in range(2_000):
+            store.put(service(f"s{i}", {"app": f"a{i}"}, namespace=f"n{i % 100}"))
+        for key in list(store.iterate_keys()):
+            store.remove(*key)
+        gc.collect()
+        bytes_left, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
 
-    assert (len(store), store.keys(), store._namespaces) == (0, set(), {})
+    assert (len(store), list(store.iterate_keys())) == (0, [])
+    assert bytes_left < most_bytes / 10
 
 
 LABELS = st.dictionaries(st.sampled_from("abc"), st.sampled_from("123"), max_size=3)
 NAMES = st.sampled_from(["s1", "s2", "s3", "s4"])
 NAMESPACES = st.sampled_from(["shop", "payments"])
 SERVICES = st.builds(service, NAMES, st.none() | LABELS, namespace=NAMESPACES)
-CHANGES = st.tuples(st.sampled_from(WatchEventType), SERVICES) | st.lists(SERVICES, max_size=5)
-Known = dict[tuple[str, str], Mapping[str, str]]
-
-
-def follow(known: Known, change: Any) -> Known:
-    """Do naively what a store does."""
-    if isinstance(change, list):
-        after: Known = {}
-        for each in change:
-            after = follow(after, (WatchEventType.ADDED, each))
-        return after
-    event, changed = change
-    key = (changed.namespace, changed.name)
-    others = {each: known[each] for each in known if each != key}
-    if event is WatchEventType.DELETED or changed.selector is None:
-        return others
-    return {**others, key: changed.selector}
+CHANGES = st.builds(Change, st.booleans(), SERVICES)
 
 
 @given(st.lists(CHANGES), st.lists(LABELS, min_size=1))
-def test_a_store_knows_what_a_dictionary_would(
-    changes: Sequence[Any], pods: list[dict[str, str]]
+def test_a_store_selects_the_same_services_as_a_scan(
+    changes: list[Change], pods: list[dict[str, str]]
 ) -> None:
-    store, known = ServiceStore(), Known()
+    store = ServiceStore()
+    known: dict[tuple[str, str], Mapping[str, str]] = {}
     for change in changes:
-        known = follow(known, change)
-        if isinstance(change, list):
-            store.replace(change)
-        else:
-            store.apply(*change)
+        change.apply(store)
+        changed = change.thing
+        known.pop((changed.namespace, changed.name), None)
+        if not change.removes and changed.selector is not None:
+            known[changed.namespace, changed.name] = changed.selector
 
-        assert (store.keys(), len(store)) == (set(known), len(known))
+        assert (set(store.iterate_keys()), len(store)) == (set(known), len(known))
         for namespace in ("shop", "payments"):
             for labels in pods:
                 assert store.select(namespace, labels) == [
@@ -127,19 +144,3 @@ def test_a_store_knows_what_a_dictionary_would(
                     for (space, name), selector in sorted(known.items(), key=lambda item: item[0])
                     if space == namespace and selectors.has_pairs(labels, selector)
                 ]
-
-
-@given(st.lists(CHANGES))
-def test_counts_of_pairs_are_those_of_the_services_there_are(changes: Sequence[Any]) -> None:
-    store = ServiceStore()
-    for change in changes:
-        if isinstance(change, list):
-            store.replace(change)
-        else:
-            store.apply(*change)
-
-    for shelf in store._namespaces.values():
-        filed = [each for file in shelf._filed.values() for each in file.values()]
-        pairs = [pair for each in filed for pair in each.selector.items()]
-        assert shelf._commonness == {pair: pairs.count(pair) for pair in pairs}
-        assert len(filed) + len(shelf._for_all) == len(shelf)

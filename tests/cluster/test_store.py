@@ -1,13 +1,11 @@
 import gc
 import tracemalloc
-from collections.abc import Sequence
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cluster.objects import controller, namespace
-from webhook.cluster.store import NamespaceStore, OwnerStore, WatchEventType
+from tests.cluster.objects import Change, controller, namespace
+from webhook.cluster.store import NamespaceStore, OwnerStore
 from webhook.cluster.wire import ControllerObject, CustomControllerObject, NameMetadata
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement
 
@@ -56,13 +54,17 @@ def test_equal_selectors_are_kept_once() -> None:
     assert store.selector("shop", "a") is store.selector("preview", "a")
 
 
-def test_the_pool_of_selectors_has_an_end() -> None:
+def test_a_full_pool_of_selectors_is_emptied() -> None:
     store = OwnerStore()
-    for i in range(2 * OwnerStore.POOLED + 1):
-        store.put(controller("a", {"app": f"{i}"}))
+    store.put(controller("first", {"app": "first"}))
+    for i in range(OwnerStore.POOLED):
+        store.put(controller("other", {"app": f"{i}"}))
+    store.put(controller("last", {"app": "first"}))
 
-    assert len(store._pool) <= OwnerStore.POOLED
-    assert len(store) == 1
+    first, last = store.selector("shop", "first"), store.selector("shop", "last")
+    assert first == last
+    assert first is not last
+    assert len(store) == 3
 
 
 def test_an_owner_takes_few_bytes() -> None:
@@ -95,48 +97,36 @@ def replica_set(number: int) -> ControllerObject:
 
 def test_labels_of_a_namespace() -> None:
     store = NamespaceStore()
-    store.apply(WatchEventType.ADDED, namespace("shop", {"tier": "test"}))
-    store.apply(WatchEventType.MODIFIED, namespace("shop", {"tier": "prod"}))
-    store.apply(WatchEventType.ADDED, namespace("payments", {}))
-    store.apply(WatchEventType.DELETED, namespace("payments", {}))
-    store.apply(WatchEventType.DELETED, namespace("unknown", {}))
+    store.put(namespace("shop", {"tier": "test"}))
+    store.put(namespace("shop", {"tier": "prod"}))
+    store.put(namespace("payments", {}))
+    store.remove("", "payments")
+    store.remove("", "unknown")
 
     assert store.labels("shop") == {"tier": "prod"}
     assert store.labels("payments") is None
+    assert list(store.iterate_keys()) == [("", "shop")]
     assert len(store) == 1
-
-
-def test_namespaces_that_are_gone_are_forgotten() -> None:
-    store = NamespaceStore()
-    store.replace([namespace("a", {}), namespace("b", {})])
-    store.replace([namespace("b", {"x": "y"}), namespace("c", {})])
-
-    assert store.keys() == {("", "b"), ("", "c")}
-    assert store.labels("b") == {"x": "y"}
 
 
 LABELS = st.none() | st.dictionaries(st.sampled_from("ab"), st.sampled_from("12"))
 OWNERS = st.builds(
     controller, st.sampled_from("xyz"), LABELS, namespace=st.sampled_from(["shop", "payments"])
 )
-CHANGES = st.tuples(st.sampled_from(WatchEventType), OWNERS) | st.lists(OWNERS, max_size=4)
+CHANGES = st.builds(Change, st.booleans(), OWNERS)
 
 
 @given(st.lists(CHANGES))
-def test_a_store_knows_what_a_dictionary_would(changes: Sequence[Any]) -> None:
+def test_a_store_has_the_same_selectors_as_a_dictionary(changes: list[Change]) -> None:
     store = OwnerStore()
-    known: dict[tuple[str, str], LabelSelector | None] = {}
+    selectors: dict[tuple[str, str], LabelSelector] = {}
     for change in changes:
-        if isinstance(change, list):
-            store.replace(change)
-            known = {(each.namespace, each.name): each.selector for each in change}
-        else:
-            event, changed = change
-            store.apply(event, changed)
-            deleted = event is WatchEventType.DELETED
-            known[changed.namespace, changed.name] = None if deleted else changed.selector
+        change.apply(store)
+        owner = change.thing
+        selectors.pop((owner.namespace, owner.name), None)
+        if not change.removes and owner.selector is not None:
+            selectors[owner.namespace, owner.name] = owner.selector
 
-        known = {key: selector for key, selector in known.items() if selector is not None}
-        assert (store.keys(), len(store)) == (set(known), len(known))
-        for key, selector in known.items():
+        assert (set(store.iterate_keys()), len(store)) == (set(selectors), len(selectors))
+        for key, selector in selectors.items():
             assert store.selector(*key) == selector

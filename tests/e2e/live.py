@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.sources import unsupervised
+from tests.cluster.environment import unsupervised
 from tests.controlplane.api import Api as Truth
 from tests.controlplane.api import Json
 from webhook.cluster.caches import Caches
@@ -35,12 +35,12 @@ class Live:
         self.restarts: Counter[str] = Counter()
         means = ReflectorEnvironment(
             source=api,
-            pace=TimeSlicer(time.monotonic),
+            slicer=TimeSlicer(time.monotonic),
             clock=time.monotonic,
             jitter=lambda: pauses,
             sleep=asyncio.sleep,
-            tell=lambda _, reason, __: self.restarts.update([reason]),
-            skip=lambda *_: None,
+            report_restart=lambda _, reason, __: self.restarts.update([reason]),
+            report_skipped=lambda *_: None,
             streams=streams,
         )
         self.caches = Caches(Cluster(), means)
@@ -53,15 +53,15 @@ class Live:
         """All that the caches hold."""
         owners = self.cluster.owner_stores
         return {
-            "services": dict.fromkeys(self.cluster.service_store.walk()),
+            "services": dict.fromkeys(self.cluster.service_store.iterate_keys()),
             "namespaces": {
                 name: self.cluster.namespace_labels(name)
-                for _, name in self.cluster.namespace_store.walk()
+                for _, name in self.cluster.namespace_store.iterate_keys()
             },
             "nodes": {node.name: node.labels for node in self.cluster.node_store},
             "replica sets": {
                 key: owners["apps/v1", "ReplicaSet"].selector(*key)
-                for key in owners["apps/v1", "ReplicaSet"].walk()
+                for key in owners["apps/v1", "ReplicaSet"].iterate_keys()
             },
         }
 

@@ -6,7 +6,13 @@ from tests import strategies
 from tests.build import constraint, requirement, selector
 from tests.conformance.comparison import requirements
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
-from webhook.policy.selectors import has_pairs, matches, merge_match_label_keys, render
+from webhook.policy.selectors import (
+    has_pairs,
+    matches,
+    merge_match_label_keys,
+    render,
+    selected_keys,
+)
 
 LABELS = {"app": "web", "env": "prod", "empty": ""}
 
@@ -165,3 +171,10 @@ def holds(key: str, operator: str, values: frozenset[str], labels: dict[str, str
         "exists": key in labels,
         "!": key not in labels,
     }[operator]
+
+
+def test_a_selector_uses_the_keys_of_its_pairs_and_expressions() -> None:
+    judged = LabelSelector({"app": "web"}, (LabelSelectorRequirement("tier", "Exists"),))
+
+    assert selected_keys(judged) == {"app", "tier"}
+    assert selected_keys(None) == frozenset()

@@ -14,12 +14,17 @@ from typing import Any, NamedTuple, Self
 import trustme
 
 from certs.serving import LiveContext
+from tests.certs.world import real_clock
+from webhook.cluster.client import Api
+from webhook.config import Configuration
+from webhook.config.settings import Settings
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Policy, Profile
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.probe import build_probe_verdict
 from webhook.server.admission import Admission, Fetch, Observers, ReviewContext, nothing_to_fetch
+from webhook.server.context import ServerContext
 from webhook.server.http.endpoint import bind, listening
 from webhook.server.http.limits import Limits
 from webhook.server.verdict_log import VerdictLog
@@ -181,7 +186,7 @@ class Running:
     @property
     def lines(self) -> list[dict[str, Any]]:
         """The log so far."""
-        return [json.loads(line) for line in self._log.getvalue().splitlines()]
+        return logged(self._log)
 
     @property
     def log_text(self) -> str:
@@ -208,6 +213,34 @@ class Running:
     async def close(self) -> None:
         for wire in self._wires:
             await wire.close()
+
+
+def server_context(
+    stream: io.BytesIO | None = None, api: Api | None = None, **settings: Any
+) -> ServerContext:
+    """
+    A context for the parts of a server that does not listen.
+
+    Args:
+        stream: Receives the log; None discards it.
+        settings: Members of ``Settings``.
+    """
+    lines = LineWriter(stream or io.BytesIO(), lambda write: write())
+    return ServerContext(
+        settings=Settings(**settings),
+        configuration=Configuration(),
+        limits=Limits(stalled_reply=0),
+        api=api,
+        log=make_log(LogFormat.JSON, lines, lambda: NEW_YEAR),
+        verdict_log=VerdictLog(LogFormat.JSON, lines, lambda: NEW_YEAR),
+        now=real_clock,
+        listener=("127.0.0.1", 8443),
+    )
+
+
+def logged(stream: io.BytesIO) -> list[dict[str, Any]]:
+    """The events in a log."""
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
 @asynccontextmanager

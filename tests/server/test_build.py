@@ -4,74 +4,104 @@ import asyncio
 import io
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from webhook.config import Configuration
+from tests.cluster.apiserver import kubeconfig, running, says
+from tests.server.serving import PATIENCE, server_context
 from webhook.config.settings import Settings
-from webhook.policy.api.versions import NEWEST_VERSION, Version
-from webhook.server.build import (
-    Monitoring,
-    Server,
-    ServerContext,
-    build,
-    own_namespace,
-    replica_name,
-)
-from webhook.server.http.limits import Limits
-from webhook.server.verdict_log import VerdictLog
-from webhook.telemetry.line_writer import LineWriter
-from webhook.telemetry.logs import LogFormat, make_log
+from webhook.policy.api.versions import Version
+from webhook.server.apiserver import connect_api_server
+from webhook.server.build import Monitoring, Server, build
+from webhook.server.facts import LiveFacts
 
-CONFIG = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\nmode: apply\n"
-
-
-def now() -> datetime:
-    return datetime.now(UTC)  # noqa: TID251  # certificates are valid by the real clock
+CONFIG = """
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadConfiguration
+mode: apply
+rules: {TSC101: deny}
+"""
 
 
 @asynccontextmanager
 async def built(folder: Path, **members: Any) -> AsyncGenerator[tuple[Server, io.BytesIO]]:
-    given: dict[str, Any] = {"standalone": True, "state": str(folder), "tls": "standalone"}
-    settings = Settings(**{**given, **members})
+    """Build a server without a cluster."""
     stream = io.BytesIO()
-    lines = LineWriter(stream, lambda write: write())
-    log = make_log(LogFormat.JSON, lines, now)
-    context = ServerContext(
-        settings=settings,
-        configuration=Configuration(),
-        limits=Limits(stalled_reply=0),
-        api=None,
-        log=log,
-        verdict_log=VerdictLog(LogFormat.JSON, lines, now),
-        now=now,
-        listener=("127.0.0.1", 1),
-    )
+    settings = {"standalone": True, "state": str(folder), **members}
+    context = server_context(stream, **settings)
     yield await build(context, Monitoring.create(context)), stream
 
 
-async def test_a_standalone_server_has_neither_events_nor_audits(tmp_path: Path) -> None:
+@asynccontextmanager
+async def built_in_cluster(folder: Path, **members: Any) -> AsyncGenerator[Server]:
+    """Build a server whose API server answers the request for its version, and nothing else."""
+    async with running() as api_server:
+        api_server.script("/version", says(200, {"gitVersion": "v1.36.0"}))
+        settings = {
+            "kubeconfig": kubeconfig(folder, api_server.url),
+            "tls": "standalone",
+            "state": str(folder),
+            "namespace": "evenspread",
+            **members,
+        }
+        async with connect_api_server(Settings(**settings)) as api:
+            context = server_context(None, api, **settings)
+            async with asyncio.timeout(PATIENCE):
+                yield await build(context, Monitoring.create(context))
+
+
+ALWAYS = ["certificate", "facts", "reload", "advice", "stalled connections"]
+
+
+async def test_a_server_without_a_cluster_has_neither_events_nor_audits(tmp_path: Path) -> None:
     async with built(tmp_path) as (server, _):
         names = [name for name, _ in server.background()]
 
-    assert names == ["certificate", "facts", "reload", "advice", "stalled connections"]
+    assert names == ALWAYS
     assert (server.events, server.audits) == (None, None)
-    assert server.enforcement.version == NEWEST_VERSION
 
 
-async def test_conditions_come_in_the_order_of_the_start(tmp_path: Path) -> None:
+# settings -> background tasks besides those of every server
+TASKS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a cluster": ({}, ["events", "version"]),
+    "a cluster whose version is set": ({"kube_version": "1.30"}, ["events"]),
+    "audits": ({"audit_interval": "10m"}, ["events", "election", "version"]),
+}
+
+
+@pytest.mark.parametrize(("members", "names"), TASKS.values(), ids=TASKS)
+async def test_a_server_in_a_cluster_has_further_tasks(
+    members: dict[str, Any], names: list[str], tmp_path: Path
+) -> None:
+    async with built_in_cluster(tmp_path, **members) as server:
+        assert [name for name, _ in server.background()] == ALWAYS + names
+        assert isinstance(server.facts, LiveFacts)
+
+
+async def test_the_advice_waits_for_the_facts_of_a_cluster(tmp_path: Path) -> None:
+    async with built_in_cluster(tmp_path) as server:
+        tasks = dict(server.background())
+        advising = asyncio.ensure_future(tasks["advice"]())
+        await asyncio.sleep(0)
+
+        assert not advising.done()
+        advising.cancel()
+        with suppress(asyncio.CancelledError):
+            await advising
+
+
+async def test_conditions_have_the_order_of_the_start(tmp_path: Path) -> None:
     async with built(tmp_path) as (server, _):
         conditions = server.monitoring.readiness.check()
 
     assert list(conditions) == ["configuration", "certificate", "facts", "tasks", "server"]
 
 
-async def test_the_version_of_the_settings_is_used(tmp_path: Path) -> None:
+async def test_the_rules_are_those_of_the_version_in_the_settings(tmp_path: Path) -> None:
     async with built(tmp_path, kube_version="1.30") as (server, _):
-        assert server.enforcement.version == Version(1, 30)
+        assert server.admission.context.policy.gates.version == Version(1, 30)
 
 
 async def test_an_invalid_newer_configuration_leaves_the_server_ready(tmp_path: Path) -> None:
@@ -98,22 +128,20 @@ async def test_a_changed_configuration_is_put_in_force(tmp_path: Path) -> None:
         assert server.admission.context.policy.mode != before.mode
 
 
+async def test_other_custom_controllers_change_the_facts_in_use(tmp_path: Path) -> None:
+    async with built(tmp_path) as (server, _):
+        before = server.admission.context.facts
+        server.facts.follow(())
+
+        assert server.admission.context.facts is server.facts.facts is not before
+
+
 @pytest.mark.parametrize("task", ["advice", "stalled connections"])
 async def test_tasks_of_the_server_itself_run(tmp_path: Path, task: str) -> None:
     async with built(tmp_path) as (server, _):
-        running = asyncio.ensure_future(dict(server.background())[task]())
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        running.cancel()
+        running_task = asyncio.ensure_future(dict(server.background())[task]())
+        for _ in range(3):
+            await asyncio.sleep(0)
+        running_task.cancel()
         with suppress(asyncio.CancelledError):
-            await running
-
-
-def test_a_replica_is_named_by_its_settings_or_its_host() -> None:
-    assert replica_name(Settings(replica="a")) == "a"
-    assert replica_name(Settings())
-
-
-def test_the_namespace_is_that_of_the_settings_or_of_the_pod() -> None:
-    assert own_namespace(Settings(namespace="a")) == "a"
-    assert own_namespace(Settings()) == ""
+            await running_task

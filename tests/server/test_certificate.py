@@ -1,135 +1,243 @@
-"""Which certificate is served, and how it is shown."""
+"""Which certificate is served, how it is exposed, and which clients may call."""
 
+import asyncio
+import io
 import math
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from certs.clients import Clients
 from certs.errors import PairError
-from certs.polling import PollingSource
 from certs.rotate import SelfSource
 from certs.serving import LiveContext
 from certs.source import CertificateSource, CertificateStatus
 from certs.state import Lifetimes
-from tests.certs.world import World
-from tests.server.test_events import Client
+from tests.certs.world import authority
+from tests.server.serving import logged, server_context, settled
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
-from webhook.server import certificate
-from webhook.server.certificate import CertificateContext, authority_file, certificate_source
-from webhook.telemetry.metrics import Metrics
+from webhook.server.apiserver import connect_api_server
+from webhook.server.certificate import (
+    admitted_clients,
+    authority_file,
+    build_certificate,
+    check_certificate,
+    lifetimes,
+)
+from webhook.server.health import ReadinessCondition
+from webhook.server.http.limits import Limits
 
-NOBODY = CertificateContext(None, "", timedelta(minutes=10), ("127.0.0.1", 8443), 10.0)
-CLUSTER = replace(NOBODY, client=Client(), namespace="ns")
+CALLERS = authority()
 
 
-def source(settings: Settings, context: CertificateContext = NOBODY) -> CertificateSource:
-    return certificate_source(settings, LiveContext(), World().environment, context)
+def source(**settings: Any) -> CertificateSource:
+    """Build the source of a server without a cluster."""
+    return build_certificate(server_context(**settings), LiveContext())
 
 
-async def test_standalone_keeps_its_own(tmp_path: Path) -> None:
-    settings, metrics = Settings(standalone=True, state=str(tmp_path)), Metrics()
-    made = source(settings)
-    certificate.expose_certificate(made, settings, metrics)
-    before = certificate.check_certificate(made)
+@asynccontextmanager
+async def source_in_cluster(**settings: Any) -> AsyncGenerator[CertificateSource]:
+    """Build the source of a server whose API server is never called."""
+    async with connect_api_server(Settings(kubeconfig="none")) as api:
+        yield build_certificate(server_context(None, api, **settings), LiveContext())
 
-    await made.start()
 
-    assert before == {"certificate": (False, "there is none yet")}
-    assert certificate.check_certificate(made) == {"certificate": (True, "")}
-    assert made.status.leaf is not None
+async def test_a_standalone_certificate_is_exposed_in_metrics_and_readiness(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    context = server_context(stream, standalone=True, state=str(tmp_path))
+    standalone = build_certificate(context, LiveContext())
+    before = check_certificate(standalone)
+
+    await standalone.start()
+
+    assert before["certificate"] == ReadinessCondition(ok=False, detail="there is none yet")
+    assert check_certificate(standalone)["certificate"] == ReadinessCondition(ok=True)
+    value = context.metrics.registry.get_sample_value
+    assert standalone.status.leaf is not None
     labels = {"type": "leaf", "source": "standalone"}
-    expiry = metrics.registry.get_sample_value(
-        "evenspread_certificate_expiry_timestamp_seconds", labels
+    assert (
+        value("evenspread_certificate_expiry_timestamp_seconds", labels)
+        == standalone.status.leaf.not_valid_after_utc.timestamp()
     )
-    assert expiry == made.status.leaf.not_valid_after_utc.timestamp()
-    in_sync = metrics.registry.get_sample_value("evenspread_ca_bundle_in_sync")
-    assert in_sync is not None
-    assert math.isnan(in_sync)
-    assert authority_file(settings) == tmp_path / "ca.crt"
+    assert math.isnan(value("evenspread_ca_bundle_in_sync") or 0)
+    assert authority_file(context.settings) == tmp_path / "ca.crt"
+    rotations = {"type": "leaf", "result": "success"}
+    assert value("evenspread_certificate_rotations_total", rotations) == 1
+    assert {line["event"] for line in logged(stream)} == {"certificate"}
 
 
-@pytest.mark.parametrize("context", [NOBODY, CLUSTER], ids=["alone", "in a cluster"])
-async def test_files_are_served_from_their_folder(
-    tmp_path: Path, context: CertificateContext
-) -> None:
-    standalone = Settings(standalone=True, state=str(tmp_path))
-    await source(standalone).start()
-    settings = Settings(tls="files", tls_dir=str(tmp_path))
-    made = source(settings, context)
+async def test_an_invalid_newer_certificate_is_a_failed_rotation(tmp_path: Path) -> None:
+    await source(standalone=True, state=str(tmp_path)).start()
+    stream = io.BytesIO()
+    context = server_context(stream, tls="files", tls_dir=str(tmp_path))
+    context = replace(context, limits=Limits(certificate_poll=0))
+    files = build_certificate(context, LiveContext())
+    await files.start()
+    (tmp_path / "tls.crt").write_text("no certificate")
 
-    await made.start()
+    polling = asyncio.create_task(files.run())
+    await settled(lambda: "warning" in {line["level"] for line in logged(stream)})
+    polling.cancel()
+    with suppress(asyncio.CancelledError):
+        await polling
 
-    assert made.status.ready
-    assert authority_file(settings) == tmp_path / "ca.crt"
+    labels = {"type": "leaf", "result": "failure"}
+    name = "evenspread_certificate_rotations_total"
+    assert context.metrics.registry.get_sample_value(name, labels) == 1
 
 
-async def test_files_without_an_authority_beside_them_name_none(tmp_path: Path) -> None:
-    settings = Settings(tls="files", tls_dir=str(tmp_path))
+async def test_files_are_served_from_their_folder(tmp_path: Path) -> None:
+    await source(standalone=True, state=str(tmp_path)).start()
+    settings = {"tls": "files", "tls_dir": str(tmp_path)}
+    files = source(**settings)
+    async with source_in_cluster(**settings) as files_in_cluster:
+        for each in (files, files_in_cluster):
+            await each.start()
 
-    assert authority_file(settings) is None
+    assert files.status.ready
+    assert files_in_cluster.status.ready
+    assert authority_file(Settings.model_validate(settings)) == tmp_path / "ca.crt"
+
+
+async def test_a_folder_without_a_ca_names_none(tmp_path: Path) -> None:
+    settings = {"tls": "files", "tls_dir": str(tmp_path)}
+
+    assert authority_file(Settings.model_validate(settings)) is None
     with pytest.raises(PairError):
-        await source(settings).start()
+        await source(**settings).start()
 
 
-def test_self_is_for_a_cluster() -> None:
-    settings = Settings(name="spread")
-    made = source(settings, CLUSTER)
-
-    assert isinstance(made, SelfSource)
-    assert made.hosts[0] == "spread.ns.svc"
-    assert made.secret.title == "Secret ns/spread-ca"
-    assert made.lifetimes.overlap == timedelta(minutes=10)
-    assert authority_file(settings) is None
+async def test_the_own_authority_is_kept_in_a_secret_of_the_cluster() -> None:
+    async with source_in_cluster(name="spread", namespace="ns") as own:
+        assert isinstance(own, SelfSource)
+        assert own.hosts[0] == "spread.ns.svc"
+        assert own.secret.title == "Secret ns/spread-ca"
+        assert own.lifetimes.overlap == timedelta(minutes=10)
+    assert authority_file(Settings()) is None
 
 
-def test_lives_are_those_that_are_asked_for() -> None:
-    asked = Settings(test_lifetimes="leaf=10s,ca=1h")
+def test_an_own_authority_needs_a_cluster() -> None:
+    with pytest.raises(ConfigError, match="--tls: self keeps its authority in a cluster"):
+        source(tls="self")
+
+
+async def test_an_own_authority_needs_a_namespace() -> None:
+    with pytest.raises(ConfigError, match="--namespace: is needed outside of a pod"):
+        async with source_in_cluster(tls="self"):
+            pass
+
+
+def test_files_need_a_folder() -> None:
+    with pytest.raises(ConfigError, match="--tls-dir: is needed with --tls files"):
+        source(tls="files")
+
+
+def test_the_lifetimes_are_those_of_the_settings() -> None:
+    settings = Settings(test_lifetimes="leaf=10s,ca=1h")
     overlap = timedelta(seconds=5)
 
-    assert certificate.lifetimes(asked, overlap) == Lifetimes(
+    assert lifetimes(settings, overlap) == Lifetimes(
         leaf=timedelta(seconds=10), ca=timedelta(hours=1), overlap=overlap
     )
-    assert certificate.lifetimes(Settings(), overlap) == Lifetimes(overlap=overlap)
+    assert lifetimes(Settings(), overlap) == Lifetimes(overlap=overlap)
 
 
-# lives, overlap -> who is told that they do not go together
-DISCORD = {
-    "lives for a test": ("ca=30s", timedelta(seconds=10), "--test-lifetimes: a CA would end"),
+# lifetimes, overlap -> message
+LIFETIME_ERRORS = {
+    "lifetimes for a test": ("ca=30s", timedelta(seconds=10), "--test-lifetimes: a CA would end"),
     "an overlap of half a year": ("", timedelta(days=180), "caOverlap: a CA would end"),
 }
 
 
-@pytest.mark.parametrize(("lives", "overlap", "told"), DISCORD.values(), ids=DISCORD)
-def test_lives_that_do_not_go_together_are_refused(
-    lives: str, overlap: timedelta, told: str
+@pytest.mark.parametrize(
+    ("written", "overlap", "message"), LIFETIME_ERRORS.values(), ids=LIFETIME_ERRORS
+)
+def test_contradicting_lifetimes_are_reported(
+    written: str, overlap: timedelta, message: str
 ) -> None:
-    with pytest.raises(ConfigError, match=told):
-        certificate.lifetimes(Settings(test_lifetimes=lives), overlap)
+    with pytest.raises(ConfigError, match=message):
+        lifetimes(Settings(test_lifetimes=written), overlap)
 
 
-# what a source says of itself -> what the readiness page says of it
+# status of a source -> its readiness
 STATUSES = {
-    "served": (CertificateStatus(ready=True), (True, "")),
-    "not there": (CertificateStatus(), (False, "there is none yet")),
+    "served": (CertificateStatus(ready=True), True, ""),
+    "missing": (CertificateStatus(), False, "there is none yet"),
     "with a problem, but served": (
         CertificateStatus(ready=True, problem="is old"),
-        (True, "is old"),
+        True,
+        "is old",
     ),
-    "without a configuration": (
+    "without a webhook configuration": (
         CertificateStatus(ready=True, absent=("Hook a", "Hook b")),
-        (True, "Hook a does not exist; Hook b does not exist"),
+        True,
+        "Hook a does not exist; Hook b does not exist",
     ),
-    "with a problem": (CertificateStatus(problem="is broken"), (False, "is broken")),
+    "with a problem": (CertificateStatus(problem="is broken"), False, "is broken"),
+    "not trusted yet": (
+        CertificateStatus(leaf=CALLERS.chain[0]),
+        False,
+        "the webhook configurations do not trust it yet",
+    ),
 }
 
 
-@pytest.mark.parametrize(("status", "shown"), STATUSES.values(), ids=STATUSES)
-def test_readiness(status: CertificateStatus, shown: tuple[bool, str], tmp_path: Path) -> None:
-    made = source(Settings(standalone=True, state=str(tmp_path)))
-    assert isinstance(made, PollingSource)
-    made._status = status
+class FakeSource:
+    """A source with a fixed status."""
 
-    assert certificate.check_certificate(made) == {"certificate": shown}
+    def __init__(self, status: CertificateStatus) -> None:
+        self.status = status
+
+    async def start(self) -> None:
+        raise AssertionError
+
+    async def run(self) -> None:
+        raise AssertionError
+
+
+@pytest.mark.parametrize(("status", "ok", "detail"), STATUSES.values(), ids=STATUSES)
+def test_the_readiness_follows_the_status(status: CertificateStatus, ok: bool, detail: str) -> None:
+    assert check_certificate(FakeSource(status)) == {"certificate": ReadinessCondition(ok, detail)}
+
+
+def test_without_a_ca_every_client_may_call() -> None:
+    assert admitted_clients(Settings()) is None
+
+
+def test_the_ca_and_the_names_come_from_the_settings(tmp_path: Path) -> None:
+    file = tmp_path / "clients.crt"
+    file.write_bytes(CALLERS.certificate_pem())
+
+    clients = admitted_clients(Settings(client_ca=str(file), client_names="a, b.example,"))
+
+    assert clients == Clients(authorities=CALLERS.chain, names=frozenset({"a", "b.example"}))
+
+
+CONTRADICTIONS = {
+    "names without a CA": (
+        {"client_names": "a"},
+        "--client-names: needs --client-ca: name the file of the CA of client certificates",
+    ),
+    "an empty list of names, which would admit any name": (
+        {"client_ca": "ca.crt", "client_names": " ,"},
+        "--client-names: contains no name: write one, or leave it out",
+    ),
+    "a missing file": (
+        {"client_ca": "/no/ca.crt"},
+        "--client-ca: '/no/ca.crt' cannot be read: No such file or directory",
+    ),
+}
+
+
+@pytest.mark.parametrize(("members", "message"), CONTRADICTIONS.values(), ids=CONTRADICTIONS)
+def test_contradicting_client_settings_are_reported(members: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        admitted_clients(Settings.model_validate(members))
+
+    assert str(caught.value) == message

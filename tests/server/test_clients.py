@@ -13,9 +13,6 @@ from certs.pem import CertificatePair
 from certs.serving import LiveContext
 from tests.certs.world import DAY, authority, client_pair, leaf, strict_client, write_pair
 from tests.server.serving import JSON, UID, Running, call, head, review, serving, settled
-from webhook.config.settings import Settings
-from webhook.errors import ConfigError
-from webhook.server.certificate import admitted_clients
 
 CA, CALLERS, STRANGER = authority(), authority(), authority()
 NAME = "kube-apiserver"
@@ -146,40 +143,3 @@ async def is_answered(server: Running, context: ssl.SSLContext) -> bool:
         return (await wire.ask(call(review()))).status == 200
     except (ssl.SSLError, ConnectionError, asyncio.IncompleteReadError):
         return False
-
-
-def test_without_a_ca_nobody_is_asked() -> None:
-    assert admitted_clients(Settings()) is None
-
-
-def test_the_ca_and_the_names_come_from_the_settings(tmp_path: Path) -> None:
-    file = tmp_path / "clients.crt"
-    file.write_bytes(CALLERS.certificate_pem())
-
-    clients = admitted_clients(Settings(client_ca=str(file), client_names="a, b.example,"))
-
-    assert clients == Clients(authorities=CALLERS.chain, names=frozenset({"a", "b.example"}))
-
-
-MISTAKES = {
-    "names without a CA": (
-        {"client_names": "a"},
-        "--client-names: needs --client-ca: name the file of the CA of client certificates",
-    ),
-    "names of nobody, which must not be anybody": (
-        {"client_ca": "ca.crt", "client_names": " ,"},
-        "--client-names: contains no name: write one, or leave it out",
-    ),
-    "a file that is not there": (
-        {"client_ca": "/no/ca.crt"},
-        "--client-ca: '/no/ca.crt' cannot be read: No such file or directory",
-    ),
-}
-
-
-@pytest.mark.parametrize(("members", "told"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_told(members: dict[str, str], told: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        admitted_clients(Settings.model_validate(members))
-
-    assert str(caught.value) == told

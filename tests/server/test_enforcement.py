@@ -1,25 +1,22 @@
 """Policies and facts in force, and the reports of their changes."""
 
 import io
-import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from tests.server.serving import POLICY, serving
-from tests.server.test_events import NOW, Client
+from tests.apiserver import ApiServer
+from tests.server.serving import POLICY, logged, server_context, serving
 from webhook.config import Configuration
 from webhook.policy.api.gates import resolve
-from webhook.policy.api.versions import NEWEST_VERSION, Version
-from webhook.server.enforcement import Enforcement, report_reload
-from webhook.server.events import EventContext, EventRecorder
+from webhook.policy.api.versions import Version
+from webhook.policy.defaulting.profiles import Profile
+from webhook.policy.model import Constraint
+from webhook.server.enforcement import Enforcement
+from webhook.server.events import EventRecorder
 from webhook.server.facts import FileFacts
 from webhook.server.reload import ReloadResult
-from webhook.telemetry.line_writer import LineWriter
-from webhook.telemetry.logs import Log, LogFormat, make_log
-from webhook.telemetry.metrics import Metrics
 
 NODE = """
 apiVersion: v1
@@ -32,41 +29,53 @@ RESULTS = {
 }
 
 
-def log_to(stream: io.BytesIO) -> Log:
-    lines = LineWriter(stream, lambda write: write())
-    return make_log(LogFormat.JSON, lines, lambda: datetime(2026, 1, 1, tzinfo=UTC))
-
-
 async def test_a_policy_and_facts_are_used_for_the_next_review(tmp_path: Path) -> None:
     (tmp_path / "nodes.yaml").write_text(NODE)
-    log, metrics = log_to(io.BytesIO()), Metrics()
+    context = server_context()
     older = resolve(Version(1, 30), {}, source="test", allow_locked=False)
-    facts = FileFacts(str(tmp_path), (), metrics, log, lambda: None)
+    facts = FileFacts(str(tmp_path), (), context.metrics, context.log, lambda: None)
     async with serving() as server:
-        enforcement = Enforcement(server.admission, facts, metrics, log)
-        before = enforcement.version
+        enforcement = Enforcement(context, server.admission, facts, None)
 
         enforcement.apply_policy(Configuration(), replace(POLICY, gates=older))
         enforcement.use_current_facts()
 
-        assert (before, enforcement.version) == (NEWEST_VERSION, Version(1, 30))
+        assert server.admission.context.policy.gates.version == Version(1, 30)
         assert server.admission.context.facts is facts.facts
+
+
+async def test_notices_and_advice_are_logged_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "nodes.yaml").write_text(NODE)
+    stream = io.BytesIO()
+    context = server_context(stream)
+    zones = Constraint(1, "topology.kubernetes.io/zone", "DoNotSchedule")
+    policy = replace(POLICY, profiles=(Profile(name="cluster", constraints=(zones,)),))
+    facts = FileFacts(str(tmp_path), (), context.metrics, context.log, lambda: None)
+    async with serving() as server:
+        enforcement = Enforcement(context, server.admission, facts, None)
+        enforcement.start(Configuration(notices=("a notice",)), policy)
+
+    events = [line["event"] for line in logged(stream)]
+    assert events == ["advice", "advice", "configuration"]
+    value = context.metrics.registry.get_sample_value
+    assert value("evenspread_config_valid") == 1
+    assert value("evenspread_config_advice") == 2
 
 
 @pytest.mark.parametrize(("result", "level", "label", "valid"), RESULTS.values(), ids=RESULTS)
 @pytest.mark.parametrize("with_events", [False, True])
-def test_a_reload_is_reported(
+async def test_a_reload_is_reported(
     result: ReloadResult, level: str, label: str, valid: int, with_events: bool
 ) -> None:
-    stream, metrics = io.BytesIO(), Metrics()
-    log = log_to(stream)
-    context = EventContext("ns", "evenspread", "a")
-    events = EventRecorder(Client(), context, lambda: NOW, log) if with_events else None
+    stream = io.BytesIO()
+    context = server_context(stream, namespace="ns")
+    events = EventRecorder(ApiServer(), context) if with_events else None
+    facts = FileFacts("", (), context.metrics, context.log, lambda: None)
+    async with serving() as server:
+        Enforcement(context, server.admission, facts, events).report_reload(result)
 
-    report_reload(result, metrics, log, events)
-
-    line = json.loads(stream.getvalue())
+    (line,) = logged(stream)
     assert (line["level"], line["result"]) == (level, label)
-    value = metrics.registry.get_sample_value
+    value = context.metrics.registry.get_sample_value
     assert value("evenspread_config_valid") == valid
     assert value("evenspread_config_reloads_total", {"result": label}) == 1

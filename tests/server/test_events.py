@@ -2,70 +2,48 @@
 
 import asyncio
 import io
-import json
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.server.serving import settled
-from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
+from tests.apiserver import ApiServer
+from tests.server.serving import logged, server_context, settled
+from webhook.cluster.protocol import Response
 from webhook.errors import ApiError
-from webhook.server.events import MOST_QUEUED, EventContext, EventRecorder
-from webhook.telemetry.line_writer import LineWriter
-from webhook.telemetry.logs import LogFormat, make_log
+from webhook.server.events import MOST_QUEUED, EventRecorder
 
 SILENCE = ApiError("https://api", "gave no answer in time", "silent")
+EVENTS = "/api/v1/namespaces/ns/events"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-class Client:
-    """Answers each call with the next status; an error is raised."""
-
-    name = "the API server"
-
-    def __init__(self, *answers: int | Exception) -> None:
-        self.calls: list[tuple[str, str, Any]] = []
-        self._answers = list(answers)
-
-    async def send(
-        self,
-        method: str,
-        path: str,
-        query: Query = NO_QUERY,
-        body: bytes = b"",
-        content_type: str = JSON,
-    ) -> Response:
-        assert (query, content_type) == (NO_QUERY, JSON)
-        self.calls.append((method, path, json.loads(body)))
-        answer = self._answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return Response(answer)
-
-
-async def told(client: Client, record: Callable[[EventRecorder], None], calls: int) -> list[Any]:
-    """Let Events be written until there were so many calls; gives the log."""
+async def recorded(
+    server: ApiServer, record: Callable[[EventRecorder], None], count: int
+) -> list[Any]:
+    """Write Events until the server has received so many requests; returns the log."""
     stream = io.BytesIO()
-    log = make_log(LogFormat.JSON, LineWriter(stream, lambda write: write()), lambda: NOW)
-    events = EventRecorder(client, EventContext("ns", "evenspread", "pod-1"), lambda: NOW, log)
+    context = server_context(stream, namespace="ns", replica="pod-1")
+    events = EventRecorder(server, replace(context, now=lambda: NOW))
     record(events)
     task = asyncio.create_task(events.run())
-    await settled(lambda: len(client.calls) == calls)
+    await settled(lambda: len(server.requests) == count)
     await asyncio.sleep(0)
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
-    return [json.loads(line) for line in stream.getvalue().splitlines()]
+    return logged(stream)
 
 
 async def test_an_event_is_about_the_deployment() -> None:
-    client = Client(201)
+    server = ApiServer()
 
-    lines = await told(client, lambda events: events.record("Invalid", "why", warning=True), 1)
+    lines = await recorded(server, lambda events: events.record("Invalid", "why", warning=True), 1)
 
-    ((method, path, body),) = client.calls
-    assert (method, path) == ("POST", "/api/v1/namespaces/ns/events")
+    (request,) = server.requests
+    body = request.content
+    assert (request.method, request.path) == ("POST", EVENTS)
     assert body["involvedObject"] == {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -79,23 +57,24 @@ async def test_an_event_is_about_the_deployment() -> None:
 
 
 async def test_good_news_is_normal_and_long_messages_are_cut() -> None:
-    client = Client(201)
+    server = ApiServer()
 
-    await told(client, lambda events: events.record("Loaded", "x" * 2000, warning=False), 1)
+    await recorded(server, lambda events: events.record("Loaded", "x" * 2000, warning=False), 1)
 
-    body = client.calls[0][2]
+    body = server.requests[0].content
     assert body["type"] == "Normal"
     assert body["message"] == "x" * 1021 + "..."
 
 
 async def test_what_cannot_be_written_is_logged_once_for_each_reason() -> None:
-    client = Client(403, 403, SILENCE, 201, 403)
+    server, forbidden = ApiServer(), Response(403)
+    server.script(EVENTS, forbidden, forbidden, SILENCE, None, forbidden)
 
     def record(events: EventRecorder) -> None:
         for number in range(5):
             events.record("Invalid", str(number), warning=True)
 
-    lines = await told(client, record, 5)
+    lines = await recorded(server, record, 5)
 
     assert [line["says"].rpartition(": ")[2] for line in lines] == [
         "the API server answered 403",
@@ -105,12 +84,13 @@ async def test_what_cannot_be_written_is_logged_once_for_each_reason() -> None:
 
 
 async def test_a_burst_is_cut() -> None:
-    client = Client(*[201] * MOST_QUEUED)
+    server = ApiServer()
 
     def record(events: EventRecorder) -> None:
         for number in range(MOST_QUEUED + 3):
             events.record("Invalid", str(number), warning=True)
 
-    await told(client, record, MOST_QUEUED)
+    await recorded(server, record, MOST_QUEUED)
 
-    assert [body["message"] for _, _, body in client.calls] == [str(i) for i in range(MOST_QUEUED)]
+    messages = [request.content["message"] for request in server.requests]
+    assert messages == [str(i) for i in range(MOST_QUEUED)]

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.build import owned_by, pod, request
-from tests.cluster.apiserver import Json, service
-from tests.cluster.sources import EMPTY, Answers, means, unsupervised
+from tests.apiserver import ApiServer, Fault, after, respond
+from tests.build import owned_by, pod, request, service
+from tests.cluster.environment import reflector_environment, unsupervised
 from tests.server.serving import PATIENCE, POLICY, settled
 from webhook.cluster.caches import Supervise
+from webhook.cluster.protocol import Response
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ConfigError, NotSyncedError
 from webhook.policy.model import GroupKind, OwnerReference
@@ -30,31 +31,19 @@ from webhook.telemetry.metrics import Metrics
 FLEET = OwnerSelector(GroupKind("example.io", "Fleet"), ("spec", "selector"))
 OTHER_KIND = OwnerSelector(GroupKind("example.io", "Other"), ("spec", "selector"))
 
-CORE = ("namespaces", "nodes", "services", "replicationcontrollers")
-APPS = ("replicasets", "statefulsets")
-GROUP: Json = {"name": "example.io", "preferredVersion": {"groupVersion": "example.io/v1"}}
-FLEETS = {
-    "/apis": {"groups": [GROUP]},
-    "/apis/example.io/v1": {"resources": [{"name": "fleets", "kind": "Fleet"}]},
-    "/apis/example.io/v1/fleets": {
-        **EMPTY,
-        "items": [
-            {
-                "metadata": {"name": "web", "namespace": "shop"},
-                "spec": {"selector": {"matchLabels": {"app": "a"}}},
-            }
-        ],
-    },
+NODES = "/api/v1/nodes"
+FLEET_WEB = {
+    "apiVersion": "example.io/v1",
+    "kind": "Fleet",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"selector": {"matchLabels": {"app": "a"}}},
 }
 OWNER = OwnerReference("example.io/v1", "Fleet", "web")
 
 
-def cluster() -> Answers:
-    """An API server with two Services, and a kind Fleet."""
-    bodies = {f"/api/v1/{plural}": EMPTY for plural in CORE}
-    bodies |= {f"/apis/apps/v1/{plural}": EMPTY for plural in APPS}
-    bodies["/api/v1/services"] = {**EMPTY, "items": [service("a"), service("b")]}
-    return Answers(**{**bodies, **FLEETS})
+def cluster() -> ApiServer:
+    """Build an API server with two Services and a Fleet."""
+    return ApiServer(service("a"), service("b"), FLEET_WEB)
 
 
 def log(stream: io.BytesIO | None = None) -> Log:
@@ -80,7 +69,7 @@ def value(metrics: Metrics, name: str, kind: str) -> float | None:
 
 async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
     metrics = Metrics()
-    live = LiveFacts((), means(cluster()), metrics, lambda: None)
+    live = LiveFacts((), reflector_environment(cluster()), metrics, lambda: None)
     before = live.check()["cache Service"]
     age = value(metrics, "age_seconds", "Service")
 
@@ -88,7 +77,7 @@ async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
         await live.complete()
 
         assert len(live.facts.services("shop", {"app": "a"})) == 2
-        assert live.check()["cache Service"] == (True, "2 objects, updated 0 s ago")
+        assert live.check()["cache Service"].detail == "2 objects, updated 0 s ago"
         assert value(metrics, "objects", "Service") == 2
         assert value(metrics, "synced", "Service") == 1
         assert value(metrics, "age_seconds", "Service") == 0
@@ -97,7 +86,7 @@ async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
 
 
 def test_before_it_is_listed_nobody_is_served() -> None:
-    live = LiveFacts((), means(cluster()), Metrics(), lambda: None)
+    live = LiveFacts((), reflector_environment(cluster()), Metrics(), lambda: None)
 
     with pytest.raises(NotSyncedError):
         live.fetch(request(pod()), POLICY, 1.0)
@@ -105,7 +94,7 @@ def test_before_it_is_listed_nobody_is_served() -> None:
 
 async def test_other_owners_mean_other_caches_once_they_are_filled() -> None:
     metrics, changed = Metrics(), asyncio.Event()
-    live = LiveFacts((), means(cluster()), metrics, changed.set)
+    live = LiveFacts((), reflector_environment(cluster()), metrics, changed.set)
     async with run(live):
         await live.complete()
         old = live.facts
@@ -131,7 +120,9 @@ async def test_other_owners_mean_other_caches_once_they_are_filled() -> None:
 
 
 async def test_the_same_owners_change_nothing() -> None:
-    live = LiveFacts((FLEET,), means(cluster()), Metrics(), lambda: pytest.fail("changed"))
+    live = LiveFacts(
+        (FLEET,), reflector_environment(cluster()), Metrics(), lambda: pytest.fail("changed")
+    )
     async with run(live):
         await live.complete()
         facts = live.facts
@@ -145,15 +136,15 @@ async def test_the_same_owners_change_nothing() -> None:
 
 async def test_caches_that_cannot_be_filled_are_given_up_for_the_next_ones() -> None:
     source, changed = cluster(), asyncio.Event()
-    live = LiveFacts((), means(source), Metrics(), changed.set)
+    live = LiveFacts((), reflector_environment(source), Metrics(), changed.set)
     async with run(live):
         await live.complete()
-        old, listed = live.facts, source.bodies.pop("/api/v1/nodes")
+        old, source.answers[f"GET {NODES}"] = live.facts, Response(404)
         live.follow((OTHER_KIND,))
-        await settled(lambda: source.asked.count("/api/v1/nodes") == 2)
+        await settled(lambda: source.count_lists(NODES) == 2)
         assert live.facts is old
 
-        source.bodies["/api/v1/nodes"] = listed
+        del source.answers[f"GET {NODES}"]
         live.follow((FLEET,))
         await changed.wait()
 
@@ -162,12 +153,12 @@ async def test_caches_that_cannot_be_filled_are_given_up_for_the_next_ones() -> 
 
 async def test_owners_taken_back_before_their_caches_are_filled_leave_the_old_ones() -> None:
     source = cluster()
-    live = LiveFacts((), means(source), Metrics(), lambda: pytest.fail("changed"))
+    live = LiveFacts((), reflector_environment(source), Metrics(), lambda: pytest.fail("changed"))
     async with run(live):
         await live.complete()
-        del source.bodies["/api/v1/nodes"]
+        source.answers[f"GET {NODES}"] = Response(404)
         live.follow((FLEET,))
-        await settled(lambda: source.asked.count("/api/v1/nodes") == 2)
+        await settled(lambda: source.count_lists(NODES) == 2)
 
         live.follow(())
         for _ in range(100):
@@ -178,7 +169,12 @@ async def test_owners_taken_back_before_their_caches_are_filled_leave_the_old_on
 
 REPLICA_SET = OwnerReference("apps/v1", "ReplicaSet", "web-54f7")
 LATE = "/apis/apps/v1/namespaces/shop/replicasets/web-54f7"
-"""Where the owner of a late pod is."""
+"""Path of the owner of a late pod."""
+
+LATE_OWNER = {
+    "metadata": {"name": "web-54f7", "namespace": "shop"},
+    "spec": {"selector": {"matchLabels": {"app": "a"}}},
+}
 
 
 def late() -> AdmissionRequest:
@@ -188,11 +184,8 @@ def late() -> AdmissionRequest:
 
 async def test_what_the_caches_lack_is_looked_up_and_counted() -> None:
     source, metrics = cluster(), Metrics()
-    source.bodies[LATE] = {
-        "metadata": {"name": "web-54f7", "namespace": "shop"},
-        "spec": {"selector": {"matchLabels": {"app": "a"}}},
-    }
-    live = LiveFacts((), means(source), metrics, lambda: None)
+    source.answers[f"GET {LATE}"] = respond(LATE_OWNER)
+    live = LiveFacts((), reflector_environment(source), metrics, lambda: None)
     async with run(live):
         await live.complete()
         fetching = live.fetch(late(), POLICY, 10.0)
@@ -209,18 +202,13 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
     source, metrics, answered = cluster(), Metrics(), asyncio.Event()
     changes: list[str] = []
 
-    async def slow() -> Json:
-        await answered.wait()
-        selector = {"matchLabels": {"app": "a"}}
-        return {"metadata": {"name": "web", "namespace": "shop"}, "spec": {"selector": selector}}
-
     def change() -> None:
         changes.append("changed")
         if len(changes) == 1:
             raise ZeroDivisionError
 
-    source.bodies[LATE] = slow
-    live = LiveFacts((), means(source), metrics, change)
+    source.answers[f"GET {LATE}"] = after(answered, respond(LATE_OWNER))
+    live = LiveFacts((), reflector_environment(source), metrics, change)
     supervisor = Supervisor(
         log(), metrics.task_restarts, lambda: 0.0, lambda _: asyncio.sleep(0), lambda: 0.0
     )
@@ -230,7 +218,7 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
         fetching = live.fetch(late(), POLICY, 10.0)
         assert fetching is not None
         waiting = asyncio.ensure_future(fetching)
-        await settled(lambda: LATE in source.asked)
+        await settled(lambda: LATE in source.paths)
         live.follow((FLEET,))
         await settled(lambda: len(changes) == 2)
         answered.set()
@@ -245,18 +233,14 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
 
 async def test_what_is_asked_when_it_stops_is_given_up() -> None:
     source = cluster()
-    live = LiveFacts((), means(source), Metrics(), lambda: None)
+    live = LiveFacts((), reflector_environment(source), Metrics(), lambda: None)
 
-    async def never() -> Json:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    source.bodies[LATE] = never
+    source.answers[f"GET {LATE}"] = Fault.SILENCE
     async with run(live):
         await live.complete()
         fetching = live.fetch(late(), POLICY, 10.0)
         assert fetching is not None
-        await settled(lambda: LATE in source.asked)
+        await settled(lambda: LATE in source.paths)
     waiting = asyncio.ensure_future(fetching)
 
     assert (await waiting).owner_selector("shop", REPLICA_SET) is None
@@ -297,7 +281,7 @@ async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) ->
 
     assert changes == ["changed"]
     assert files.facts.owner_selector("shop", OWNER) is not None
-    assert files.check() == {"facts": (True, "2 objects from files")}
+    assert files.check() == {"facts": ReadinessCondition(ok=True, detail="2 objects from files")}
     assert files.fetch(request(pod()), POLICY, 1.0) is None
     assert value(metrics, "objects", "Fleet.example.io") == 1
     assert value(metrics, "objects", "Rollout.argoproj.io") is None

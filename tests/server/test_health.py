@@ -134,5 +134,7 @@ def test_readiness_grows_with_its_parts_and_tells_the_phase_last() -> None:
     after = readiness.check()
 
     assert list(before) == ["cache", "certificate", "server"]
-    assert before["server"] == (False, "waiting for the version of the API server")
-    assert after["server"] == (True, "serving")
+    assert before["server"] == ReadinessCondition(
+        ok=False, detail="waiting for the version of the API server"
+    )
+    assert after["server"] == ReadinessCondition(ok=True, detail="serving")

@@ -25,9 +25,7 @@ class Followed:
         self.file.write_text(APPLY)
         self.enforced: list[Policy] = []
         self.results: list[ReloadResult] = []
-        sources = PolicySources(
-            str(self.file), "", "", NEWEST_VERSION, allow_locked_gates=False, least_overlap=MINUTE
-        )
+        sources = PolicySources(version=NEWEST_VERSION, config=str(self.file), least_overlap=MINUTE)
         configuration, _ = read_policy(sources)
         self.watcher = ConfigurationWatcher(
             sources, configuration, self.enforce, self.results.append, self.read

@@ -138,14 +138,15 @@ async def test_a_review_is_answered_with_facts_from_files(
     assert events["injected"]["keys"] == ["kubernetes.io/hostname"]
 
 
-async def test_a_version_that_came_later_is_told(
+async def test_a_version_newer_than_the_supported_ones_is_logged(
     tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     async with started(settings_in(tmp_path, kube_version="1.99")):
         pass
 
-    [told] = [line["says"] for line in logged(capsysbinary) if line["event"] == "version"]
-    assert told == f"Kubernetes 1.99 is newer than the newest known version: using {NEWEST_VERSION}"
+    [message] = [line["says"] for line in logged(capsysbinary) if line["event"] == "version"]
+    newer = "Kubernetes 1.99 is newer than the supported versions"
+    assert message == f"{newer}: the rules of {NEWEST_VERSION} apply"
 
 
 async def test_it_serves_although_nobody_can_read_its_greeting(tmp_path: Path) -> None:

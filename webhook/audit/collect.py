@@ -11,18 +11,16 @@ from typing import Any
 import msgspec
 
 from webhook.audit.origins import Origin
-from webhook.audit.reader import ManifestContext, ObjectReader
+from webhook.audit.reader import ObjectReader
 from webhook.audit.snapshot import Snapshot, UnreadableObject
-from webhook.cluster.facts import VersionKind
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
+from webhook.cluster.manifests import DEFAULT_NAMESPACE, complete_metadata
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
-from webhook.manifests import Document, TypeMismatch, find_type_mismatch, is_object
+from webhook.manifests import Document, TypeMismatch, find_type_mismatch
 from webhook.policy.advice.subject import SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path
 
-_NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
 _FACT_KINDS = {("v1", "Namespace"), ("v1", "Node"), ("v1", "Service")}
 
 
@@ -57,38 +55,32 @@ class ManifestCollector:
             document: The object.
             requested: Whether to audit the object; otherwise it is only part of the cluster.
         """
-        if _version_kind(document) in _FACT_KINDS:
-            self._add_fact(document)
-        elif self._add_workload(document, requested=requested):
-            self._add_owner(document)
-
-    def _add_fact(self, document: Document) -> None:
-        if not document.name:
+        version_kind = document.api_version, document.kind
+        if version_kind in _FACT_KINDS and not document.name:
             problem = f"{document.kind}: metadata.name: missing, write one"
             self.problems.append(document.error(problem, ("metadata",)))
             return
-        data = msgspec.json.encode(_complete_metadata(document))
+        data = msgspec.json.encode(complete_metadata(document, DEFAULT_NAMESPACE))
         try:
-            self._reader.put_fact(self.snapshot, _version_kind(document), data)
+            if self._reader.put_fact(self.snapshot, version_kind, data):
+                return
+            if self._add_workload(document, data, requested=requested) and document.name:
+                self.snapshot.owners.extend(self._reader.read_owner(version_kind, data))
         except msgspec.ValidationError as error:
             self._report_problem(document, find_type_mismatch(error, document.value))
 
-    def _add_workload(self, document: Document, *, requested: bool) -> bool:
+    def _add_workload(self, document: Document, data: bytes, *, requested: bool) -> bool:
         """Add an object that may hold a pod template; return whether its types are right."""
         kind = GroupKind(group_of(document.api_version), document.kind)
         path = self._reader.templates.get(kind)
         if path is None:
             return True
+        version_kind, origin = (document.api_version, document.kind), Origin.of(document, path)
         try:
             self._reader.put_workload(
-                self.snapshot,
-                _version_kind(document),
-                msgspec.json.encode(document.value),
-                ManifestContext(
-                    document.namespace or DEFAULT_NAMESPACE, Origin.of(document), requested
-                ),
+                self.snapshot, version_kind, data, origin, requested=requested
             )
-        except msgspec.DecodeError as error:
+        except msgspec.ValidationError as error:
             found = _locate_type_error(document.value, path, error)
             if requested:
                 self.snapshot.unreadable.append(_build_unreadable(document, found))
@@ -97,27 +89,9 @@ class ManifestCollector:
             return False
         return True
 
-    def _add_owner(self, document: Document) -> None:
-        if not document.name or not self._reader.is_owner(_version_kind(document)):
-            return
-        data, namespace = (
-            msgspec.json.encode(document.value),
-            document.namespace or DEFAULT_NAMESPACE,
-        )
-        try:
-            owners = self._reader.read_owner(_version_kind(document), data, namespace)
-        except msgspec.ValidationError as error:
-            self._report_problem(document, find_type_mismatch(error, document.value))
-        else:
-            self.snapshot.owners.extend(owners)
-
     def _report_problem(self, document: Document, found: TypeMismatch) -> None:
         problem = f"{document.kind}/{document.name}: {format_path(found.path)}: {found.problem}"
         self.problems.append(document.error(problem, found.path))
-
-
-def _version_kind(document: Document) -> VersionKind:
-    return document.api_version, document.kind
 
 
 def _build_unreadable(document: Document, found: TypeMismatch) -> UnreadableObject:
@@ -134,22 +108,9 @@ def _build_unreadable(document: Document, found: TypeMismatch) -> UnreadableObje
     )
 
 
-def _complete_metadata(document: Document) -> dict[str, Any]:
-    """Add what kubectl and kube-apiserver add: the namespace, and a Namespace's own label."""
-    value: dict[str, Any] = document.value
-    metadata: Any = value.get("metadata")
-    if not is_object(metadata):
-        return value
-    if document.kind == "Namespace":
-        labels: Any = metadata.get("labels") or {}
-        if is_object(labels):
-            labels = {**labels, _NAME_LABEL: document.name}
-        return {**value, "metadata": {**metadata, "labels": labels}}
-    namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
-    return {**value, "metadata": {**metadata, "namespace": namespace}}
-
-
-def _locate_type_error(value: Any, path: TemplatePath, error: msgspec.DecodeError) -> TypeMismatch:
+def _locate_type_error(
+    value: Any, path: TemplatePath, error: msgspec.ValidationError
+) -> TypeMismatch:
     """Find the value of the wrong type, with its path from the whole object."""
     places: tuple[tuple[FieldPath, Any], ...] = ((path, SubjectPod), (("metadata",), ObjectMeta))
     for outer, kind in places:

@@ -7,7 +7,7 @@ no object and reports no problem; it raises, and the caller decides what that me
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -40,25 +40,6 @@ _BUILT_IN_OWNERS: Mapping[VersionKind, _Decode] = {
     **dict.fromkeys(OWNER_VERSION_KINDS, _decode_controller),
     REPLICATION_CONTROLLER_V1: msgspec.json.Decoder(wire.ReplicationControllerObject).decode,
 }
-
-
-class ManifestContext(NamedTuple):
-    """
-    Facts about an object that comes from a file.
-
-    Attributes:
-        namespace: Namespace of an object whose metadata name none.
-        origin: Position in the file.
-        requested: Whether to audit the object; otherwise it is only part of the cluster.
-    """
-
-    namespace: str = ""
-    origin: Origin | None = None
-    requested: bool = True
-
-
-NO_MANIFEST = ManifestContext()
-"""The context of an object that an API server sent."""
 
 
 class ObjectReader:
@@ -128,38 +109,41 @@ class ObjectReader:
         snapshot: Snapshot,
         version_kind: VersionKind,
         data: bytes | msgspec.Raw,
-        manifest: ManifestContext = NO_MANIFEST,
+        origin: Origin | None = None,
+        *,
+        requested: bool = True,
     ) -> None:
         """
         Put a pod, or an object with a pod template, into a snapshot; ignore other kinds.
 
         Args:
-            manifest: Facts about an object that comes from a file.
+            origin: Position in a file; None if an API server sent the object.
+            requested: Whether to audit the object; otherwise it is only part of the cluster.
 
         Raises:
             msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
         """
         group_kind = _group_kind(version_kind)
-        path = self.templates.get(group_kind)
+        path, subject = self.templates.get(group_kind), None
         if group_kind == POD:
-            pod = decode_pod(data, manifest.namespace)
-            (snapshot.pods if manifest.requested else snapshot.neighbours).append(pod)
-            if pod.metadata is None or pod.metadata.controller is None:
-                snapshot.workloads.append(build_pod_workload(pod, manifest))
+            pod = _decode_pod(data)
+            if pod.metadata is not None:
+                pod = replace(pod, metadata=reduce_metadata(pod.metadata))
+            (snapshot.pods if requested else snapshot.neighbours).append(pod)
+            subject = _build_pod_subject(pod)
         elif path is not None:
-            subject = decode_subject(data, group_kind, path, manifest.namespace)
-            if subject is not None:
-                snapshot.workloads.append(
-                    SnapshotWorkload(
-                        api_version=version_kind[0],
-                        subject=remove_unread_annotations(subject),
-                        origin=manifest.origin,
-                        requested=manifest.requested,
-                    )
-                )
+            subject = decode_subject(data, group_kind, path)
+        if subject is not None:
+            workload = SnapshotWorkload(
+                api_version=version_kind[0],
+                subject=_remove_unread_annotations(subject),
+                origin=origin,
+                requested=requested,
+            )
+            snapshot.workloads.append(workload)
 
     def read_owner(
-        self, version_kind: VersionKind, data: bytes | msgspec.Raw, namespace: str = ""
+        self, version_kind: VersionKind, data: bytes | msgspec.Raw
     ) -> list[SnapshotOwner]:
         """
         Read the selector of a controller.
@@ -170,7 +154,8 @@ class ObjectReader:
         Raises:
             msgspec.DecodeError: A value has the wrong type.
         """
-        decode = self._owner_decoder(version_kind)
+        custom = self._custom_owners.get(_group_kind(version_kind))
+        decode = _BUILT_IN_OWNERS.get(version_kind, custom)
         if decode is None:
             return []
         found = decode(data)
@@ -178,56 +163,23 @@ class ObjectReader:
             SnapshotOwner(
                 api_version=version_kind[0],
                 kind=version_kind[1],
-                namespace=namespace or found.namespace,
+                namespace=found.namespace,
                 name=found.name,
                 selector=found.selector,
             )
         ]
 
-    def is_owner(self, version_kind: VersionKind) -> bool:
-        """Whether controllers of a kind have a selector that spreading depends on."""
-        return self._owner_decoder(version_kind) is not None
 
-    def _owner_decoder(self, version_kind: VersionKind) -> _Decode | None:
-        custom = self._custom_owners.get(_group_kind(version_kind))
-        return _BUILT_IN_OWNERS.get(version_kind, custom)
-
-
-def decode_pod(data: bytes | msgspec.Raw, namespace: str = "") -> SnapshotPod:
-    """
-    Decode a pod of a cluster, without the annotations that no rule reads.
-
-    Args:
-        data: The pod as JSON.
-        namespace: Namespace of a manifest that names none.
-
-    Raises:
-        msgspec.DecodeError: A value has the wrong type.
-    """
-    pod = _decode_pod(data)
-    metadata = pod.metadata
-    if metadata is None:
-        return pod
-    if namespace and not metadata.namespace:
-        metadata = replace(metadata, namespace=namespace)
-    return replace(pod, metadata=reduce_metadata(metadata))
-
-
-def build_pod_workload(pod: SnapshotPod, manifest: ManifestContext) -> SnapshotWorkload:
-    """Build the workload of a pod without a controller, which is audited by itself."""
+def _build_pod_subject(pod: SnapshotPod) -> Subject | None:
+    """Build the subject of a pod without a controller, which is audited by itself."""
     metadata = pod.metadata or ObjectMeta()
-    subject = Subject(
-        kind=POD,
-        metadata=metadata,
-        namespace=metadata.namespace,
-        pod=SubjectPod(pod.metadata, pod.spec),
-    )
-    return SnapshotWorkload(
-        api_version="v1", subject=subject, origin=manifest.origin, requested=manifest.requested
-    )
+    if metadata.controller is not None:
+        return None
+    template = SubjectPod(pod.metadata, pod.spec)
+    return Subject(kind=POD, metadata=metadata, namespace=metadata.namespace, pod=template)
 
 
-def remove_unread_annotations(subject: Subject) -> Subject:
+def _remove_unread_annotations(subject: Subject) -> Subject:
     """Remove the annotations that no rule reads from a subject and its pod template."""
     metadata = subject.pod.metadata
     pod = replace(subject.pod, metadata=reduce_metadata(metadata)) if metadata else subject.pod

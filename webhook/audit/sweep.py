@@ -14,7 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from webhook.audit.groups import PodGroups
-from webhook.audit.inventory import ClusterNodes, Inventory
+from webhook.audit.inventory import Inventory
 from webhook.audit.kinds import (
     LISTED_BUILT_IN,
     LISTED_CLUSTER_SCOPED,
@@ -33,9 +33,7 @@ from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import KindRow
 from webhook.policy.nesting import decode_nested
 
-FIRST_PAGE_OBJECTS = (
-    50  # objects of the first page of each list: 1 MB at most, of the largest that there are
-)
+FIRST_PAGE_OBJECTS = 50  # of each list: at most 1 MB, of the largest objects
 
 Position: TypeAlias = tuple[str, str]
 """Namespace and name in sort order: a slash ends the namespace, and sorts after a hyphen."""
@@ -150,14 +148,14 @@ class ClusterSweep:
                 for item in page:
                     self._put(shared, listed, item)
         self.nodes = len(shared.nodes)
-        nodes = ClusterNodes(shared.nodes)
+        whole = Inventory(shared, self._owners)
         namespaces = {item.name: item for item in shared.namespaces}
         cursors = await self._open_cursors()
         while namespace := await _find_next(cursors):
             known = namespaces.get(namespace)
             snapshot = Snapshot(namespaces=[known] if known else [])
             groups = await self._read_namespace(namespace, cursors, snapshot)
-            inventory = Inventory(snapshot, self._owners, groups, nodes)
+            inventory = Inventory(snapshot, self._owners, groups, whole)
             if inventory.audited:
                 yield scan(inventory, (), self._options)
 

@@ -84,7 +84,7 @@ def rotate(*, kubeconfig: str, context: str, namespace: str, name: str, ca: bool
         secret = SecretStore(client, namespace, f"{name}-ca")
         stored = await secret.load()
         # Replicas compare the time with certificate lifetimes; this machine's clock may be off.
-        await secret.ask(subject, stored.server_now or current_time())
+        await secret.request_rotation(subject, stored.server_now or current_time())
         return secret.title
 
     title = _call(kubeconfig, context, request)
@@ -182,22 +182,20 @@ def _call(kubeconfig: str, context: str, action: Callable[[ObjectClient], Awaita
         raise
 
 
-def _cluster_options() -> list[click.Option]:
-    return [
-        *options.API_SERVER,
-        options.text(
-            ["-n", "--namespace"],
-            "NAME",
-            "Namespace of the Secret. Without it, only the caBundles of the cluster are shown.",
-        ),
-        options.text(
-            ["--name"],
-            "NAME",
-            "Name of the installation, as for serve; the Secret is NAME-ca.",
-            "evenspread",
-        ),
-    ]
-
+_CLUSTER_OPTIONS = (
+    *options.API_SERVER,
+    options.text(
+        ["-n", "--namespace"],
+        "NAME",
+        "Namespace of the Secret. Without it, only the caBundles of the cluster are shown.",
+    ),
+    options.text(
+        ["--name"],
+        "NAME",
+        "Name of the installation, as for serve; the Secret is NAME-ca.",
+        "evenspread",
+    ),
+)
 
 command = CommandGroup(
     "certs",
@@ -207,7 +205,7 @@ command = CommandGroup(
         options.path(["--state"], "FOLDER", "State folder of --tls standalone."),
         options.path(["--tls-dir"], "FOLDER", "Certificate folder of --tls files."),
         options.text(["--address"], "HOST:PORT", "Listener whose served certificate to show."),
-        *_cluster_options(),
+        *_CLUSTER_OPTIONS,
         options.output(),
     ],
     help=(
@@ -220,7 +218,7 @@ command = CommandGroup(
             "rotate",
             callback=rotate,
             params=[
-                *_cluster_options(),
+                *_CLUSTER_OPTIONS,
                 click.Option(
                     ["--ca"],
                     is_flag=True,

@@ -25,14 +25,7 @@ class Command(click.Command):
     """A command whose help ends with examples."""
 
     def __init__(self, name: str, *, examples: Iterable[str], **settings: Any) -> None:
-        """
-        Create a command.
-
-        Args:
-            name: Its name on the command line.
-            examples: Shell command lines, shown unwrapped.
-            settings: As for ``click.Command``.
-        """
+        """Create a command with examples, shell command lines, which are shown unwrapped."""
         super().__init__(name, context_settings=dict(CONTEXT), **settings)
         self.examples = tuple(examples)
 

@@ -1,9 +1,9 @@
 """``evenspread explain``: why a pod can or cannot be placed, and what change would place it."""
 
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import msgspec
@@ -13,8 +13,8 @@ from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.cluster import ClusterReader, ManifestCluster, open_cluster
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cli.inputs.policy import RequestedPolicy, read_policy
-from webhook.cli.inputs.subjects import ExplainSubject, find, find_in_manifests
+from webhook.cli.inputs.policy import read_policy
+from webhook.cli.inputs.subjects import ExplainSubject, Templates, find, find_in_manifests
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
 from webhook.cli.inputs.whatif import parse_edits, whatif_options
 from webhook.cli.output import write_stderr
@@ -87,13 +87,25 @@ def explain(
     edits = parse_edits(without, cordon, add_nodes)
     simulate = what_if or bool(edits) or scale is not None
     requested = read_policy(scheduler_config=scheduler_config, **policy_options)
+    configuration = requested.configuration
+    owners, templates = configuration.owner_selectors, configuration.pod_templates
     inputs = Inputs(filename)
     documents = list(inputs.objects())
-    source = ExplainSource(filename, cluster, kubeconfig, context, namespace)
+    is_live = not cluster and bool(kubeconfig or context or not filename)
+    opened: AbstractContextManager[ClusterReader]
+    if is_live:
+        opened = open_cluster(kubeconfig, context, owners)
+    else:
+        others = inputs.cluster_objects(cluster) if cluster else documents
+        opened = nullcontext(ManifestCluster(others, owners, inputs, namespace))
     try:
-        with source.open(documents, requested, inputs) as reader:
+        with opened as reader:
+            subjects = (
+                _select_subjects(subject, inputs, documents, namespace, templates)
+                if filename
+                else [find(subject, namespace, templates, reader)]
+            )
             builder = TargetBuilder(requested, reader, replaces=bool(scheduler_config))
-            subjects = source.find_subjects(subject, documents, requested, reader)
             targets = [builder.build(found) for found in subjects]
             nodes = targets[0].situation.topology.nodes
             _check_cordons(cordon, nodes)
@@ -101,74 +113,21 @@ def explain(
         _write(results, output)
     finally:
         inputs.report()
-    if not (nodes or source.is_live):
+    if not (nodes or is_live):
         write_stderr(_NO_NODES)
     return outcome(
         findings=any(result.is_bad for result in results), unfinished=bool(inputs.problems)
     )
 
 
-class ExplainSource(NamedTuple):
-    """
-    Options that name the cluster and the subjects; an empty string means an absent option.
-
-    Attributes:
-        files: Manifests to explain.
-        path: Path of manifests that describe the cluster.
-        kubeconfig: File that says how to reach the API server.
-        context: Of the kubeconfig.
-        namespace: Namespace of objects that name none.
-    """
-
-    files: tuple[str, ...]
-    path: str
-    kubeconfig: str
-    context: str
-    namespace: str
-
-    @property
-    def is_live(self) -> bool:
-        """Whether the cluster is read from an API server."""
-        return not self.path and bool(self.kubeconfig or self.context or not self.files)
-
-    @contextmanager
-    def open(
-        self, documents: list[Document], requested: RequestedPolicy, inputs: Inputs
-    ) -> Generator[ClusterReader]:
-        """Read the manifests of the cluster, or connect to it for the duration of the context."""
-        owners = requested.configuration.owner_selectors
-        if self.is_live:
-            with open_cluster(self.kubeconfig, self.context, owners) as cluster:
-                yield cluster
-            return
-        if self.path:
-            others = Inputs([self.path])
-            documents = list(others.objects())
-            inputs.problems += others.problems
-            inputs.skipped += others.skipped
-        yield ManifestCluster(documents, owners, inputs, self.namespace)
-
-    def find_subjects(
-        self,
-        subject: str,
-        documents: list[Document],
-        requested: RequestedPolicy,
-        cluster: ClusterReader,
-    ) -> list[ExplainSubject]:
-        """
-        Find the objects to explain: in the files of ``-f`` if given, else in the cluster.
-
-        Raises:
-            SourceError: No object matches.
-        """
-        templates = requested.configuration.pod_templates
-        if not self.files:
-            return [find(subject, self.namespace, templates, cluster)]
-        found = list(find_in_manifests(documents, subject, self.namespace, templates))
-        if not found:
-            what = f"{subject} with a pod template" if subject else "object with a pod template"
-            raise SourceError(", ".join(self.files), f"contains no {what}")
-        return found
+def _select_subjects(
+    subject: str, inputs: Inputs, documents: list[Document], namespace: str, templates: Templates
+) -> list[ExplainSubject]:
+    found = list(find_in_manifests(documents, subject, namespace, templates))
+    if not found:
+        what = f"{subject} with a pod template" if subject else "object with a pod template"
+        raise SourceError(", ".join(inputs.paths), f"contains no {what}")
+    return found
 
 
 def _explain_target(

@@ -37,17 +37,16 @@ def fix(
 ) -> ExitCode:
     """Fix the manifests, write them or show the diff, and report the result."""
     requested = read_policy(**policy_options)
-    context = Inputs([cluster] if cluster else [])
-    others = list(context.objects())
+    context = Inputs([])
+    others = list(context.cluster_objects(cluster))
     files = InputFiles(filename, strict=strict)
-    law = FixOptions(requested.configuration, requested.policy, rules)
-    result = fix_files(files.texts, others, law, as_read=diff)
+    scope = FixOptions(requested.configuration, requested.policy, rules)
+    result = fix_files(files.texts, others, scope, as_read=diff)
     problems = [*files.problems, *context.problems, *result.problems]
     changed = [source for source, text in result.texts.items() if text != files.texts[source]]
     if diff:
         for source in changed:
-            before, after = files.texts[source], result.texts[source]
-            fix_view.show_difference(fix_view.difference(source, before, after))
+            fix_view.show_difference(source, files.texts[source], result.texts[source])
     else:
         failed = _write_files(files, result, changed)
         problems += failed.values()

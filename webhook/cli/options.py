@@ -19,13 +19,7 @@ AUDIT_LEVELS = {str(level): level for level in AuditSeverity} | {"never": None}
 
 
 def text(flags: Sequence[str], metavar: str, words: str, default: str = "") -> click.Option:
-    """
-    Create an option that takes a text.
-
-    Args:
-        words: The help text.
-        default: The value if the option is absent.
-    """
+    """Create an option that takes a text; ``words`` are its help."""
     return click.Option(flags, metavar=metavar, default=default, help=words)
 
 
@@ -88,24 +82,14 @@ def _choice(flags: Sequence[str], values: Mapping[str, Any], words: str) -> clic
 
 
 def rules(words: str) -> click.Option:
-    """
-    Create ``--rules``; its value is a set of rule ids, empty for all rules.
-
-    Args:
-        words: The help text.
-    """
+    """Create ``--rules``; its value is a set of rule ids, empty for all rules."""
     return click.Option(
         ["--rules"], metavar="ID,...", default="", callback=_parse_rules, help=words
     )
 
 
 def gates(*, versions: bool = False) -> list[click.Option]:
-    """
-    Create the options for the Kubernetes version and the feature gates.
-
-    Args:
-        versions: Whether ``--kube-version`` accepts a range.
-    """
+    """Create the options for the feature gates, and for one Kubernetes version or a range."""
     several = ", or a range of versions" if versions else ""
     return [
         text(

@@ -32,31 +32,25 @@ class OutputFormat(StrEnum):
 
 
 class OutputTarget(NamedTuple):
-    """
-    One output of a run.
-
-    Attributes:
-        format: Its format, one of those that the command knows.
-        file: The file to write; empty for the standard output.
-    """
+    """One output of a run; an empty ``file`` is the standard output."""
 
     format: str
     file: str
 
 
 def targets_option(formats: Iterable[str]) -> click.Option:
-    """
-    Create ``-o FORMAT[=FILE]``; its value is a tuple of ``OutputTarget``.
-
-    Args:
-        formats: The formats of the command, ``table`` among them.
-    """
+    """Create ``-o FORMAT[=FILE]``, by default ``table``; its value is a tuple of OutputTarget."""
     known = tuple(formats)
 
     def parse(
         _ctx: click.Context, _option: click.Parameter, written: tuple[str, ...]
     ) -> tuple[OutputTarget, ...]:
-        return _parse_targets(written or (TABLE,), known)
+        targets = tuple(_parse_target(text, known) for text in written or (TABLE,))
+        if sum(not target.file for target in targets) > 1:
+            raise ConfigError(
+                f"only one format fits stdout: write the others as {written[-1]}=FILE", "-o"
+            )
+        return targets
 
     return click.Option(
         ["-o", "--output"],
@@ -120,19 +114,12 @@ def report_skipped(skipped: Sequence[SkippedSource]) -> None:
         )
 
 
-def _parse_targets(written: tuple[str, ...], known: tuple[str, ...]) -> tuple[OutputTarget, ...]:
-    targets: list[OutputTarget] = []
-    for text in written:
-        chosen, equals, file = text.partition("=")
-        if chosen not in known:
-            raise ConfigError(
-                f"{chosen!r} is not an output format: use one of {', '.join(known)}", "-o"
-            )
-        if equals and not file:
-            raise ConfigError(f"{text!r} names no file: write {text}FILE", "-o")
-        targets.append(OutputTarget(chosen, file))
-    if sum(not target.file for target in targets) > 1:
+def _parse_target(text: str, known: tuple[str, ...]) -> OutputTarget:
+    chosen, equals, file = text.partition("=")
+    if chosen not in known:
         raise ConfigError(
-            f"only one format fits stdout: write the others as {written[-1]}=FILE", "-o"
+            f"{chosen!r} is not an output format: use one of {', '.join(known)}", "-o"
         )
-    return tuple(targets)
+    if equals and not file:
+        raise ConfigError(f"{text!r} names no file: write {text}FILE", "-o")
+    return OutputTarget(chosen, file)

@@ -37,7 +37,6 @@ class Reviewer:
 
     Attributes:
         terminal: For answers as text; None for JSON and YAML.
-        outcomes: Result -> number of answers.
         doubtful: Number of answers with warnings.
     """
 

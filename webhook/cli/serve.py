@@ -19,7 +19,11 @@ _METAVARS = {"text": "TEXT", "number": "N"}
 def serve(context: click.Context, /, **flags: str | bool | None) -> None:
     """Run the server until SIGTERM or SIGINT."""
     file = flags.pop(DEMO)
-    given = {name: value for name, value in flags.items() if _is_given(name, context)}
+    given = {
+        name: value
+        for name, value in flags.items()
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
     settings = read_settings(given)
     if isinstance(file, str):
         if settings.certificate != "standalone":
@@ -29,17 +33,9 @@ def serve(context: click.Context, /, **flags: str | bool | None) -> None:
         # Imported for a demo only: rich takes 3 MiB, which the server would hold for its lifetime.
         from webhook.cli.views.demo import demo_callback  # noqa: PLC0415
 
-        run(settings, _keep_quiet, demo_callback(file))
+        run(settings, lambda _line: None, demo_callback(file))  # it shows the addresses itself
     else:
         run(settings, write_stderr)
-
-
-def _keep_quiet(_line: str) -> None:
-    """Write nothing: the demo shows the addresses of the server."""
-
-
-def _is_given(name: str, context: click.Context) -> bool:
-    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _option(row: SettingRow) -> click.Option:

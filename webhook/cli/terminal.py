@@ -37,12 +37,7 @@ class Terminal:
     """Writer of styled lines to stdout, or to another text stream."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        """
-        Detect whether the stream is a terminal, and its width.
-
-        Args:
-            stream: Defaults to stdout.
-        """
+        """Detect whether the stream, by default stdout, is a terminal, and its width."""
         stream = stream or sys.stdout
         self._console = _Console(file=stream, highlight=False, markup=False, emoji=False)
 

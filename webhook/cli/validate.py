@@ -90,12 +90,6 @@ def _explain(ctx: click.Context, _: click.Parameter, ids: str | None) -> None:
 
 
 def _explain_rule(rule: str) -> str:
-    """
-    Explain a rule by the texts of the catalogue.
-
-    Raises:
-        ConfigError: The id is unknown.
-    """
     if rule not in CATALOGUE:
         known = ", ".join(sorted(rule for rule in CATALOGUE if rule.isupper()))
         raise ConfigError(f"{rule!r} is not a rule: use one of {known}", "--explain")

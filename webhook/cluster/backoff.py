@@ -20,7 +20,7 @@ class Backoff:
         Start with the shortest bound.
 
         Args:
-            dice: Returns uniform random numbers from 0 to 1.
+            jitter: Returns uniform random numbers from 0 to 1.
             sleep: Waits for a number of seconds.
         """
         self._jitter = jitter

@@ -12,7 +12,7 @@ from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.errors import NotSyncedError
-from webhook.policy.model import GroupKind, OwnerReference, group_of
+from webhook.policy.model import GroupKind, group_of
 
 Start: TypeAlias = Callable[[], Awaitable[object]]
 """Creates the coroutine of a background task."""
@@ -31,7 +31,7 @@ class CacheStatus(NamedTuple):
         objects: Number of objects.
         age: Seconds since the API server last sent usable data; normally at most about 60, because
             bookmarks arrive every minute; None before the first data.
-        trouble: Error message, empty if there is none; the old copy serves in the meantime.
+        problem: Error message, empty if there is none; the old copy serves in the meantime.
     """
 
     kind: str
@@ -44,23 +44,23 @@ class CacheStatus(NamedTuple):
 class Caches:
     """The caches of one cluster."""
 
-    def __init__(self, cluster: Cluster, means: ReflectorEnvironment) -> None:
+    def __init__(self, cluster: Cluster, environment: ReflectorEnvironment) -> None:
         """
         Create empty caches.
 
         Args:
             cluster: Its stores are written only by these caches.
-            means: Shared by all reflectors.
+            environment: Shared by all reflectors.
         """
         self.cluster = cluster
         self._reflectors = {
-            resource.kind: Reflector(resource, means) for resource in list_resources(cluster)
+            resource.key: Reflector(resource, environment) for resource in list_resources(cluster)
         }
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """All watched kinds."""
-        return tuple(self._reflectors)
+        return tuple(reflector.resource.kind for reflector in self._reflectors.values())
 
     async def run(self, supervise: Supervise) -> NoReturn:
         """
@@ -70,8 +70,8 @@ class Caches:
             supervise: Restarts a failed reflector; the others continue.
         """
         tasks = [
-            asyncio.create_task(supervise(f"reflector {kind}", reflector.run))
-            for kind, reflector in self._reflectors.items()
+            asyncio.create_task(supervise(f"reflector {reflector.resource.kind}", reflector.run))
+            for reflector in self._reflectors.values()
         ]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -81,20 +81,10 @@ class Caches:
             await asyncio.gather(*tasks, return_exceptions=True)
         raise AssertionError("reflectors end only by being cancelled")
 
-    def synced(self, kind: str) -> bool:
-        """Whether a kind has been listed once."""
-        return self._reflectors[kind].synced.is_set()
-
-    def age(self, kind: str) -> float | None:
-        """Seconds since the API server last sent usable data about a kind."""
-        return self._reflectors[kind].age
-
-    def follows(self, owner: OwnerReference) -> Reflector | None:
-        """Return the reflector of an owner's kind; None if the kind is not watched."""
-        custom = GroupKind(group_of(owner.api_version), owner.kind)
-        if (owner.api_version, owner.kind) in self.cluster.owner_stores:
-            return self._reflectors[owner.kind]
-        return self._reflectors[str(custom)] if custom in self.cluster.custom_stores else None
+    def find_reflector(self, api_version: str, kind: str) -> Reflector | None:
+        """Return the reflector of a kind; None if the kind is not watched."""
+        custom = self._reflectors.get(GroupKind(group_of(api_version), kind))
+        return self._reflectors.get((api_version, kind), custom)
 
     def require(self) -> None:
         """
@@ -103,9 +93,9 @@ class Caches:
         Raises:
             NotSyncedError: A kind has not; the error names the first.
         """
-        for kind, reflector in self._reflectors.items():
+        for reflector in self._reflectors.values():
             if not reflector.synced.is_set():
-                raise NotSyncedError(kind)
+                raise NotSyncedError(reflector.resource.kind)
 
     async def wait_synced(self) -> None:
         """Wait until every kind has been listed once."""
@@ -114,9 +104,9 @@ class Caches:
 
     def statuses(self) -> Iterator[CacheStatus]:
         """Yield the status of every cache."""
-        for kind, reflector in self._reflectors.items():
+        for reflector in self._reflectors.values():
             yield CacheStatus(
-                kind,
+                reflector.resource.kind,
                 reflector.synced.is_set(),
                 len(reflector.resource.store),
                 reflector.age,

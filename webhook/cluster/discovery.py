@@ -1,19 +1,24 @@
-"""The kinds that the caches watch: their API paths and object decoders; see ``list_resources``."""
+"""
+The kinds that a cluster stores: how to decode their objects, and where an API server has them.
+
+``list_resources`` is the one table of decoders, for objects of API servers and of files.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple, Self, TypeAlias
 from urllib.parse import quote
 
 import msgspec
 
 from webhook.cluster import wire
-from webhook.cluster.facts import Cluster
+from webhook.cluster.facts import Cluster, VersionKind
 from webhook.cluster.protocol import ApiClient, FailureReason, read
 from webhook.cluster.quota import (
     MAX_SELECTOR_BYTES,
     NamespaceSizeError,
     SelectorSizeError,
-    selector_size,
+    check_selector_size,
 )
 from webhook.cluster.store import Store, StoredObject
 from webhook.errors import ApiError
@@ -36,13 +41,13 @@ class SkippedObject(NamedTuple):
 
     Attributes:
         reason: ``selector-size``, ``namespace-size``, or ``shape`` for type errors.
-        says: Description of the error; never contains text of the object.
+        message: The error; never contains text of the object.
     """
 
     namespace: str
     name: str
     reason: str
-    says: str
+    message: str
 
     @classmethod
     def of(cls, error: Exception, thing: StoredObject) -> Self:
@@ -86,27 +91,34 @@ class ResourcePath(NamedTuple):
 
 class Resource(NamedTuple):
     """
-    One watched kind.
+    One kind of objects that a cluster stores.
 
     Attributes:
         kind: Name in metrics and messages, such as ``ReplicaSet`` and ``Rollout.argoproj.io``.
         store: Store of its objects.
-        decode: Decoder of its objects.
-        place: API path; None for a custom kind, whose version and plural need discovery.
-        custom: The custom kind; None for a built-in one.
+        read: Decoder of its objects.
+        key: API version and kind; for a custom kind, whose version and plural need discovery, the
+            kind alone.
+        place: API path; None for a custom kind.
     """
 
     kind: str
     store: Store[Any]
-    decode: ObjectDecoder
-    place: ResourcePath | None
-    custom: GroupKind | None = None
+    read: ObjectDecoder
+    key: VersionKind | GroupKind
+    place: ResourcePath | None = None
 
+    def decode(self, data: bytes | msgspec.Raw) -> Any:
+        """
+        Decode an object of an API server.
 
-_decode_object = msgspec.json.Decoder(wire.NamedObject).decode
+        Raises:
+            msgspec.MsgspecError: A value has the wrong type, or the selector is too large.
+        """
+        return _decode_bounded(self.read, data)
+
 
 NAMESPACES_PATH = ResourcePath("/api/v1", "namespaces")
-
 
 _STRUCTS: Mapping[str, type[msgspec.Struct]] = {
     "Namespace": wire.NamespaceObject,
@@ -114,11 +126,11 @@ _STRUCTS: Mapping[str, type[msgspec.Struct]] = {
     "Service": wire.ServiceObject,
     "ReplicationController": wire.ReplicationControllerObject,
 }
-"""Structs of watched kinds; the other kinds use ``wire.ControllerObject``."""
+"""Structs of built-in kinds; the other kinds use ``wire.ControllerObject``."""
 
 
 def list_resources(cluster: Cluster) -> Iterator[Resource]:
-    """List the kinds to watch for the stores of a cluster: built-in ones, then custom ones."""
+    """List the kinds that a cluster stores: built-in ones, then custom ones."""
     stores: dict[str, Store[Any]] = {
         "Namespace": cluster.namespace_store,
         "Node": cluster.node_store,
@@ -127,45 +139,39 @@ def list_resources(cluster: Cluster) -> Iterator[Resource]:
     }
     for row in BUILT_IN_KINDS.values():
         if row.watched:
-            struct = _STRUCTS.get(row.kind, wire.ControllerObject)
-            read = _decoder(msgspec.json.Decoder(struct).decode)
-            yield Resource(row.kind, stores[row.kind], read, ResourcePath(row.root, row.plural))
+            read = msgspec.json.Decoder(_STRUCTS.get(row.kind, wire.ControllerObject)).decode
+            place = ResourcePath(row.root, row.plural)
+            yield Resource(row.kind, stores[row.kind], read, (row.api_version, row.kind), place)
     for custom, path in cluster.custom_paths.items():
-        decode = make_custom_decoder(path)
-        yield Resource(str(custom), cluster.custom_stores[custom], decode, None, custom)
-
-
-def _decoder(decode: ObjectDecoder) -> ObjectDecoder:
-    """Wrap a decoder to accept any nesting depth and to reject selectors that are too large."""
-
-    def read(data: bytes | msgspec.Raw) -> Any:
-        thing = decode_nested(decode, data)
-        if len(data) > MAX_SELECTOR_BYTES:  # no smaller object has a selector of that size
-            _check_size(getattr(thing, "selector", None))
-        return thing
-
-    return read
-
-
-def _check_size(selector: LabelSelector | dict[str, str] | None) -> None:
-    if isinstance(selector, dict):
-        selector = LabelSelector(match_labels=selector)
-    size = selector_size(selector) if selector is not None else 0
-    if size > MAX_SELECTOR_BYTES:
-        problem = f"its selector takes {size} bytes, at most {MAX_SELECTOR_BYTES} are kept"
-        raise SelectorSizeError(problem)
+        yield Resource(str(custom), cluster.custom_stores[custom], _custom_decoder(path), custom)
 
 
 def make_custom_decoder(path: TemplatePath) -> ObjectDecoder:
     """
-    Create the decoder of a custom kind.
+    Create the decoder of a custom kind; it refuses selectors that are too large for the caches.
 
     Args:
         path: Member names from the object to its label selector, at least one.
     """
+    return partial(_decode_bounded, _custom_decoder(path))
+
+
+def _decode_bounded(decode: ObjectDecoder, data: bytes | msgspec.Raw) -> Any:
+    """Decode an object of any nesting depth, and refuse a selector that is too large."""
+    thing = decode_nested(decode, data)
+    if len(data) > MAX_SELECTOR_BYTES:  # no smaller object has a selector of that size
+        check_selector_size(getattr(thing, "selector", None))
+    return thing
+
+
+_decode_object = msgspec.json.Decoder(wire.NamedObject).decode
+
+
+def _custom_decoder(path: TemplatePath) -> ObjectDecoder:
     level: Any = LabelSelector | None
     for step in reversed(path):
-        level = _around(step, level) | None
+        inner_field = [("inner", level, None)]
+        level = msgspec.defstruct("Level", inner_field, rename={"inner": step}, frozen=True) | None
     decode_levels = msgspec.json.Decoder(level).decode
 
     def decode(data: bytes | msgspec.Raw) -> wire.CustomControllerObject:
@@ -174,12 +180,7 @@ def make_custom_decoder(path: TemplatePath) -> ObjectDecoder:
             inner = inner and inner.inner
         return wire.CustomControllerObject(_decode_object(data).metadata, inner)
 
-    return _decoder(decode)
-
-
-def _around(step: str, inner: Any) -> Any:
-    """Create a struct that decodes only one field of an object."""
-    return msgspec.defstruct("Level", [("inner", inner, None)], rename={"inner": step}, frozen=True)
+    return decode
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -210,7 +211,19 @@ _decode_resources = msgspec.json.Decoder(_Resources).decode
 
 async def locate(source: ApiClient, resource: Resource) -> ResourcePath | None:
     """
-    Find the API path of a kind.
+    Find the API path of a kind; None if the API server does not have the kind.
+
+    Raises:
+        ApiError: Discovery failed.
+    """
+    if isinstance(resource.key, GroupKind):
+        return await locate_custom(source, resource.key)
+    return resource.place
+
+
+async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | None:
+    """
+    Find the API path of a custom kind.
 
     Returns:
         None if the API server does not have the kind. Only complete lists of all groups and of the
@@ -219,24 +232,11 @@ async def locate(source: ApiClient, resource: Resource) -> ResourcePath | None:
     Raises:
         ApiError: Discovery failed.
     """
-    if resource.custom is None:
-        return resource.place
-    return await locate_custom(source, resource.custom)
-
-
-async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | None:
-    """
-    Find the API path of a custom kind, as ``locate`` does.
-
-    Raises:
-        ApiError: Discovery failed.
-    """
     try:
         return await _search(source, custom)
     except msgspec.MsgspecError:
-        raise ApiError(
-            source.name, "answered with no list of kinds", FailureReason.GARBAGE
-        ) from None
+        problem = "answered with no list of kinds"
+        raise ApiError(source.name, problem, FailureReason.GARBAGE) from None
 
 
 async def _search(source: ApiClient, custom: GroupKind) -> ResourcePath | None:
@@ -244,7 +244,7 @@ async def _search(source: ApiClient, custom: GroupKind) -> ResourcePath | None:
         if group.name == custom.group:
             root = f"/apis/{group.preferred_version.group_version}"
             listed = _decode_resources(await read(source, root)).resources
-            names = (each.name for each in listed if each.kind == custom.kind)
+            names = (found.name for found in listed if found.kind == custom.kind)
             plural = next((name for name in names if "/" not in name), None)  # no subresource
             return None if plural is None else ResourcePath(root, plural)
     return None

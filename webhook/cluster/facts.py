@@ -1,13 +1,12 @@
 """Facts about a cluster for the policy, read from the stores of ``Cluster``."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from webhook.cluster.nodes import NodeStore
 from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.services import ServiceStore
 from webhook.cluster.store import UNLIMITED, NamespaceStore, OwnerStore
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
-from webhook.policy.facts import ServiceSelector, TaintedDomains
 from webhook.policy.kinds import BUILT_IN_OWNERS
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, group_of
 
@@ -35,7 +34,10 @@ class Cluster:
     """
 
     def __init__(
-        self, owners: Iterable[OwnerSelector] = SHIPPED_OWNERS, quota: NamespaceQuota = UNLIMITED
+        self,
+        owners: Iterable[OwnerSelector] = SHIPPED_OWNERS,
+        quota: NamespaceQuota = UNLIMITED,
+        nodes: NodeStore | None = None,
     ) -> None:
         """
         Start with empty stores.
@@ -43,45 +45,30 @@ class Cluster:
         Args:
             owners: The custom kinds whose selectors to store.
             quota: Limit on the memory of the Services and owners of a namespace.
+            nodes: Store of Nodes that several clusters share; None: a store of its own.
         """
         self.service_store = ServiceStore(quota)
         self.namespace_store = NamespaceStore()
-        self.node_store = NodeStore()
+        self.node_store = NodeStore() if nodes is None else nodes
         self.owner_stores = {kind: OwnerStore(quota) for kind in OWNER_VERSION_KINDS}
         self.custom_paths = {owner.kind: owner.path for owner in owners}
         self.custom_stores = {kind: OwnerStore(quota) for kind in self.custom_paths}
+        self.services = self.service_store.select
+        self.namespace_labels = self.namespace_store.labels
+        self.schedulable_nodes = self.node_store.schedulable_nodes
+        self.nodes_with = self.node_store.nodes_with
+        self.domains = self.node_store.domains
+        self.label_keys = self.node_store.label_keys
+        self.tainted_domains = self.node_store.tainted_domains
 
-    def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
-        """Return the Services that select a pod with these labels, sorted by name."""
-        return self.service_store.select(namespace, labels)
+    def owner_store(self, api_version: str, kind: str) -> OwnerStore | None:
+        """Return the store of a kind of owners; None if their selectors are not stored."""
+        built_in = self.owner_stores.get((api_version, kind))
+        if built_in is not None:
+            return built_in
+        return self.custom_stores.get(GroupKind(group_of(api_version), kind))
 
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
         """Return the selector of an owner; None if it is not known or has none."""
-        store = self.owner_stores.get((owner.api_version, owner.kind))
-        if store is None:
-            store = self.custom_stores.get(GroupKind(group_of(owner.api_version), owner.kind))
+        store = self.owner_store(owner.api_version, owner.kind)
         return store.selector(namespace, owner.name) if store is not None else None
-
-    def namespace_labels(self, namespace: str) -> Mapping[str, str] | None:
-        """Return the labels of a Namespace; None if it is not known."""
-        return self.namespace_store.labels(namespace)
-
-    def schedulable_nodes(self) -> int:
-        """Count the Nodes that are not marked unschedulable."""
-        return self.node_store.schedulable()
-
-    def nodes_with(self, topology_key: str) -> int:
-        """Count the schedulable Nodes that have a label key."""
-        return self.node_store.carriers(topology_key)
-
-    def domains(self, topology_key: str) -> int:
-        """Count the values of a label on schedulable Nodes."""
-        return self.node_store.domains(topology_key)
-
-    def label_keys(self) -> Collection[str]:
-        """Return the keys of all labels of schedulable Nodes."""
-        return self.node_store.label_keys()
-
-    def tainted_domains(self, topology_key: str) -> Sequence[TaintedDomains]:
-        """Return the values of a label whose schedulable Nodes are all tainted."""
-        return self.node_store.tainted_domains(topology_key)

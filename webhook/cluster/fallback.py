@@ -12,19 +12,18 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
-from webhook.cluster import wire
 from webhook.cluster.caches import Caches
-from webhook.cluster.discovery import NAMESPACES_PATH, ObjectDecoder, ResourcePath
+from webhook.cluster.discovery import ObjectDecoder
+from webhook.cluster.facts import VersionKind
 from webhook.cluster.protocol import ApiClient, read
 from webhook.errors import ApiError
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import LabelSelector, OwnerReference
-from webhook.policy.nesting import decode_nested
 from webhook.policy.request import AdmissionRequest
 
 LOOKUP_TIMEOUT_S = 0.5  # for one object; a healthy API server takes 5 ms
@@ -32,12 +31,6 @@ TIMEOUT_SHARE = 0.25  # of the request's timeout; the rest is for the response
 
 # DNS subdomains (RFC 1123); any other name cannot exist, and could change the path.
 _is_name = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch
-
-_decode_namespace = msgspec.json.Decoder(wire.NamespaceObject).decode
-
-
-def _read_namespace(data: bytes | msgspec.Raw) -> wire.NamespaceObject:
-    return decode_nested(_decode_namespace, data)
 
 
 class LookupResult(StrEnum):
@@ -49,14 +42,8 @@ class LookupResult(StrEnum):
     LATE = "late"
 
 
-class _LookupOutcome(NamedTuple):
-    """Outcome of one lookup; ``thing`` is None unless the object was found."""
-
-    result: LookupResult
-    thing: Any = None
-
-
-_Lookup: TypeAlias = asyncio.Task[_LookupOutcome]
+_Lookup: TypeAlias = asyncio.Task[tuple[LookupResult, Any]]
+"""Returns the result and the object; None unless it was found."""
 
 
 class OwnerFallback:
@@ -111,66 +98,68 @@ class OwnerFallback:
 
     def _find_owner(self, request: AdmissionRequest) -> _Lookup | None:
         owner = request.metadata.controller if request.metadata else None
-        if owner is None or self._cluster.owner_selector(request.namespace, owner) is not None:
+        if owner is None:
             return None
-        reflector = self._caches.follows(owner)
-        if reflector is None or reflector.place is None:
+        store = self._cluster.owner_store(owner.api_version, owner.kind)
+        if store is None or store.selector(request.namespace, owner.name) is not None:
             return None
-        return self._find(reflector.resource.decode, reflector.place, request.namespace, owner.name)
+        return self._look_up((owner.api_version, owner.kind), request.namespace, owner.name)
 
     def _find_labels(self, namespace: str) -> _Lookup | None:
         if self._cluster.namespace_labels(namespace) is not None:
             return None
-        return self._find(_read_namespace, NAMESPACES_PATH, "", namespace)
+        return self._look_up(("v1", "Namespace"), "", namespace)
 
-    def _find(
-        self, decode: ObjectDecoder, place: ResourcePath, namespace: str, name: str
-    ) -> _Lookup | None:
+    def _look_up(self, kind: VersionKind, namespace: str, name: str) -> _Lookup | None:
+        reflector = self._caches.find_reflector(*kind)
+        if reflector is None or reflector.place is None:
+            return None
         if not _is_name(name) or (namespace and not _is_name(namespace)):
             return None
-        path = place.item(namespace, name)
+        path = reflector.place.item(namespace, name)
         task = self._lookups.get(path)
         if task is None:
-            task = self._lookups[path] = asyncio.create_task(self._read(path, decode))
+            task = asyncio.create_task(self._read(path, reflector.resource.decode))
+            self._lookups[path] = task
             task.add_done_callback(lambda _: self._lookups.pop(path))
         return task
 
-    async def _read(self, path: str, decode: ObjectDecoder) -> _LookupOutcome:
+    async def _read(self, path: str, decode: ObjectDecoder) -> tuple[LookupResult, Any]:
         try:
             async with asyncio.timeout(LOOKUP_TIMEOUT_S):
                 body = await read(self._source, path)
-            return _LookupOutcome(LookupResult.FOUND, decode(body))
+            return LookupResult.FOUND, decode(body)
         except TimeoutError:
-            return _LookupOutcome(LookupResult.LATE)
+            return LookupResult.LATE, None
         except ApiError as error:
             absent = error.status == HTTPStatus.NOT_FOUND
-            return _LookupOutcome(LookupResult.ABSENT if absent else LookupResult.FAILED)
+            return LookupResult.ABSENT if absent else LookupResult.FAILED, None
         except msgspec.MsgspecError:
-            return _LookupOutcome(LookupResult.FAILED)
+            return LookupResult.FAILED, None
 
     async def _complete(
         self, owner: _Lookup | None, labels: _Lookup | None, wait_s: float
     ) -> Facts:
         await asyncio.wait([task for task in (owner, labels) if task is not None], timeout=wait_s)
-        controller, namespace = self._take_outcome(owner), self._take_outcome(labels)
-        return _Completed(
+        controller, namespace = self._take_object(owner), self._take_object(labels)
+        return _CompletedFacts(
             self._cluster,
             controller.selector if controller else None,
             namespace.labels if namespace else None,
         )
 
-    def _take_outcome(self, task: _Lookup | None) -> Any:
+    def _take_object(self, task: _Lookup | None) -> Any:
+        """Return the object that a lookup found, and report the result."""
         if task is None:
             return None
-        if task.cancelled():
-            outcome = _LookupOutcome(LookupResult.FAILED)
-        else:
-            outcome = task.result() if task.done() else _LookupOutcome(LookupResult.LATE)
-        self._report(outcome.result)
-        return outcome.thing
+        result, found = LookupResult.LATE, None
+        if task.done():
+            result, found = (LookupResult.FAILED, None) if task.cancelled() else task.result()
+        self._report(result)
+        return found
 
 
-class _Completed:
+class _CompletedFacts:
     """Facts of a cluster for one request, completed by lookups."""
 
     def __init__(

@@ -17,8 +17,7 @@ class NodeStore(Store[wire.NodeObject]):
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
         self._schedulable = 0
-        self._values: dict[str, Counter[str]] = {}  # by label key: nodes by value
-        self._carriers: Counter[str] = Counter()  # by label key: nodes with any value
+        self._labelled: Counter[str] = Counter()  # schedulable nodes by label key
         self._taints = TaintIndex()
 
     def __len__(self) -> int:
@@ -44,42 +43,36 @@ class NodeStore(Store[wire.NodeObject]):
         if known is not None:
             self._count(known, -1)
 
-    def walk(self) -> Iterator[Key]:
+    def iterate_keys(self) -> Iterator[Key]:
         """Iterate over the keys of all Nodes."""
         return (("", name) for name in self._nodes)
 
-    def schedulable(self) -> int:
+    def schedulable_nodes(self) -> int:
         """Count the Nodes that are not marked unschedulable."""
         return self._schedulable
 
-    def carriers(self, key: str) -> int:
+    def nodes_with(self, key: str) -> int:
         """Count the schedulable Nodes that have a label key."""
-        return self._carriers[key]
+        return self._labelled[key]
 
     def domains(self, key: str) -> int:
         """Count the values of a label on schedulable Nodes."""
-        return len(self._values.get(key, ()))
+        return self._taints.count_domains(key)
 
     def label_keys(self) -> Collection[str]:
         """Return the keys of all labels of schedulable Nodes."""
-        return self._carriers.keys()
+        return self._labelled.keys()
 
     def tainted_domains(self, key: str) -> Sequence[TaintedDomains]:
         """Return the values of a label whose schedulable Nodes are all tainted."""
-        return self._taints.domains(key)
+        return self._taints.tainted_domains(key)
 
     def _count(self, node: Node, change: int) -> None:
         if node.unschedulable:
             return
         self._schedulable += change
         self._taints.count(node, change)
-        for key, value in node.labels.items():
-            self._carriers[key] += change
-            values = self._values.get(key)
-            if values is None:
-                values = self._values[key] = Counter()
-            values[value] += change
-            if not values[value]:
-                del values[value]
-            if not values:
-                del self._values[key], self._carriers[key]
+        for key in node.labels:
+            self._labelled[key] += change
+            if not self._labelled[key]:
+                del self._labelled[key]

@@ -37,6 +37,21 @@ def selector_size(selector: LabelSelector) -> int:
     return size
 
 
+def check_selector_size(selector: LabelSelector | dict[str, str] | None) -> None:
+    """
+    Check the size of a selector: a label selector, or the labels of a Service's selector.
+
+    Raises:
+        SelectorSizeError: It takes more than ``MAX_SELECTOR_BYTES``.
+    """
+    if isinstance(selector, dict):
+        selector = LabelSelector(match_labels=selector)
+    size = selector_size(selector) if selector is not None else 0
+    if size > MAX_SELECTOR_BYTES:
+        problem = f"its selector takes {size} bytes, at most {MAX_SELECTOR_BYTES} are kept"
+        raise SelectorSizeError(problem)
+
+
 def labels_size(pairs: dict[str, str]) -> int:
     """Estimate the memory of the labels in a selector, in bytes."""
     return sum(map(len, pairs)) + sum(map(len, pairs.values())) + 2 * _PART_BYTES * len(pairs)

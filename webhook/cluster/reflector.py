@@ -52,9 +52,10 @@ from webhook.cluster.protocol import (
     status_error,
 )
 from webhook.cluster.quota import NamespaceSizeError
-from webhook.cluster.store import Key, StoredObject, WatchEventType
+from webhook.cluster.store import Key, StoredObject
 from webhook.cluster.timeslices import TimeSlicer
 from webhook.errors import ApiError
+from webhook.policy.model import GroupKind
 from webhook.policy.nesting import decode_nested
 
 ReportRestart: TypeAlias = Callable[[str, str, str], None]
@@ -72,10 +73,7 @@ _TEMPORARY = {
 }
 """After these statuses the watch resumes at its version; others may concern the version."""
 
-_NO_STREAMS = {
-    FailureReason.REFUSED,
-    FailureReason.SILENT,
-}  # responses of servers to an unknown option
+_NO_STREAMS = {FailureReason.REFUSED, FailureReason.SILENT}  # answers to an unknown option
 
 _decode_named = msgspec.json.Decoder(wire.NamedObject).decode
 
@@ -87,23 +85,24 @@ class ReflectorEnvironment:
 
     Attributes:
         source: Client of the API server.
-        pace: Slices long work.
+        slicer: Runs long work in slices.
         clock: Monotonic, in seconds.
-        dice: Gives numbers from 0 to 1, all as likely.
-        sleep: Waits so many seconds.
-        tell: Called at every restart.
-        skip: Called with the kind and an object that cannot be decoded, whenever it is sent.
+        jitter: Returns uniform random numbers from 0 to 1.
+        sleep: Waits for a number of seconds.
+        report_restart: Called at every restart.
+        report_skipped: Called with the kind and an object that cannot be decoded or is too large,
+            whenever it is sent.
         streams: Whether to request streamed lists, as from Kubernetes 1.32. Earlier servers may
             ignore the option, which takes a minute to detect.
     """
 
     source: WatchClient
-    pace: TimeSlicer
+    slicer: TimeSlicer
     clock: Callable[[], float]
     jitter: Callable[[], float]
     sleep: Callable[[float], Awaitable[object]]
-    tell: ReportRestart
-    skip: Callable[[str, SkippedObject], object]
+    report_restart: ReportRestart
+    report_skipped: Callable[[str, SkippedObject], object]
     streams: bool = False
 
 
@@ -113,39 +112,37 @@ class Reflector:
 
     Attributes:
         resource: The kind.
-        place: Where its objects are; None: not known, or the API server has no such kind.
+        place: API path of its objects; None: not known, or the API server has no such kind.
         synced: Set once all objects have been listed for the first time.
-        trouble: Why the last try failed, a sentence; empty once a list or a watch goes well.
+        problem: Why the last attempt failed; empty after a list or a watch succeeds.
     """
 
-    def __init__(self, resource: Resource, means: ReflectorEnvironment) -> None:
+    def __init__(self, resource: Resource, environment: ReflectorEnvironment) -> None:
         """Create a reflector in state unknown."""
         self.resource = resource
         self.place = resource.place
         self.synced = asyncio.Event()
         self.problem = ""
-        self._means = means
-        self._backoff = Backoff(means.jitter, means.sleep)
-        self._streams = means.streams
+        self._environment = environment
+        self._server = environment.source
+        self._run_in_slices = environment.slicer.run
+        self._backoff = Backoff(environment.jitter, environment.sleep)
+        self._streams = environment.streams
         self._limit = listwatch.PAGE_OBJECTS
-        self._heard: float | None = None
-        self._watching: float | None = None  # since when
-        self._version = ""  # where to go on watching
+        self._updated_at: float | None = None
+        self._watching_since: float | None = None
+        self._version = ""  # resource version at which to resume the watch
         self._last: msgspec.Raw | None = None  # object of the watch's last event, with a version
-        self._gone: set[Key] | None = None  # while listing: what was held and has not come yet
-
-    @property
-    def _server(self) -> str:
-        return self._means.source.name
+        self._unlisted: set[Key] | None = None  # during a list: stored objects not yet in it
 
     @property
     def age(self) -> float | None:
         """Seconds since the API server last sent usable data; None before the first data."""
-        return None if self._heard is None else self._means.clock() - self._heard
+        return None if self._updated_at is None else self._environment.clock() - self._updated_at
 
     async def run(self) -> NoReturn:
         """Follow the kind until cancelled; begins with a list, also when restarted after a bug."""
-        self._version, self._last, self._gone = "", None, None
+        self._version, self._last, self._unlisted = "", None, None
         while True:
             try:
                 await self._follow()
@@ -154,21 +151,25 @@ class Reflector:
                 if error.status not in _TEMPORARY:
                     self._version = ""
                 self.problem = str(error)
-                self._means.tell(self.resource.kind, error.reason, self.problem)
+                self._report_restart(error.reason)
             else:
                 if self.place is not None:
-                    self._means.tell(self.resource.kind, FailureReason.ENDED, "")
+                    self._report_restart(FailureReason.ENDED)
             # A watch that lasted was healthy: reconnect at once. Anything else backs off.
-            if self._lasted():
+            since = self._watching_since
+            if since is not None and self._environment.clock() - since >= LASTING_S:
                 self._backoff.reset()
             else:
                 await self._backoff.pause()
 
+    def _report_restart(self, reason: str) -> None:
+        self._environment.report_restart(self.resource.kind, reason, self.problem)
+
     async def _follow(self) -> None:
         """List if the version is unknown, then watch until the server ends the stream."""
-        self._watching = None
-        if self.resource.custom is not None and not self._version:
-            self.place = await locate(self._means.source, self.resource)
+        self._watching_since = None
+        if isinstance(self.resource.key, GroupKind) and not self._version:
+            self.place = await locate(self._server, self.resource)
         if self.place is None:
             await self._clear()
         elif self._version:
@@ -181,33 +182,33 @@ class Reflector:
 
     async def _clear(self) -> None:
         """Empty the store, because the API server does not have the kind."""
-        await self._means.pace.run(self._begin())
-        await self._means.pace.run(self._complete())
-        self._hear()
+        await self._run_in_slices(self._begin_list())
+        await self._run_in_slices(self._end_list())
+        self._record_update()
 
     async def _list(self, place: ResourcePath) -> None:
         """Store all objects page by page, and remove those absent from the list."""
-        source, pace = self._means.source, self._means.pace
-        await pace.run(self._begin())
+        await self._run_in_slices(self._begin_list())
         rest = ""
         while True:
-            body = await read(source, place.collection, listwatch.page_query(self._limit, rest))
-            page = await pace.run(self._fill(body))
-            self._hear()
+            query = listwatch.page_query(self._limit, rest)
+            body = await read(self._server, place.collection, query)
+            page = await self._run_in_slices(self._store_page(body))
+            self._record_update()
             self._limit = listwatch.next_limit(self._limit, len(body))
             rest = page.metadata.rest or ""
             if not rest:
                 break
-        await pace.run(self._complete())
+        await self._run_in_slices(self._end_list())
         self._version = page.metadata.resource_version
 
     async def _stream(self, place: ResourcePath) -> None:
         """Watch with a streamed list; never request it again if the server does not support it."""
-        await self._means.pace.run(self._begin())
+        await self._run_in_slices(self._begin_list())
         try:
             await self._watch(place, listwatch.STREAMED_LIST_QUERY)
         except ApiError as error:
-            if self._gone is not None and error.reason in _NO_STREAMS:
+            if self._unlisted is not None and error.reason in _NO_STREAMS:
                 self._streams = False
             raise
 
@@ -215,104 +216,110 @@ class Reflector:
         """Apply events until the stream ends."""
         self._last = None
         try:
-            async with self._means.source.stream(place.collection, query) as pieces:
-                self._watching = self._means.clock()
+            async with self._server.stream(place.collection, query) as chunks:
+                self._watching_since = self._environment.clock()
                 self.problem = ""
-                lines = LineSplitter(self._server)
-                async for piece in pieces:
-                    await self._take(lines, piece)
+                lines = LineSplitter(self._server.name)
+                async for chunk in chunks:
+                    await self._apply_chunk(lines, chunk)
                 lines.end()
         finally:
-            self._remember()
+            self._store_position()
 
-    def _remember(self) -> None:
-        """Store the position of the watch."""
+    def _store_position(self) -> None:
         if self._last is not None:
             self._version = listwatch.resource_version_of(self._last)
 
-    async def _take(self, lines: LineSplitter, piece: bytes) -> None:
+    async def _apply_chunk(self, lines: LineSplitter, chunk: bytes) -> None:
         try:
-            whole = lines.feed(piece)
-            await self._means.pace.run(self._apply_all(whole))
+            complete_lines = lines.feed(chunk)
+            await self._run_in_slices(self._apply_events(complete_lines))
         except ApiError:
             self._version, self._last = "", None
             raise
-        if whole:
-            self._hear()
+        if complete_lines:
+            self._record_update()
 
-    def _apply_all(self, lines: list[bytes]) -> Steps:
+    def _apply_events(self, lines: list[bytes]) -> Steps:
         for line in lines:
-            change = yield from listwatch.read_event_in_steps(self._server, line)
-            match change.type:
-                case WatchEventType.ADDED | WatchEventType.MODIFIED | WatchEventType.DELETED:
-                    self._apply(WatchEventType(change.type), change.object)
+            event = yield from listwatch.read_event_in_steps(self._server.name, line)
+            match event.type:
+                case "ADDED" | "MODIFIED" | "DELETED":
+                    self._apply(event.object, deleted=event.type == "DELETED")
                 case "BOOKMARK":
-                    yield from self._mark(change.object)
+                    yield from self._handle_bookmark(event.object)
                 case "ERROR":
-                    raise status_error(self._server, 0, change.object)
+                    raise status_error(self._server.name, 0, event.object)
                 case _:
-                    raise listwatch.protocol_error(self._server, "sent an event of an unknown type")
-            if self._gone is None:
-                self._last = change.object
+                    raise self._protocol_error("sent an event of an unknown type")
+            if self._unlisted is None:
+                self._last = event.object
             yield
 
-    def _apply(self, event: WatchEventType, written: msgspec.Raw) -> None:
+    def _apply(self, data: msgspec.Raw, *, deleted: bool = False) -> None:
+        store = self.resource.store
         thing: StoredObject
         try:
-            thing = self.resource.decode(written)
+            thing = self.resource.decode(data)
         except DECODE_ERRORS as error:
             # An object that cannot be decoded counts as absent: its old copy would be wrong.
-            event, thing = WatchEventType.DELETED, self._name(written)
-            self._means.skip(self.resource.kind, SkippedObject.of(error, thing))
+            deleted, thing = True, self._read_name(data)
+            self._report_skipped(error, thing)
         if not thing.name:
-            raise listwatch.protocol_error(self._server, "sent an object without a name")
-        if self._gone is not None:
-            self._gone.discard((thing.namespace, thing.name))
+            raise self._protocol_error("sent an object without a name")
+        if self._unlisted is not None:
+            self._unlisted.discard((thing.namespace, thing.name))
+        if deleted:
+            store.remove(thing.namespace, thing.name)
+            return
         try:
-            self.resource.store.apply(event, thing)
+            store.put(thing)
         except NamespaceSizeError as error:
-            self._means.skip(self.resource.kind, SkippedObject.of(error, thing))
+            self._report_skipped(error, thing)
 
-    def _name(self, written: msgspec.Raw) -> StoredObject:
+    def _report_skipped(self, error: Exception, thing: StoredObject) -> None:
+        self._environment.report_skipped(self.resource.kind, SkippedObject.of(error, thing))
+
+    def _read_name(self, data: msgspec.Raw) -> StoredObject:
         try:
-            return decode_nested(_decode_named, written)
+            return decode_nested(_decode_named, data)
         except DECODE_ERRORS:
-            raise listwatch.protocol_error(self._server, "sent what is no object") from None
+            raise self._protocol_error("sent what is no object") from None
 
-    def _begin(self) -> Steps:
-        """Begin a list: every stored object may be gone until it arrives."""
-        self._gone = set()
-        for key in self.resource.store.walk():
-            self._gone.add(key)
-            yield
+    def _protocol_error(self, problem: str) -> ApiError:
+        return listwatch.protocol_error(self._server.name, problem)
 
-    def _fill(self, body: bytes) -> Generator[None, None, listwatch.Page]:
-        page = yield from listwatch.read_page_in_steps(self._server, body)
+    def _store_page(self, body: bytes) -> Generator[None, None, listwatch.Page]:
+        page = yield from listwatch.read_page_in_steps(self._server.name, body)
         yield
         for item in page.items or ():
-            self._apply(WatchEventType.ADDED, item)
+            self._apply(item)
             yield
         return page
 
-    def _mark(self, bookmark: msgspec.Raw) -> Steps:
-        """Handle a bookmark; it also marks the end of a streamed list."""
-        if self._gone is None:
+    def _handle_bookmark(self, bookmark: msgspec.Raw) -> Steps:
+        """Complete a streamed list at the bookmark that ends it."""
+        if self._unlisted is None:
             return
         if not listwatch.ends_initial_list(bookmark):  # the server ignored the option
-            raise ApiError(self._server, "cannot stream a list", FailureReason.REFUSED)
-        yield from self._complete()
+            raise ApiError(self._server.name, "cannot stream a list", FailureReason.REFUSED)
+        yield from self._end_list()
 
-    def _complete(self) -> Steps:
+    def _begin_list(self) -> Steps:
+        """Begin a list: every stored object may be gone until it arrives."""
+        self._unlisted = set()
+        for key in self.resource.store.iterate_keys():
+            self._unlisted.add(key)
+            yield
+
+    def _end_list(self) -> Steps:
         """End a list: remove the objects that did not arrive."""
-        for namespace, name in self._gone or ():
+        for namespace, name in self._unlisted or ():
             self.resource.store.remove(namespace, name)
             yield
-        self._gone = None
+        self._unlisted = None
         self.synced.set()
 
-    def _hear(self) -> None:
-        self._heard = self._means.clock()
+    def _record_update(self) -> None:
+        self._updated_at = self._environment.clock()
         self.problem = ""
-
-    def _lasted(self) -> bool:
-        return self._watching is not None and self._means.clock() - self._watching >= LASTING_S

@@ -17,9 +17,62 @@ from webhook.cluster.quota import NamespaceQuota, labels_size
 from webhook.cluster.store import UNLIMITED, Key, Store, interned
 from webhook.policy.facts import ServiceSelector
 
-Pair = tuple[str, str]
+LabelPair = tuple[str, str]
+"""Key and value of a label."""
 
 _by_name = attrgetter("name")
+
+
+class _NamespaceIndex:
+    """
+    The Services of one namespace.
+
+    Attributes:
+        services: By name, with the label under which the index has them; None for an empty
+            selector.
+    """
+
+    __slots__ = ("_frequency", "_indexed", "services")
+
+    def __init__(self) -> None:
+        self.services: dict[str, tuple[ServiceSelector, LabelPair | None]] = {}
+        self._indexed: dict[LabelPair | None, dict[str, ServiceSelector]] = {}
+        self._frequency: Counter[LabelPair] = Counter()  # number of selectors with a label
+
+    def selector(self, name: str) -> dict[str, str] | None:
+        service, _ = self.services.get(name, (None, None))
+        return service.selector if service is not None else None
+
+    def add(self, service: ServiceSelector) -> None:
+        pairs = service.selector.items()
+        self._frequency.update(pairs)
+        rarest = min(pairs, key=lambda pair: (self._frequency[pair], pair), default=None)
+        self.services[service.name] = service, rarest
+        self._indexed.setdefault(rarest, {})[service.name] = service
+
+    def remove(self, name: str) -> None:
+        service, pair = self.services.pop(name)
+        for label in service.selector.items():
+            self._frequency[label] -= 1
+            if not self._frequency[label]:
+                del self._frequency[label]
+        del self._indexed[pair][name]
+        if not self._indexed[pair]:
+            del self._indexed[pair]
+
+    def select(self, labels: Mapping[str, str]) -> list[ServiceSelector]:
+        pairs = labels.items()
+        found: list[ServiceSelector] = []
+        for pair in (None, *pairs):
+            candidates = self._indexed.get(pair)
+            if candidates is not None:
+                found += [one for one in candidates.values() if one.selector.items() <= pairs]
+        if len(found) > 1:
+            found.sort(key=_by_name)
+        return found
+
+
+_NO_SERVICES = _NamespaceIndex()
 
 
 class ServiceStore(Store[wire.ServiceObject]):
@@ -27,10 +80,10 @@ class ServiceStore(Store[wire.ServiceObject]):
 
     def __init__(self, quota: NamespaceQuota = UNLIMITED) -> None:
         self._quota = quota
-        self._namespaces: dict[str, _Shelf] = {}
+        self._namespaces: dict[str, _NamespaceIndex] = {}
 
     def __len__(self) -> int:
-        return sum(map(len, self._namespaces.values()))
+        return sum(len(index.services) for index in self._namespaces.values())
 
     def put(self, thing: wire.ServiceObject) -> None:
         """
@@ -39,106 +92,32 @@ class ServiceStore(Store[wire.ServiceObject]):
         Raises:
             NamespaceSizeError: Its namespace exceeds the quota; the Service is then absent.
         """
-        selector = thing.selector
-        known = self._known(thing.namespace, thing.name)
-        if known is not None and selector is not None and known.selector == selector:
-            return
-        self.remove(thing.namespace, thing.name)
+        namespace, selector = thing.namespace, thing.selector
         if selector is None:
-            return
-        self._quota.take(thing.namespace, labels_size(selector))
-        shelf = self._namespaces.get(thing.namespace)
-        if shelf is None:
-            shelf = self._namespaces[intern(thing.namespace)] = _Shelf()
-        shelf.put(ServiceSelector(thing.name, interned(selector)))
+            self.remove(namespace, thing.name)
+        elif selector != self._namespaces.get(namespace, _NO_SERVICES).selector(thing.name):
+            self.remove(namespace, thing.name)
+            self._quota.take(namespace, labels_size(selector))
+            index = self._namespaces.setdefault(intern(namespace), _NamespaceIndex())
+            index.add(ServiceSelector(thing.name, interned(selector)))
 
     def remove(self, namespace: str, name: str) -> None:
         """Remove a Service; do nothing if it is not in the store."""
-        shelf = self._namespaces.get(namespace)
-        removed = shelf.remove(name) if shelf is not None else None
-        if removed is not None:
-            self._quota.free(namespace, labels_size(removed.selector))
-        if shelf is not None and not len(shelf):
+        index = self._namespaces.get(namespace, _NO_SERVICES)
+        selector = index.selector(name)
+        if selector is None:
+            return
+        index.remove(name)
+        self._quota.free(namespace, labels_size(selector))
+        if not index.services:
             del self._namespaces[namespace]
 
-    def _known(self, namespace: str, name: str) -> ServiceSelector | None:
-        shelf = self._namespaces.get(namespace)
-        return shelf.known(name) if shelf is not None else None
-
-    def walk(self) -> Iterator[Key]:
+    def iterate_keys(self) -> Iterator[Key]:
         """Iterate over the keys of all Services that have a selector."""
-        return ((space, name) for space, shelf in self._namespaces.items() for name in shelf.names)
+        return (
+            (space, name) for space, index in self._namespaces.items() for name in index.services
+        )
 
     def select(self, namespace: str, labels: Mapping[str, str]) -> list[ServiceSelector]:
         """Return the Services that select a pod with these labels, sorted by name."""
-        shelf = self._namespaces.get(namespace)
-        return shelf.select(labels) if shelf is not None else []
-
-
-class _Shelf:
-    """The Services of one namespace."""
-
-    __slots__ = ("_commonness", "_filed", "_for_all", "_services")
-
-    def __init__(self) -> None:
-        self._services: dict[
-            str, tuple[ServiceSelector, Pair | None]
-        ] = {}  # by name, with the index label
-        self._filed: dict[Pair, dict[str, ServiceSelector]] = {}
-        self._for_all: dict[str, ServiceSelector] = {}  # with an empty selector
-        self._commonness: Counter[Pair] = Counter()  # number of selectors with a label
-
-    def __len__(self) -> int:
-        return len(self._services)
-
-    @property
-    def names(self) -> Mapping[str, object]:
-        """The names of all Services."""
-        return self._services
-
-    def known(self, name: str) -> ServiceSelector | None:
-        service, _ = self._services.get(name, (None, None))
-        return service
-
-    def put(self, service: ServiceSelector) -> None:
-        """Add a Service with a new name."""
-        pairs = service.selector.items()
-        self._commonness.update(pairs)
-        pair = min(pairs, key=self._rarity, default=None)
-        self._services[service.name] = service, pair
-        file = self._for_all if pair is None else self._filed.setdefault(pair, {})
-        file[service.name] = service
-
-    def _rarity(self, pair: Pair) -> tuple[int, Pair]:
-        return self._commonness[pair], pair
-
-    def remove(self, name: str) -> ServiceSelector | None:
-        """Remove and return a Service; None if there is none."""
-        service, pair = self._services.pop(name, (None, None))
-        if service is None:
-            return None
-        self._forget_pairs(service)
-        if pair is None:
-            del self._for_all[name]
-            return service
-        del self._filed[pair][name]
-        if not self._filed[pair]:
-            del self._filed[pair]
-        return service
-
-    def _forget_pairs(self, service: ServiceSelector) -> None:
-        for pair in service.selector.items():
-            self._commonness[pair] -= 1
-            if not self._commonness[pair]:
-                del self._commonness[pair]
-
-    def select(self, labels: Mapping[str, str]) -> list[ServiceSelector]:
-        found = list(self._for_all.values())
-        carried = labels.items()
-        for pair in carried:
-            file = self._filed.get(pair)
-            if file is not None:
-                found += [each for each in file.values() if each.selector.items() <= carried]
-        if len(found) > 1:
-            found.sort(key=_by_name)
-        return found
+        return self._namespaces.get(namespace, _NO_SERVICES).select(labels)

@@ -6,12 +6,9 @@ Services and Nodes, whose indexes are more complex, are in ``services`` and ``no
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from enum import StrEnum
+from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import Generic, Protocol, TypeVar
-
-from msgspec.structs import replace
 
 from webhook.cluster import wire
 from webhook.cluster.quota import NamespaceQuota, selector_size
@@ -23,18 +20,6 @@ Key = tuple[str, str]
 UNLIMITED = NamespaceQuota(None)
 
 T_contra = TypeVar("T_contra", bound="StoredObject", contravariant=True)
-
-
-class WatchEventType(StrEnum):
-    """
-    The type of a change to an object.
-
-    Source: apimachinery pkg/watch ``EventType``.
-    """
-
-    ADDED = "ADDED"
-    MODIFIED = "MODIFIED"
-    DELETED = "DELETED"
 
 
 class StoredObject(Protocol):
@@ -66,37 +51,8 @@ class Store(ABC, Generic[T_contra]):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def walk(self) -> Iterator[Key]:
+    def iterate_keys(self) -> Iterator[Key]:
         """Iterate over the keys; the store must not change during the iteration."""
-
-    def keys(self) -> set[Key]:
-        """Return the keys of all objects."""
-        return set(self.walk())
-
-    def apply(self, event: WatchEventType, thing: T_contra) -> None:
-        """Apply one watch event."""
-        if event is WatchEventType.DELETED:
-            self.remove(thing.namespace, thing.name)
-        else:
-            self.put(thing)
-
-    def replace(self, things: Iterable[T_contra]) -> None:
-        """
-        Replace the contents of the store with these objects.
-
-        It adds the objects one by one and removes the others last. An object that exists before
-        and after is never absent, and the store never holds two copies of all objects.
-        """
-        seen: set[Key] = set()
-        for thing in things:
-            self.put(thing)
-            seen.add((thing.namespace, thing.name))
-        self.retain(seen)
-
-    def retain(self, keys: set[Key]) -> None:
-        """Remove all objects except these."""
-        for namespace, name in self.keys() - keys:
-            self.remove(namespace, name)
 
 
 class NamespaceStore(Store[wire.NamespaceObject]):
@@ -116,7 +72,7 @@ class NamespaceStore(Store[wire.NamespaceObject]):
         """Remove a Namespace; do nothing if it is not in the store."""
         self._labels.pop(name, None)
 
-    def walk(self) -> Iterator[Key]:
+    def iterate_keys(self) -> Iterator[Key]:
         """Iterate over the keys of all Namespaces."""
         return (("", name) for name in self._labels)
 
@@ -164,28 +120,26 @@ class OwnerStore(Store[PodOwner]):
         if thing.selector is None:
             return
         self._quota.take(thing.namespace, selector_size(thing.selector))
-        selectors = self._selectors.get(thing.namespace)
-        if selectors is None:
-            selectors = self._selectors[intern(thing.namespace)] = {}
+        selectors = self._selectors.setdefault(intern(thing.namespace), {})
         selectors[thing.name] = self._pooled(thing.selector)
 
     def remove(self, namespace: str, name: str) -> None:
         """Remove an owner; do nothing if it is not in the store."""
-        selectors = self._selectors.get(namespace)
-        known = selectors.pop(name, None) if selectors else None
-        if known is not None:
-            self._quota.free(namespace, selector_size(known))
-        if selectors is not None and not selectors:
+        selectors = self._selectors.get(namespace, {})
+        known = selectors.pop(name, None)
+        if known is None:
+            return
+        self._quota.free(namespace, selector_size(known))
+        if not selectors:
             del self._selectors[namespace]
 
-    def walk(self) -> Iterator[Key]:
+    def iterate_keys(self) -> Iterator[Key]:
         """Iterate over the keys of all owners that have a selector."""
         return ((space, name) for space, names in self._selectors.items() for name in names)
 
     def selector(self, namespace: str, name: str) -> LabelSelector | None:
         """Return the selector of an owner; None if it is not known or has none."""
-        selectors = self._selectors.get(namespace)
-        return selectors.get(name) if selectors else None
+        return self._selectors.get(namespace, {}).get(name)
 
     def _pooled(self, selector: LabelSelector) -> LabelSelector:
         key = (tuple(selector.match_labels.items()), selector.match_expressions)
@@ -197,28 +151,25 @@ class OwnerStore(Store[PodOwner]):
         return pooled
 
 
-_UNLIKE = "pod-template-hash"
+_UNIQUE_LABEL = "pod-template-hash"
 """A label whose values differ in nearly all ReplicaSets, so that interning them wastes memory."""
 
 
 def interned(labels: Mapping[str, str]) -> dict[str, str]:
     """Copy labels with interned strings, so that equal strings of a cluster share memory."""
     return {
-        intern(key): value if key == _UNLIKE else intern(value) for key, value in labels.items()
+        intern(key): value if key == _UNIQUE_LABEL else intern(value)
+        for key, value in labels.items()
     }
 
 
 def _interned_selector(selector: LabelSelector) -> LabelSelector:
-    return LabelSelector(
-        match_labels=interned(selector.match_labels),
-        match_expressions=tuple(map(_interned_requirement, selector.match_expressions)),
+    requirements = (
+        LabelSelectorRequirement(
+            intern(requirement.key),
+            intern(requirement.operator),
+            tuple(map(intern, requirement.values)),
+        )
+        for requirement in selector.match_expressions
     )
-
-
-def _interned_requirement(requirement: LabelSelectorRequirement) -> LabelSelectorRequirement:
-    return replace(
-        requirement,
-        key=intern(requirement.key),
-        operator=intern(requirement.operator),
-        values=tuple(map(intern, requirement.values)),
-    )
+    return LabelSelector(interned(selector.match_labels), tuple(requirements))

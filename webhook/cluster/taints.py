@@ -1,8 +1,9 @@
 """
 Index of the topology domains whose Nodes are all tainted, updated on every change of a Node.
 
-``TaintIndex.domains`` is the entry point. Domains with the same combinations of taints share one
-entry, so the cost of a lookup grows with the kinds of Node pools, not with the number of Nodes.
+``TaintIndex.tainted_domains`` is the entry point. Domains with the same combinations of taints
+share one entry, so the cost of a lookup grows with the kinds of Node pools, not with the number of
+Nodes.
 """
 
 from collections import Counter
@@ -20,12 +21,10 @@ class TaintIndex:
     """Index of the domains of every label key by the taint sets of their Nodes."""
 
     def __init__(self) -> None:
-        self._ways: dict[
-            str, dict[str, Counter[TaintSet]]
-        ] = {}  # by key and value: Nodes by taint set
-        self._closed: dict[
-            str, dict[frozenset[TaintSet], dict[str, None]]
-        ] = {}  # by key: values of all-tainted domains
+        # by label key and value: number of Nodes by taint set
+        self._domains: dict[str, dict[str, Counter[TaintSet]]] = {}
+        # by label key and taint sets: values of the domains whose Nodes are all tainted
+        self._tainted: dict[str, dict[frozenset[TaintSet], dict[str, None]]] = {}
 
     def count(self, node: Node, change: int) -> None:
         """
@@ -35,44 +34,46 @@ class TaintIndex:
             node: A Node that is not cordoned.
             change: 1 to add; -1 to remove a Node that was added with the same labels and taints.
         """
-        way = tuple(taint for taint in node.taints if taint.effect in EXCLUDING)
+        taint_set = tuple(taint for taint in node.taints if taint.effect in EXCLUDING)
         for key, value in node.labels.items():
-            values = self._ways.setdefault(key, {})
-            ways = values.get(value)
-            if ways is None:
-                ways = values[value] = Counter()
-            before = frozenset(ways)
-            ways[way] += change
-            if not ways[way]:
-                del ways[way]
-            if not ways:
-                del values[value]
-            if not values:
-                del self._ways[key]
-            self._file(key, value, before, frozenset(ways))
+            domains = self._domains.setdefault(key, {})
+            nodes = domains.setdefault(value, Counter())
+            before = frozenset(nodes)
+            nodes[taint_set] += change
+            if not nodes[taint_set]:
+                del nodes[taint_set]
+            if not nodes:
+                del domains[value]
+            if not domains:
+                del self._domains[key]
+            self._move(key, value, before, frozenset(nodes))
 
-    def domains(self, key: str) -> Sequence[TaintedDomains]:
+    def count_domains(self, key: str) -> int:
+        """Count the domains of a label key."""
+        return len(self._domains.get(key, ()))
+
+    def tainted_domains(self, key: str) -> Sequence[TaintedDomains]:
         """Return the domains of a label key whose Nodes are all tainted."""
         return [
-            TaintedDomains(tuple(ways), values.keys())
-            for ways, values in self._closed.get(key, {}).items()
+            TaintedDomains(tuple(taint_sets), values.keys())
+            for taint_sets, values in self._tainted.get(key, {}).items()
         ]
 
-    def _file(
+    def _move(
         self, key: str, value: str, before: frozenset[TaintSet], after: frozenset[TaintSet]
     ) -> None:
         if before == after:
             return
-        closed = self._closed.setdefault(key, {})
-        if _is_closed(before):
-            del closed[before][value]
-            if not closed[before]:
-                del closed[before]
-        if _is_closed(after):
-            closed.setdefault(after, {})[value] = None
-        if not closed:
-            del self._closed[key]
+        tainted = self._tainted.setdefault(key, {})
+        if _is_tainted(before):
+            del tainted[before][value]
+            if not tainted[before]:
+                del tainted[before]
+        if _is_tainted(after):
+            tainted.setdefault(after, {})[value] = None
+        if not tainted:
+            del self._tainted[key]
 
 
-def _is_closed(ways: frozenset[TaintSet]) -> bool:
-    return bool(ways) and () not in ways
+def _is_tainted(taint_sets: frozenset[TaintSet]) -> bool:
+    return bool(taint_sets) and () not in taint_sets

@@ -100,20 +100,16 @@ def _fill_in_fields(constraints: Constraints, which: FieldDefaults) -> Constrain
     """
     if which is FieldDefaults.NONE:
         return constraints
-    filled = constraints
-    if any(not constraint.when_unsatisfiable for constraint in filled):
-        filled = tuple(
-            constraint
-            if constraint.when_unsatisfiable
-            else replace(constraint, when_unsatisfiable=DO_NOT_SCHEDULE)
-            for constraint in filled
+    least_skew = LEAST_SKEW if which is FieldDefaults.ALL else 0
+    filled = tuple(
+        replace(
+            constraint,
+            max_skew=constraint.max_skew or least_skew,
+            when_unsatisfiable=constraint.when_unsatisfiable or DO_NOT_SCHEDULE,
         )
-    if which is FieldDefaults.ALL and any(constraint.max_skew == 0 for constraint in filled):
-        filled = tuple(
-            constraint if constraint.max_skew else replace(constraint, max_skew=LEAST_SKEW)
-            for constraint in filled
-        )
-    return filled
+        for constraint in constraints
+    )
+    return constraints if filled == constraints else filled
 
 
 def _complete_selectors(

@@ -9,6 +9,7 @@ in configurations, exemptions, metrics and reports.
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from types import MappingProxyType
 
 import msgspec
@@ -56,9 +57,9 @@ class CatalogueEntry(msgspec.Struct, frozen=True, gc=False):
     title: str
     why: str
     fix: str
-    since: Version
-    category: RuleCategory
-    action: Action
+    since: Version = _1_16
+    category: RuleCategory = RuleCategory.API
+    action: Action = Action.DENY
 
     @property
     def effect(self) -> str:
@@ -70,18 +71,10 @@ class CatalogueEntry(msgspec.Struct, frozen=True, gc=False):
         return f"kube-apiserver refuses the object, since version {self.since}."
 
 
-def _api(*texts: str, action: Action = Action.DENY, since: Version = _1_16) -> CatalogueEntry:
-    rule, title, why, fix = texts
-    return CatalogueEntry(rule, title, why, fix, since, RuleCategory.API, action)
-
-
-def _policy(*texts: str, action: Action, since: Version = _1_16) -> CatalogueEntry:
-    rule, title, why, fix = texts
-    return CatalogueEntry(rule, title, why, fix, since, RuleCategory.ADVICE, action)
-
+_policy = partial(CatalogueEntry, category=RuleCategory.ADVICE, action=Action.AUDIT)
 
 _OBJECT_ENTRIES = (
-    _api(
+    CatalogueEntry(
         TYPE_INVALID,
         "values have the types of the API",
         "The API server cannot decode the object.",
@@ -97,40 +90,40 @@ _OBJECT_ENTRIES = (
 )
 
 _API_ENTRIES = (
-    _api(
+    CatalogueEntry(
         "TSC001",
         "maxSkew is at least 1",
         "Pods are scheduled one at a time, so some domain always holds one pod more than another: "
         "no placement satisfies a skew of 0.",
         "write the number of pods that a domain may hold above the emptiest one, as `maxSkew: 1`",
     ),
-    _api(
+    CatalogueEntry(
         "TSC002",
         "topologyKey is set",
         "The values of a node label are the domains; without a label there are none.",
         "name the node label that makes the domains, as `topologyKey: topology.kubernetes.io/zone`",
     ),
-    _api(
+    CatalogueEntry(
         "TSC003",
         "whenUnsatisfiable is DoNotSchedule or ScheduleAnyway",
         "The scheduler must know whether a pod that violates maxSkew waits or runs.",
         "write `DoNotSchedule` to hold the pod back, `ScheduleAnyway` to prefer emptier domains",
     ),
-    _api(
+    CatalogueEntry(
         "TSC004",
         "each pair of topologyKey and whenUnsatisfiable appears once",
         "Of two constraints with the same topologyKey and whenUnsatisfiable only the stricter one "
         "has an effect.",
         "remove one of the two entries, or join them into one with the smaller maxSkew",
     ),
-    _api(
+    CatalogueEntry(
         "TSC005",
         "minDomains is at least 1",
         "There is always at least one domain where a pod can run.",
         "write the number of domains there must be, or leave minDomains out",
         since=_1_24,
     ),
-    _api(
+    CatalogueEntry(
         "TSC006",
         "minDomains is used with DoNotSchedule only",
         "minDomains holds pods back until there are enough domains; a ScheduleAnyway constraint "
@@ -138,14 +131,14 @@ _API_ENTRIES = (
         "write `whenUnsatisfiable: DoNotSchedule`, or leave minDomains out",
         since=_1_24,
     ),
-    _api(
+    CatalogueEntry(
         "TSC007",
         "node inclusion policies are Honor or Ignore",
         "A policy counts either only the nodes on which the pod can run, or all nodes.",
         "write `Honor` to count only nodes on which the pod can run, `Ignore` to count all",
         since=_1_25,
     ),
-    _api(
+    CatalogueEntry(
         "TSC008",
         "matchLabelKeys are label keys that the selector does not name too",
         "matchLabelKeys add values of the pod's own labels to the selector; without a selector "
@@ -153,7 +146,7 @@ _API_ENTRIES = (
         "add a labelSelector, and leave out of it the keys that matchLabelKeys lists",
         since=_1_25,
     ),
-    _api(
+    CatalogueEntry(
         "TSC009",
         "labelSelector is a valid label selector",
         "An invalid label selector selects no pod.",
@@ -171,7 +164,7 @@ _API_ENTRIES = (
 )
 
 _WARNING_ENTRIES = (
-    _api(
+    CatalogueEntry(
         "TSC020",
         "topologyKey is no deprecated node label",
         "Kubernetes stopped setting the label on new nodes of many clouds; nodes without it "
@@ -179,7 +172,7 @@ _WARNING_ENTRIES = (
         "write the label that the warning names",
         action=Action.WARN,
     ),
-    _api(
+    CatalogueEntry(
         "TSC021",
         "labelSelector is set",
         "A null selector matches no pod: every domain counts as empty, and nothing is spread.",
@@ -238,7 +231,6 @@ _POLICY_ENTRIES = (
         "Each constraint allows some nodes; the next pod needs one that all of them allow. A pod "
         "for which there is none stays Pending until pods are deleted or nodes are added.",
         "raise maxSkew as the finding says, or make one of the constraints `ScheduleAnyway`",
-        action=Action.AUDIT,
     ),
     _policy(
         "TSC107",
@@ -246,7 +238,6 @@ _POLICY_ENTRIES = (
         "While a new revision is rolled out, its pods are placed by where the old ones are. After "
         "these are deleted, the rest is uneven, and nothing moves it.",
         "write `matchLabelKeys: [pod-template-hash]`",
-        action=Action.AUDIT,
         since=_1_25,
     ),
     _policy(
@@ -255,7 +246,6 @@ _POLICY_ENTRIES = (
         "A volume is usually created in the zone of the pod's first node and cannot leave it. A "
         "pod that a hard constraint requires in another zone has no node to go to.",
         "write `whenUnsatisfiable: ScheduleAnyway` for the zone",
-        action=Action.AUDIT,
     ),
     _policy(
         "TSC109",
@@ -263,7 +253,6 @@ _POLICY_ENTRIES = (
         "Zones of different sizes cannot be even by zone and by node at once. Some of the replicas "
         "stay Pending, though each of the two constraints looks harmless.",
         "make the constraint on nodes soft, or raise its maxSkew as the finding says",
-        action=Action.AUDIT,
     ),
     _policy(
         "TSC110",
@@ -273,7 +262,6 @@ _POLICY_ENTRIES = (
         "use the same host port, which never share a node, nor to pods whose affinity places them "
         "beside those of another workload.",
         "write a constraint on topology.kubernetes.io/zone and one on kubernetes.io/hostname",
-        action=Action.AUDIT,
         since=_1_18,
     ),
     _policy(
@@ -290,7 +278,6 @@ _POLICY_ENTRIES = (
         "Even with all replicas in one domain and none in another the skew is their number: the "
         "constraint keeps a pod from no domain.",
         "write the largest skew that you accept, usually `maxSkew: 1`",
-        action=Action.AUDIT,
     ),
     _policy(
         "TSC113",
@@ -298,7 +285,6 @@ _POLICY_ENTRIES = (
         "Pods of other workloads fill domains that this workload's pods then avoid, though none of "
         "its own run there; the workloads are even only together.",
         "add a label to the selector that only this workload's pods carry",
-        action=Action.AUDIT,
     ),
     _policy(
         "TSC114",
@@ -306,7 +292,6 @@ _POLICY_ENTRIES = (
         "The scheduler checks constraints when it places a pod and never again: scaling down, "
         "losing a node and draining one leave pods uneven until they are recreated.",
         "recreate the pods, or let a descheduler do so",
-        action=Action.AUDIT,
     ),
     _policy(
         "TSC115",
@@ -314,7 +299,6 @@ _POLICY_ENTRIES = (
         "Defaults are written into a pod when it is created. Pods that are older than the profile, "
         "or than a change of their Services, lack them, or count other pods than they should.",
         "recreate the pods",
-        action=Action.AUDIT,
         since=_1_18,
     ),
 )

@@ -23,8 +23,7 @@ def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     """
     Whether the selector selects an object with these labels.
 
-    Args:
-        selector: None selects nothing, an empty selector everything, an unknown operator nothing.
+    No selector (None) selects nothing, an empty one everything, an unknown operator nothing.
     """
     if selector is None:
         return False
@@ -38,8 +37,10 @@ def has_pairs(labels: Mapping[str, str], pairs: Mapping[str, str]) -> bool:
     return all(labels.get(key) == value for key, value in pairs.items())
 
 
-def selected_keys(selector: LabelSelector) -> frozenset[str]:
+def selected_keys(selector: LabelSelector | None) -> frozenset[str]:
     """Collect the label keys that a selector uses, in pairs and in expressions."""
+    if selector is None:
+        return frozenset()
     expressions = (requirement.key for requirement in selector.match_expressions)
     return frozenset(selector.match_labels).union(expressions)
 

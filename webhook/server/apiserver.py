@@ -1,5 +1,5 @@
 """
-The API server that a replica watches: its client, its Kubernetes version, the means of reflectors.
+The API server that a replica watches: its client, its version, the environment of reflectors.
 
 ``connect_api_server`` is the entry point. Nothing here decides a verdict.
 """
@@ -19,6 +19,7 @@ from webhook.cluster.timeslices import TimeSlicer
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, VersionError
 from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
+from webhook.server.context import ServerContext
 from webhook.telemetry.logs import Log
 from webhook.telemetry.metrics import Metrics
 
@@ -52,18 +53,33 @@ async def connect_api_server(settings: Settings) -> "AsyncGenerator[Api | None]"
         yield api
 
 
-async def wait_for_version(api: "Api", log: Log) -> Version:
+async def find_version(context: ServerContext) -> Version:
     """
-    Request the API server's version until it answers; each new problem is logged once.
+    Find the Kubernetes version whose rules apply: as set, else the API server's, else the newest.
 
     Raises:
-        ApiError: There are no usable credentials.
-        ConfigError: The version cannot be parsed.
+        ApiError: There are no usable credentials for the cluster.
+        VersionError: The version of the settings cannot be parsed.
+        ConfigError: The version of the API server cannot be parsed.
     """
+    if context.settings.kube_version:
+        version = parse_version(context.settings.kube_version)
+    elif context.api is None:
+        return NEWEST_VERSION
+    else:
+        version = await _wait_for_version(context.api, context.log)
+    if version > NEWEST_VERSION:
+        newer = f"Kubernetes {version} is newer than the supported versions"
+        context.log.warning("version", says=f"{newer}: the rules of {NEWEST_VERSION} apply")
+    return version
+
+
+async def _wait_for_version(api: "Api", log: Log) -> Version:
+    """Request the API server's version until it answers; each new problem is logged once."""
     backoff, last_problem = Backoff(random.random, asyncio.sleep), ""
     while True:
         try:
-            version = parse_version(await api.version())
+            return parse_version(await api.version())
         except VersionError as error:
             problem = f"is needed, since the API server gives its version as {error.text!r}"
             raise ConfigError(problem, "--kube-version") from error
@@ -74,18 +90,6 @@ async def wait_for_version(api: "Api", log: Log) -> Version:
                 last_problem = str(error)
                 log.warning("version", says=last_problem)
             await backoff.pause()
-        else:
-            warn_if_newer(version, log)
-            return version
-
-
-def warn_if_newer(version: Version, log: Log) -> None:
-    """Warn if a version is newer than this program knows."""
-    if version > NEWEST_VERSION:
-        message = (
-            f"Kubernetes {version} is newer than the newest known version: using {NEWEST_VERSION}"
-        )
-        log.warning("version", says=message)
 
 
 async def follow_version(
@@ -101,12 +105,12 @@ async def follow_version(
         use_version(version)
 
 
-def reflector_means(
+def build_reflector_environment(
     api: "Api", version: Version, metrics: Metrics, log: Log
 ) -> ReflectorEnvironment:
     """Build what reflectors need to watch an API server."""
 
-    def report(kind: str, reason: str, message: str) -> None:
+    def report_restart(kind: str, reason: str, message: str) -> None:
         metrics.restarts.labels(kind, reason).inc()
         if message:
             log.warning("watch", kind=kind, reason=reason, says=message)
@@ -115,20 +119,21 @@ def reflector_means(
 
     named = set[tuple[str, str, str, str]]()
 
-    def skip(kind: str, skipped: SkippedObject) -> None:
+    def report_skipped(kind: str, skipped: SkippedObject) -> None:
         metrics.skipped.labels(kind, skipped.reason).inc()
         key = (kind, skipped.namespace, skipped.name, skipped.reason)
         if key not in named and len(named) < MOST_NAMED:
             named.add(key)
-            log.warning("skipped", kind=kind, **skipped._asdict())
+            about = {"namespace": skipped.namespace, "name": skipped.name}
+            log.warning("skipped", kind=kind, **about, reason=skipped.reason, says=skipped.message)
 
     return ReflectorEnvironment(
         source=api,
-        pace=TimeSlicer(time.monotonic),
+        slicer=TimeSlicer(time.monotonic),
         clock=time.monotonic,
         jitter=random.random,
         sleep=asyncio.sleep,
-        tell=report,
-        skip=skip,
+        report_restart=report_restart,
+        report_skipped=report_skipped,
         streams=version >= STREAMS,
     )

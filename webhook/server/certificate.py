@@ -1,18 +1,18 @@
 """
 The certificate source that the settings choose, its metrics and its readiness.
 
-``certificate_source`` builds one of the three sources of ``certs``; the rest of the server does not
+``build_certificate`` builds one of the three sources of ``certs``; the rest of the server does not
 need to know which one. ``admitted_clients`` reads which clients may call (mTLS).
 """
 
+import asyncio
 import math
-from dataclasses import dataclass
+import random
 from datetime import timedelta
 from pathlib import Path
 
 from cryptography.x509 import Certificate
 
-from certs.api import ObjectClient
 from certs.clients import Clients
 from certs.files import file_source
 from certs.inject import Hooks
@@ -22,13 +22,14 @@ from certs.probe import listener_probe
 from certs.rotate import SelfSource
 from certs.secret import SecretStore
 from certs.serving import LiveContext
-from certs.source import CertificateSource, SourceEnvironment
+from certs.source import CertificateSource, Notice, SourceEnvironment
 from certs.standalone import standalone_source
 from certs.state import Lifetimes
 from webhook.config.durations import parse_lifetimes
 from webhook.config.files import read_text
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
+from webhook.server.context import ServerContext
 from webhook.server.health import Conditions, ReadinessCondition
 from webhook.telemetry.metrics import Metrics
 
@@ -37,34 +38,9 @@ UNTRUSTED = "the webhook configurations do not trust it yet"
 FILE_MISSING = "{} does not exist"
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateContext:
+def build_certificate(context: ServerContext, live: LiveContext) -> CertificateSource:
     """
-    What a certificate source needs besides the settings.
-
-    Attributes:
-        client: The client of the API server; None without a cluster.
-        namespace: The namespace of the CA's Secret; empty if unknown.
-        overlap: How long an old CA stays trusted beside a new one.
-        listener: Host and port at which this machine reaches the admission listener.
-        poll: Seconds between two checks of a folder.
-    """
-
-    client: ObjectClient | None
-    namespace: str
-    overlap: timedelta
-    listener: tuple[str, int]
-    poll: float
-
-
-def certificate_source(
-    settings: Settings,
-    live: LiveContext,
-    environment: SourceEnvironment,
-    context: CertificateContext,
-) -> CertificateSource:
-    """
-    Build the source that the settings choose.
+    Build the source that the settings choose, with its metrics.
 
     Args:
         live: The TLS context that receives certificates.
@@ -72,36 +48,58 @@ def certificate_source(
     Raises:
         ConfigError: The settings contradict each other.
     """
-    client, namespace = context.client, context.namespace
+    metrics, log = context.metrics, context.log
+
+    def report(notice: Notice) -> None:
+        result = "success" if notice.ok else "failure"
+        metrics.rotations.labels(notice.subject, result).inc()
+        (log.info if notice.ok else log.warning)("certificate", says=notice.text)
+
+    environment = SourceEnvironment(
+        clock=context.now, sleep=asyncio.sleep, report=report, jitter=random.random
+    )
+    source = _choose_source(context, live, environment)
+    _expose(source, context.settings, metrics)
+    return source
+
+
+def _choose_source(
+    context: ServerContext, live: LiveContext, environment: SourceEnvironment
+) -> CertificateSource:
+    settings, interval = context.settings, context.limits.certificate_poll
     match settings.certificate:
         case "standalone":
             folder = Path(settings.state)
-            return standalone_source(
-                folder, settings.address, live, environment, interval=context.poll
-            )
+            return standalone_source(folder, settings.address, live, environment, interval=interval)
         case "files":
             if not settings.tls_dir:
                 raise ConfigError("is needed with --tls files: name the folder", "--tls-dir")
-            trusts = Hooks(client, settings.name).trust if client else unknown_trust
+            trusts = Hooks(context.api, settings.name).trust if context.api else unknown_trust
             folder = Path(settings.tls_dir)
-            return file_source(folder, live, environment, interval=context.poll, trusts=trusts)
+            return file_source(folder, live, environment, interval=interval, trusts=trusts)
         case "self":
-            if client is None:
-                raise ConfigError(
-                    "self keeps its authority in a cluster: choose files or standalone", "--tls"
-                )
-            if not namespace:
-                problem = "is needed outside of a pod; or try it without a cluster, by --standalone"
-                raise ConfigError(problem, "--namespace")
-            return SelfSource(
-                live=live,
-                secret=SecretStore(client, namespace, f"{settings.name}-ca"),
-                hooks=Hooks(client, settings.name),
-                hosts=service_hosts(settings.name, namespace),
-                environment=environment,
-                lifetimes=lifetimes(settings, context.overlap),
-                probe=listener_probe(*context.listener),
-            )
+            return _own_authority(context, live, environment)
+
+
+def _own_authority(
+    context: ServerContext, live: LiveContext, environment: SourceEnvironment
+) -> SelfSource:
+    settings, client, namespace = context.settings, context.api, context.namespace
+    if client is None:
+        problem = "self keeps its authority in a cluster: choose files or standalone"
+        raise ConfigError(problem, "--tls")
+    if not namespace:
+        problem = "is needed outside of a pod; or try it without a cluster, by --standalone"
+        raise ConfigError(problem, "--namespace")
+    return SelfSource(
+        live=live,
+        secret=SecretStore(client, namespace, f"{settings.name}-ca"),
+        hooks=Hooks(client, settings.name),
+        hosts=service_hosts(settings.name, namespace),
+        environment=environment,
+        lifetimes=lifetimes(settings, context.configuration.ca_overlap),
+        probe=listener_probe(*context.listener),
+    )
 
 
 def lifetimes(settings: Settings, overlap: timedelta) -> Lifetimes:
@@ -154,8 +152,8 @@ def authority_file(settings: Settings) -> Path | None:
             return None
 
 
-def expose_certificate(source: CertificateSource, settings: Settings, metrics: Metrics) -> None:
-    """Read the certificate metrics from a source at each scrape."""
+def _expose(source: CertificateSource, settings: Settings, metrics: Metrics) -> None:
+    """Let each scrape read the certificate metrics from a source."""
     leaf, authority = (metrics.expiry.labels(kind, settings.certificate) for kind in ("leaf", "ca"))
     leaf.set_function(lambda: _expiry(source.status.leaf))
     authority.set_function(lambda: _expiry(next(iter(source.status.authorities[-1:]), None)))

@@ -8,32 +8,37 @@ or call the API server.
 
 from webhook import __version__
 from webhook.config import Configuration, advise
-from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.server.admission import Admission
+from webhook.server.context import ServerContext
 from webhook.server.events import EventRecorder
 from webhook.server.facts import FactsSource
 from webhook.server.reload import ReloadResult
-from webhook.telemetry.logs import Log
-from webhook.telemetry.metrics import Metrics
 
 
 class Enforcement:
     """The policy and the facts in force."""
 
     def __init__(
-        self, admission: Admission, facts: FactsSource, metrics: Metrics, log: Log
+        self,
+        context: ServerContext,
+        admission: Admission,
+        facts: FactsSource,
+        events: EventRecorder | None,
     ) -> None:
         """Change nothing yet: the listener keeps the review context that it was built with."""
         self._admission = admission
         self._facts = facts
-        self._metrics = metrics
-        self._log = log
+        self._metrics = context.metrics
+        self._log = context.log
+        self._events = events
 
-    @property
-    def version(self) -> Version:
-        """The Kubernetes version of the policy in force."""
-        return self._admission.context.policy.gates.version
+    def start(self, configuration: Configuration, policy: Policy) -> None:
+        """Put the first policy in force, and log the notices of its configuration."""
+        self._metrics.config_valid.set(1)
+        self.apply_policy(configuration, policy)
+        for message in configuration.notices:
+            self._log.warning("configuration", says=message)
 
     def apply_policy(self, configuration: Configuration, policy: Policy) -> None:
         """Put a policy in force, and follow the custom controllers of its configuration."""
@@ -55,17 +60,14 @@ class Enforcement:
         for message in advice:
             self._log.warning("advice", says=message)
 
-
-def report_reload(
-    result: ReloadResult, metrics: Metrics, log: Log, events: EventRecorder | None
-) -> None:
-    """Report the result of a changed configuration as a metric, a log line and an Event."""
-    valid, message = result.valid, result.message
-    label = "success" if valid else "failure"
-    metrics.reloads.labels(label).inc()
-    metrics.config_valid.set(valid)
-    (log.info if valid else log.error)("reload", result=label, says=message)
-    if events is not None:
-        reason = "ConfigurationLoaded" if valid else "ConfigurationInvalid"
-        kept = "" if valid else "; the old configuration stays in force"
-        events.record(reason, f"{message or 'in force'}{kept}", warning=not valid)
+    def report_reload(self, result: ReloadResult) -> None:
+        """Report the result of a changed configuration as a metric, a log line and an Event."""
+        valid, message = result.valid, result.message
+        label = "success" if valid else "failure"
+        self._metrics.reloads.labels(label).inc()
+        self._metrics.config_valid.set(valid)
+        (self._log.info if valid else self._log.error)("reload", result=label, says=message)
+        if self._events is not None:
+            reason = "ConfigurationLoaded" if valid else "ConfigurationInvalid"
+            kept = "" if valid else "; the old configuration stays in force"
+            self._events.record(reason, f"{message or 'in force'}{kept}", warning=not valid)

@@ -8,9 +8,6 @@ Source: k8s.io/api core/v1 ``Event``; client-go tools/record for names and lengt
 """
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
 from http import HTTPStatus
 from typing import Any, NoReturn
 
@@ -18,7 +15,7 @@ import msgspec
 
 from webhook.cluster.protocol import NO_QUERY, ApiClient
 from webhook.errors import ApiError
-from webhook.telemetry.logs import Log
+from webhook.server.context import ServerContext
 
 EVENT_MESSAGE_CHARS = 1024  # pkg/apis/core/validation/events.go refuses longer messages
 MOST_QUEUED = 8  # Events that wait to be written; further ones of a burst add nothing
@@ -26,38 +23,14 @@ MOST_QUEUED = 8  # Events that wait to be written; further ones of a burst add n
 COMPONENT = "evenspread"
 
 
-@dataclass(frozen=True, slots=True)
-class EventContext:
-    """
-    The object of Events, and their reporter.
-
-    Attributes:
-        namespace: Of the Deployment.
-        name: Of the Deployment.
-        instance: The name of this replica.
-    """
-
-    namespace: str
-    name: str
-    instance: str
-
-
 class EventRecorder:
     """Writes Events one after the other."""
 
-    def __init__(
-        self, client: ApiClient, context: EventContext, clock: Callable[[], datetime], log: Log
-    ) -> None:
-        """
-        Start with an empty queue.
-
-        Args:
-            clock: The wall clock: aware, UTC.
-        """
+    def __init__(self, client: ApiClient, context: ServerContext) -> None:
+        """Start with an empty queue."""
         self._client = client
         self._context = context
-        self._clock = clock
-        self._log = log
+        self._path = f"/api/v1/namespaces/{context.namespace}/events"
         self._queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue(MOST_QUEUED)
 
     def record(self, reason: str, message: str, *, warning: bool) -> None:
@@ -77,23 +50,24 @@ class EventRecorder:
         while True:
             problem = await self._write(await self._queue.get())
             if problem and problem != last_problem:
-                self._log.warning("event", says=f"an Event could not be written: {problem}")
+                self._context.log.warning("event", says=f"an Event could not be written: {problem}")
             last_problem = problem
 
     def _event(self, reason: str, message: str, event_type: str) -> dict[str, Any]:
-        context = self._context
-        now = self._clock().isoformat(timespec="seconds").replace("+00:00", "Z")
+        name, namespace = self._context.settings.name, self._context.namespace
+        replica = self._context.replica
+        now = self._context.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         if len(message) > EVENT_MESSAGE_CHARS:
             message = f"{message[: EVENT_MESSAGE_CHARS - 3]}..."
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"generateName": f"{context.name}.", "namespace": context.namespace},
+            "metadata": {"generateName": f"{name}.", "namespace": namespace},
             "involvedObject": {
                 "apiVersion": "apps/v1",
                 "kind": "Deployment",
-                "namespace": context.namespace,
-                "name": context.name,
+                "namespace": namespace,
+                "name": name,
             },
             "type": event_type,
             "reason": reason,
@@ -101,16 +75,16 @@ class EventRecorder:
             "firstTimestamp": now,
             "lastTimestamp": now,
             "count": 1,
-            "source": {"component": COMPONENT, "host": context.instance},
+            "source": {"component": COMPONENT, "host": replica},
             "reportingComponent": COMPONENT,
-            "reportingInstance": context.instance,
+            "reportingInstance": replica,
         }
 
     async def _write(self, event: dict[str, Any]) -> str:
         """Write one Event; returns the problem, empty if it was written."""
-        path = f"/api/v1/namespaces/{self._context.namespace}/events"
         try:
-            response = await self._client.send("POST", path, NO_QUERY, msgspec.json.encode(event))
+            body = msgspec.json.encode(event)
+            response = await self._client.send("POST", self._path, NO_QUERY, body)
         except ApiError as error:
             return f"no answer: {error}"
         if response.status == HTTPStatus.CREATED:

@@ -1,8 +1,8 @@
 """
 Facts for verdicts, from manifest files or from a live cluster's caches.
 
-Both sources implement ``FactsSource``, so that the rest of the server does not need to know which
-one it uses. Nothing here decides a verdict.
+``FileFacts`` and ``LiveFacts`` have the same methods, so that the rest of the server does not need
+to know which one it uses. Nothing here decides a verdict.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NoReturn, Protocol, TypeAlias
+from typing import NoReturn, TypeAlias
 
 from prometheus_client import Gauge
 
@@ -37,47 +37,20 @@ Number: TypeAlias = Callable[[CacheStatus], float]
 """The value of a metric of a cache."""
 
 
-class FactsSource(Protocol):
-    """A source of facts about the cluster."""
-
-    @property
-    def facts(self) -> Facts:
-        """The present facts; another object after a change of the custom controllers."""
-        ...
-
-    @property
-    def fetch(self) -> Fetch:
-        """Fetches facts that ``facts`` lacks."""
-        ...
-
-    @property
-    def freeze(self) -> Freeze:
-        """Creates a context in which the facts do not change."""
-        ...
-
-    def check(self) -> Conditions:
-        """Report readiness."""
-        ...
-
-    def follow(self, owners: Owners) -> None:
-        """Follow other custom controllers, once their objects are known."""
-        ...
-
-    async def complete(self) -> None:
-        """Wait until every kind has been read once."""
-        ...
-
-    async def run(self, supervise: Supervise) -> None:
-        """Keep the facts current until cancelled; ``supervise`` runs the tasks."""
-        ...
-
-
 class FileFacts:
     """
     A cluster described by manifest files, read once.
 
     An unreadable document is logged, and the others count.
+
+    Attributes:
+        facts: The facts in the files.
+        fetch: Fetches nothing: there is no API server.
+        freeze: Does nothing: these facts never change during a review.
     """
+
+    fetch: Fetch = staticmethod(nothing_to_fetch)
+    freeze: Freeze = nullcontext
 
     def __init__(
         self, path: str, owners: Owners, metrics: Metrics, log: Log, changed: Callable[[], object]
@@ -99,33 +72,18 @@ class FileFacts:
         self._metrics = metrics
         self._log = log
         self._changed = changed
-        self._cluster = self._read()
-
-    @property
-    def facts(self) -> Facts:
-        """The facts in the files."""
-        return self._cluster
-
-    @property
-    def fetch(self) -> Fetch:
-        """Fetch nothing: there is no API server."""
-        return nothing_to_fetch
-
-    @property
-    def freeze(self) -> Freeze:
-        """Do nothing: these facts never change during a review."""
-        return nullcontext
+        self.facts = self._read()
 
     def check(self) -> Conditions:
         """Report the number of objects; always ready."""
-        count = sum(size for _, size in _sizes(self._cluster))
+        count = sum(size for _, size in _sizes(self.facts))
         return {"facts": ReadinessCondition(ok=True, detail=f"{count} objects from files")}
 
     def follow(self, owners: Owners) -> None:
         """Read the files again if the custom controllers have changed."""
         if owners != self._owners:
             self._owners = owners
-            self._cluster = self._read()
+            self.facts = self._read()
             self._changed()
 
     async def complete(self) -> None:
@@ -174,7 +132,7 @@ class LiveFacts:
     def __init__(
         self,
         owners: Owners,
-        means: ReflectorEnvironment,
+        environment: ReflectorEnvironment,
         metrics: Metrics,
         changed: Callable[[], object],
     ) -> None:
@@ -184,7 +142,7 @@ class LiveFacts:
         Args:
             changed: Called when ``facts`` becomes another object.
         """
-        self._means = means
+        self._environment = environment
         self._metrics = metrics
         self._changed = changed
         self._wanted = owners
@@ -205,7 +163,7 @@ class LiveFacts:
     @property
     def freeze(self) -> Freeze:
         """Pause the reflectors."""
-        return self._means.pace.still
+        return self._environment.slicer.still
 
     def check(self) -> Conditions:
         """Report each cache: one that was filled once is ready, even if it is out of date."""
@@ -248,7 +206,7 @@ class LiveFacts:
         await asyncio.wait((filled, changed), return_when=asyncio.FIRST_COMPLETED)
         for task in (filled, changed):
             task.cancel()
-        if not all(map(fresh.caches.synced, fresh.caches.kinds)):
+        if not all(status.synced for status in fresh.caches.statuses()):
             filling.cancel()
             return running
         self._switch_to(fresh)
@@ -266,10 +224,10 @@ class LiveFacts:
             raise
 
     def _prepare(self, owners: Owners) -> _CacheSet:
-        caches = Caches(Cluster(owners, NamespaceQuota()), self._means)
+        caches = Caches(Cluster(owners, NamespaceQuota()), self._environment)
         looked_up = self._metrics.lookups
         fallback = OwnerFallback(
-            caches, self._means.source, lambda result: looked_up.labels(result).inc()
+            caches, self._environment.source, lambda result: looked_up.labels(result).inc()
         )
         return _CacheSet(owners, caches, fallback)
 
@@ -300,3 +258,7 @@ def _condition(status: CacheStatus) -> ReadinessCondition:
     age = f", updated {status.age:.0f} s ago" if status.age is not None else ""
     problem = f"; {status.problem}" if status.problem else ""
     return ReadinessCondition(ok=True, detail=f"{status.objects} objects{age}{problem}")
+
+
+FactsSource: TypeAlias = FileFacts | LiveFacts
+"""A source of facts about the cluster."""

@@ -7,8 +7,9 @@ would restart all replicas.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from aiohttp import hdrs, web
 
@@ -18,7 +19,8 @@ from webhook.server.http.responses import reply, text_reply
 from webhook.telemetry.metrics import EXPOSITION, Metrics
 
 
-class ReadinessCondition(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReadinessCondition:
     """
     One condition of readiness.
 

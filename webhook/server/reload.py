@@ -29,10 +29,10 @@ _EXHAUSTION: dict[type[Exception], str] = {
 """The problem of a file for each exception with which a parser gives up without a message."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicySources:
     """
-    What flags and variables say about the policy: files, feature gates and Kubernetes version.
+    What flags and variables set of the policy: files, feature gates and Kubernetes version.
 
     Attributes:
         least_overlap: The shortest valid ``caOverlap``.
@@ -40,12 +40,12 @@ class PolicySources:
             configuration says.
     """
 
-    config: str
-    scheduler_config: str
-    feature_gates: str
     version: Version
-    allow_locked_gates: bool
-    least_overlap: timedelta
+    config: str = ""
+    scheduler_config: str = ""
+    feature_gates: str = ""
+    allow_locked_gates: bool = False
+    least_overlap: timedelta = timedelta()
     validates_pods: bool | None = None
 
 
@@ -91,7 +91,8 @@ class ConfigurationWatcher:
     Watches the configuration files and puts each new valid version in force.
 
     Attributes:
-        valid: Whether the configuration in force is what the files say.
+        sources: The sources of the next reload.
+        valid: Whether the configuration in force is that of the files.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class ConfigurationWatcher:
             enforce: Puts another one in force.
             report: Takes the result of each change.
         """
-        self._sources = sources
+        self.sources = sources
         self._files = configuration.files
         self._seen = self._fingerprints()
         self._enforce = enforce
@@ -145,19 +146,19 @@ class ConfigurationWatcher:
         Raises:
             Exception: A bug; the next call tries again.
         """
-        before = self._sources
+        before = self.sources
         if version == before.version:
             return
-        self._sources = replace(before, version=version)
+        self.sources = replace(before, version=version)
         try:
             self._read()
         except Exception:
-            self._sources = before
+            self.sources = before
             raise
 
     def _read(self) -> None:
         try:
-            configuration, read = self._read_policy(self._sources)
+            configuration, read = self._read_policy(self.sources)
         except ConfigError as error:
             self._refuse(error)
             return
@@ -177,7 +178,7 @@ class ConfigurationWatcher:
 
     @property
     def _file(self) -> str:
-        return self._sources.config or self._sources.scheduler_config
+        return self.sources.config or self.sources.scheduler_config
 
     def _refuse(self, error: ConfigError) -> None:
         self.valid = False

@@ -37,8 +37,9 @@ from webhook.config import load
 from webhook.config.settings import Settings
 from webhook.errors import EvenspreadError
 from webhook.server.apiserver import connect_api_server
-from webhook.server.build import Monitoring, Server, ServerContext, build
+from webhook.server.build import Monitoring, Server, build
 from webhook.server.certificate import authority_file
+from webhook.server.context import ServerContext
 from webhook.server.health import Phase
 from webhook.server.http.drain import StopRequest, drain
 from webhook.server.http.endpoint import bind, listening, require_c_parser
@@ -127,8 +128,8 @@ async def serve(
                 now=_now,
                 listener=_host_and_port(callers[0]),
             )
+            context.metrics.count_lost_lines(lambda: lines.lost)
             monitoring = Monitoring.create(context)
-            monitoring.metrics.count_lost_lines(lambda: lines.lost)
             async with listening(monitoring.health, probes):
                 building = await _unless_stopped(stop, build(context, monitoring))
                 if building is not None and building.exception() is None:

@@ -4,7 +4,7 @@ Loading of suites, with the files that they name.
 ``load_suite`` returns a suite that is ready to run, or raises all errors at once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -23,7 +23,7 @@ from webhook.config import Configuration, ConfiguredGate, check, gates_in_force,
 from webhook.config.files import read_text
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, SourceError
-from webhook.manifests import Document, expand, is_object, read_documents
+from webhook.manifests import Document, SkippedSource, expand, is_object, read_documents
 from webhook.policy.api.versions import NEWEST_VERSION, parse_version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.paths import FieldPath
@@ -73,7 +73,7 @@ def load_suite(suite: SuiteText) -> Suite:
     Read a suite and the files that it names.
 
     Raises:
-        MistakesError: All errors of the suite and of the configuration that it names.
+        CombinedConfigError: All errors of the suite and of the configuration that it names.
     """
     reading = DocumentValidation(read_document(suite.text, suite.source))
     written = reading.model(SpreadTest, reading.document.value)
@@ -95,12 +95,6 @@ def load_suite(suite: SuiteText) -> Suite:
 
 
 def _read_configuration(written: SpreadTest, reading: DocumentValidation) -> Configuration:
-    """
-    Read the configuration of a suite.
-
-    Raises:
-        MistakesError: All errors of the configuration.
-    """
     if is_object(written.config):
         suite = reading.document
         inline = Document(suite.source, written.config, suite.text, ("config",))
@@ -115,30 +109,23 @@ def _fill_cluster(
     """Put the objects of the suite's cluster into ``cluster``; return what cannot be read."""
     problems: list[SourceError] = []
     for i, part in enumerate(written.cluster):
-        documents: list[Document] = []
-        for item in _read_part(part, ("cluster", i), reading):
-            if isinstance(item, SourceError):
-                problems.append(item)
-            else:
-                documents.append(item)
-        problems += fill(cluster, documents)
+        items = list(_read_part(part, ("cluster", i), reading))
+        problems += (item for item in items if isinstance(item, SourceError))
+        problems += fill(cluster, (item for item in items if isinstance(item, Document)))
     return problems
 
 
 def _read_part(
     part: Any, path: FieldPath, reading: DocumentValidation
-) -> Iterator[Document | SourceError]:
+) -> Iterable[Document | SkippedSource | SourceError]:
     if is_object(part):
         suite = reading.document
-        yield from expand(Document(suite.source, part, suite.text, path))
-        return
-    beside = resolve_path(reading, part)
-    if not beside.exists():
-        reading.refuse(f"{str(beside)!r} is no file and no folder", path)
-        return
-    for item in read_documents([str(beside)]):
-        if isinstance(item, Document | SourceError):
-            yield item
+        return expand(Document(suite.source, part, suite.text, path))
+    file = resolve_path(reading, part)
+    if file.exists():
+        return read_documents([str(file)])
+    reading.refuse(f"{str(file)!r} is no file and no folder", path)
+    return ()
 
 
 class _CaseBuilder:
@@ -226,10 +213,6 @@ def _explain_no_update(request: OfflineReview, old: Document) -> str:
 def _choose_hooks(
     case: schema.CaseSchema, request: OfflineReview | SourceError
 ) -> tuple[Hook, ...]:
-    if case.hook:
-        return HOOK_CHOICES[case.hook]
-    return (
-        (request.hook,)
-        if isinstance(request, OfflineReview) and request.recorded
-        else HOOK_CHOICES[BOTH]
-    )
+    if not case.hook and isinstance(request, OfflineReview) and request.recorded:
+        return (request.hook,)
+    return HOOK_CHOICES[case.hook or BOTH]

@@ -4,8 +4,9 @@ The catalogue of metrics: name, type, labels and help of each.
 ``Metrics`` and the reference are built from ``METRICS``. This module must not count anything.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from functools import partial
 
 BUCKETS = (
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0,
@@ -20,33 +21,26 @@ class Type(StrEnum):
     HISTOGRAM = "histogram"
 
 
-class Metric(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Metric:
     """
     One metric.
 
     Attributes:
         name: The name in Prometheus.
-        labels: The names of its labels, in order.
         help: One sentence.
+        labels: The names of its labels, in order.
     """
 
-    name: str
     type: Type
-    labels: tuple[str, ...]
+    name: str
     help: str
+    labels: tuple[str, ...] = ()
 
 
-def _counter(name: str, text: str, labels: tuple[str, ...] = ()) -> Metric:
-    return Metric(name, Type.COUNTER, labels, text)
-
-
-def _gauge(name: str, text: str, labels: tuple[str, ...] = ()) -> Metric:
-    return Metric(name, Type.GAUGE, labels, text)
-
-
-def _histogram(name: str, text: str, labels: tuple[str, ...] = ()) -> Metric:
-    return Metric(name, Type.HISTOGRAM, labels, text)
-
+_counter = partial(Metric, Type.COUNTER)
+_gauge = partial(Metric, Type.GAUGE)
+_histogram = partial(Metric, Type.HISTOGRAM)
 
 REQUESTS = _counter(
     "evenspread_admission_requests_total",

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.build import NAMESPACE, Json, constraint, gates, pod, requirement, selector, spread
+from tests.build import NAMESPACE, Json, gates, pod, requirement, selector, spread
 from tests.policy.advice.subjects import (
     NO_MATCH_LABEL_KEYS,
     ROLLOUT,
@@ -20,7 +20,6 @@ from webhook.policy.advice.counting import (
     may_add,
     next_pod,
     other_workloads,
-    selected_keys,
     unmet_requirements,
 )
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
@@ -145,17 +144,6 @@ def test_strangers_are_the_others_that_are_counted() -> None:
 
     assert other_workloads(deployed(), selector(app="web"), cluster) == {"Deployment/cache": 1}
     assert other_workloads(deployed(), None, cluster) == {}
-
-
-def test_keys_that_a_constraint_counts_by() -> None:
-    counting = selector(requirement("tier", "Exists"), app="web")
-
-    assert selected_keys(constraint(label_selector=None)) == frozenset()
-    assert selected_keys(constraint(label_selector=counting, match_label_keys=(HASH,))) == {
-        "app",
-        "tier",
-        HASH,
-    }
 
 
 @pytest.mark.parametrize("context", [admission(), audit()], ids=["at admission", "in an audit"])

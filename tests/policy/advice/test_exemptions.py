@@ -45,7 +45,7 @@ CASES: dict[str, tuple[str, dict[str, str], list[tuple[str, str]]]] = {
     "a rule twice": (
         "TSC101=a, TSC101=b",
         {"TSC101": "a"},
-        [("TSC101", "stands here twice: leave one out")],
+        [("TSC101", "is exempted from twice: leave one out")],
     ),
     "a rule that is not exemptible": (
         "TSC104=please",

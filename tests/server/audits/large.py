@@ -20,6 +20,7 @@ from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response, read
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import AuditOrder, AuditResult
 from webhook.server.audits.subprocess import AuditProcess
+from webhook.server.reload import PolicySources
 
 MIB = 2**20
 MEMORY = 512 * MIB  # more than is needed, so that it is seen what is
@@ -93,11 +94,7 @@ async def measure(pods: int) -> None:
     size = Size(max(3, int(WHOLE.nodes * share)), pods, max(10, int(WHOLE.workloads * share)))
     server = Paged(Fleet(size))
     order = AuditOrder(
-        config="",
-        scheduler_config="",
-        feature_gates="",
-        version=str(NEWEST_VERSION),
-        allow_locked_gates=False,
+        sources=PolicySources(version=NEWEST_VERSION),
         policy_reports="",
         memory=MEMORY,
     )

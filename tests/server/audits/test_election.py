@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.apiserver import Answer, ApiServer, Request, refuse
 from tests.server.serving import settled
-from webhook.cluster.protocol import JSON, NO_QUERY, FailureReason, Query, Response
+from webhook.cluster.protocol import FailureReason, Response
 from webhook.errors import ApiError
 from webhook.server.audits.election import (
     RENEW_SHARE,
@@ -38,63 +39,41 @@ BEGIN = datetime(2026, 1, 2, tzinfo=UTC)
 DURATION = 60
 
 
-class FakeApiServer:
+class ElectionRun:
     """
-    An API server that holds one Lease, and a clock that goes on whenever somebody waits.
+    A replica that stands for election, an API server with one Lease, and a clock that waits move.
 
     Attributes:
-        lease: None if there is none.
-        outage: What each request is answered with instead, bytes with 200; None in general.
+        outage: Answer to all requests; None: no outage.
         waits: Called at each wait, with the time.
         working: Whether work goes on.
     """
 
-    name = "the API server"
-
     def __init__(self) -> None:
-        self.lease: Any = {"metadata": {"name": "evenspread-audit", "resourceVersion": "0"}}
-        self.outage: int | bytes | ApiError | None = None
+        self.server = ApiServer()
+        self.server.put(PATH, {"metadata": {"name": "evenspread-audit"}})
+        self.server.faults.append(lambda _request: self.outage)
+        self.outage: Answer = None
         self.waits: Callable[[float], object] = lambda _now: None
         self.working = False
-        self.writes: list[Any] = []
         self.now = 0.0
         self._stream = io.BytesIO()
 
-    async def send(
-        self,
-        method: str,
-        path: str,
-        query: Query = NO_QUERY,
-        body: bytes = b"",
-        content_type: str = JSON,
-    ) -> Response:
-        del content_type
-        assert (path, query) == (PATH, NO_QUERY)
-        if isinstance(self.outage, ApiError):
-            raise self.outage
-        if isinstance(self.outage, bytes):
-            return Response(200, self.outage)
-        if self.outage is not None:
-            return Response(self.outage, b'{"kind": "Status", "message": "no"}')
-        if self.lease is None:
-            return Response(404, b'{"kind": "Status", "message": "not found"}')
-        if method == "PUT":
-            return self._put(json.loads(body))
-        return Response(200, json.dumps(self.lease).encode())
+    @property
+    def lease(self) -> Any:
+        """The stored Lease."""
+        return self.server.objects[PATH]
+
+    @property
+    def holders(self) -> list[str]:
+        """The holders that were written, by this replica and by ``hold``."""
+        changes = (change.event["object"].get("spec") for change in self.server.history)
+        return [spec["holderIdentity"] for spec in changes if spec]
 
     def hold(self, holder: str, renewed: str = "2026-01-01T00:00:00.000000Z") -> None:
-        """Let somebody else hold the Lease."""
+        """Let another replica hold the Lease."""
         spec = {"holderIdentity": holder, "leaseDurationSeconds": DURATION, "renewTime": renewed}
-        self._put({**self.lease, "spec": spec})
-
-    def _put(self, content: Any) -> Response:
-        version = self.lease["metadata"]["resourceVersion"]
-        if content["metadata"]["resourceVersion"] != version:
-            return Response(409, b'{"kind": "Status", "message": "the object has been modified"}')
-        metadata = {**content["metadata"], "resourceVersion": str(int(version) + 1)}
-        self.lease = {"metadata": metadata, "spec": content["spec"]}
-        self.writes.append(content)
-        return Response(200, json.dumps(self.lease).encode())
+        self.server.put(PATH, {**self.lease, "spec": spec})
 
     async def sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -118,7 +97,7 @@ class FakeApiServer:
         log = make_log(
             LogFormat.JSON, LineWriter(self._stream, lambda write: write()), lambda: BEGIN
         )
-        return Election(self, Candidate("me", PATH, DURATION), clocks, log)
+        return Election(self.server, Candidate("me", PATH, DURATION), clocks, log)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -132,13 +111,17 @@ class FakeApiServer:
                 await task
 
 
-async def test_an_empty_lease_is_taken_renewed_and_given_back() -> None:
-    world = FakeApiServer()
+@pytest.fixture
+def run() -> ElectionRun:
+    return ElectionRun()
 
-    async with world.running():
-        await settled(lambda: len(world.writes) == 3 and world.working)
 
-    first, second, _ = (each["spec"] for each in world.writes[:3])
+async def test_an_empty_lease_is_taken_renewed_and_given_back(run: ElectionRun) -> None:
+    async with run.running():
+        await settled(lambda: len(run.server.writes) == 3 and run.working)
+
+    writes = [request.content for request in run.server.writes]
+    first, second = (content["spec"] for content in writes[:2])
     assert first == {
         "holderIdentity": "me",
         "leaseDurationSeconds": 60,
@@ -147,35 +130,33 @@ async def test_an_empty_lease_is_taken_renewed_and_given_back() -> None:
         "leaseTransitions": 1,
     }
     assert second == {**first, "renewTime": "2026-01-02T00:00:10.000000Z"}
-    assert world.writes[0]["metadata"]["name"] == "evenspread-audit"
-    assert not world.working
-    assert world.lease["spec"]["holderIdentity"] == ""
+    assert writes[0]["metadata"]["name"] == "evenspread-audit"
+    assert not run.working
+    assert run.lease["spec"]["holderIdentity"] == ""
 
 
-async def test_one_that_is_not_renewed_is_taken_over_in_time() -> None:
-    world = FakeApiServer()
-    world.hold("them")
+async def test_one_that_is_not_renewed_is_taken_over_in_time(run: ElectionRun) -> None:
+    run.hold("them")
     taken_at: list[float] = []
-    world.waits = lambda now: taken_at.append(now) if world.working else None
+    run.waits = lambda now: taken_at.append(now) if run.working else None
 
-    async with world.running():
+    async with run.running():
         await settled(lambda: bool(taken_at))
 
     assert taken_at[0] == pytest.approx(DURATION + 10)
-    assert world.writes[1]["spec"]["holderIdentity"] == "me"
+    assert run.holders[1] == "me"
 
 
-async def test_one_that_is_renewed_is_left_alone() -> None:
-    world = FakeApiServer()
-    world.hold("them")
-    world.waits = lambda now: world.hold("them", f"renewed at {now}")
+async def test_one_that_is_renewed_is_left_alone(run: ElectionRun) -> None:
+    run.hold("them")
+    run.waits = lambda now: run.hold("them", f"renewed at {now}")
 
-    async with world.running():
-        await settled(lambda: world.now > 10 * DURATION)
-        assert not world.working
+    async with run.running():
+        await settled(lambda: run.now > 10 * DURATION)
+        assert not run.working
 
-    assert {each["spec"]["holderIdentity"] for each in world.writes} == {"them"}
-    assert world.log == []
+    assert set(run.holders) == {"them"}
+    assert run.log == []
 
 
 NO_LEASES = {
@@ -193,125 +174,102 @@ NO_LEASES = {
 
 
 @pytest.mark.parametrize("answer", NO_LEASES.values(), ids=NO_LEASES)
-async def test_a_200_that_is_no_lease_is_told_once_and_asked_again(answer: bytes) -> None:
-    world = FakeApiServer()
-    world.outage = answer
+async def test_a_200_that_is_no_lease_is_told_once_and_asked_again(
+    run: ElectionRun, answer: bytes
+) -> None:
+    run.outage = Response(200, answer)
 
-    async with world.running():
-        await settled(lambda: world.now > DURATION)
-        assert not world.working
-        (said,) = world.log
-        world.outage = None
-        await settled(lambda: world.working)
+    async with run.running():
+        await settled(lambda: run.now > DURATION)
+        assert not run.working
+        (said,) = run.log
+        run.outage = None
+        await settled(lambda: run.working)
 
     assert said == f"no audit begins: Lease {PATH}: the answer is no Lease"
 
 
-async def test_metadata_is_sent_back_as_it_came() -> None:
+async def test_metadata_is_sent_back_as_it_came(run: ElectionRun) -> None:
     odd = '{"name": "evenspread-audit", "resourceVersion": "0", "other": [1.50, 1e3, null]}'
-    written: list[bytes] = []
+    run.server.answers[f"GET {PATH}"] = Response(200, f'{{"metadata": {odd}}}'.encode())
 
-    class Recorder(FakeApiServer):
-        async def send(
-            self,
-            method: str,
-            path: str,
-            query: Query = NO_QUERY,
-            body: bytes = b"",
-            content_type: str = JSON,
-        ) -> Response:
-            del content_type
-            if method == "PUT":
-                written.append(body)
-            return Response(200, f'{{"metadata": {odd}}}'.encode())
+    async with run.running():
+        await settled(lambda: bool(run.server.writes))
 
-    world = Recorder()
-    async with world.running():
-        await settled(lambda: bool(written))
-
-    assert odd.encode() in written[0]
+    assert odd.encode() in run.server.writes[0].body
 
 
 OUTAGES = {
-    "what is no Lease": b"<html>",
+    "what is no Lease": Response(200, b"<html>"),
     "the API server gives no answer": ApiError("api", "gave no answer", FailureReason.SILENT),
-    "the API server fails": 500,
-    "the right is gone": 403,
+    "the API server fails": refuse("no", 500),
+    "the right is gone": refuse("no", 403),
 }
 
 
 @pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES)
-async def test_work_ends_before_another_replica_may_begin(outage: int | bytes | ApiError) -> None:
-    world = FakeApiServer()
+async def test_work_ends_before_another_replica_may_begin(run: ElectionRun, outage: Answer) -> None:
     ended: list[float] = []
 
     def break_down(now: float) -> None:
         if now > 30:
-            world.outage = outage
-        if not world.working and now > 30:
+            run.outage = outage
+        if not run.working and now > 30:
             ended.append(now)
 
-    world.waits = break_down
-    async with world.running():
+    run.waits = break_down
+    async with run.running():
         await settled(lambda: bool(ended))
         last = 30
         assert last + DURATION * 2 / 3 <= ended[0] <= last + DURATION
-        assert "lost: another replica audits" in world.log
-        assert len(world.log) == len(set(world.log)), "each problem is told once"
-        world.outage, world.waits = None, lambda _now: None
-        await settled(lambda: world.working)
+        assert "lost: another replica audits" in run.log
+        assert len(run.log) == len(set(run.log)), "each problem is told once"
+        run.outage, run.waits = None, lambda _now: None
+        await settled(lambda: run.working)
 
 
-async def test_one_that_somebody_else_took_is_let_go_at_once() -> None:
-    world = FakeApiServer()
-
-    async with world.running():
-        await settled(lambda: world.working)
-        world.hold("them")
-        await settled(lambda: not world.working)
-        assert world.lease["spec"]["holderIdentity"] == "them"
+async def test_one_that_somebody_else_took_is_let_go_at_once(run: ElectionRun) -> None:
+    async with run.running():
+        await settled(lambda: run.working)
+        run.hold("them")
+        await settled(lambda: not run.working)
+        assert run.lease["spec"]["holderIdentity"] == "them"
 
 
-async def test_a_lease_that_is_not_there_is_told_once_and_nothing_is_done() -> None:
-    world = FakeApiServer()
-    world.lease = None
+async def test_a_lease_that_is_not_there_is_told_once_and_nothing_is_done(run: ElectionRun) -> None:
+    run.server.delete(PATH)
 
-    async with world.running():
-        await settled(lambda: world.now > 10 * DURATION)
-        assert not world.working
+    async with run.running():
+        await settled(lambda: run.now > 10 * DURATION)
+        assert not run.working
 
-    (said,) = world.log
+    (said,) = run.log
     assert said.startswith("no audit begins: ")
     assert said.endswith("answered 404: not found; the manifests contain one")
 
 
-async def test_that_somebody_else_was_faster_is_no_problem() -> None:
-    world = FakeApiServer()
-    send = world.send
+async def test_that_somebody_else_was_faster_is_no_problem(run: ElectionRun) -> None:
 
-    async def race(method: str, *request: Any) -> Response:
-        if method == "PUT" and not world.writes:
-            world.hold("them")
-        return await send(method, *request)
+    def race(request: Request) -> None:
+        if request.method == "PUT" and not run.holders:
+            run.hold("them")
 
-    world.send = race  # type: ignore[method-assign,assignment]  # between a look and a write, somebody else
-    async with world.running():
-        await settled(lambda: world.now > DURATION / 2)
-        assert not world.working
+    run.server.faults.append(race)
+    async with run.running():
+        await settled(lambda: run.now > DURATION / 2)
+        assert not run.working
 
-    assert world.log == []
+    assert run.log == []
 
 
-async def test_a_bug_of_the_work_is_raised_and_the_lease_given_back() -> None:
-    world = FakeApiServer()
-
+async def test_a_bug_of_the_work_is_raised_and_the_lease_given_back(run: ElectionRun) -> None:
     async def fail() -> NoReturn:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await world.election().run(fail)
+        await run.election().run(fail)
 
-    assert world.lease["spec"]["holderIdentity"] == ""
+    assert run.lease["spec"]["holderIdentity"] == ""
 
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)

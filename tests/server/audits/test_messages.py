@@ -1,8 +1,11 @@
 """Messages between the server and the audit process."""
 
+from datetime import timedelta
+
 import msgspec
 import pytest
 
+from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import (
     LENGTH,
     ApiRequest,
@@ -17,6 +20,7 @@ from webhook.server.audits.messages import (
     encode,
     frame,
 )
+from webhook.server.reload import PolicySources
 
 MESSAGES = (
     ApiRequest("GET", "/api/v1/nodes", {"limit": "50"}),
@@ -32,11 +36,9 @@ def test_a_message_of_the_process_is_decoded_as_sent(message: WorkerMessage) -> 
 
 def test_an_order_and_a_response_are_decoded_as_sent() -> None:
     order = AuditOrder(
-        config="a",
-        scheduler_config="b",
-        feature_gates="c",
-        version="1.33",
-        allow_locked_gates=True,
+        sources=PolicySources(
+            version=NEWEST_VERSION, config="a", least_overlap=timedelta(seconds=9)
+        ),
         policy_reports="",
         memory=1,
     )

@@ -1,15 +1,14 @@
 """PolicyReports in a cluster: what is written, and what is left alone."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 import pytest
 
+from tests.apiserver import ApiServer, Request
 from tests.audit.world import finding, report
 from webhook.audit.report import AuditReport
-from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
+from webhook.cluster.protocol import Response
 from webhook.errors import ApiError
 from webhook.server.audits.policyreports import (
     DIALECTS,
@@ -39,73 +38,22 @@ def test_steps(stored: StoredReport | None, wanted: bytes | None, step: ReportCh
     assert choose_change(stored, wanted) is step
 
 
-class FakeApiServer:
-    """
-    An API server that holds reports.
-
-    Attributes:
-        held: By namespace.
-        asked: Methods and paths of what was written.
-        refuses: What each write is answered with; None: as it should be.
-    """
-
-    name = "the API server"
-
-    def __init__(self, path: str = "/apis/wgpolicyk8s.io/v1alpha2") -> None:
-        self.held: dict[str, Any] = {}
-        self.asked: list[str] = []
-        self.refuses: Response | ApiError | None = None
-        self.status = 200
-        self._path = path
-        self._version = 0
-
-    async def send(
-        self,
-        method: str,
-        path: str,
-        query: Query = NO_QUERY,
-        body: bytes = b"",
-        content_type: str = JSON,
-    ) -> Response:
-        assert path.startswith(self._path)
-        assert content_type == JSON
-        if method == "GET":
-            assert query["fieldSelector"] == "metadata.name=evenspread"
-            items = list(self.held.values())
-            page = {"metadata": {"resourceVersion": "9"}, "items": items}
-            return Response(self.status, msgspec.json.encode(page) if self.status == 200 else b"")
-        self.asked.append(f"{method} {path.removeprefix(self._path)}")
-        if isinstance(self.refuses, ApiError):
-            raise self.refuses
-        if self.refuses is not None:
-            return self.refuses
-        namespace = path.split("/namespaces/")[1].split("/", maxsplit=1)[0]
-        sent = json.loads(body)
-        found: Any = self.held.get(namespace)
-        if method == "DELETE":
-            assert sent["preconditions"] == {
-                name: found["metadata"][name] for name in ("uid", "resourceVersion")
-            }
-            del self.held[namespace]
-            return Response(200)
-        if method == "PUT" and found["metadata"]["resourceVersion"] != sent["metadata"].get(
-            "resourceVersion"
-        ):
-            return Response(409, b'{"kind": "Status", "message": "modified"}')
-        self.hold(sent)
-        return Response(201 if found is None else 200)
-
-    def hold(self, content: Any) -> None:
-        self._version += 1
-        added = {"uid": f"u{self._version}", "resourceVersion": f"{self._version}"}
-        metadata = {**content["metadata"], **added}
-        self.held[metadata["namespace"]] = {**content, "metadata": metadata}
+GROUP = "wgpolicyk8s.io"
+REPORT = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/shop/policyreports/evenspread"
 
 
-async def audited(
-    server: FakeApiServer, *found: AuditReport, group: str = "wgpolicyk8s.io"
-) -> list[str]:
-    """Write what an audit found; gives the problems."""
+def serve_reports(*objects: Any, group: str = GROUP) -> ApiServer:
+    """Build an API server with the report kind of a group, and these reports."""
+    dialect, _ = DIALECTS[group]
+    server = ApiServer()
+    server.define(dialect.api_version, dialect.kind)
+    kind = {"apiVersion": dialect.api_version, "kind": dialect.kind}
+    server.add(*({**kind, **obj} for obj in objects))
+    return server
+
+
+async def audited(server: ApiServer, *found: AuditReport, group: str = GROUP) -> list[str]:
+    """Write what an audit found; returns the problems."""
     reports = PolicyReportWriter(server, group)
     await reports.read_stored()
     for each in found:
@@ -115,75 +63,83 @@ async def audited(
 
 
 @pytest.mark.parametrize("group", DIALECTS)
-async def test_a_report_comes_changes_and_goes(group: str) -> None:
+async def test_a_report_is_created_replaced_and_deleted(group: str) -> None:
     dialect, plural = DIALECTS[group]
-    server = FakeApiServer(f"/apis/{dialect.api_version}")
+    server = serve_reports(group=group)
 
     for found in (report(finding()), report(finding()), report(finding(), finding())):
         assert await audited(server, found, group=group) == []
     assert await audited(server, group=group) == []
 
-    assert server.asked == [
-        f"POST /namespaces/shop/{plural}",
-        f"PUT /namespaces/shop/{plural}/evenspread",
-        f"DELETE /namespaces/shop/{plural}/evenspread",
+    reports = f"/apis/{dialect.api_version}/namespaces/shop/{plural}"
+    assert [(request.method, request.path) for request in server.writes] == [
+        ("POST", reports),
+        ("PUT", f"{reports}/evenspread"),
+        ("DELETE", f"{reports}/evenspread"),
     ]
-    assert server.held == {}
+    assert server.objects == {}
 
 
-async def test_what_somebody_else_wrote_into_ours_is_put_right() -> None:
-    server = FakeApiServer()
+async def test_a_report_that_another_client_changed_is_restored() -> None:
+    server = serve_reports()
     await audited(server, report(finding()))
-    server.held["shop"]["results"] = []
-
-    await audited(server, report(finding()))
-
-    assert len(server.held["shop"]["results"]) == 1
-
-
-async def test_labels_of_others_are_no_change() -> None:
-    server = FakeApiServer()
-    await audited(server, report(finding()))
-    server.held["shop"]["metadata"]["labels"]["team"] = "a"
+    server.objects[REPORT]["results"] = []
 
     await audited(server, report(finding()))
 
-    assert len(server.asked) == 1
+    assert len(server.objects[REPORT]["results"]) == 1
 
 
-async def test_what_is_not_ours_is_told_and_left_alone() -> None:
-    server = FakeApiServer()
-    server.hold({"metadata": {"namespace": "shop", "labels": {"app.kubernetes.io/name": "other"}}})
-    server.hold({"metadata": {"namespace": "zoo"}})
-    before = dict(server.held)
+async def test_labels_of_other_clients_are_no_change() -> None:
+    server = serve_reports()
+    await audited(server, report(finding()))
+    server.objects[REPORT]["metadata"]["labels"]["team"] = "a"
+
+    await audited(server, report(finding()))
+
+    assert len(server.writes) == 1
+
+
+async def test_a_report_of_another_client_is_a_problem_and_stays() -> None:
+    other = {"name": "evenspread", "labels": {"app.kubernetes.io/name": "other"}}
+    server = serve_reports(
+        {"metadata": {**other, "namespace": "shop"}}, {"metadata": {**other, "namespace": "zoo"}}
+    )
 
     problems = await audited(server, report(finding()))
 
     assert problems == [
         "PolicyReport shop/evenspread: belongs to another client, and is left unchanged"
     ]
-    assert (server.held, server.asked) == (before, [])
+    assert server.writes == []
 
 
-REFUSALS = {
-    "somebody was faster": (
-        Response(409, b'{"kind": "Status", "message": "modified"}'),
-        "answered 409: modified",
-    ),
-    "there was no answer": (
-        ApiError("https://api", "gave no answer in time", "silent"),
-        "gave no answer in time",
-    ),
-}
+@pytest.mark.parametrize(
+    "found", [(report(finding(), finding()),), ()], ids=["replaced", "deleted"]
+)
+async def test_a_report_that_changes_after_it_was_read_stays(
+    found: tuple[AuditReport, ...],
+) -> None:
+    server = serve_reports()
+    await audited(server, report(finding()))
+
+    def change(request: Request) -> None:
+        if request.method != "GET":
+            server.put(REPORT, server.objects[REPORT])
+
+    server.faults.append(change)
+    (problem,) = await audited(server, *found)
+
+    assert problem.startswith("PolicyReport shop/evenspread: cannot be written: answered 409: the")
+    assert len(server.objects[REPORT]["results"]) == 1
 
 
-@pytest.mark.parametrize(("answer", "says"), REFUSALS.values(), ids=REFUSALS)
-async def test_what_cannot_be_written_is_told(answer: Response | ApiError, says: str) -> None:
-    server = FakeApiServer()
-    server.refuses = answer
+async def test_a_write_without_an_answer_is_a_problem() -> None:
+    server = serve_reports()
+    server.script(REPORT.rpartition("/")[0], ApiError("https://api", "gave no answer", "silent"))
 
     assert await audited(server, report(finding())) == [
-        f"PolicyReport shop/evenspread: cannot be written: {says}"
+        "PolicyReport shop/evenspread: cannot be written: gave no answer"
     ]
 
 
@@ -194,13 +150,12 @@ ABSENCES = {
 }
 
 
-@pytest.mark.parametrize(("status", "says"), ABSENCES.items())
-async def test_without_knowing_what_is_there_nothing_is_written(status: int, says: str) -> None:
-    server = FakeApiServer()
-    server.status = status
+@pytest.mark.parametrize(("status", "problem"), ABSENCES.items())
+async def test_nothing_is_written_if_the_reports_cannot_be_read(status: int, problem: str) -> None:
+    server = ApiServer(otherwise=Response(status))
 
-    assert await audited(server, report(finding())) == [says]
-    assert server.asked == []
+    assert await audited(server, report(finding())) == [problem]
+    assert server.writes == []
 
 
 def test_a_digest_is_that_of_what_is_told() -> None:

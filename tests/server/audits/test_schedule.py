@@ -1,29 +1,33 @@
-"""Audits at their time, and what is shown and told of them."""
+"""The schedule of audits, and the metrics and log lines of their results."""
 
 import asyncio
 import io
 import json
 import math
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.server.serving import settled
-from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
+from tests.cluster.apiserver import kubeconfig, running, says
+from tests.server.serving import logged, server_context, settled
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.server.apiserver import connect_api_server
 from webhook.server.audits.election import Clocks
-from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
+from webhook.server.audits.messages import AuditFailure, AuditResult
 from webhook.server.audits.schedule import (
-    AuditContext,
     AuditSchedule,
     build_audits,
-    build_order,
     pause_after,
 )
+from webhook.server.context import ServerContext
+from webhook.server.reload import PolicySources
 from webhook.telemetry.catalogue import SKEW
 from webhook.telemetry.exposition import expose
 from webhook.telemetry.line_writer import LineWriter
@@ -96,7 +100,7 @@ class FakeAudits:
         return asyncio.create_task(auditor.work())
 
 
-async def ended(task: asyncio.Task[None]) -> None:
+async def ended(task: asyncio.Future[Any]) -> None:
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
@@ -175,84 +179,66 @@ async def test_the_log_has_a_line_for_each_audit() -> None:
     assert [line[name] for name in told] == ["audit", "success", TOOK_S, 1, 4, 2]
 
 
-class Api:
-    """Is not asked anything here."""
-
-    name = "the API server"
-
-    async def send(
-        self,
-        method: str,
-        path: str,
-        query: Query = NO_QUERY,
-        body: bytes = b"",
-        content_type: str = JSON,
-    ) -> Response:
-        raise AssertionError((method, path, query, body, content_type))
+SOURCES = PolicySources(version=NEWEST_VERSION)
 
 
-def around(api: Api | None = None, namespace: str = "evenspread") -> AuditContext:
-    log = make_log(LogFormat.JSON, LineWriter(io.BytesIO(), lambda write: write()), lambda: BEGIN)
-    return AuditContext(
-        api, namespace, "replica", 60, 600, lambda: NEWEST_VERSION, lambda: BEGIN, Metrics(), log
-    )
+@asynccontextmanager
+async def context_in_cluster(**settings: Any) -> AsyncGenerator[ServerContext]:
+    """Build the context of a server whose API server is never called."""
+    async with connect_api_server(Settings(kubeconfig="none")) as api:
+        yield server_context(None, api, **settings)
 
 
-def test_without_an_interval_there_are_none() -> None:
-    assert build_audits(Settings(), around(Api())) is None
+async def test_settings_without_an_interval_require_no_audits() -> None:
+    async with context_in_cluster() as context:
+        assert build_audits(context, lambda: SOURCES) is None
 
 
-def test_with_one_there_are() -> None:
-    assert build_audits(Settings(audit_interval="10m"), around(Api())) is not None
-
-
-REFUSED: dict[str, tuple[dict[str, Any], AuditContext, str]] = {
+# settings -> message
+CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "reports without audits": (
         {"policy_reports": "openreports.io"},
-        around(Api()),
         "--policy-reports: are written by audits: add --audit-interval",
-    ),
-    "no cluster": (
-        {"audit_interval": "10m"},
-        around(),
-        "--audit-interval: needs a cluster: leave it out with --standalone",
     ),
     "no namespace for the Lease": (
         {"audit_interval": "10m"},
-        around(Api(), ""),
         "--namespace: is needed for the Lease of --audit-interval, outside of a pod",
     ),
 }
 
 
-@pytest.mark.parametrize(("settings", "surroundings", "says"), REFUSED.values(), ids=REFUSED)
-def test_what_does_not_fit_together_is_refused(
-    settings: dict[str, Any], surroundings: AuditContext, says: str
-) -> None:
-    with pytest.raises(ConfigError) as caught:
-        build_audits(Settings(**settings), surroundings)
+@pytest.mark.parametrize(("settings", "message"), CONTRADICTIONS.values(), ids=CONTRADICTIONS)
+async def test_contradicting_settings_are_reported(settings: dict[str, Any], message: str) -> None:
+    async with context_in_cluster(**settings) as context:
+        with pytest.raises(ConfigError) as caught:
+            build_audits(context, lambda: SOURCES)
 
-    assert str(caught.value) == says
+    assert str(caught.value) == message
 
 
-def test_an_order_says_what_the_settings_say() -> None:
-    settings = Settings(
-        config="a.yaml",
-        scheduler_config="b.yaml",
-        feature_gates="X=true",
-        allow_locked_gates=True,
-        policy_reports="openreports.io",
-        audit_interval="1h30m",
-        audit_memory="64Mi",
-    )
+def test_audits_need_a_cluster() -> None:
+    with pytest.raises(ConfigError, match="--audit-interval: needs a cluster"):
+        build_audits(server_context(audit_interval="10m"), lambda: SOURCES)
 
-    assert build_order(settings, NEWEST_VERSION) == AuditOrder(
-        config="a.yaml",
-        scheduler_config="b.yaml",
-        feature_gates="X=true",
-        version=str(NEWEST_VERSION),
-        allow_locked_gates=True,
-        policy_reports="openreports.io",
-        memory=64 * 2**20,
-    )
-    assert build_order(Settings(), NEWEST_VERSION).policy_reports == ""
+
+LEASE = {"metadata": {"name": "evenspread-audit", "resourceVersion": "1"}, "spec": {}}
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/evenspread-audit"
+
+
+async def test_the_holder_of_the_lease_audits_by_the_sources_in_force(tmp_path: Path) -> None:
+    stream, missing = io.BytesIO(), tmp_path / "missing.yaml"
+    sources = replace(SOURCES, config=str(missing))
+    async with running() as server:
+        server.script(LEASES, *[says(200, LEASE)] * 4)
+        file = kubeconfig(tmp_path, server.url)
+        async with connect_api_server(Settings(kubeconfig=file)) as api:
+            context = server_context(stream, api, audit_interval="10m", namespace="ns")
+            audits = build_audits(context, lambda: sources)
+            assert audits is not None
+            task = asyncio.ensure_future(audits())
+            await settled(lambda: "audit" in {line["event"] for line in logged(stream)})
+            await ended(task)
+
+    (audit,) = (line for line in logged(stream) if line["event"] == "audit")
+    assert audit["result"] == "failure"
+    assert str(missing) in audit["says"]

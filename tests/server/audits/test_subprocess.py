@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -21,19 +22,18 @@ from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
 from webhook.server.audits.subprocess import COMMAND, AuditProcess
 from webhook.server.audits.worker import LOWEST_PRIORITY
+from webhook.server.reload import PolicySources
 
 MIB = 2**20
 SILENCE_S = 60.0  # more than any order here takes
 
-ORDER = AuditOrder(
-    config="",
-    scheduler_config="",
-    feature_gates="",
-    version=str(NEWEST_VERSION),
-    allow_locked_gates=False,
-    policy_reports="",
-    memory=256 * MIB,
-)
+ORDER = AuditOrder(PolicySources(version=NEWEST_VERSION), policy_reports="", memory=256 * MIB)
+
+
+def order_with(config: Path | str) -> AuditOrder:
+    """Order an audit with this configuration file."""
+    sources = replace(ORDER.sources, config=str(config))
+    return msgspec.structs.replace(ORDER, sources=sources)
 
 
 def children() -> list[int]:
@@ -107,9 +107,7 @@ async def test_the_configuration_of_the_order_counts(tmp_path: Path) -> None:
     head = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
     config.write_text(f"{head}rules: {{TSC110: off, TSC114: off}}\n")
 
-    order = msgspec.structs.replace(ORDER, config=str(config))
-
-    outcome = await done(serve_objects(EVERYTHING), order)
+    outcome = await done(serve_objects(EVERYTHING), order_with(config))
 
     assert outcome.findings == 1
 
@@ -140,7 +138,7 @@ async def test_an_api_server_that_gives_no_answer_fails_it() -> None:
 
 
 async def test_a_configuration_that_is_wrong_fails_it(tmp_path: Path) -> None:
-    order = msgspec.structs.replace(ORDER, config=str(tmp_path / "none.yaml"))
+    order = order_with(tmp_path / "none.yaml")
 
     assert "none.yaml" in await failed(serve_objects(EVERYTHING), order)
 
@@ -280,7 +278,7 @@ async def test_a_process_that_hangs_fails_it(program: str, says: list[str]) -> N
 
 
 async def test_a_process_that_does_not_listen_fails_it() -> None:
-    order = msgspec.structs.replace(ORDER, config="x" * 10_000_000)
+    order = order_with("x" * 10_000_000)
     command = (sys.executable, "-c", "import time; time.sleep(600)")
 
     outcome = await AuditProcess(ApiServer(), 0.5, command).run(order)
@@ -290,6 +288,7 @@ async def test_a_process_that_does_not_listen_fails_it() -> None:
 
 WAITING = """
 import os, sys
+from webhook.server.reload import PolicySources
 from webhook.server.audits.messages import ApiRequest, encode, frame
 sys.stdout.buffer.write(frame(encode(ApiRequest("GET", str(os.getpid())))))
 sys.stdout.flush()

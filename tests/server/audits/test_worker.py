@@ -17,15 +17,12 @@ from webhook.server.audits.messages import (
     frame,
 )
 from webhook.server.audits.worker import PipeClient, audit
+from webhook.server.reload import PolicySources
 
 
 def order(config: str = "") -> AuditOrder:
     return AuditOrder(
-        config=config,
-        scheduler_config="",
-        feature_gates="",
-        version=str(NEWEST_VERSION),
-        allow_locked_gates=False,
+        sources=PolicySources(version=NEWEST_VERSION, config=config),
         policy_reports="",
         memory=2**30,
     )

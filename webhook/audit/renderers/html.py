@@ -21,18 +21,9 @@ from webhook.audit.report import (
 from webhook.policy.advice.findings import count_of
 from webhook.policy.catalogue import CATALOGUE
 
-MOST_PICTURES = (
-    300  # workloads, 3 KB each; those with the largest skew, then those with most findings
-)
+MOST_PICTURES = 300  # 3 KB each; of the largest skew, then of most findings
 
 _FULL = 1.0  # opacity of the fullest domain
-
-
-class SpreadPicture(NamedTuple):
-    """A workload whose spread is drawn."""
-
-    workload: WorkloadReport
-    rows: tuple[SpreadReport, ...]
 
 
 class FindingRow(NamedTuple):
@@ -64,7 +55,7 @@ def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
         rules=sorted({row.finding.rule for row in rows}),
         rulebook=CATALOGUE,
         severities=[*map(str, AuditSeverity), "exempted"],
-        pictures=[SpreadPicture(workload, workload.spreads) for workload in pictures],
+        pictures=pictures,
         left_out=len(spread) - len(pictures),
         number=count_of,
         tone=color_class,

@@ -19,9 +19,7 @@ def client(kubeconfig: str, context: str) -> "Api":
     """
     Create a client, which connects with its first request; the caller must close it.
 
-    Args:
-        kubeconfig: File; if empty, found as kubectl finds it.
-        context: Of the kubeconfig; if empty, its current one.
+    Empty texts mean the kubeconfig that kubectl would find, and its current context.
     """
     from webhook.cluster.client import Api, ApiAccess  # noqa: PLC0415  # see above
 
@@ -29,14 +27,7 @@ def client(kubeconfig: str, context: str) -> "Api":
 
 
 def call(kubeconfig: str, context: str, action: Callable[["Api"], Awaitable[T]]) -> T:
-    """
-    Run an action with a client, in an event loop of its own, and close the client.
-
-    Args:
-        kubeconfig: As for client().
-        context: As for client().
-        action: Its result is returned; its error is raised.
-    """
+    """Run an action with a client in a new event loop, close the client, return the result."""
 
     async def run() -> T:
         async with client(kubeconfig, context) as api:

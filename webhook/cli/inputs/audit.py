@@ -17,14 +17,7 @@ from webhook.errors import ConfigError
 
 
 class ClusterScope(NamedTuple):
-    """
-    Part of a cluster to list; an empty string means that the option is absent.
-
-    Attributes:
-        kubeconfig: File that says how to reach the API server.
-        context: Of the kubeconfig.
-        namespace: The only namespace to list; all if empty.
-    """
+    """Options that select what to list; empty means absent, and all namespaces."""
 
     kubeconfig: str
     context: str
@@ -59,13 +52,11 @@ def collect_snapshot(
             raise ConfigError("requires -f: name the manifests to audit", "--cluster")
         return _list_cluster(inputs, configuration, scope)
     collector = ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
-    context = Inputs([cluster] if cluster else [])
-    for document in context.objects():
+    for document in inputs.cluster_objects(cluster):
         collector.add(document, requested=False)
     for document in inputs.objects():
         collector.add(document)
-    inputs.problems += context.problems + collector.problems
-    inputs.skipped += context.skipped
+    inputs.problems += collector.problems
     return collector.snapshot
 
 

@@ -51,8 +51,6 @@ class ManifestCluster:
         Index the objects of manifests.
 
         Args:
-            documents: The objects.
-            owners: Custom owner kinds, and where their selector is.
             inputs: Receives type errors.
             namespace: Namespace of objects that name none.
         """
@@ -109,13 +107,7 @@ class LiveCluster:
     def __init__(
         self, source: WatchClient, owners: Iterable[OwnerSelector], runner: asyncio.Runner
     ) -> None:
-        """
-        Store the connection; methods read through it.
-
-        Args:
-            source: Client of the API server, for the event loop of ``runner``.
-            owners: Custom owner kinds, and where their selector is.
-        """
+        """Store the connection; methods read through it, on the event loop of ``runner``."""
         self._source, self._run = source, runner.run
         self._owners = tuple(owners)
         self._clusters: dict[str, Cluster] = {}
@@ -158,14 +150,7 @@ class LiveCluster:
 def open_cluster(
     kubeconfig: str, context: str, owners: Iterable[OwnerSelector]
 ) -> Generator[LiveCluster]:
-    """
-    Open a cluster for the duration of a context; the first request connects.
-
-    Args:
-        kubeconfig: File; if empty, found as kubectl finds it.
-        context: Of the kubeconfig; if empty, its current one.
-        owners: Custom owner kinds, and where their selector is.
-    """
+    """Open a cluster for the duration of a context; the first request connects."""
     with asyncio.Runner() as runner:
         api = apiserver.client(kubeconfig, context)
         try:

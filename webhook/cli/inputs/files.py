@@ -34,13 +34,7 @@ class InputFiles:
     """
 
     def __init__(self, paths: Iterable[str], *, strict: bool) -> None:
-        """
-        Read everything; a file that is named twice, or by a link too, is read once.
-
-        Args:
-            paths: ``-`` is the standard input.
-            strict: Whether files without manifests are problems.
-        """
+        """Read everything; arguments as for ``Inputs``. A file that is named twice is read once."""
         self.texts: dict[str, str] = {}
         self.piped: bytes | None = None
         self.problems: list[SourceError] = []

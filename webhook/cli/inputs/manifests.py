@@ -1,14 +1,14 @@
 """
 Manifests that ``-f`` and ``--cluster`` name: their objects, their problems, and facts from them.
 
-Entry points: ``Inputs`` reads objects; ``facts_from`` makes facts for verdicts without a cluster.
+Entry points: ``Inputs`` reads objects; ``facts_from`` builds facts for verdicts without a cluster.
 """
 
 from collections.abc import Iterable, Iterator
 
 from webhook.cli.output import report_problems, report_skipped
 from webhook.cluster.facts import Cluster
-from webhook.cluster.manifests import fill, load_cluster
+from webhook.cluster.manifests import fill
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
 from webhook.manifests import Document, SkippedSource, Unpacker, expand, read_documents
@@ -19,7 +19,7 @@ class Inputs:
     Files, folders and the standard input, read once.
 
     Attributes:
-        paths: What to read.
+        paths: The values of ``-f``.
         problems: What could not be read.
         skipped: Files without manifests.
     """
@@ -43,7 +43,16 @@ class Inputs:
 
     def objects(self) -> Iterator[Document]:
         """Read the objects one by one; record problems and skipped files."""
-        for item in read_documents(self.paths, strict=self._strict, unpack=self._unpack):
+        return self._record(read_documents(self.paths, strict=self._strict, unpack=self._unpack))
+
+    def cluster_objects(self, path: str) -> Iterator[Document]:
+        """Read the objects of ``--cluster`` likewise; none if ``path`` is empty."""
+        return self._record(read_documents([path] if path else []))
+
+    def _record(
+        self, items: Iterable[Document | SkippedSource | SourceError]
+    ) -> Iterator[Document]:
+        for item in items:
             match item:
                 case Document():
                     yield item
@@ -67,14 +76,8 @@ def facts_from(
     Args:
         path: Of manifests that describe the cluster; if empty, ``documents`` describe it.
         documents: Objects of ``-f``.
-        owners: Custom owner kinds, and where their selector is.
         inputs: Receives the problems and the skipped files of ``path``.
     """
-    if not path:
-        cluster = Cluster(owners)
-        inputs.problems += fill(cluster, documents)
-        return cluster
-    loaded = load_cluster([path], owners=owners)
-    inputs.problems += loaded.problems
-    inputs.skipped += loaded.skipped
-    return loaded.cluster
+    cluster = Cluster(owners)
+    inputs.problems += fill(cluster, inputs.cluster_objects(path) if path else documents)
+    return cluster

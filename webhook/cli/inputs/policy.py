@@ -16,13 +16,7 @@ from webhook.policy.defaulting.profiles import Policy
 
 
 class RequestedPolicy(NamedTuple):
-    """
-    Configuration and gates for one Kubernetes version.
-
-    Attributes:
-        configuration: Of ``--config`` or ``--scheduler-config``.
-        gates: Of the file, ``--feature-gates`` and ``--kube-version``.
-    """
+    """Configuration and gates for one Kubernetes version, as the options request."""
 
     configuration: Configuration
     gates: Gates

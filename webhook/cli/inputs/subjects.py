@@ -43,9 +43,7 @@ class ExplainSubject(msgspec.Struct, frozen=True):
     An object with a pod template, to be explained.
 
     Attributes:
-        kind: Of the object.
         path: Path of the pod template in objects of this kind.
-        namespace: Namespace of the object.
         value: The object.
         exists: Whether the object is in the cluster; otherwise it comes from a manifest.
     """
@@ -123,10 +121,8 @@ def find_in_manifests(
     Find the objects of manifests that have a pod template.
 
     Args:
-        documents: Objects of the manifests.
         written: The subject to select, as for ``parse_subject``; empty selects all.
         namespace: Namespace of objects that name none.
-        templates: Kinds with a pod template, and its path.
     """
     selected = parse_subject(written, templates) if written else None
     for document in documents:
@@ -177,8 +173,7 @@ def read_workload(subject: ExplainSubject) -> Subject:
 
 def selector_of(subject: ExplainSubject) -> LabelSelector | None:
     """The selector of a workload's pods; None if it is missing or cannot be read."""
-    spec: Any = subject.value.get("spec")
-    written: Any = spec.get("selector") if is_object(spec) else None
+    written = find_value(subject.value, ("spec", "selector"))
     try:
         if subject.kind.group:
             return msgspec.convert(written, LabelSelector | None)
@@ -190,11 +185,9 @@ def selector_of(subject: ExplainSubject) -> LabelSelector | None:
 
 def is_controlled_by(value: Json, owner: ExplainSubject) -> bool:
     """Whether the controller of an object is ``owner``; both are in the same namespace."""
-    controller = msgspec.convert(value.get("metadata"), ObjectMeta).controller
-    return controller is not None and (controller.kind, controller.name) == (
-        owner.kind.kind,
-        owner.name,
-    )
+    controller = _metadata_of(value).controller
+    owned_by = (controller.kind, controller.name) if controller else None
+    return owned_by == (owner.kind.kind, owner.name)
 
 
 def is_same_template(replica_set: SchedulingPod, deployment: SchedulingPod) -> bool:
@@ -205,9 +198,15 @@ def is_same_template(replica_set: SchedulingPod, deployment: SchedulingPod) -> b
 
 def revision_of(value: Json) -> int:
     """The revision of a ReplicaSet; 0 if it has none."""
-    metadata = msgspec.convert(value.get("metadata"), ObjectMeta)
-    written = metadata.annotations.get(_REVISION, "")
+    written = _metadata_of(value).annotations.get(_REVISION, "")
     return int(written) if written.isdecimal() else 0
+
+
+def _metadata_of(value: Json) -> ObjectMeta:
+    try:
+        return msgspec.convert(value.get("metadata") or {}, ObjectMeta)
+    except msgspec.ValidationError:
+        return ObjectMeta()
 
 
 def _has_name(kind: GroupKind, called: str) -> bool:

@@ -7,6 +7,7 @@ Entry point: ``TargetBuilder.build``. It reads facts and constraints; it places 
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.policy import RequestedPolicy
@@ -44,8 +45,6 @@ class PlacementTarget(msgspec.Struct, frozen=True):
     A pod to place.
 
     Attributes:
-        subject: Its name for messages.
-        situation: The pod, its constraints, the nodes and the other pods.
         runs_on: Its node; empty if it is Pending or does not exist yet.
         replicas: Desired number of pods like it.
         running: Node name -> number of such pods there now, at least 1, without the pod itself.
@@ -68,8 +67,6 @@ class TargetBuilder:
         Store the sources; ``build`` reads them.
 
         Args:
-            requested: Configuration and gates.
-            cluster: Facts and pods.
             replaces: Whether the profiles are kube-scheduler's own defaults, which its
                 configuration replaces; otherwise our webhook writes them into new pods.
         """
@@ -164,12 +161,9 @@ class TargetBuilder:
         if subject.kind != DEPLOYMENT:
             return None
         found = self._cluster.all_of(REPLICA_SET, subject.namespace)
-        for value in sorted(found, key=revision_of, reverse=True):
-            replica_set = ExplainSubject(
-                REPLICA_SET, subject.path, subject.namespace, value, exists=True
-            )
-            if not is_controlled_by(value, subject):
-                continue
+        owned = (value for value in found if is_controlled_by(value, subject))
+        for value in sorted(owned, key=revision_of, reverse=True):
+            replica_set = replace(subject, kind=REPLICA_SET, value=value)
             pod = decode_template(replica_set)
             if is_same_template(pod, template):
                 return _first_pod(replica_set, pod)

@@ -25,10 +25,9 @@ class TrustBundle(NamedTuple):
 
 class ServedChain(NamedTuple):
     """
-    Certificates served in one place.
+    Certificates served in one place, which is an address or a file.
 
     Attributes:
-        place: Address or file.
         chain: The leaf, and the rest of its chain if known.
         trusted_by: Checks whether the chain leads to one of the given certificates, ignoring dates.
     """

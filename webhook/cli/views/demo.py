@@ -5,7 +5,6 @@ import shlex
 import ssl
 from binascii import a2b_base64
 from collections.abc import Callable
-from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, HTTPSConnection
 from pathlib import Path
@@ -34,20 +33,21 @@ def demo_callback(file: str) -> Callable[[ServerAddresses], None]:
     Raises:
         ConfigError: The file cannot be read, or is not a review in JSON.
     """
-    return partial(_show_demo, file, read_review(file))
+    body = read_review(file)
 
+    def show_demo(ready: ServerAddresses) -> None:
+        assert ready.ca is not None  # the demo requires a standalone certificate
+        answer, terminal = send(body, ready.url, ready.ca), Terminal()
+        with terminal.together():
+            probes = f", probes and metrics at {ready.health}"
+            terminal.line("serving at ", (ready.url, Style.PLACE), probes)
+            terminal.line(f"answer to POST {MUTATE} with {file}:")
+            show(body, answer, terminal)
+            terminal.line("send it yourself:")
+            terminal.line("  ", (curl(file, ready.url, ready.ca), Style.HINT))
+            terminal.line("Ctrl-C stops the server")
 
-def _show_demo(file: str, body: bytes, ready: ServerAddresses) -> None:
-    assert ready.ca is not None  # the demo requires a standalone certificate
-    answer, terminal = send(body, ready.url, ready.ca), Terminal()
-    with terminal.together():
-        probes = f", probes and metrics at {ready.health}"
-        terminal.line("serving at ", (ready.url, Style.PLACE), probes)
-        terminal.line(f"answer to POST {MUTATE} with {file}:")
-        show(body, answer, terminal)
-        terminal.line("send it yourself:")
-        terminal.line("  ", (curl(file, ready.url, ready.ca), Style.HINT))
-        terminal.line("Ctrl-C stops the server")
+    return show_demo
 
 
 def read_review(file: str) -> bytes:
@@ -71,11 +71,6 @@ def read_review(file: str) -> bytes:
 def send(body: bytes, url: str, ca: Path) -> dict[str, Any]:
     """
     Post a review as kube-apiserver does, and return the AdmissionReview in the response.
-
-    Args:
-        body: The review.
-        url: Scheme, host and port of the server.
-        ca: File with the certificates to trust.
 
     Raises:
         SourceError: The server cannot be reached, or rejects the review.

@@ -8,6 +8,7 @@ from typing import Any
 from webhook.cli.terminal import Style, Terminal
 from webhook.doctor.findings import CheckResult, CheckState
 from webhook.doctor.installation import Installation
+from webhook.policy.advice.findings import count_of
 
 _STYLES = {
     CheckState.OK: Style.GOOD,
@@ -72,8 +73,7 @@ def show(installation: Installation, results: Sequence[CheckResult], terminal: T
 def _format_counts(results: Sequence[CheckResult]) -> Iterator[str]:
     counts = Counter(result.state for result in results)
     for state in (CheckState.PROBLEM, CheckState.UNKNOWN, CheckState.NOTE, CheckState.OK):
-        if counts[state]:
-            plural = (
-                "s" if counts[state] > 1 and state in (CheckState.PROBLEM, CheckState.NOTE) else ""
-            )
-            yield f"{counts[state]} {state}{plural}"
+        many = counts[state]
+        is_noun = state in (CheckState.PROBLEM, CheckState.NOTE)
+        if many:
+            yield count_of(many, state) if is_noun else f"{many} {state}"

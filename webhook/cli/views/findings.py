@@ -39,12 +39,7 @@ def name_of(kind: str, namespace: str, name: str) -> str:
 
 
 def describe_support(gates: Gates) -> str:
-    """
-    Describe in one sentence which fields a Kubernetes version supports, and its matchLabelKeys.
-
-    Args:
-        gates: Feature gates of the API server, and its version.
-    """
+    """Describe in one sentence which fields an API server supports, and its matchLabelKeys."""
     return f"Kubernetes {gates.version} {'; '.join(_describe_fields(gates))}"
 
 

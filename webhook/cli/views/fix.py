@@ -29,14 +29,10 @@ def show(report: FixReport, terminal: Terminal) -> None:
     terminal.line(f"{findings} {done} in {files}, {len(report.left)} left")
 
 
-def difference(source: str, before: str, after: str) -> str:
-    """Format the difference of two texts as a unified diff for ``patch``; empty if equal."""
+def show_difference(source: str, before: str, after: str) -> None:
+    """Write a unified diff for ``patch``: with colours on a terminal, as bytes elsewhere."""
     lines = unified_diff(_line(before), _line(after), source, source)
-    return "".join(line if line.endswith("\n") else f"{line}{_NO_NEWLINE}" for line in lines)
-
-
-def show_difference(text: str) -> None:
-    """Write a diff: with colours on a terminal, as plain bytes anywhere else."""
+    text = "".join(line if line.endswith("\n") else f"{line}{_NO_NEWLINE}" for line in lines)
     if sys.stdout.isatty():
         Terminal().lines([(line, style_of(line))] for line in text.split("\n")[:-1])
     else:

@@ -48,12 +48,7 @@ class Matrix:
     """Findings version by version; keeps only objects with findings, to bound memory."""
 
     def __init__(self, versions: Sequence[Version]) -> None:
-        """
-        Start without findings.
-
-        Args:
-            versions: The columns, in the order of the reports.
-        """
+        """Start without findings; the versions are in the order of the reports."""
         self._versions = versions
         self._objects: list[tuple[str, list[_Row]]] = []
         self._denied = [0] * len(versions)

@@ -6,10 +6,11 @@ module adds lines and fixes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.manifests import Document, find_type_mismatch
 from webhook.policy import render
@@ -19,12 +20,10 @@ from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gates, Stage
 from webhook.policy.api.rules import ApiViolation
-from webhook.policy.api.warnings import ApiWarning
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID
 from webhook.policy.model import GroupKind, PodTemplate, group_of
 from webhook.policy.paths import (
     CONSTRAINTS_IN_POD,
-    FieldPath,
     TemplatePath,
     constraints_field,
     format_path,
@@ -75,9 +74,6 @@ class ValidationReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
         source: Its file, or ``stdin``.
         line: First line of the object, from 1.
         api_version: From the object, as are kind, namespace and name; empty if missing.
-        kind: See ``api_version``.
-        namespace: See ``api_version``.
-        name: See ``api_version``.
         judged: Whether its kind has a pod template.
         code: 201 if created, 422 if it breaks rules, 400 if a value has a wrong type.
         message: Why it would be denied, in one sentence; empty if created.
@@ -122,10 +118,7 @@ def reports_on(
     Args:
         document: The object; it is decoded once.
         templates: Path of the pod template of each kind that has one.
-        servers: Feature gates of each API server.
-
-    Returns:
-        One report per API server.
+        servers: Feature gates of each API server; the result has one report for each.
     """
     kind = GroupKind(group_of(document.api_version), document.kind)
     path = templates.get(kind)
@@ -143,35 +136,35 @@ def reports_on(
 
 def _report_answer(document: Document, request: Request, gates: Gates) -> ValidationReport:
     answer = apiserver.predict_response(request, gates)
-    lines = _Lines(document, request.path)
-    denied = bool(answer.findings)
-    return _report(
+    notice = partial(_build_notice, document, request.path)
+    accepted = _report(
         document,
         judged=True,
-        code=UNPROCESSABLE if denied else CREATED,
-        message=_format_invalid(request.kind, document.name, answer.findings),
+        warnings=tuple(notice(warning.rule, warning.text) for warning in answer.warned),
+        dropped=tuple(
+            notice("TSC111", _describe_drop(drop, constraints_field(request.path), gates))
+            for drop in answer.drops
+        ),
+        stored=tuple(map(render.constraint, answer.stored)),
+    )
+    if not answer.findings:
+        return accepted
+    problem = aggregate([finding.error for finding in answer.findings])
+    return replace(
+        accepted,
+        code=UNPROCESSABLE,
+        message=f'{request.kind} "{document.name}" is invalid: {problem}',
         causes=tuple(causes(document, request.path, answer.findings)),
-        warnings=tuple(_describe_warning(caution, lines) for caution in answer.warned),
-        dropped=tuple(_describe_drop(drop, lines, gates) for drop in answer.drops),
-        stored=() if denied else tuple(map(render.constraint, answer.stored)),
+        stored=(),
     )
 
 
 def causes(document: Document, path: TemplatePath, findings: list[ApiViolation]) -> Iterator[Cause]:
-    """
-    Yield the cause of a denial for each finding, with its line.
-
-    Args:
-        document: The object.
-        path: Path of its pod template.
-        findings: Violations by its constraints.
-    """
-    lines = _Lines(document, path)
+    """Yield the cause of a denial for each finding; ``path`` is that of the pod template."""
     for finding in findings:
-        reason, message, field = finding.error.reason, finding.error.message, finding.error.field
-        yield Cause(
-            reason, message, field, finding.rule, lines.find(field), CATALOGUE[finding.rule].fix
-        )
+        error, fix = finding.error, CATALOGUE[finding.rule].fix
+        line = _find_line(document, path, error.field)
+        yield Cause(error.reason, error.message, error.field, finding.rule, line, fix)
 
 
 def _report_type_error(document: Document, error: msgspec.ValidationError) -> ValidationReport:
@@ -203,38 +196,25 @@ _TYPE_FIXES = {
 }
 
 
-class _Lines:
-    """Lines of the fields that kube-apiserver names."""
-
-    def __init__(self, document: Document, path: TemplatePath) -> None:
-        self._document = document
-        self._list: FieldPath = (*path, *CONSTRAINTS_IN_POD)
-        self.at = constraints_field(path)
-
-    def find(self, field: str) -> int:
-        """Find the line of a field at or below the list, or of its parent if it is missing."""
-        return self._document.line((*self._list, *parse_path(field.removeprefix(self.at))))
+def _find_line(document: Document, path: TemplatePath, field: str) -> int:
+    """Find the line of a field at or below the list, or of its parent if it is missing."""
+    below = parse_path(field.removeprefix(constraints_field(path)))
+    return document.line((*path, *CONSTRAINTS_IN_POD, *below))
 
 
-def _describe_warning(caution: ApiWarning, lines: _Lines) -> ValidationNotice:
-    field = caution.text.partition(": ")[0]
-    return ValidationNotice(
-        caution.text, field, caution.rule, lines.find(field), CATALOGUE[caution.rule].fix
-    )
+def _build_notice(
+    document: Document, path: TemplatePath, rule: str, message: str
+) -> ValidationNotice:
+    field = message.partition(": ")[0]
+    line = _find_line(document, path, field)
+    return ValidationNotice(message, field, rule, line, CATALOGUE[rule].fix)
 
 
-def _describe_drop(drop: DroppedField, lines: _Lines, gates: Gates) -> ValidationNotice:
-    field = lines.at if drop.entry is None else f"{lines.at}[{drop.entry}].{drop.field}"
+def _describe_drop(drop: DroppedField, at: str, gates: Gates) -> str:
+    field = at if drop.entry is None else f"{at}[{drop.entry}].{drop.field}"
     why, setting = fieldgates.explain_disabled_gate(drop.gate, gates), gates.settings[drop.gate]
     source = f" ({setting.source})" if setting.stage is not Stage.ABSENT else ""
-    message = f"{field}: dropped, since {why}{source}"
-    return ValidationNotice(message, field, "TSC111", lines.find(field), CATALOGUE["TSC111"].fix)
-
-
-def _format_invalid(kind: GroupKind, name: str, findings: list[ApiViolation]) -> str:
-    if not findings:
-        return ""
-    return f'{kind} "{name}" is invalid: {aggregate([finding.error for finding in findings])}'
+    return f"{field}: dropped, since {why}{source}"
 
 
 def _report(document: Document, **answer: Any) -> ValidationReport:

@@ -34,12 +34,9 @@ from webhook.policy.placement.topology import CACHED_DOMAINS, Topology
 
 class NestedDomains(NamedTuple):
     """
-    Inner domains within outer ones, such as nodes within zones.
+    Numbers of inner domains, such as nodes, and of outer ones, such as zones; at least 1.
 
-    Attributes:
-        outer: Number of outer domains; at least 1.
-        inner: Number of inner domains; at least 1.
-        shapes: Outer domain, by its numbers of inner domains -> how many are alike.
+    ``shapes`` counts the outer domains that are alike.
     """
 
     outer: int
@@ -67,7 +64,7 @@ class ClusterState:
         self.census = census
         self.members = members
         self._schedulable = Topology(node for node in self.topology.nodes if not node.unschedulable)
-        self._nested = lru_cache(maxsize=CACHED_DOMAINS)(self._nest)
+        self.nest_domains = lru_cache(maxsize=CACHED_DOMAINS)(self._nest_domains)
         self._last: tuple[_Query, ConstraintTallies] | None = None
 
     def with_pods(self, census: Census, members: Census) -> "ClusterState":
@@ -114,7 +111,7 @@ class ClusterState:
         )
         return replace(tallies, soft=tuple(soft)).by_index
 
-    def nest_domains(
+    def _nest_domains(
         self, outer: str, inner: str, demands: Demands, counting: Demands
     ) -> NestedDomains | None:
         """
@@ -131,11 +128,6 @@ class ClusterState:
         Returns:
             None if an inner domain lies in two outer ones, or the pod cannot go to any.
         """
-        return self._nested(outer, inner, demands, counting)
-
-    def _nest(
-        self, outer: str, inner: str, demands: Demands, counting: Demands
-    ) -> NestedDomains | None:
         topology, keys = self.schedulable(demands), (outer, inner)
         outers = topology.domains(outer, keys, counting)
         inners = topology.domains(inner, keys, counting)

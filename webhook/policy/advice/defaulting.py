@@ -33,19 +33,13 @@ def something_spreads(subject: Subject, context: AdviceContext) -> Iterator[Rule
         return
     if subject.is_partial or _is_pinned(subject) or _is_spread(subject):
         return
-    if context.policy.mode is Mode.APPLY and _foreseen(subject, context).entries:
+    pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
+    foreseen = forecast_injection(pod, subject.namespace, context.policy, context.facts)
+    if context.policy.mode is Mode.APPLY and foreseen.entries:
         return
     selector = own_selector(subject)
     suggested = [
-        render.constraint(
-            Constraint(
-                max_skew=1,
-                topology_key=key,
-                when_unsatisfiable=SCHEDULE_ANYWAY,
-                label_selector=selector,
-            )
-        )
-        for key in SUGGESTED
+        render.constraint(Constraint(1, key, SCHEDULE_ANYWAY, selector)) for key in SUGGESTED
     ]
     yield RuleViolation(
         subject.list_path,
@@ -61,7 +55,10 @@ def _is_pinned(subject: Subject) -> bool:
     return (
         subject.is_bound
         or any(key == HOSTNAME for key, _ in subject.demands.pairs)
-        or _follows_others(subject)
+        or any(
+            term.topology_key == HOSTNAME and not _counts_itself(term, subject)
+            for term in subject.companions
+        )
     )
 
 
@@ -90,19 +87,6 @@ def _counts_itself(term: PodAffinityTerm, subject: Subject) -> bool:
     )
 
 
-def _follows_others(subject: Subject) -> bool:
-    """Whether its pods must be on the nodes of other workloads' pods, which can be spread."""
-    return any(
-        term.topology_key == HOSTNAME and not _counts_itself(term, subject)
-        for term in subject.companions
-    )
-
-
-def _foreseen(subject: Subject, context: AdviceContext) -> Injection:
-    pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
-    return forecast_injection(pod, subject.namespace, context.policy, context.facts)
-
-
 def completes_selectors(subject: Subject, context: AdviceContext) -> bool:
     """Whether a profile will fill in null selectors when the subject's pods are created."""
     policy, namespace = context.policy, subject.namespace
@@ -112,10 +96,8 @@ def completes_selectors(subject: Subject, context: AdviceContext) -> bool:
     profile = profile_of(pod, namespace, policy, context.facts)
     if profile is None or not profile.complete_selectors:
         return False
-    return (
-        derive_selector(pod, namespace, ForecastFacts(context.facts, subject.pod.labels))
-        is not None
-    )
+    facts = ForecastFacts(context.facts, subject.pod.labels)
+    return derive_selector(pod, namespace, facts) is not None
 
 
 def pods_have_defaults(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:

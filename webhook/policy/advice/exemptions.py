@@ -6,14 +6,15 @@ separate exemptions, so a reason has no comma. ``parse_exemptions`` is the entry
 exemption has no effect and becomes a finding.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from webhook.policy.advice.findings import AdviceFinding, quote_value
-from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.catalogue import DEFAULT_ACTIONS, REFUSED_EXEMPTION
 
 EXEMPT_ANNOTATION = "evenspread.io/exempt"
 FIELD = f"metadata.annotations[{EXEMPT_ANNOTATION}]"
+_INSTEAD = f'{EXEMPT_ANNOTATION}: "TSC101=REASON"'
 
 MOST_EXEMPTIONS = 32  # that are read of one annotation; there are 15 rules
 REASON_CHARACTERS = 200  # of a reason, which reports repeat; a sentence has half of that
@@ -36,19 +37,16 @@ def parse_exemptions(annotations: Mapping[str, str], not_exemptible: frozenset[s
     """Parse the exemptions of an object."""
     reasons: dict[str, str] = {}
     refused: list[AdviceFinding] = []
-    for part in _parts(annotations.get(EXEMPT_ANNOTATION, "")):
+    parts = annotations.get(EXEMPT_ANNOTATION, "").split(",", MOST_EXEMPTIONS)[:MOST_EXEMPTIONS]
+    for part in filter(str.strip, parts):
         rule, equals, reason = (piece.strip() for piece in part.partition("="))
         problem = _problem(rule, reason if equals else "", reasons, not_exemptible)
         if problem:
-            refused.append(AdviceFinding(*_refusal(rule, problem)))
+            known = rule if rule in DEFAULT_ACTIONS else REFUSED_EXEMPTION
+            refused.append(AdviceFinding(known, FIELD, f"{quote_value(rule)} {problem}", _INSTEAD))
         else:
             reasons[rule] = reason
     return Exemptions(reasons, tuple(refused))
-
-
-def _parts(text: str) -> Iterator[str]:
-    parts = text.split(",", MOST_EXEMPTIONS)[:MOST_EXEMPTIONS]
-    return (part for part in parts if part.strip())
 
 
 def _problem(
@@ -59,14 +57,9 @@ def _problem(
     if rule in not_exemptible:
         return "cannot be exempted from: the configuration forbids it"
     if rule in earlier:
-        return "stands here twice: leave one out"
+        return "is exempted from twice: leave one out"
     if not reason:
         return f"has no reason: write {rule}=REASON"
     if len(reason) > REASON_CHARACTERS:
         return f"has a reason of more than {REASON_CHARACTERS} characters: write a shorter one"
     return ""
-
-
-def _refusal(rule: str, problem: str) -> tuple[str, str, str, str]:
-    known = rule if rule in DEFAULT_ACTIONS else "exempt"
-    return known, FIELD, f"{quote_value(rule)} {problem}", f'{EXEMPT_ANNOTATION}: "TSC101=REASON"'

@@ -7,7 +7,7 @@ They judge the object and the feature gates alone, without any facts of the clus
 from collections.abc import Iterator
 
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.counting import POD_TEMPLATE_HASH, counts_itself, selected_keys
+from webhook.policy.advice.counting import POD_TEMPLATE_HASH, counts_itself
 from webhook.policy.advice.findings import RuleViolation
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
@@ -16,6 +16,7 @@ from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
 from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
+from webhook.policy.selectors import selected_keys
 
 ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels of volumes, too
 
@@ -27,8 +28,8 @@ def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[
     if Gate.MATCH_LABEL_KEYS not in context.gates:
         return  # the fix is not available
     for i, constraint in enumerate(subject.constraints):
-        counts = counts_itself(constraint, subject, context.gates)
-        if counts and POD_TEMPLATE_HASH not in selected_keys(constraint):
+        keys = selected_keys(constraint.label_selector).union(constraint.match_label_keys)
+        if POD_TEMPLATE_HASH not in keys and counts_itself(constraint, subject, context.gates):
             yield RuleViolation(
                 subject.field(i, "matchLabelKeys"),
                 f"{POD_TEMPLATE_HASH} is neither here nor in labelSelector: while a new revision "

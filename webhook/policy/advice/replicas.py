@@ -5,6 +5,7 @@ The arithmetic of TSC109 is in ``feasibility``.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import permutations
 
 from webhook.policy.advice.context import AdviceContext, ClusterState, NestedDomains
@@ -18,7 +19,6 @@ from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, SkewLimit, c
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
-from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 
 
@@ -63,62 +63,35 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
         if (selector := selectors[spread.index]) and not other_workloads(subject, selector, cluster)
     ]
     for outer, inner in permutations(hard, 2):
-        nesting = _nesting(outer, inner, subject, cluster)
-        if nesting is None or _agree(replicas, nesting, outer, inner):
+        nesting = _nest(outer, inner, subject, cluster)
+        if nesting is None:
             continue
+        zones = SkewLimit(outer.max_skew, nesting.outer >= outer.min_domains)
+        nodes = SkewLimit(inner.max_skew, nesting.inner >= inner.min_domains)
+        fits = partial(can_place, replicas, nesting.shapes)
+        if fits(zones, nodes) or not (fits(zones, None) and fits(None, nodes)):
+            continue
+        wider = range(inner.max_skew + 1, replicas)
+        enough = (skew for skew in wider if fits(zones, nodes._replace(max_skew=skew)))
         yield RuleViolation(
             subject.field(inner.index),
             f"there is no way to place {replicas} replicas so that "
             f"{quote_value(outer.topology_key)} keeps maxSkew {outer.max_skew} and "
             f"{quote_value(inner.topology_key)} keeps maxSkew {inner.max_skew}, "
             "though each alone can be kept",
-            _relaxed(replicas, nesting, outer, inner),
+            member("maxSkew", next(enough, replicas)),
             f"{replicas} replicas cannot keep this and entry {outer.index} at once",
         )
 
 
-def _nesting(
+def _nest(
     outer: SpreadConstraint, inner: SpreadConstraint, subject: Subject, cluster: ClusterState
 ) -> NestedDomains | None:
-    counting, other = (_counting(spread, subject) for spread in (outer, inner))
+    demands = subject.demands
+    counting, other = (
+        demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
+        for spread in (outer, inner)
+    )
     if outer.topology_key == inner.topology_key or counting != other:
         return None  # different nodes count for the two
-    return cluster.nest_domains(outer.topology_key, inner.topology_key, subject.demands, counting)
-
-
-def _counting(spread: SpreadConstraint, subject: Subject) -> Demands:
-    return subject.demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
-
-
-def _agree(
-    replicas: int, nesting: NestedDomains, outer: SpreadConstraint, inner: SpreadConstraint
-) -> bool:
-    zones, nodes = _limits(nesting, outer, inner)
-    return (
-        can_place(replicas, nesting.shapes, zones, nodes)
-        or not can_place(replicas, nesting.shapes, zones, None)
-        or not can_place(replicas, nesting.shapes, None, nodes)
-    )
-
-
-def _limits(
-    nesting: NestedDomains, outer: SpreadConstraint, inner: SpreadConstraint
-) -> tuple[SkewLimit, SkewLimit]:
-    return (
-        SkewLimit(outer.max_skew, nesting.outer >= outer.min_domains),
-        SkewLimit(inner.max_skew, nesting.inner >= inner.min_domains),
-    )
-
-
-def _relaxed(
-    replicas: int, nesting: NestedDomains, outer: SpreadConstraint, inner: SpreadConstraint
-) -> str:
-    """Find the smallest maxSkew of the inner constraint with which the two agree."""
-    zones, nodes = _limits(nesting, outer, inner)
-    wider = range(inner.max_skew + 1, replicas)
-    enough = (
-        skew
-        for skew in wider
-        if can_place(replicas, nesting.shapes, zones, nodes._replace(max_skew=skew))
-    )
-    return member("maxSkew", next(enough, replicas))
+    return cluster.nest_domains(outer.topology_key, inner.topology_key, demands, counting)

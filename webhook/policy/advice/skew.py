@@ -18,7 +18,7 @@ from webhook.policy.api.gates import Gates
 from webhook.policy.model import SCHEDULE_ANYWAY, Node
 from webhook.policy.placement.filtering import filter_node
 from webhook.policy.placement.nodes import find_rejection
-from webhook.policy.placement.tallies import IncomingPod, PodTally
+from webhook.policy.placement.tallies import PodTally
 
 
 def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -28,9 +28,10 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
         return
     for tally in _tallies(subject, cluster, context.gates):
         skew = max(tally.pods.values(), default=0) - tally.minimum
+        most = tally.minimum + tally.spread.max_skew
         if not tally.matches_pod or skew <= tally.spread.max_skew:
             continue
-        full = sorted(value for value in tally.pods if _excess(tally, value) > 0)
+        full = sorted(value for value, pods in tally.pods.items() if pods > most)
         counts = [f"{value} has {tally.pods[value]} pods" for value in full]
         yield RuleViolation(
             subject.field(tally.spread.index, "maxSkew"),
@@ -42,12 +43,7 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
         )
 
 
-def _excess(tally: PodTally, value: str) -> int:
-    return tally.pods[value] - tally.minimum - tally.spread.max_skew
-
-
 def _tallies(subject: Subject, cluster: ClusterState, gates: Gates) -> Iterator[PodTally]:
-    """Yield the tallies of the running pods' constraints, one set for each revision."""
     # matchLabelKeys makes every revision count only its own pods, so a rollout has several sets.
     keys = {key for constraint in subject.constraints for key in constraint.match_label_keys}
     revisions = {
@@ -65,7 +61,10 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
         return
     pod = next_pod(subject)
     tallies = cluster.tally(pod, subject.constraints, context.gates).hard
-    if not tallies or any(_has_place(node, pod, tallies) for node in cluster.topology.nodes):
+    if not tallies or any(
+        filter_node(node, tallies).passes and find_rejection(node, pod.demands) is None
+        for node in cluster.topology.nodes
+    ):
         return
     nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
     if not nodes:
@@ -94,10 +93,6 @@ class _Blame(NamedTuple):
 
     tally: PodTally
     skew: int | None
-
-
-def _has_place(node: Node, pod: IncomingPod, tallies: tuple[PodTally, ...]) -> bool:
-    return filter_node(node, tallies).passes and find_rejection(node, pod.demands) is None
 
 
 def _blames(node: Node, tallies: tuple[PodTally, ...]) -> list[_Blame]:

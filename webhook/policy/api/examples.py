@@ -13,13 +13,7 @@ from webhook.policy.model import MAX_CONSTRAINTS
 
 
 class RuleExample(NamedTuple):
-    """
-    Two manifests in YAML.
-
-    Attributes:
-        violates: Violates this rule and no other API rule.
-        passes: The same manifest without the violation.
-    """
+    """Two manifests in YAML: one violates this API rule and no other, one passes."""
 
     violates: str
     passes: str
@@ -45,14 +39,13 @@ _CONSTRAINT = {
 }
 
 
-def _entry(**changes: str) -> str:
-    """Write a constraint in YAML; a member changed to an empty text is omitted."""
-    members = {key: value for key, value in {**_CONSTRAINT, **changes}.items() if value}
-    return "  - " + "\n    ".join(f"{key}: {value}" for key, value in members.items()) + "\n"
-
-
-def _pod(*entries: str) -> str:
-    return _POD + "".join(entries)
+def _pod(*constraints: dict[str, str]) -> str:
+    """Write a pod with a usual constraint for each of the changes; an empty text omits a member."""
+    entries = (
+        "\n    ".join(f"{key}: {value}" for key, value in (_CONSTRAINT | changes).items() if value)
+        for changes in constraints
+    )
+    return _POD + "".join(f"  - {entry}\n" for entry in entries)
 
 
 def _short(number: int) -> str:
@@ -64,38 +57,34 @@ def _short(number: int) -> str:
     )
 
 
+_EXAMPLES: Mapping[str, tuple[str, str]] = {
+    "TSC001": (_pod({"maxSkew": "0"}), _pod({})),
+    "TSC002": (_pod({"topologyKey": ""}), _pod({})),
+    "TSC003": (
+        _pod({"whenUnsatisfiable": "Maybe"}),
+        _pod({"whenUnsatisfiable": "ScheduleAnyway"}),
+    ),
+    "TSC004": (
+        _pod({}, {"maxSkew": "2"}),
+        _pod({}, {"topologyKey": "kubernetes.io/hostname", "maxSkew": "2"}),
+    ),
+    "TSC005": (_pod({"minDomains": "0"}), _pod({"minDomains": "3"})),
+    "TSC006": (
+        _pod({"whenUnsatisfiable": "ScheduleAnyway", "minDomains": "3"}),
+        _pod({"minDomains": "3"}),
+    ),
+    "TSC007": (_pod({"nodeTaintsPolicy": "Sometimes"}), _pod({"nodeTaintsPolicy": "Honor"})),
+    "TSC008": (
+        _pod({"labelSelector": "", "matchLabelKeys": "[pod-template-hash]"}),
+        _pod({"matchLabelKeys": "[pod-template-hash]"}),
+    ),
+    "TSC009": (_pod({"labelSelector": "{matchLabels: {app: -web-}}"}), _pod({})),
+    "TSC010": (_POD + _short(MAX_CONSTRAINTS + 1), _POD + _short(2)),
+    "TSC020": (_pod({"topologyKey": "failure-domain.beta.kubernetes.io/zone"}), _pod({})),
+    "TSC021": (_pod({"labelSelector": ""}), _pod({})),
+}
+
 API_EXAMPLES: Mapping[str, RuleExample] = MappingProxyType(
-    {
-        "TSC001": RuleExample(_pod(_entry(maxSkew="0")), _pod(_entry())),
-        "TSC002": RuleExample(_pod(_entry(topologyKey="")), _pod(_entry())),
-        "TSC003": RuleExample(
-            _pod(_entry(whenUnsatisfiable="Maybe")),
-            _pod(_entry(whenUnsatisfiable="ScheduleAnyway")),
-        ),
-        "TSC004": RuleExample(
-            _pod(_entry(), _entry(maxSkew="2")),
-            _pod(_entry(), _entry(topologyKey="kubernetes.io/hostname", maxSkew="2")),
-        ),
-        "TSC005": RuleExample(_pod(_entry(minDomains="0")), _pod(_entry(minDomains="3"))),
-        "TSC006": RuleExample(
-            _pod(_entry(whenUnsatisfiable="ScheduleAnyway", minDomains="3")),
-            _pod(_entry(minDomains="3")),
-        ),
-        "TSC007": RuleExample(
-            _pod(_entry(nodeTaintsPolicy="Sometimes")), _pod(_entry(nodeTaintsPolicy="Honor"))
-        ),
-        "TSC008": RuleExample(
-            _pod(_entry(labelSelector="", matchLabelKeys="[pod-template-hash]")),
-            _pod(_entry(matchLabelKeys="[pod-template-hash]")),
-        ),
-        "TSC009": RuleExample(
-            _pod(_entry(labelSelector="{matchLabels: {app: -web-}}")), _pod(_entry())
-        ),
-        "TSC010": RuleExample(_pod(_short(MAX_CONSTRAINTS + 1)), _pod(_short(2))),
-        "TSC020": RuleExample(
-            _pod(_entry(topologyKey="failure-domain.beta.kubernetes.io/zone")), _pod(_entry())
-        ),
-        "TSC021": RuleExample(_pod(_entry(labelSelector="")), _pod(_entry())),
-    }
+    {rule: RuleExample(*manifests) for rule, manifests in _EXAMPLES.items()}
 )
 """Rule id -> its examples; the reference may shorten the long list of TSC010."""

@@ -178,14 +178,13 @@ def match_label_keys_fit_selector(entry: ListedConstraint) -> Iterator[FieldErro
         yield fielderrors.forbidden(f"{entry.at}.matchLabelKeys", problem)
     if not keys or (merged and selector is None):
         return
-    selector = selector or LabelSelector()
     selected = () if merged else selectors.selected_keys(selector)
     for j, key in enumerate(keys):
         field = f"{entry.at}.matchLabelKeys[{j}]"
         yield from _check_key_syntax(key, field)
         if key in selected:
             yield _reject_key_in_both(field, key)
-    if merged:
+    if merged and selector is not None:
         yield from _check_merged_keys(selector, keys, entry.at)
 
 

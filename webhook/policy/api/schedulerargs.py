@@ -23,10 +23,7 @@ CONSTRAINTS = "defaultConstraints"
 
 def check(defaulting_type: str, constraints: Sequence[Constraint]) -> list[FieldError]:
     """
-    Validate arguments.
-
-    Args:
-        defaulting_type: The type after kube-scheduler has filled in an omitted one.
+    Validate arguments, after kube-scheduler has filled in an omitted type.
 
     Returns:
         The errors in kube-scheduler's order; none if it accepts the arguments.
@@ -55,18 +52,19 @@ def defaulting_type_errors(
 
 def constraint_errors(constraint: Constraint, at: str) -> Iterator[FieldError]:
     """
-    Validate one constraint by itself.
+    Validate one constraint by itself, at a field path as ``defaultConstraints[0]``.
 
-    Args:
-        constraint: The constraint; its minDomains, matchLabelKeys and node inclusion policies are
-            ignored.
-        at: Its field path, as ``defaultConstraints[0]``.
+    Its minDomains, matchLabelKeys and node inclusion policies are ignored.
     """
     if constraint.max_skew <= 0:
         yield fielderrors.invalid(
             f"{at}.maxSkew", constraint.max_skew, "not in valid range (0, inf)"
         )
-    yield from _topology_key_errors(constraint.topology_key, f"{at}.topologyKey")
+    key = constraint.topology_key
+    if not key:
+        yield fielderrors.required(f"{at}.topologyKey", "can not be empty")
+    for problem in labels.key_problems(key) if key else ():
+        yield fielderrors.invalid(f"{at}.topologyKey", key, problem)
     action = constraint.when_unsatisfiable
     if not action:
         yield fielderrors.required(f"{at}.whenUnsatisfiable", "can not be empty")
@@ -81,11 +79,3 @@ def duplicate_error(constraint: Constraint, at: str) -> FieldError:
     """Report that an earlier constraint has the same topologyKey and whenUnsatisfiable."""
     pair = f"{{{constraint.topology_key}, {constraint.when_unsatisfiable}}}"
     return fielderrors.duplicate(at, pair)
-
-
-def _topology_key_errors(key: str, at: str) -> Iterator[FieldError]:
-    if not key:
-        yield fielderrors.required(at, "can not be empty")
-        return
-    for problem in labels.key_problems(key):
-        yield fielderrors.invalid(at, key, problem)

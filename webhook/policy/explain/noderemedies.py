@@ -50,16 +50,13 @@ def label_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
         if node.name not in placement.refused and any(key not in node.labels for key in keys)
     ]
     for node in _distinct_nodes(lacking, placement):
-        missing = [key for key in keys if key not in node.labels]
         for values in (_emptiest(hard), {}):
-            labels = {key: values.get(key) or _make_value(key, 1) for key in missing}
-            yield (LabelNode(node.name, labels),)
-    several: list[ScenarioEdit] = []
-    for number, node in enumerate(lacking[:MOST_TOGETHER], start=1):
-        labels = {key: _make_value(key, number) for key in keys if key not in node.labels}
-        several.append(LabelNode(node.name, labels))
-        if number > 1:
-            yield tuple(several)
+            yield (LabelNode(node.name, _missing_labels(node, keys, values)),)
+    several = tuple(
+        LabelNode(node.name, _missing_labels(node, keys, {}, number))
+        for number, node in enumerate(lacking[:MOST_TOGETHER], start=1)
+    )
+    yield from (several[:number] for number in range(2, len(several) + 1))
 
 
 def add_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
@@ -74,11 +71,11 @@ def add_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     for values in sorted(known, key=lambda values: (-_count_fitting(keys, values, hard), values)):
         fitting = dict(zip(keys, values, strict=True))
         yield (AddNodes({**demanded, **_replace_rejected(fitting, hard)}),)
-    several = [
+    several = tuple(
         AddNodes(demanded | {key: _make_value(key, number) for key in keys})
         for number in range(1, MOST_TOGETHER + 1)
-    ]
-    yield from (tuple(several[:number]) for number in range(1, len(several) + 1))
+    )
+    yield from (several[:number] for number in range(1, len(several) + 1))
 
 
 def combine_changes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
@@ -110,12 +107,18 @@ def _list_changes(
     )
     if demands.terms is not None and not any(term_matches(term, node) for term in demands.terms):
         edits.append(DropAffinity())
-    missing = {
-        key: values.get(key) or _make_value(key, 1) for key in keys if key not in node.labels
-    }
+    missing = _missing_labels(node, keys, values)
     if missing:
         edits.append(LabelNode(node.name, missing))
     return tuple(edits)
+
+
+def _missing_labels(
+    node: Node, keys: Iterable[str], values: Mapping[str, str], number: int = 1
+) -> dict[str, str]:
+    """Choose labels for the keys that a node lacks: by known values, or numbered new ones."""
+    lacking = (key for key in keys if key not in node.labels)
+    return {key: values.get(key) or _make_value(key, number) for key in lacking}
 
 
 def _distinct_nodes(nodes: Iterable[Node], placement: PodPlacement) -> list[Node]:
@@ -132,7 +135,6 @@ def _distinct_nodes(nodes: Iterable[Node], placement: PodPlacement) -> list[Node
 
 
 def _emptiest(hard: Iterable[PodTally]) -> dict[str, str]:
-    """Find the domain with fewest pods of every topology key that has domains."""
     return {
         tally.spread.topology_key: min(sizes, key=lambda value: tally.pods.get(value, 0))
         for tally in hard
@@ -141,7 +143,6 @@ def _emptiest(hard: Iterable[PodTally]) -> dict[str, str]:
 
 
 def _count_fitting(keys: Iterable[str], values: Iterable[str], hard: Iterable[PodTally]) -> int:
-    """Count the constraints that allow the pod in these domains."""
     labels = dict(zip(keys, values, strict=True))
     return sum(
         tally.fits(value) for tally in hard if (value := labels.get(tally.spread.topology_key))
@@ -160,5 +161,4 @@ def _replace_rejected(labels: Mapping[str, str], hard: Iterable[PodTally]) -> di
 
 
 def _make_value(key: str, number: int) -> str:
-    """Make up a value that no node has."""
     return f"new-{short_key(key).rpartition('/')[2]}-{number}"

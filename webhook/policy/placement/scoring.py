@@ -6,7 +6,7 @@ Score nodes by the soft constraints of a pod.
 Source: kube-scheduler plugins/podtopologyspread/scoring.go.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import floor, log
 
 import msgspec
@@ -19,34 +19,17 @@ from webhook.policy.placement.topology import carries_keys
 MAX_SCORE = 100  # of a node, framework ``MaxNodeScore``
 
 
-class ConstraintWeight(msgspec.Struct, frozen=True):
-    """
-    The weight of one soft constraint in the scores.
-
-    Attributes:
-        size: Number of its domains among the scored nodes; for hostname, number of scored nodes.
-        weight: Points of each pod in a domain, ln(size + 2). With few domains each one has many
-            pods; the weight keeps such constraints from outweight those with many domains.
-    """
-
-    tally: PodTally
-    size: int
-    weight: float
-
-
 class Scores(msgspec.Struct, frozen=True):
     """
     Scores of the nodes that passed the filters.
 
     Attributes:
-        weights: One for each soft constraint, in order.
-        ignored: Names of passing nodes that lack a topology key and are not scored.
-        raw: Passing node -> raw score, at least 0, lower is better; 0 if ignored.
-        normalized: Passing node -> 0 to 100, higher is better; 0 if ignored.
+        raw: Passing node -> raw score, at least 0, lower is better.
+        normalized: Passing node -> 0 to 100, higher is better.
+
+    Both are 0 for a node that is ignored because it lacks a topology key.
     """
 
-    weights: tuple[ConstraintWeight, ...]
-    ignored: frozenset[str]
     raw: Mapping[str, int]
     normalized: Mapping[str, int]
 
@@ -66,40 +49,39 @@ def score_nodes(
     """
     keys = tuple(tally.spread.topology_key for tally in soft) if requires_keys else ()
     scored = [node for node in passing if carries_keys(node, keys)]
-    weights = tuple(_weigh(tally, scored) for tally in soft)
+    weights = [(tally, _weigh(tally.spread.topology_key, scored)) for tally in soft]
     # Rounding comes after the sum over constraints. Ignored nodes take no part in the minimum and
     # maximum by which scores are normalized, and end with 0, the worst score.
     raw = {node.name: round_half_up(_sum(node, weights)) for node in scored}
     normalized = normalize_scores(raw)
     return Scores(
-        weights,
-        frozenset(node.name for node in passing if node.name not in raw),
         {node.name: raw.get(node.name, 0) for node in passing},
         {node.name: normalized.get(node.name, 0) for node in passing},
     )
 
 
-def _weigh(tally: PodTally, scored: Sequence[Node]) -> ConstraintWeight:
+def _weigh(key: str, scored: Sequence[Node]) -> float:
     """
-    Weigh one constraint.
+    Weigh each pod in a domain of a constraint.
+
+    With few domains each one has many pods; the weight keeps constraints on such topology keys
+    from outweighing those with many domains.
 
     Source: scoring.go ``initPreScoreState``, ``topologyNormalizingWeight``.
     """
-    key = tally.spread.topology_key
     values = {node.labels.get(key, "") for node in scored}
     size = len(scored) if key == HOSTNAME else len(values)
-    return ConstraintWeight(tally, size, log(size + 2))
+    return log(size + 2)
 
 
-def _sum(node: Node, weights: tuple[ConstraintWeight, ...]) -> float:
+def _sum(node: Node, weights: Iterable[tuple[PodTally, float]]) -> float:
     """
     Add up the raw score of a node.
 
     Source: scoring.go ``Score``, ``scoreForCount``.
     """
     total = 0.0
-    for constraint in weights:
-        tally = constraint.tally
+    for tally, weight in weights:
         value = node.labels.get(tally.spread.topology_key)
         if value is None:
             continue
@@ -111,7 +93,7 @@ def _sum(node: Node, weights: tuple[ConstraintWeight, ...]) -> float:
             pods = tally.pods.get(value, 0)
         # A larger maxSkew makes the pod counts of this constraint matter less in the ratio of
         # two nodes' scores: it adds the same to both.
-        total += pods * constraint.weight + (tally.spread.max_skew - 1)
+        total += pods * weight + (tally.spread.max_skew - 1)
     return total
 
 

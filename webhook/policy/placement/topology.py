@@ -41,11 +41,10 @@ class Topology:
     """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
-        """Take the nodes; their names are unique."""
         self.nodes = tuple(nodes)
-        self._cached = lru_cache(maxsize=CACHED_DOMAINS)(self._find_domains)
+        self.domains = lru_cache(maxsize=CACHED_DOMAINS)(self._find_domains)
 
-    def domains(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
+    def _find_domains(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
         """
         Find the domains of a topology key; O(nodes) at first, O(1) while the result is cached.
 
@@ -56,9 +55,6 @@ class Topology:
 
         Source: kube-scheduler plugins/podtopologyspread/filtering.go ``calPreFilterState``.
         """
-        return self._cached(key, required, demands)
-
-    def _find_domains(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
         values: dict[str, str] = {}
         left_out: dict[str, NodeRejection] = {}
         for node in self.nodes:

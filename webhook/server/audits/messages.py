@@ -11,27 +11,24 @@ from typing import TypeAlias
 
 import msgspec
 
+from webhook.server.reload import PolicySources
+
 LENGTH = 4  # bytes before each message, big-endian: the message's length in bytes
 MESSAGE_BYTES = 128 * 1024 * 1024
 """The largest message: twice the largest answer that is read from an API server."""
 
 
-class AuditOrder(msgspec.Struct, frozen=True, kw_only=True):
+class AuditOrder(msgspec.Struct, frozen=True):
     """
     The order to make an audit.
 
     Attributes:
-        config: The setting of this name, as are the next two and ``allow_locked_gates``.
-        version: The Kubernetes version whose rules apply.
+        sources: The sources of the policy in force.
         policy_reports: The API group of the reports to write; empty for none.
         memory: Bytes of data that the process may allocate.
     """
 
-    config: str
-    scheduler_config: str
-    feature_gates: str
-    version: str
-    allow_locked_gates: bool
+    sources: PolicySources
     policy_reports: str
     memory: int
 

@@ -8,7 +8,7 @@ workloads only the most uneven are exposed, with the number of those left out.
 import heapq
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from webhook.audit.report import AuditReport, SpreadReport, WorkloadReport
 from webhook.telemetry.catalogue import (
@@ -27,7 +27,8 @@ MOST_SKEW_ROWS = 2000
 EXEMPT = "exempt"
 
 
-class SkewRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SkewRow:
     """
     The skew of a workload over the domains of a topology key.
 

@@ -9,19 +9,17 @@ import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import NoReturn, TypeAlias
 
 from webhook.cluster.caches import Start
-from webhook.cluster.protocol import ApiClient
-from webhook.config.settings import Settings
 from webhook.errors import ConfigError
-from webhook.policy.api.versions import Version
 from webhook.server.audits.election import Candidate, Clocks, Election
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
 from webhook.server.audits.subprocess import AuditProcess
+from webhook.server.context import ServerContext
+from webhook.server.reload import PolicySources
 from webhook.telemetry.logs import Log, log_bug
 from webhook.telemetry.metrics import Metrics
 
@@ -110,35 +108,12 @@ class AuditSchedule:
                 self._log.warning("audit", says=problem)
 
 
-@dataclass(frozen=True, slots=True)
-class AuditContext:
-    """
-    What audits need from the server.
-
-    Attributes:
-        api: None without a cluster.
-        namespace: The namespace of the Lease; empty if unknown.
-        replica: The name of this replica.
-        lease_s: The duration of the Lease.
-        silence_s: Seconds without a message after which the audit process is killed.
-        version: Returns the Kubernetes version in force.
-        wall: The wall clock: aware, UTC.
-    """
-
-    api: ApiClient | None
-    namespace: str
-    replica: str
-    lease_s: float
-    silence_s: float
-    version: Callable[[], Version]
-    wall: Callable[[], datetime]
-    metrics: Metrics
-    log: Log
-
-
-def build_audits(settings: Settings, context: AuditContext) -> Start | None:
+def build_audits(context: ServerContext, sources: Callable[[], PolicySources]) -> Start | None:
     """
     Build the task that makes audits while this replica holds the Lease.
+
+    Args:
+        sources: Gives the sources of the policy in force.
 
     Returns:
         None if the settings require no audits.
@@ -146,9 +121,10 @@ def build_audits(settings: Settings, context: AuditContext) -> Start | None:
     Raises:
         ConfigError: The settings contradict each other.
     """
-    interval, api = settings.audit_pause, context.api
+    settings, limits, api = context.settings, context.limits, context.api
+    interval, reports = settings.audit_pause, settings.policy_reports
     if interval is None:
-        if settings.policy_reports != "none":
+        if reports != "none":
             raise ConfigError("are written by audits: add --audit-interval", "--policy-reports")
         return None
     if api is None:
@@ -156,28 +132,15 @@ def build_audits(settings: Settings, context: AuditContext) -> Start | None:
     if not context.namespace:
         problem = "is needed for the Lease of --audit-interval, outside of a pod"
         raise ConfigError(problem, "--namespace")
-    clocks = Clocks(time.monotonic, context.wall, asyncio.sleep)
-    process = AuditProcess(api, context.silence_s)
+    clocks = Clocks(time.monotonic, context.now, asyncio.sleep)
+    process = AuditProcess(api, limits.audit_silence)
+    group = "" if reports == "none" else reports
 
-    async def run() -> AuditResult | AuditFailure:
-        return await process.run(build_order(settings, context.version()))
+    async def audit() -> AuditResult | AuditFailure:
+        return await process.run(AuditOrder(sources(), group, settings.audit_bytes))
 
-    schedule = AuditSchedule(run, interval, clocks, context.metrics, context.log)
+    schedule = AuditSchedule(audit, interval, clocks, context.metrics, context.log)
     path = f"/apis/coordination.k8s.io/v1/namespaces/{context.namespace}/leases"
     identity = f"{context.replica}_{secrets.token_hex(UNIQUE)}"
-    candidate = Candidate(identity, f"{path}/{settings.name}-audit", context.lease_s)
+    candidate = Candidate(identity, f"{path}/{settings.name}-audit", limits.audit_lease)
     return partial(Election(api, candidate, clocks, context.log).run, schedule.work)
-
-
-def build_order(settings: Settings, version: Version) -> AuditOrder:
-    """Write the settings that an audit depends on into an order."""
-    reports = settings.policy_reports
-    return AuditOrder(
-        config=settings.config,
-        scheduler_config=settings.scheduler_config,
-        feature_gates=settings.feature_gates,
-        version=str(version),
-        allow_locked_gates=settings.allow_locked_gates,
-        policy_reports="" if reports == "none" else reports,
-        memory=settings.audit_bytes,
-    )

@@ -9,14 +9,12 @@ import asyncio
 import os
 import resource
 import sys
-from datetime import timedelta
 from typing import BinaryIO
 
 from webhook.audit.scan import AuditOptions
 from webhook.audit.sweep import ClusterSweep
 from webhook.cluster.protocol import JSON, NO_QUERY, FailureReason, Query, Response
 from webhook.errors import ApiError, EvenspreadError
-from webhook.policy.api.versions import parse_version
 from webhook.server.audits.messages import (
     LENGTH,
     ApiRequest,
@@ -31,7 +29,7 @@ from webhook.server.audits.messages import (
 )
 from webhook.server.audits.metrics import AuditGauges
 from webhook.server.audits.policyreports import PolicyReportWriter
-from webhook.server.reload import PolicySources, read_policy
+from webhook.server.reload import read_policy
 from webhook.telemetry.exposition import expose
 
 LOWEST_PRIORITY = 19  # so that admission goes first, also on a single core
@@ -107,15 +105,7 @@ async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
     Raises:
         EvenspreadError: The audit is not possible.
     """
-    sources = PolicySources(
-        order.config,
-        order.scheduler_config,
-        order.feature_gates,
-        parse_version(order.version),
-        order.allow_locked_gates,
-        timedelta(),  # the audit process issues no certificate
-    )
-    configuration, policy = read_policy(sources)
+    configuration, policy = read_policy(order.sources)
     options = AuditOptions(policy, configuration.actions, configuration.not_exemptible)
     sweep, gauges = ClusterSweep(server, configuration, options), AuditGauges()
     reports = PolicyReportWriter(server, order.policy_reports) if order.policy_reports else None

@@ -7,7 +7,7 @@ The server takes ``Limits`` as an argument, so that tests can set small limits i
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from webhook.policy.model import MAX_CONSTRAINTS
 
@@ -18,7 +18,8 @@ KIB = 1024
 MIB = 1024 * KIB
 
 
-class LimitRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LimitRow:
     """One limit in the reference."""
 
     name: str
