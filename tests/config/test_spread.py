@@ -108,4 +108,4 @@ def test_a_file_with_every_setting_is_valid() -> None:
 
     assert configuration.ca_overlap == LEAST_CA_OVERLAP
     assert configuration.configured_gates["AllAlpha"].on
-    assert configuration.profiles[0].owner_kinds == {"Job"}
+    assert configuration.profiles[0].owner_kinds == frozenset({"Job"})
