@@ -105,10 +105,12 @@ class DocumentValidation:
             for inner, problem in cause.problems:
                 self.refuse(problem, (*at, *inner))
             return
+
+        def line(inner: FieldPath) -> int:
+            return self.document.line(at + inner)
+
         expected = str(context.get("expected", ""))
-        failure = ValidationFailure(
-            model, below, details["input"], expected, lambda inner: self.document.line(at + inner)
-        )
+        failure = ValidationFailure(model, below, details["input"], expected, line)
         self.refuse(messages.describe_failure(kind, failure), at)
 
 
