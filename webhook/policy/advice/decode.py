@@ -13,7 +13,7 @@ import msgspec
 from webhook.policy.advice.hostports import requests_host_ports
 from webhook.policy.advice.subject import JOBS, Subject, SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta
-from webhook.policy.paths import TemplatePath
+from webhook.policy.paths import TemplatePath, is_object
 
 INT32 = range(2**31)  # values that the API allows for a number of pods
 
@@ -66,7 +66,7 @@ def decode_subject(
         pod=pod,
         replicas=_pods_at_a_time(kind, holder),
         claims=bool(holder.volume_claim_templates),
-        recreates=isinstance(holder.strategy, dict) and "Recreate" in holder.strategy.values(),
+        recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),
         alone_on_node=bool(path) and requests_host_ports(steps[-1]),
     )
 
