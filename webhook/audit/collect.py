@@ -34,13 +34,7 @@ class ManifestCollector:
     def __init__(
         self, templates: Mapping[GroupKind, TemplatePath], owners: Iterable[OwnerSelector]
     ) -> None:
-        """
-        Start with an empty snapshot.
-
-        Args:
-            templates: The path to the pod template, by kind.
-            owners: Custom controllers that select pods.
-        """
+        """Start with an empty snapshot, for the kinds of an ``ObjectReader``."""
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
         self._reader = ObjectReader(templates, owners)
