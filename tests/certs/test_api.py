@@ -43,7 +43,7 @@ async def test_a_patch_of_what_was_read_changes_it(cluster: Cluster) -> None:
 async def test_a_patch_of_what_was_changed_since_changes_nothing(cluster: Cluster) -> None:
     cluster.put(SECRET, cluster.objects[SECRET])
 
-    with pytest.raises(ConflictError, match="Secret ns/ca: was changed by somebody else"):
+    with pytest.raises(ConflictError, match="Secret ns/ca: was changed by another client"):
         await secret(cluster).patch([ADD], resource_version="1")
 
     assert "data" not in cluster.objects[SECRET]
@@ -58,8 +58,8 @@ async def test_annotations_are_set_whatever_else_there_is(cluster: Cluster) -> N
 
 ANSWERS = {
     "absent": (404, AbsentError, "does not exist"),
-    "a conflict": (409, ConflictError, "was changed by somebody else"),
-    "a failed test of a patch": (422, ConflictError, "was changed by somebody else"),
+    "a conflict": (409, ConflictError, "was changed by another client"),
+    "a failed test of a patch": (422, ConflictError, "was changed by another client"),
     "forbidden": (403, StoreError, "answered 403; check the RBAC rules"),
     "not known": (401, StoreError, "answered 401; check the RBAC rules"),
     "overloaded": (429, StoreError, "answered 429$"),

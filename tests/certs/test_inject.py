@@ -1,5 +1,6 @@
 import base64
 import copy
+from functools import partial
 from typing import Any
 
 import jsonpatch
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certs.errors import ConflictError, StoreError
-from certs.inject import merge
+from certs.inject import Certificates, MergeBundle, merge_bundle
 from certs.pem import CertificatePair, fingerprint
 from tests.certs.cluster import MUTATING, VALIDATING, Cluster
 from tests.certs.world import DAY, NOW, authority, leaf
@@ -25,8 +26,17 @@ def cluster() -> Cluster:
     return Cluster(clock=lambda: NOW)
 
 
-def certificates(names: str) -> list[x509.Certificate]:
-    return [CA[name].leaf for name in names.split()]
+def certificates(names: str) -> Certificates:
+    return tuple(CA[name].leaf for name in names.split())
+
+
+def merging(trusted: str, leaving: str = "") -> MergeBundle:
+    return partial(
+        merge_bundle,
+        trusted=certificates(trusted),
+        leaving=certificates(leaving),
+        expired_at=NOW,
+    )
 
 
 MERGES = {
@@ -44,9 +54,7 @@ MERGES = {
 
 @pytest.mark.parametrize(("there", "trusted", "leaving", "merged"), MERGES.values(), ids=MERGES)
 def test_bundles_are_merged(there: str, trusted: str, leaving: str, merged: str) -> None:
-    result = merge(
-        certificates(there), certificates(trusted), certificates(leaving), expired_at=NOW
-    )
+    result = merging(trusted, leaving)(certificates(there))
 
     assert " ".join(NAMES[one] for one in result) == merged
 
@@ -65,18 +73,16 @@ def test_merging_twice_is_merging_once(
     leaving: list[x509.Certificate],
 ) -> None:
     leaving = [one for one in leaving if one not in trusted]
-    once = merge(there, trusted, leaving, expired_at=NOW)
+    merge = partial(merge_bundle, trusted=trusted, leaving=leaving, expired_at=NOW)
+    once = merge(tuple(there))
 
-    assert merge(once, trusted, leaving, expired_at=NOW) == once
+    assert merge(once) == once
     assert set(trusted) <= set(once)
     assert not set(leaving) & set(once)
 
 
 async def write(cluster: Cluster, trusted: str, leaving: str = "") -> None:
-    published = await cluster.hooks.read()
-    await cluster.hooks.write(
-        published, certificates(trusted), certificates(leaving), expired_at=NOW
-    )
+    await cluster.hooks.write(await cluster.hooks.read(), merging(trusted, leaving))
 
 
 async def test_both_configurations_are_written(cluster: Cluster) -> None:
@@ -120,7 +126,7 @@ async def test_a_configuration_that_changed_since_is_not_written(cluster: Cluste
     cluster.set_bundle(MUTATING, STRANGER.leaf)
 
     with pytest.raises(ConflictError, match="MutatingWebhookConfiguration web"):
-        await cluster.hooks.write(published, certificates("ours"), [], expired_at=NOW)
+        await cluster.hooks.write(published, merging("ours"))
 
     assert cluster.bundle(MUTATING) == (STRANGER.leaf,)
 
@@ -176,7 +182,7 @@ async def test_without_configurations_nobody_lacks_anything(cluster: Cluster) ->
     published = await cluster.hooks.read()
 
     assert published.everywhere({"a", "b"}) == {"a", "b"}
-    assert published.trusts(leaf(OURS)) is None
+    assert await cluster.hooks.trust(leaf(OURS)) is None
 
 
 CHAIN = leaf(OURS)

@@ -34,12 +34,9 @@ from webhook.policy.placement.topology import CACHED_DOMAINS, Topology
 
 class NestedDomains(NamedTuple):
     """
-    Inner domains within outer ones, such as nodes within zones.
+    Numbers of inner domains, such as nodes, and of outer ones, such as zones; at least 1.
 
-    Attributes:
-        outer: Number of outer domains; at least 1.
-        inner: Number of inner domains; at least 1.
-        shapes: Outer domain, by its numbers of inner domains -> how many are alike.
+    ``shapes`` counts the outer domains that are alike.
     """
 
     outer: int

@@ -126,19 +126,13 @@ def other_workloads(
 
 
 def next_pod(subject: Subject, labels: Mapping[str, str] | None = None) -> IncomingPod:
-    """
-    Build the next pod of a subject.
-
-    Args:
-        subject: The workload or pod.
-        labels: The pod's labels; None for those that the next pod will have.
-    """
+    """Build the next pod of a subject, with these labels or those that it will have."""
     own = subject.next_labels if labels is None else labels
     return IncomingPod(subject.namespace, own, subject.demands)
 
 
 def hard_constraints(subject: Subject, context: AdviceContext) -> tuple[SpreadConstraint, ...]:
-    """Return the hard constraints of a subject's next pod as kube-scheduler resolves them."""
+    """Resolve the hard constraints of a subject's next pod as kube-scheduler does."""
     if not subject.constraints or subject.is_bound:
         return ()  # most workloads
     if context.cluster is not None:

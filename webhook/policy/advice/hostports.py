@@ -33,8 +33,7 @@ class NetworkedSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
     The fields of a pod's specification that decide on host ports.
 
-    Attributes:
-        host_network: Whether every container port is a host port.
+    With ``host_network`` every container port is a host port.
     """
 
     containers: tuple[PortContainer, ...] | None = None

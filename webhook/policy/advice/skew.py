@@ -44,7 +44,6 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
 
 
 def _tallies(subject: Subject, cluster: ClusterState, gates: Gates) -> Iterator[PodTally]:
-    """Yield the tallies of the running pods' constraints, one set for each revision."""
     # matchLabelKeys makes every revision count only its own pods, so a rollout has several sets.
     keys = {key for constraint in subject.constraints for key in constraint.match_label_keys}
     revisions = {

@@ -73,15 +73,12 @@ def _carriers(key: str, demands: Demands, context: AdviceContext) -> tuple[int, 
         return len(topology.domains(key, (key,), demands).values), len(reached)
     nodes, carriers = context.facts.schedulable_nodes(), context.facts.nodes_with(key)
     if carriers and (
-        _selects_nodes(demands) or nodes - carriers <= _count_closed_nodes(demands, context.facts)
+        _selects_nodes(demands)
+        # all of the closed nodes may be the ones without the key
+        or nodes - carriers <= _closed_by_index(HOSTNAME, demands, context.facts).number
     ):
         return nodes, nodes
     return carriers, nodes
-
-
-def _count_closed_nodes(demands: Demands, facts: Facts) -> int:
-    """Count the nodes that reject a pod by taints; all of them may be the ones without the key."""
-    return sum(closed.number for closed in _closed_by_index(HOSTNAME, demands, facts))
 
 
 def _selects_nodes(demands: Demands) -> bool:
@@ -117,8 +114,8 @@ def _reachable(key: str, demands: Demands, context: AdviceContext) -> int | None
         return len(context.cluster.schedulable(demands).domains(key, (key,), demands).sizes)
     if tolerates_cordons(demands):
         return None
-    closed = sum(domains.number for domains in _closed_by_index(key, demands, context.facts))
-    known = context.facts.domains(key) - closed
+    closed = _closed_by_index(key, demands, context.facts)
+    known = context.facts.domains(key) - closed.number
     allowed = _count_allowed_values(key, demands)
     return known if allowed is None else min(known, allowed)
 
@@ -144,14 +141,14 @@ class ClosedDomains(NamedTuple):
     Domains that count for a constraint although the pod cannot go there.
 
     Attributes:
-        values: Some of the domains, at least one.
+        values: Some of the domains, at least one unless there are none.
         number: Number of such domains.
         taint: The taint that the pod does not tolerate, as kubectl writes it.
     """
 
-    values: tuple[str, ...]
-    number: int
-    taint: str
+    values: tuple[str, ...] = ()
+    number: int = 0
+    taint: str = ""
 
 
 def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -195,21 +192,21 @@ def _find_closed(
     if any(facts.nodes_with(key) < facts.schedulable_nodes() for key in keys):
         return None  # again, the tainted nodes may not count at all
     found = _closed_by_index(spread.topology_key, demands, facts)
-    total = sum(domains.number for domains in found)
-    if not 0 < total < facts.domains(spread.topology_key):
-        return None
-    return ClosedDomains(found[0].values, total, found[0].taint)
+    return found if 0 < found.number < facts.domains(spread.topology_key) else None
 
 
-def _closed_by_index(key: str, demands: Demands, facts: Facts) -> list[ClosedDomains]:
+def _closed_by_index(key: str, demands: Demands, facts: Facts) -> ClosedDomains:
     tolerations = demands.tolerations or ()
-    found: list[ClosedDomains] = []
+    found = ClosedDomains()
     for domains in facts.tainted_domains(key):
         # A domain is closed if the pod tolerates none of the sets of taints that its nodes have.
         taints = [find_untolerated(combination, tolerations) for combination in domains.taints]
         if taints[0] is not None and None not in taints:
-            some = tuple(islice(domains.values, 1))
-            found.append(ClosedDomains(some, len(domains.values), render_taint(taints[0])))
+            found = ClosedDomains(
+                found.values or tuple(islice(domains.values, 1)),
+                found.number + len(domains.values),
+                found.taint or render_taint(taints[0]),
+            )
     return found
 
 
