@@ -32,7 +32,7 @@ def read_config_map(
     Read the configuration that the server reads.
 
     Args:
-        config_map: The ConfigMap; its entries are the files of the configuration.
+        config_map: Its entries are the files of the configuration.
         settings: Flags and variables of the server.
         kubernetes: Version of the API server; the newest supported one replaces an invalid one.
 
