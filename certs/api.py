@@ -25,6 +25,7 @@ PatchOperation = Mapping[str, Any]
 _JSON_PATCH = "application/json-patch+json"
 _MERGE_PATCH = "application/merge-patch+json"
 
+_REFUSALS = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _CONFLICTS = {HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY}
 """The API server answers a patch whose ``test`` fails with 422 Invalid."""
 
@@ -139,16 +140,17 @@ class ApiObject:
         except Exception as error:  # of the client, which this package does not know
             message = str(error) or type(error).__name__
             raise StoreError(self.title, f"no answer: {message}") from error
+        status = response.status
+        if status == HTTPStatus.NOT_FOUND:
+            raise AbsentError(self.title, "does not exist")
+        if status in _CONFLICTS:
+            raise ConflictError(self.title, "was changed by another client; read it again")
+        if status != HTTPStatus.OK:
+            hint = "; check the RBAC rules of the service account" if status in _REFUSALS else ""
+            raise StoreError(self.title, f"the API server answered {status}{hint}")
         return self._read_state(response)
 
     def _read_state(self, response: ObjectResponse) -> ObjectState:
-        status = response.status
-        if status == HTTPStatus.NOT_FOUND:
-            raise AbsentError(self.title)
-        if status in _CONFLICTS:
-            raise ConflictError(self.title)
-        if status != HTTPStatus.OK:
-            raise StoreError(self.title, f"the API server answered {status}{_hint(status)}")
         try:
             content = json.loads(response.body)
             version = str(content["metadata"]["resourceVersion"])
@@ -156,12 +158,6 @@ class ApiObject:
             raise StoreError(self.title, "the API server's answer is no object") from None
         (date,) = response.headers.get("date", ())[:1] or ("",)
         return ObjectState(content=content, resource_version=version, at=_parse_date(date))
-
-
-def _hint(status: int) -> str:
-    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return "; check the RBAC rules of the service account"
-    return ""
 
 
 def _parse_date(text: str) -> datetime | None:

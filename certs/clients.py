@@ -74,4 +74,4 @@ def _names(der: bytes) -> set[str]:
     with pair_errors("client", "its names cannot be read"):
         common = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
         hosts = alternative.get_values_for_type(x509.DNSName) if alternative else ()
-        return {*(str(one.value) for one in common), *hosts}
+        return {*(str(attribute.value) for attribute in common), *hosts}

@@ -49,16 +49,6 @@ class StoreError(CertError):
 class ConflictError(StoreError):
     """Another client changed the object after it was read."""
 
-    def __init__(self, where: str) -> None:
-        """Build the message for an object."""
-        super().__init__(where, "was changed by somebody else, read it again")
-        self.args = (where,)
-
 
 class AbsentError(StoreError):
     """The object does not exist."""
-
-    def __init__(self, where: str) -> None:
-        """Build the message for an object."""
-        super().__init__(where, "does not exist")
-        self.args = (where,)

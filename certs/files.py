@@ -8,7 +8,6 @@ as cert-manager's. The source polls, because a mounted Secret sends no reliable 
 import os
 import stat
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -22,8 +21,6 @@ from certs.source import SourceEnvironment
 
 MAX_FILE_BYTES = 2**20
 """Size limit of a file: a mounted Secret cannot be larger than 1 MiB."""
-
-_TRIES = 2  # reads: the kubelet may swap the symlink between certificate and key once, not twice
 
 
 def file_source(
@@ -50,31 +47,6 @@ def file_source(
     return PollingSource(find, live, environment, interval=interval, trusts=trusts)
 
 
-def read_pair(folder: Path, read: Callable[[Path], bytes] | None = None) -> CertificatePair:
-    """
-    Read ``tls.crt`` and ``tls.key``.
-
-    Args:
-        read: Reads a file; None: ``read_file``.
-
-    Raises:
-        PairError: A file is missing or broken, or the files do not match.
-    """
-    read = read or read_file
-    for _ in range(_TRIES - 1):
-        with suppress(PairError):
-            return _read_pair_once(folder, read)
-    return _read_pair_once(folder, read)
-
-
-def read_authorities(folder: Path, pair: CertificatePair) -> tuple[x509.Certificate, ...]:
-    """Return the trust anchors: ``ca.crt``, or else the chain above the leaf."""
-    try:
-        return read_certificates(read_file(folder / "ca.crt"))
-    except PairError:
-        return pair.chain[1:]
-
-
 def read_file(path: Path) -> bytes:
     """
     Read a regular file that is not empty; reading a pipe, for example, might never end.
@@ -87,21 +59,41 @@ def read_file(path: Path) -> bytes:
         with open(path, "rb", opener=_open_at_once) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise PairError(where, "is no regular file")
-            found = file.read(MAX_FILE_BYTES + 1)
+            content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise PairError(where, f"cannot be read: {error.strerror}") from None
     except ValueError:  # the path contains a NUL
         raise PairError(where, "cannot be read: no file can have that name") from None
-    if len(found) > MAX_FILE_BYTES:
-        raise PairError(where, "is larger than 1 MiB, and so than any Secret: is it the right one?")
-    if not found.strip():
+    if len(content) > MAX_FILE_BYTES:
+        raise PairError(where, "is larger than 1 MiB, and so than any Secret; check its path")
+    if not content.strip():
         raise PairError(where, "is empty")
-    return found
+    return content
+
+
+def read_pair(folder: Path, read: Callable[[Path], bytes] = read_file) -> CertificatePair:
+    """
+    Read ``tls.crt`` and ``tls.key``.
+
+    Raises:
+        PairError: A file is missing or broken, or the files do not match.
+    """
+    try:
+        return _read_pair_once(folder, read)
+    except PairError:  # the kubelet may have swapped the symlink between certificate and key
+        return _read_pair_once(folder, read)
+
+
+def read_authorities(folder: Path, pair: CertificatePair) -> tuple[x509.Certificate, ...]:
+    """Return the trust anchors: ``ca.crt``, or else the chain above the leaf."""
+    try:
+        return read_certificates(read_file(folder / "ca.crt"))
+    except PairError:
+        return pair.chain[1:]
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without blocking, even if it is a pipe without a writer."""
-    return os.open(path, flags | os.O_NONBLOCK)
+    return os.open(path, flags | os.O_NONBLOCK)  # or a pipe without a writer would block
 
 
 def _read_pair_once(folder: Path, read: Callable[[Path], bytes]) -> CertificatePair:

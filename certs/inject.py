@@ -6,7 +6,7 @@ an operator bypasses the webhook. Other certificates in a bundle stay while they
 """
 
 import base64
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,9 +24,10 @@ WEBHOOK_KINDS = {
 """Resource name in URLs, by kind."""
 
 Certificates = tuple[x509.Certificate, ...]
+MergeBundle = Callable[[Certificates], Certificates]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class WebhookTrust:
     """
     One webhook configuration as read.
@@ -62,18 +63,11 @@ class Published:
 
     def everywhere(self, names: Collection[str]) -> frozenset[str]:
         """Return the names of the authorities that every bundle contains."""
-        held = [frozenset(map(fingerprint, bundle)) for bundle in self.bundles]
-        return frozenset(names).intersection(*held)
+        return frozenset(names).intersection(*(map(fingerprint, one) for one in self.bundles))
 
     def anywhere(self) -> frozenset[str]:
         """Return the names of all certificates in all bundles."""
         return frozenset(fingerprint(one) for bundle in self.bundles for one in bundle)
-
-    def trusts(self, pair: CertificatePair) -> bool | None:
-        """Return whether every bundle verifies this leaf; None if there is no bundle."""
-        if not self.bundles:
-            return None
-        return all(_leads_to(bundle, pair) for bundle in self.bundles)
 
 
 class Hooks:
@@ -99,19 +93,14 @@ class Hooks:
         """
         configurations: list[WebhookTrust] = []
         absent: list[str] = []
-        for one in self._objects:
+        for item in self._objects:
             try:
-                reply = await one.read()
+                state = await item.read()
             except AbsentError:
-                absent.append(one.title)
+                absent.append(item.title)
                 continue
-            configurations.append(
-                WebhookTrust(
-                    title=one.title,
-                    bundles=_bundles(reply.content, one.title),
-                    resource_version=reply.resource_version,
-                )
-            )
+            bundles = _bundles(state.content, item.title)
+            configurations.append(WebhookTrust(item.title, bundles, state.resource_version))
         return Published(configurations=tuple(configurations), absent=tuple(absent))
 
     async def trust(self, pair: CertificatePair) -> bool | None:
@@ -121,78 +110,69 @@ class Hooks:
         Raises:
             StoreError: The API server did not answer.
         """
-        return (await self.read()).trusts(pair)
+        bundles = (await self.read()).bundles
+        return all(_verifies(bundle, pair) for bundle in bundles) if bundles else None
 
-    async def write(
-        self,
-        published: Published,
-        trusted: Sequence[x509.Certificate],
-        leaving: Sequence[x509.Certificate],
-        *,
-        expired_at: datetime,
-    ) -> None:
+    async def write(self, published: Published, merge: MergeBundle) -> None:
         """
-        Add the trusted certificates to every bundle; remove the leaving and the expired ones.
-
-        Read the configurations again before you rely on the outcome.
+        Change every bundle; read the configurations again before you rely on the outcome.
 
         Args:
             published: The configurations, read before the Secret. A process with an old Secret
                 then fails here, since the writer of the new one has changed the bundle.
-            expired_at: Certificates that ended before this time are removed, whatever their origin.
+            merge: Returns the new bundle; a configuration that needs no change is not written.
 
         Raises:
             ConflictError: A configuration changed in the meantime; the other may be written.
             StoreError: The API server did not answer; any write may have succeeded.
         """
-        objects = {one.title: one for one in self._objects}
-        for one in published.configurations:
-            operations = changes(one, trusted, leaving, expired_at=expired_at)
+        objects = {item.title: item for item in self._objects}
+        for configuration in published.configurations:
+            operations = [
+                _replace_bundle(number, merge(bundle))
+                for number, bundle in enumerate(configuration.bundles)
+                if merge(bundle) != bundle
+            ]
             if operations:
-                await objects[one.title].patch(operations, resource_version=one.resource_version)
+                await objects[configuration.title].patch(
+                    operations, resource_version=configuration.resource_version
+                )
 
 
-def changes(
-    configuration: WebhookTrust,
-    trusted: Sequence[x509.Certificate],
-    leaving: Sequence[x509.Certificate],
+def merge_bundle(
+    bundle: Certificates,
     *,
-    expired_at: datetime,
-) -> list[PatchOperation]:
-    """Return the JSON Patch for a configuration; empty if it needs no change."""
-    wanted = [merge(one, trusted, leaving, expired_at=expired_at) for one in configuration.bundles]
-    return [
-        # "add" replaces an existing value and, unlike "replace", works without one.
-        {
-            "op": "add",
-            "path": f"/webhooks/{number}/clientConfig/caBundle",
-            "value": base64.b64encode(write_certificates(bundle)).decode("ascii"),
-        }
-        for number, (bundle, now) in enumerate(zip(wanted, configuration.bundles, strict=True))
-        if bundle != now
-    ]
-
-
-def merge(
-    bundle: Iterable[x509.Certificate],
-    trusted: Sequence[x509.Certificate],
-    leaving: Sequence[x509.Certificate],
-    *,
+    trusted: Collection[x509.Certificate],
+    leaving: Collection[x509.Certificate],
     expired_at: datetime,
 ) -> Certificates:
     """
-    Append the trusted certificates to the existing ones, without duplicates.
+    Append the trusted certificates to a bundle, without duplicates.
+
+    Args:
+        leaving: Removed from the bundle.
+        expired_at: Certificates that ended before this time are removed, whatever their origin.
 
     Source: cert-manager's cainjector with the gate ``CAInjectorMerging``.
     """
-    kept = (one for one in bundle if one not in leaving and one.not_valid_after_utc > expired_at)
+    kept = (
+        certificate
+        for certificate in bundle
+        if certificate not in leaving and certificate.not_valid_after_utc > expired_at
+    )
     return tuple(dict.fromkeys((*kept, *trusted)))
+
+
+def _replace_bundle(number: int, bundle: Certificates) -> PatchOperation:
+    path = f"/webhooks/{number}/clientConfig/caBundle"
+    value = base64.b64encode(write_certificates(bundle)).decode("ascii")
+    return {"op": "add", "path": path, "value": value}  # unlike "replace", works without a value
 
 
 def _bundles(content: Mapping[str, Any], title: str) -> tuple[Certificates, ...]:
     webhooks: Iterable[Any] = content.get("webhooks") or []
     try:
-        bundles = [one["clientConfig"].get("caBundle") for one in webhooks]
+        bundles = [webhook["clientConfig"].get("caBundle") for webhook in webhooks]
     except (AttributeError, KeyError, TypeError):
         raise StoreError(title, "the API server's answer is no webhook configuration") from None
     return tuple(map(_bundle, bundles))
@@ -206,6 +186,6 @@ def _bundle(text: object) -> Certificates:
         return ()
 
 
-def _leads_to(bundle: Certificates, pair: CertificatePair) -> bool:
+def _verifies(bundle: Certificates, pair: CertificatePair) -> bool:
     last = pair.chain[-1]
     return any(one in pair.chain or issued_by(last, one) for one in bundle)

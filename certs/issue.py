@@ -40,13 +40,15 @@ def make_authority(*, now: datetime, lifetime: timedelta) -> CertificatePair:
     serial = x509.random_serial_number()
     name = common_name(f"evenspread-ca-{serial & 0xFFFFFFFF:08x}")
     certificate = (
-        _builder(key.public_key(), serial=serial, subject=name, issuer=name)
-        .not_valid_before(whole_seconds(now) - BACKDATE)
-        .not_valid_after(whole_seconds(now) + lifetime)
+        _builder(key, now)
+        .serial_number(serial)
+        .subject_name(name)
+        .issuer_name(name)
+        .not_valid_after(_whole_seconds(now) + lifetime)
         # Path length 0: a stolen leaf cannot sign certificates.
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_key_usage(key_cert_sign=True, crl_sign=True), critical=True)
-        .add_extension(_authority_key(key.public_key()), critical=False)
+        .add_extension(_authority_key(key), critical=False)
         .sign(key, hashes.SHA256())
     )
     return CertificatePair(chain=(certificate,), key=key)
@@ -70,24 +72,20 @@ def sign_leaf(
     Source: RFC 5280, 4.2.1.6 (alternative names), 4.2.1.12 (extended key usage); RFC 9525, 4.1:
         clients ignore the subject's common name.
     """
-    key = ec.generate_private_key(ec.SECP256R1())
-    signer = authority.leaf
-    public = _signing_key(authority).public_key()
+    key, signer = ec.generate_private_key(ec.SECP256R1()), authority.leaf
+    assert isinstance(authority.key, ec.EllipticCurvePrivateKey)
     certificate = (
-        _builder(
-            key.public_key(),
-            serial=x509.random_serial_number(),
-            subject=common_name(_SERVER_NAME),
-            issuer=signer.subject,
-        )
-        .not_valid_before(whole_seconds(now) - BACKDATE)
-        .not_valid_after(min(whole_seconds(now) + lifetime, signer.not_valid_after_utc))
+        _builder(key, now)
+        .serial_number(x509.random_serial_number())
+        .subject_name(common_name(_SERVER_NAME))
+        .issuer_name(signer.subject)
+        .not_valid_after(min(_whole_seconds(now) + lifetime, signer.not_valid_after_utc))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(digital_signature=True), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(alternative_names(hosts), critical=False)
-        .add_extension(_authority_key(public), critical=False)
-        .sign(_signing_key(authority), hashes.SHA256())
+        .add_extension(_authority_key(authority.key), critical=False)
+        .sign(authority.key, hashes.SHA256())
     )
     return CertificatePair(chain=(certificate,), key=key)
 
@@ -116,9 +114,8 @@ def common_name(text: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
 
-def whole_seconds(moment: datetime) -> datetime:
-    """Truncate a time to the resolution of X.509 (RFC 5280, 4.1.2.5.1)."""
-    return moment.replace(microsecond=0)
+def _whole_seconds(moment: datetime) -> datetime:
+    return moment.replace(microsecond=0)  # RFC 5280, 4.1.2.5.1
 
 
 def _general_name(host: str) -> x509.GeneralName:
@@ -128,26 +125,18 @@ def _general_name(host: str) -> x509.GeneralName:
         return x509.DNSName(host)
 
 
-def _builder(
-    public: ec.EllipticCurvePublicKey, *, serial: int, subject: x509.Name, issuer: x509.Name
-) -> x509.CertificateBuilder:
+def _builder(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.CertificateBuilder:
+    subject_key = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     return (
         x509.CertificateBuilder()
-        .public_key(public)
-        .serial_number(serial)
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        .public_key(key.public_key())
+        .not_valid_before(_whole_seconds(now) - BACKDATE)
+        .add_extension(subject_key, critical=False)
     )
 
 
-def _authority_key(public: ec.EllipticCurvePublicKey) -> x509.AuthorityKeyIdentifier:
-    return x509.AuthorityKeyIdentifier.from_issuer_public_key(public)
-
-
-def _signing_key(authority: CertificatePair) -> ec.EllipticCurvePrivateKey:
-    assert isinstance(authority.key, ec.EllipticCurvePrivateKey)
-    return authority.key
+def _authority_key(key: ec.EllipticCurvePrivateKey) -> x509.AuthorityKeyIdentifier:
+    return x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
 
 
 def _key_usage(

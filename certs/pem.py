@@ -65,7 +65,7 @@ class CertificatePair:
         """Refuse a key that does not match the leaf."""
         name = name_of(self.leaf)
         with pair_errors(name, "the public key is broken, or of a kind that no TLS server has"):
-            belongs = public_bytes(self.leaf.public_key()) == public_bytes(self.key.public_key())
+            belongs = self.leaf.public_key() == self.key.public_key()
         if not belongs:
             problem = "the private key does not belong to the certificate; write both files anew"
             raise PairError(name, problem)
@@ -213,20 +213,6 @@ def issued_by(certificate: x509.Certificate, authority: x509.Certificate) -> boo
     return True
 
 
-def public_bytes(key: object) -> bytes:
-    """
-    Encode a public key; equal keys have equal bytes.
-
-    Raises:
-        TypeError: A TLS server cannot use this key type.
-    """
-    if not isinstance(key, _PUBLIC_KEYS):
-        raise TypeError(type(key).__name__)
-    return key.public_bytes(
-        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
-
-
 def _checked(certificate: x509.Certificate) -> x509.Certificate:
     """Read the parts that are parsed lazily, so that no later use of them can fail."""
     describe_certificate(certificate)
@@ -234,11 +220,3 @@ def _checked(certificate: x509.Certificate) -> x509.Certificate:
     format(certificate.not_valid_before_utc, "%FT%TZ")
     certificate.public_bytes(serialization.Encoding.DER)
     return certificate
-
-
-_PUBLIC_KEYS = (
-    ec.EllipticCurvePublicKey,
-    rsa.RSAPublicKey,
-    ed25519.Ed25519PublicKey,
-    ed448.Ed448PublicKey,
-)

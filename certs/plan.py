@@ -27,8 +27,8 @@ was emptied or restored makes its authorities unpublished again.
 A process keeps no state that it cannot read back, so it may stop between any two steps. Several
 replicas may attempt the same step: one write succeeds, the others read again.
 
-Guarantee: no client that acts on data younger than half an overlap meets an unknown issuer. The
-other half covers clocks that differ; a replica whose clock is off by more than a quarter of an
+Guarantee: a client that acts on data younger than half an overlap encounters no unknown issuer.
+The other half covers clocks that differ; a replica whose clock is off by more than a quarter of an
 overlap does nothing.
 """
 
@@ -104,8 +104,9 @@ _CHANGES: dict[RotationAction, Callable[[Authority, datetime], Authority]] = {
 
 def distrust_a_clock(state: RotationState) -> RotationStep | None:
     """Do nothing while the clocks differ: elapsed time means nothing to a clock that jumped."""
-    off = abs(state.now - state.server_now)
-    return RotationStep(RotationAction.DISTRUST) if off > state.lifetimes.clock_tolerance else None
+    difference = abs(state.now - state.server_now)
+    is_off = difference > state.lifetimes.clock_tolerance
+    return RotationStep(RotationAction.DISTRUST) if is_off else None
 
 
 def begin(state: RotationState) -> RotationStep | None:
@@ -170,7 +171,7 @@ def renew(state: RotationState) -> RotationStep | None:
     if signer is None or state.pending is not None:
         return None
     due = state.now >= signer.validity.renew_at
-    requested = _asked_since(state.ca_requested, signer.validity, state.now)
+    requested = _is_requested(state.ca_requested, signer.validity, state.now)
     return RotationStep(RotationAction.ADD_CA) if due or requested else None
 
 
@@ -222,11 +223,11 @@ def _step(action: RotationAction, *authorities: Authority | None) -> RotationSte
 
 def _is_due(state: RotationState, leaf: Leaf, signer: Authority) -> bool:
     """Whether the same signer should sign again."""
-    if _asked_since(state.leaf_requested, leaf.validity, state.now):
+    if _is_requested(state.leaf_requested, leaf.validity, state.now):
         return True
     # Shortly before the signer expires, a new leaf would expire no later than the old one.
-    lives_longer = min(state.now + state.lifetimes.leaf, signer.validity.end)
-    return state.now >= leaf.validity.renew_at and lives_longer > leaf.validity.end
+    next_end = min(state.now + state.lifetimes.leaf, signer.validity.end)
+    return state.now >= leaf.validity.renew_at and next_end > leaf.validity.end
 
 
 def _should_change_issuer(state: RotationState, leaf: Leaf, signer: Authority) -> bool:
@@ -239,6 +240,6 @@ def _should_change_issuer(state: RotationState, leaf: Leaf, signer: Authority) -
     return unknown or state.settled(signer)
 
 
-def _asked_since(requested: datetime | None, validity: Validity, now: datetime) -> bool:
-    """Whether a request is open: nothing was made after it, and its time has come."""
+def _is_requested(requested: datetime | None, validity: Validity, now: datetime) -> bool:
+    """Whether a request is open: nothing was created after it, and its time has come."""
     return requested is not None and validity.start < requested <= now

@@ -14,7 +14,7 @@ from cryptography import x509
 from certs.errors import CertError, StoreError
 from certs.pem import CertificatePair, describe_certificate
 from certs.serving import LiveContext
-from certs.source import CertificateStatus, Notice, NoticeSubject, SourceEnvironment, describe_bug
+from certs.source import CertificateStatus, NoticeSubject, SourceEnvironment, describe_bug
 
 INTERVAL_S = 10.0
 """Longest delay until a new pair is noticed; as in cert-manager and controller-runtime."""
@@ -72,7 +72,7 @@ class PollingSource:
         self._interval = interval
         self._trusts = trusts
         self._status = CertificateStatus()
-        self._doubt = ""  # the last reported reason why the trust was unknown
+        self._trust_problem = ""  # reported last
 
     @property
     def status(self) -> CertificateStatus:
@@ -91,58 +91,51 @@ class PollingSource:
     async def run(self) -> None:
         """Poll every ``interval`` seconds."""
         while True:
-            await self.compare()
+            await self.check_trust()
             await self._environment.sleep(self._interval)
-            await self.look()
+            await self.poll()
 
-    async def look(self) -> None:
+    async def poll(self) -> None:
         """Poll once; report an error and continue to serve the old pair."""
         try:
             await self._refresh()
         except CertError as error:
-            self._complain(str(error))
+            self._report_problem(str(error))
         except Exception as error:  # noqa: BLE001  # any error leaves the old pair in use
-            self._complain(describe_bug(error))
+            self._report_problem(describe_bug(error))
 
-    async def compare(self) -> None:
+    async def check_trust(self) -> None:
         """Check whether clients trust the served pair; report distrust without repairing it."""
         assert self._live.served is not None
+        in_sync: bool | None = None
+        problem = ""
         try:
             in_sync = await self._trusts(self._live.served)
         except StoreError:
-            in_sync = None
+            in_sync = None  # unknown while the API server does not answer
         except Exception as error:  # noqa: BLE001
-            in_sync = None
-            self._report_doubt(describe_bug(error))
-        if in_sync is False and self._status.in_sync is not False:
-            text = "caBundle does not lead to what is served; put its authority there"
-            self._environment.report(Notice(subject=NoticeSubject.CA_BUNDLE, ok=False, text=text))
+            problem = f"whether clients trust it is not known: {describe_bug(error)}"
+        if in_sync is False:
+            problem = "caBundle does not lead to what is served; put its authority there"
+        if problem and problem != self._trust_problem:
+            self._environment.report_problem(NoticeSubject.CA_BUNDLE, problem)
+        self._trust_problem = problem
         self._status = replace(self._status, in_sync=in_sync)
 
     async def _refresh(self) -> None:
         # In a thread, since the file system may be slow and another process may hold the lock.
         found = await asyncio.to_thread(self._find, self._environment.clock())
+        leaf = found.pair.leaf
         if found.pair != self._live.served:
             self._live.swap(found.pair)
-            text = f"serving {describe_certificate(found.pair.leaf)}"
-            self._environment.report(Notice(subject=NoticeSubject.LEAF, ok=True, text=text))
+            text = f"serving {describe_certificate(leaf)}"
+            self._environment.report_success(NoticeSubject.LEAF, text)
         self._status = replace(
-            self._status,
-            leaf=found.pair.leaf,
-            authorities=found.authorities,
-            problem="",
-            ready=True,
+            self._status, leaf=leaf, authorities=found.authorities, problem="", ready=True
         )
 
-    def _report_doubt(self, problem: str) -> None:
-        if problem != self._doubt:
-            text = f"whether clients trust it is not known: {problem}"
-            self._environment.report(Notice(subject=NoticeSubject.CA_BUNDLE, ok=False, text=text))
-        self._doubt = problem
-
-    def _complain(self, problem: str) -> None:
-        if problem == self._status.problem:
-            return
-        self._status = replace(self._status, problem=problem)
-        text = f"{problem}; the old certificate is served on"
-        self._environment.report(Notice(subject=NoticeSubject.LEAF, ok=False, text=text))
+    def _report_problem(self, problem: str) -> None:
+        if problem != self._status.problem:
+            self._status = replace(self._status, problem=problem)
+            text = f"{problem}; the old certificate is served on"
+            self._environment.report_problem(NoticeSubject.LEAF, text)

@@ -30,17 +30,17 @@ def listener_probe(host: str, port: int) -> Probe:
         where = f"listener {host}:{port}"
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_S):
-                met = await _meet(host, port, client_context(pair.chain[-1:]))
+                served = await _read_served(host, port, client_context(pair.chain[-1:]))
         except (OSError, TimeoutError) as error:
             reason = getattr(error, "verify_message", None) or str(error) or "no answer"
             raise PairError(where, f"the certificate cannot be seen there: {reason}") from None
-        if met != pair.leaf.public_bytes(Encoding.DER):
+        if served != pair.leaf.public_bytes(Encoding.DER):
             raise PairError(where, "another certificate is seen there")
 
     return probe
 
 
-async def _meet(host: str, port: int, context: ssl.SSLContext) -> bytes | None:
+async def _read_served(host: str, port: int, context: ssl.SSLContext) -> bytes | None:
     _, writer = await asyncio.open_connection(host, port, ssl=context)
     try:
         connection: ssl.SSLObject = writer.get_extra_info("ssl_object")

@@ -8,9 +8,10 @@ step and carries it out. It decides nothing itself and keeps no state but the le
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from certs.errors import CertError, ConflictError, PairError
-from certs.inject import Hooks, Published
+from certs.inject import Hooks, Published, merge_bundle
 from certs.issue import make_authority, sign_leaf
 from certs.pem import CertificatePair, describe_certificate
 from certs.plan import RotationAction, RotationStep, next_step
@@ -18,15 +19,15 @@ from certs.probe import Probe
 from certs.ratelimit import RepairLimit
 from certs.secret import SecretStore, StoredTrust
 from certs.serving import LiveContext
-from certs.source import CertificateStatus, Notice, NoticeSubject, SourceEnvironment, describe_bug
+from certs.source import CertificateStatus, NoticeSubject, SourceEnvironment, describe_bug
 from certs.state import Leaf, Lifetimes, RotationState
 from certs.trust import Trust, validity
 
 MAX_PAUSE_S = 30.0
 """Longest pause between two attempts while the API server does not answer."""
 
-_A_FIGHT = 3  # repairs in a row that count as a conflict; two may be a rollback
-_A_REFUSAL = 10  # conflicts in a row; replicas that write at once cause fewer
+_DISPUTED_REPAIRS = 3  # in a row, from which on another client is blamed; two may be a rollback
+_REFUSED_WRITES = 10  # in a row, from which on the object is blamed; replicas cause fewer conflicts
 
 
 def nearest_time(now: datetime, second: datetime | None) -> datetime:
@@ -64,7 +65,7 @@ class SelfSource:
     _leaf: Leaf | None = field(default=None, init=False)
     _failures: int = field(default=0, init=False)
     _conflicts: int = field(default=0, init=False)
-    _restraint: RepairLimit = field(default_factory=RepairLimit, init=False)
+    _repair_limit: RepairLimit = field(default_factory=RepairLimit, init=False)
 
     @property
     def status(self) -> CertificateStatus:
@@ -74,14 +75,14 @@ class SelfSource:
     async def start(self) -> None:
         """Serve a first leaf; waits for the cluster without a limit."""
         while self._leaf is None:
-            await self.environment.sleep(await self.tend())
+            await self.environment.sleep(await self.take_step())
 
     async def run(self) -> None:
         """Rotate until cancelled."""
         while True:
-            await self.environment.sleep(await self.tend())
+            await self.environment.sleep(await self.take_step())
 
-    async def tend(self) -> float:
+    async def take_step(self) -> float:
         """
         Read the cluster and take one step.
 
@@ -89,44 +90,45 @@ class SelfSource:
             Seconds to wait; 0 after a step, because another may follow.
         """
         try:
-            acted = await self._step()
+            acted = await self._read_and_act()
         except ConflictError as error:
             # Another replica was faster, usually with the same step. Endless conflicts mean that
             # the object refuses every change, such as an immutable Secret.
             self._conflicts += 1
-            if self._conflicts < _A_REFUSAL:
+            if self._conflicts < _REFUSED_WRITES:
                 return self.environment.jitter() * self._poll_s
-            self._complain(NoticeSubject.CA, f"{error}; or it refuses the change")
-            return self._back_off()
+            self._report_problem(NoticeSubject.CA, f"{error}; or it refuses the change")
+        except PairError as error:
+            self._report_problem(NoticeSubject.LEAF, str(error))
         except CertError as error:
-            self._complain(
-                NoticeSubject.LEAF if isinstance(error, PairError) else NoticeSubject.CA, str(error)
-            )
-            return self._back_off()
+            self._report_problem(NoticeSubject.CA, str(error))
         except Exception as error:  # noqa: BLE001  # the served leaf stays valid
-            self._complain(NoticeSubject.CA, describe_bug(error))
-            return self._back_off()
-        self._failures = self._conflicts = 0
-        return 0.0 if acted else self._poll_s
+            self._report_problem(NoticeSubject.CA, describe_bug(error))
+        else:
+            self._failures = self._conflicts = 0
+            return 0.0 if acted else self._poll_s
+        return self._back_off()
 
     def _back_off(self) -> float:
         self._failures += 1
         longest = min(self._poll_s * 2.0 ** min(self._failures - 1, 10), MAX_PAUSE_S)
         return longest * (0.5 + self.environment.jitter() / 2)
 
-    async def _step(self) -> bool:
+    async def _read_and_act(self) -> bool:
         # Read the bundles before the Secret: a replica that changes the Secret in between writes
         # the bundles too, so that our write of stale bundles fails.
         published = await self.hooks.read()
         # Read our clock before the Secret: a leaf must not outlast what a newer read would allow.
         now = self.environment.clock()
         stored = await self.secret.load()
-        state = self._situate(published, stored, now)
-        self._observe(published, stored, state)
+        state = self._build_state(published, stored, now)
+        self._update_status(published, stored, state)
         return await self._act(next_step(state), state, published, stored)
 
-    def _situate(self, published: Published, stored: StoredTrust, now: datetime) -> RotationState:
-        names = {one.name for one in stored.trust.authorities}
+    def _build_state(
+        self, published: Published, stored: StoredTrust, now: datetime
+    ) -> RotationState:
+        names = {authority.name for authority in stored.trust.authorities}
         if self._leaf is not None:
             names.add(self._leaf.issuer)
         return RotationState(
@@ -152,7 +154,7 @@ class SelfSource:
             case RotationAction.DISTRUST:
                 off = abs(state.now - state.server_now).total_seconds()
                 problem = f"our clock and the API server's differ by {off:.0f} s, set them right"
-                self._complain(NoticeSubject.CA, f"{problem}; nothing is rotated until then")
+                self._report_problem(NoticeSubject.CA, f"{problem}; nothing is rotated until then")
                 return False
             case RotationAction.SIGN_LEAF:
                 self._sign(state, stored.trust)
@@ -161,13 +163,12 @@ class SelfSource:
             case RotationAction.ADD_CA:
                 pair = make_authority(now=state.now, lifetime=self.lifetimes.ca)
                 await self.secret.save(stored.trust.add(pair), instead_of=stored)
-                self._report(
-                    NoticeSubject.CA_BUNDLE, f"made the authority {describe_certificate(pair.leaf)}"
-                )
+                text = f"created the authority {describe_certificate(pair.leaf)}"
+                self.environment.report_success(NoticeSubject.CA_BUNDLE, text)
             case _:
                 trust = stored.trust.advance(step, state.now)
                 await self.secret.save(trust, instead_of=stored)
-                self._tell(step, stored.trust)
+                self._report_step(step, stored.trust)
         return True
 
     def _sign(self, state: RotationState, trust: Trust) -> None:
@@ -179,56 +180,63 @@ class SelfSource:
         self.live.swap(pair, trust.trusted)
         self._leaf = Leaf(issuer=signer.name, validity=validity(pair.leaf))
         self._status = replace(self._status, leaf=pair.leaf)
-        self._report(NoticeSubject.LEAF, f"serving {describe_certificate(pair.leaf)}")
+        text = f"serving {describe_certificate(pair.leaf)}"
+        self.environment.report_success(NoticeSubject.LEAF, text)
 
     async def _inject(self, state: RotationState, published: Published, trust: Trust) -> bool:
-        wanted = frozenset(one.name for one in trust.authorities)
-        if not self._restraint.allows(wanted, state.now):
-            if self._restraint.repairs >= _A_FIGHT:
-                problem = "caBundle is put right again and again, and somebody undoes it"
-                self._complain(NoticeSubject.CA_BUNDLE, f"{problem}; find out who else writes it")
+        wanted = frozenset(authority.name for authority in trust.authorities)
+        if not self._repair_limit.allows(wanted, state.now):
+            if self._repair_limit.repairs >= _DISPUTED_REPAIRS:
+                problem = "caBundle is repaired again and again, and another client undoes it"
+                remedy = "find out which client writes it"
+                self._report_problem(NoticeSubject.CA_BUNDLE, f"{problem}; {remedy}")
             return False
         assert self.live.served is not None
         await self.probe(self.live.served)
-        leaving = [trust.certificates[one.name] for one in trust.authorities if one.leaving]
-        alive = [trust.certificates[one.name] for one in state.alive]
-        expired_at = state.now - self.lifetimes.overlap
-        await self.hooks.write(published, alive, leaving, expired_at=expired_at)
-        self._restraint.count(wanted, state.now)
-        self._report(NoticeSubject.CA_BUNDLE, f"wrote {len(alive)} authorities into caBundle")
+        merge = partial(
+            merge_bundle,
+            trusted=[trust.certificates[authority.name] for authority in state.alive],
+            leaving=[trust.certificates[a.name] for a in trust.authorities if a.leaving],
+            expired_at=state.now - self.lifetimes.overlap,
+        )
+        await self.hooks.write(published, merge)
+        self._repair_limit.count(wanted, state.now)
+        text = f"wrote {len(state.alive)} authorities into caBundle"
+        self.environment.report_success(NoticeSubject.CA_BUNDLE, text)
         return True
 
-    def _observe(self, published: Published, stored: StoredTrust, state: RotationState) -> None:
+    def _update_status(
+        self, published: Published, stored: StoredTrust, state: RotationState
+    ) -> None:
         in_sync = None
         if self._leaf is not None and published.bundles:
             in_sync = self._leaf.issuer in state.everywhere
+        if stored.problem:
+            self._report_problem(NoticeSubject.CA, stored.problem)
+        for title in sorted(set(published.absent) - set(self._status.absent)):
+            text = f"{title} does not exist, so that no API server calls for it; it stays absent"
+            self.environment.report_problem(NoticeSubject.CA_BUNDLE, text)
         self._status = replace(
             self._status,
             authorities=stored.trust.trusted,
             in_sync=in_sync,
             ready=self._leaf is not None and in_sync is not False,
+            absent=published.absent,
         )
-        if stored.problem:
-            self._complain(NoticeSubject.CA, stored.problem)
-        for title in sorted(set(published.absent) - set(self._status.absent)):
-            text = f"{title} does not exist, so nobody calls us for it; it is not made again"
-            self.environment.report(Notice(subject=NoticeSubject.CA_BUNDLE, ok=False, text=text))
-        self._status = replace(self._status, absent=published.absent)
 
-    def _tell(self, step: RotationStep, trust: Trust) -> None:
+    def _report_step(self, step: RotationStep, trust: Trust) -> None:
         names = [describe_certificate(trust.certificates[name]) for name in sorted(step.names)]
         if step.action is RotationAction.PROMOTE:
-            self._report(NoticeSubject.CA, f"signing with the authority {', '.join(names)}")
+            text = f"signing with the authority {', '.join(names)}"
+            self.environment.report_success(NoticeSubject.CA, text)
         elif step.action is RotationAction.DROP:
-            self._report(NoticeSubject.CA_BUNDLE, f"no longer trusting {', '.join(names)}")
+            text = f"no longer trusting {', '.join(names)}"
+            self.environment.report_success(NoticeSubject.CA_BUNDLE, text)
 
-    def _report(self, subject: NoticeSubject, text: str) -> None:
-        self.environment.report(Notice(subject=subject, ok=True, text=text))
-
-    def _complain(self, subject: NoticeSubject, problem: str) -> None:
+    def _report_problem(self, subject: NoticeSubject, problem: str) -> None:
         if problem != self._status.problem:
             self._status = replace(self._status, problem=problem)
-            self.environment.report(Notice(subject=subject, ok=False, text=problem))
+            self.environment.report_problem(subject, problem)
 
     @property
     def _poll_s(self) -> float:

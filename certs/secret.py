@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from certs.api import ApiObject, ObjectClient
 from certs.errors import PairError, StoreError
 from certs.source import NoticeSubject
-from certs.trust import Trust
+from certs.trust import Trust, read_time
 
 ROTATE_ANNOTATIONS = {
     NoticeSubject.LEAF: "evenspread.io/rotate-leaf",
@@ -31,7 +32,7 @@ class StoredTrust:
     Attributes:
         trust: Its contents; empty if they are unusable.
         problem: Why the contents are unusable; empty if they are usable.
-        asked: The times of the rotation requests.
+        requested: The times of the rotation requests.
         resource_version: The version that a write requires.
         server_now: The API server's clock at its reply; None if the reply has no date.
     """
@@ -71,18 +72,18 @@ class SecretStore:
             AbsentError: The Secret does not exist; apply the manifests again.
             StoreError: The API server did not answer.
         """
-        reply = await self._object.read()
-        metadata = reply.content.get("metadata", {})
+        state = await self._object.read()
+        metadata = state.content.get("metadata", {})
         try:
-            trust, problem = self._parse(reply.content.get("data") or {}), ""
+            trust, problem = self._parse(state.content.get("data") or {}), ""
         except PairError as error:
             trust, problem = Trust(), str(error)
         return StoredTrust(
             trust=trust,
             problem=problem,
-            requested=_asked(metadata.get("annotations")),
-            resource_version=reply.resource_version,
-            server_now=reply.at,
+            requested=_read_requests(metadata.get("annotations")),
+            resource_version=state.resource_version,
+            server_now=state.at,
         )
 
     async def save(self, trust: Trust, *, instead_of: StoredTrust) -> None:
@@ -93,43 +94,33 @@ class SecretStore:
             ConflictError: It has changed; nothing was written.
             StoreError: The API server did not answer; the write may have succeeded.
         """
-        data = {key: base64.b64encode(one).decode() for key, one in trust.render().items()}
+        data = {key: base64.b64encode(value).decode() for key, value in trust.render().items()}
         # "add" replaces an existing value and, unlike "replace", works without one.
         add = {"op": "add", "path": "/data", "value": data}
         await self._object.patch([add], resource_version=instead_of.resource_version)
 
-    async def ask(self, subject: NoticeSubject, now: datetime) -> None:
+    async def request_rotation(self, subject: NoticeSubject, now: datetime) -> None:
         """
         Request an early rotation from every replica.
 
         Raises:
             StoreError: The API server did not answer; repeat the request.
         """
-        await self._object.annotate(
-            {ROTATE_ANNOTATIONS[subject]: now.isoformat(timespec="seconds")}
-        )
+        value = now.isoformat(timespec="seconds")
+        await self._object.annotate({ROTATE_ANNOTATIONS[subject]: value})
 
     def _parse(self, data: Mapping[str, Any]) -> Trust:
         try:
-            entries = {key: base64.b64decode(one, validate=True) for key, one in data.items()}
+            entries = {key: base64.b64decode(text, validate=True) for key, text in data.items()}
         except (AttributeError, TypeError, ValueError):
             raise StoreError(self.title, "the API server's answer is no Secret") from None
         return Trust.parse(entries, where=self.title)
 
 
-def _asked(annotations: Any) -> dict[NoticeSubject, datetime]:
-    try:
-        wishes = {subject: annotations.get(name) for subject, name in ROTATE_ANNOTATIONS.items()}
-    except AttributeError:  # not an object
-        return {}
-    moments = {subject: _read_time(wish) for subject, wish in wishes.items()}
-    return {subject: moment for subject, moment in moments.items() if moment is not None}
-
-
-def _read_time(text: object) -> datetime | None:
-    """Parse a requested time; ignore an invalid one, which this function cannot report."""
-    try:
-        moment = datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else None
+def _read_requests(annotations: Any) -> dict[NoticeSubject, datetime]:
+    """Read the requested times; ignore invalid ones, which this function cannot report."""
+    requests: dict[NoticeSubject, datetime] = {}
+    for subject, name in ROTATE_ANNOTATIONS.items():
+        with suppress(AttributeError, ValueError):  # no annotations, or no time
+            requests[subject] = read_time(str(annotations.get(name)))
+    return requests

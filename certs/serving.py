@@ -168,17 +168,17 @@ def shake_hands(
             client.do_handshake()
             break
         except ssl.SSLWantReadError:
-            _answer(server)
+            _continue_handshake(server)
         except ssl.SSLError as error:
             reason = getattr(error, "verify_message", None) or error.reason
             raise PairError(name_of(pair.leaf), f"a client would refuse it: {reason}") from None
     else:
         raise PairError(name_of(pair.leaf), "a handshake with it does not come to an end")
     if client.getpeercert(binary_form=True) != pair.leaf.public_bytes(Encoding.DER):
-        raise PairError(name_of(pair.leaf), "a client would meet another certificate")
+        raise PairError(name_of(pair.leaf), "a client would receive another certificate")
 
 
-def _answer(server: ssl.SSLObject) -> None:
+def _continue_handshake(server: ssl.SSLObject) -> None:
     try:
         server.do_handshake()
     except ssl.SSLError:

@@ -49,14 +49,22 @@ class SourceEnvironment:
         clock: The wall clock: aware, UTC.
         sleep: Waits that many seconds.
         report: Passes a notice to the log and the counters.
-        dice: Jitter: returns a number from 0 to 1, as ``random.random`` does, so that replicas
-            that failed at once do not retry at once.
+        jitter: Returns a random number from 0 to 1, so that replicas that failed at once do not
+            retry at once.
     """
 
     clock: Callable[[], datetime]
     sleep: Callable[[float], Awaitable[None]]
     report: Callable[[Notice], None]
     jitter: Callable[[], float] = lambda: 0.5
+
+    def report_success(self, subject: NoticeSubject, text: str) -> None:
+        """Report a successful event."""
+        self.report(Notice(subject=subject, ok=True, text=text))
+
+    def report_problem(self, subject: NoticeSubject, text: str) -> None:
+        """Report a failure."""
+        self.report(Notice(subject=subject, ok=False, text=text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

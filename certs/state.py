@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 RENEW_AFTER = 2 / 3
 """Share of a lifetime after which the successor is due; the rest is time to fix problems."""
 
-LOOKS = 10
-"""Least polls of a replica in the lifetime of a leaf: at least three remain once it is due."""
+MIN_POLLS = 10
+"""Polls of a replica in the lifetime of a leaf: at least three remain once it is due."""
 
-OVERLAPS = 3
+MIN_OVERLAPS = 3
 """An authority lasts longer than this many overlaps: its last third must contain one."""
 
 
@@ -25,8 +25,8 @@ class Lifetimes:
     Lifetimes of certificates.
 
     Attributes:
-        ca: Of an authority; more than ``OVERLAPS`` overlaps.
-        leaf: Of a leaf; at least ``LOOKS`` polls.
+        ca: Of an authority; more than ``MIN_OVERLAPS`` overlaps.
+        leaf: Of a leaf; at least ``MIN_POLLS`` polls.
         overlap: Time in which every client notices a change of trust.
     """
 
@@ -47,12 +47,12 @@ class Lifetimes:
     @property
     def problem(self) -> str:
         """Why the lifetimes contradict each other, without a full stop; empty if they do not."""
-        if self.leaf < LOOKS * self.poll:
-            least = LOOKS * self.poll.total_seconds()
-            return f"leaves would end before replicas look again: let them live {least:g}s or more"
-        if self.ca <= OVERLAPS * self.overlap:
-            least = OVERLAPS * self.overlap.total_seconds()
-            return f"a CA would end before its successor signs: let it live longer than {least:g}s"
+        if self.leaf < MIN_POLLS * self.poll:
+            least = MIN_POLLS * self.poll.total_seconds()
+            return f"leaves would end before replicas poll again: choose {least:g}s or more"
+        if self.ca <= MIN_OVERLAPS * self.overlap:
+            least = MIN_OVERLAPS * self.overlap.total_seconds()
+            return f"a CA would end before its successor signs: choose more than {least:g}s"
         return ""
 
 
@@ -121,8 +121,8 @@ class RotationState:
         leaf: The served leaf; None: no leaf yet.
         now: Our clock, read before the Secret was.
         server_now: The API server's clock when it answered.
-        ca_asked: When a new authority was requested; None: not requested.
-        leaf_asked: When new leaves were requested; None: not requested.
+        ca_requested: When a new authority was requested; None: not requested.
+        leaf_requested: When new leaves were requested; None: not requested.
         lifetimes: Lifetimes of certificates.
     """
 
@@ -139,22 +139,22 @@ class RotationState:
     @property
     def alive(self) -> list[Authority]:
         """Authorities that clients should trust, oldest first."""
-        return [one for one in self.authorities if not (one.leaving or self.expired(one))]
+        return [
+            authority
+            for authority in self.authorities
+            if not authority.leaving and self.now < authority.validity.end
+        ]
 
     @property
     def signer(self) -> Authority | None:
         """The authority that signs: the newest promoted one; None if it is not alive."""
-        newest = next((one for one in reversed(self.authorities) if one.promoted), None)
-        return newest if newest in self.alive else None
+        promoted = [authority for authority in self.authorities if authority.promoted]
+        return promoted[-1] if promoted and promoted[-1] in self.alive else None
 
     @property
     def pending(self) -> Authority | None:
         """The authority that will sign next."""
-        return next((one for one in self.alive if not one.promoted), None)
-
-    def expired(self, authority: Authority) -> bool:
-        """Whether its validity period has ended."""
-        return self.now >= authority.validity.end
+        return next((authority for authority in self.alive if not authority.promoted), None)
 
     def settled(self, authority: Authority) -> bool:
         """Whether every client has had one overlap to learn of it."""

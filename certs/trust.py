@@ -58,7 +58,6 @@ class Trust:
         Raises:
             PairError: The entries are inconsistent. Do not use any of them.
             StoreError: A later release wrote them. Do not change any of them.
-            StoreError: A later release has written it. Nothing of it may be changed then.
         """
         if not entries.get(STATE, b"").strip():
             return cls()
@@ -66,29 +65,28 @@ class Trust:
             state = json.loads(entries[STATE])
             if state["version"] > _VERSION:
                 raise StoreError(where, f"{STATE} was written by a later release; run that one")
-            trust = cls.of(_parse_entry(one, where) for one in state["authorities"])
+            trust = cls.of(_parse_entry(entry, where) for entry in state["authorities"])
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError):
-            raise PairError(
-                where, f"{STATE} cannot be understood; a new authority is made"
-            ) from None
+            problem = f"{STATE} cannot be understood; a new authority is created"
+            raise PairError(where, problem) from None
         if not signing(trust.authorities) <= trust.pairs.keys():
-            raise PairError(where, f"{STATE} lacks a key; a new authority is made")
+            raise PairError(where, f"{STATE} lacks a key; a new authority is created")
         return trust
 
     @classmethod
     def of(cls, entries: Iterable[tuple[Authority, CertificatePair | x509.Certificate]]) -> Self:
         """Combine authorities with their certificates, with or without the key."""
-        known = tuple(entries)
-        return cls(
-            authorities=tuple(authority for authority, _ in known),
-            certificates={
-                authority.name: one.leaf if isinstance(one, CertificatePair) else one
-                for authority, one in known
-            },
-            pairs={
-                authority.name: one for authority, one in known if isinstance(one, CertificatePair)
-            },
-        )
+        authorities: list[Authority] = []
+        certificates: dict[str, x509.Certificate] = {}
+        pairs: dict[str, CertificatePair] = {}
+        for authority, item in entries:
+            authorities.append(authority)
+            if isinstance(item, CertificatePair):
+                pairs[authority.name] = item
+                certificates[authority.name] = item.leaf
+            else:
+                certificates[authority.name] = item
+        return cls(authorities=tuple(authorities), certificates=certificates, pairs=pairs)
 
     def render(self) -> dict[str, bytes]:
         """Return the entries of the Secret."""
@@ -101,7 +99,11 @@ class Trust:
     @property
     def trusted(self) -> tuple[x509.Certificate, ...]:
         """The certificates that clients have to trust, oldest first."""
-        return tuple(self.certificates[one.name] for one in self.authorities if not one.leaving)
+        return tuple(
+            self.certificates[authority.name]
+            for authority in self.authorities
+            if not authority.leaving
+        )
 
     def add(self, pair: CertificatePair) -> Self:
         """Append a new authority to the list; it does not sign yet."""
@@ -116,9 +118,9 @@ class Trust:
         self, authorities: Sequence[Authority]
     ) -> Iterator[tuple[Authority, CertificatePair | x509.Certificate]]:
         keep = signing(authorities)
-        for one in authorities:
-            pair = self.pairs.get(one.name) if one.name in keep else None
-            yield one, pair or self.certificates[one.name]
+        for authority in authorities:
+            pair = self.pairs.get(authority.name) if authority.name in keep else None
+            yield authority, pair or self.certificates[authority.name]
 
     def _entry(self, authority: Authority) -> dict[str, Any]:
         pair = self.pairs.get(authority.name)
@@ -126,8 +128,8 @@ class Trust:
         return {
             "certificate": write_certificates((certificate,)).decode("ascii"),
             "key": None if pair is None else pair.key_pem().decode("ascii"),
-            "published": _write_time(authority.published),
-            "promoted": _write_time(authority.promoted),
+            "published": authority.published and authority.published.isoformat(),
+            "promoted": authority.promoted and authority.promoted.isoformat(),
             "leaving": authority.leaving,
         }
 
@@ -141,8 +143,9 @@ def validity(certificate: x509.Certificate) -> Validity:
 
 def signing(authorities: Sequence[Authority]) -> frozenset[str]:
     """Return the names of authorities that need keys: the newest promoted one and later ones."""
-    promoted = [one.name for one in authorities if one.promoted]
-    return frozenset((*promoted[-1:], *(one.name for one in authorities if not one.promoted)))
+    promoted = [authority.name for authority in authorities if authority.promoted]
+    pending = [authority.name for authority in authorities if not authority.promoted]
+    return frozenset((*promoted[-1:], *pending))
 
 
 def _parse_entry(entry: Any, where: str) -> tuple[Authority, CertificatePair | x509.Certificate]:
@@ -151,8 +154,8 @@ def _parse_entry(entry: Any, where: str) -> tuple[Authority, CertificatePair | x
     authority = Authority(
         name=fingerprint(certificate),
         validity=validity(certificate),
-        published=_read_time(entry["published"]),
-        promoted=_read_time(entry["promoted"]),
+        published=None if entry["published"] is None else read_time(entry["published"]),
+        promoted=None if entry["promoted"] is None else read_time(entry["promoted"]),
         leaving=entry["leaving"] is True,
     )
     if entry["key"] is None:
@@ -160,15 +163,14 @@ def _parse_entry(entry: Any, where: str) -> tuple[Authority, CertificatePair | x
     return authority, CertificatePair.parse(pem, entry["key"].encode("ascii"), where=where)
 
 
-def _read_time(text: str | None) -> datetime | None:
-    """Parse an RFC 3339 time; a time without an offset is refused."""
-    if text is None:
-        return None
+def read_time(text: str) -> datetime:
+    """
+    Parse an RFC 3339 time.
+
+    Raises:
+        ValueError: It is not a time, or has no offset.
+    """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(text)
     return moment
-
-
-def _write_time(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()

@@ -129,6 +129,13 @@ def deployment(*constraints: Json | None) -> Json:
     return workload(GroupKind("apps", "Deployment"), *constraints)
 
 
+def service(name: str, app: str | None = "a", version: int = 1) -> Json:
+    """Build a Service of an application; with None it selects nothing."""
+    metadata = {"name": name, "namespace": NAMESPACE, "resourceVersion": str(version)}
+    spec = {"selector": app and {"app": app}}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+
+
 def kind_of(obj: Json) -> GroupKind:
     """Read the kind of an object."""
     return GroupKind(group_of(obj["apiVersion"]), obj["kind"])

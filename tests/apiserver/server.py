@@ -72,6 +72,11 @@ class ApiServer(RestApi):
         """Return the queries of the requests for a path."""
         return [request.query for request in self.requests if request.path == path]
 
+    def count_lists(self, path: str) -> int:
+        """Count the lists of a collection; watches do not count, nor do further pages."""
+        queries = self.queries(path)
+        return sum("watch" not in query and "continue" not in query for query in queries)
+
     def script(self, path: str, *answers: Behavior) -> None:
         """Answer the next requests for a path; None: as if there were no script."""
         self._scripts.setdefault(path, deque()).extend(answers)

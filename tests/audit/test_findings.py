@@ -6,7 +6,6 @@ from msgspec.structs import replace
 from webhook.audit.findings import (
     FINGERPRINT_DIGITS,
     FindingBuilder,
-    RuleMessage,
     report_type_error,
 )
 from webhook.audit.inventory import AuditSubject
@@ -33,25 +32,28 @@ def builder(origin: Origin | None = None, name: str = "web") -> FindingBuilder:
     return FindingBuilder(AuditSubject("apps/v1", subject, origin))
 
 
-def build(message: RuleMessage, origin: Origin | None = None) -> AuditFinding:
-    return builder(origin).build("TSC101", AuditSeverity.WARN, message)
+def build(
+    field: str = FIELD, problem: str = "a", instead: str = "", origin: Origin | None = None
+) -> AuditFinding:
+    violation = AdviceFinding("TSC101", field, problem, instead)
+    return builder(origin).build(AuditSeverity.WARN, violation)
 
 
-def test_a_message_without_a_fix_gets_that_of_its_rule() -> None:
-    assert build(RuleMessage(FIELD, "a", "b")).instead == "b"
-    assert build(RuleMessage(FIELD, "a")).instead
+def test_a_violation_without_a_fix_gets_that_of_its_rule() -> None:
+    assert build(instead="b").instead == "b"
+    assert build().instead
 
 
 @pytest.mark.parametrize(("origin", "line"), [(None, 0), (Origin("a", {(): 3}), 3)])
 def test_a_finding_has_a_line_if_its_object_has_a_file(origin: Origin | None, line: int) -> None:
-    assert build(RuleMessage(FIELD, "a"), origin).line == line
+    assert build(origin=origin).line == line
 
 
 def test_the_fingerprint_depends_on_rule_object_and_field_alone() -> None:
-    first, again = build(RuleMessage(FIELD, "a")), build(RuleMessage(FIELD, "b"))
-    other = builder(name="").build("TSC101", AuditSeverity.WARN, RuleMessage(FIELD, "a"))
+    first, again = build(problem="a"), build(problem="b")
+    other = builder(name="").build(AuditSeverity.WARN, ADVICE)
 
-    assert first.fingerprint == again.fingerprint != build(RuleMessage("spec", "a")).fingerprint
+    assert first.fingerprint == again.fingerprint != build("spec").fingerprint
     assert other.fingerprint != first.fingerprint
     assert len(first.fingerprint) == FINGERPRINT_DIGITS
 
@@ -84,7 +86,7 @@ def test_an_exempted_finding_has_its_reason() -> None:
 def test_a_warning_that_advice_explains_is_left_out() -> None:
     warnings = [ApiWarning("TSC021", 0, f"{FIELD}.labelSelector: is null")]
     explained = builder().build(
-        "TSC102", AuditSeverity.WARN, RuleMessage(f"{FIELD}.labelSelector", "a")
+        AuditSeverity.WARN, AdviceFinding("TSC102", f"{FIELD}.labelSelector", "a", instead="")
     )
 
     (finding,) = builder().build_warnings(warnings, [])

@@ -17,7 +17,6 @@ spec:
       labelSelector: {}
     - maxSkew: 2
 """
-CONSTRAINTS = ("spec", "topologySpreadConstraints")
 
 LINES = {
     "": 1,
@@ -32,13 +31,13 @@ LINES = {
 def origin(text: str = TEXT) -> Origin:
     (document,) = parse(text, "pod.yaml")
     assert isinstance(document, Document)
-    return Origin.of(document)
+    return Origin.of(document, ())
 
 
 @pytest.mark.parametrize("field", LINES)
 def test_a_stored_origin_has_the_lines_of_its_document(field: str) -> None:
     read = origin()
-    restored = Origin.restore(read.store(CONSTRAINTS))
+    restored = Origin.restore(read.store())
 
     assert restored.source == "pod.yaml"
     assert restored.document is None
@@ -46,15 +45,15 @@ def test_a_stored_origin_has_the_lines_of_its_document(field: str) -> None:
 
 
 def test_an_object_without_annotations_and_constraints_has_its_own_line() -> None:
-    restored = Origin.restore(origin("apiVersion: v1\nkind: Pod\n").store(CONSTRAINTS))
+    restored = Origin.restore(origin("apiVersion: v1\nkind: Pod\n").store())
 
     assert restored.line("spec.topologySpreadConstraints[0]") == 1
 
 
 def test_a_restored_origin_is_stored_as_it_is() -> None:
-    stored = origin().store(CONSTRAINTS)
+    stored = origin().store()
 
-    assert Origin.restore(stored).store(CONSTRAINTS) == stored
+    assert Origin.restore(stored).store() == stored
 
 
 def test_a_document_finds_the_line_of_any_field() -> None:

@@ -153,7 +153,7 @@ async def test_authorities_change_and_no_call_of_the_api_server_fails(
         (old,) = sources[0].status.authorities
         # A second later than the old one was made; until then the wish waits.
         wish = real_clock() + timedelta(seconds=1)
-        await SecretStore(client, namespace, "ca").ask(NoticeSubject.CA, wish)
+        await SecretStore(client, namespace, "ca").request_rotation(NoticeSubject.CA, wish)
         await asyncio.to_thread(
             until,
             lambda: all(

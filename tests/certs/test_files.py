@@ -80,7 +80,7 @@ async def test_an_atomic_swap_of_the_symlink_is_followed(
     await source.start()
 
     mount(tmp_path, 2, SECOND)
-    await source.look()
+    await source.poll()
 
     assert live.served == SECOND
     assert world.complaints == []
@@ -93,10 +93,10 @@ async def test_a_write_in_two_steps_is_waited_out(
     await source.start()
 
     (folder / "tls.crt").write_bytes(SECOND.certificate_pem())
-    await source.look()
+    await source.poll()
     between = live.served
     (folder / "tls.key").write_bytes(SECOND.key_pem())
-    await source.look()
+    await source.poll()
 
     assert between == FIRST
     assert live.served == SECOND
@@ -181,7 +181,7 @@ async def test_the_old_pair_is_served_until_a_good_one_stands_there(
     await source.start()
 
     spoil(folder)
-    await source.look()
+    await source.poll()
 
     async with listening(live) as port:
         assert await call(port, strict_client(CA.chain)) == FIRST.leaf
@@ -190,7 +190,7 @@ async def test_the_old_pair_is_served_until_a_good_one_stands_there(
     assert re.search(problem, source.status.problem)
 
     start_over(folder, SECOND)
-    await source.look()
+    await source.poll()
 
     assert live.served == SECOND
     assert source.status.problem == ""
@@ -214,9 +214,9 @@ async def test_the_same_trouble_is_reported_once(
 
     mismatch(folder)
     for _ in range(5):
-        await source.look()
+        await source.poll()
     empty(folder)
-    await source.look()
+    await source.poll()
 
     assert len(world.complaints) == 2
     assert all(text.endswith("the old certificate is served on") for text in world.complaints)
@@ -228,7 +228,7 @@ async def test_the_same_pair_is_not_swapped_again(
     source = file_source(folder, live, world.environment)
     await source.start()
 
-    await source.look()
+    await source.poll()
 
     assert len(world.notices) == 1
 
@@ -305,8 +305,8 @@ async def test_bundles_that_trust_it_or_not_are_told_and_change_nothing(
     source = file_source(folder, live, world.environment, trusts=trusts)
     await source.start()
     while answers:
-        await source.compare()
-        await source.look()
+        await source.check_trust()
+        await source.poll()
         told.append(source.status.in_sync)
 
     assert told == [True, False, False, None, False]
@@ -322,7 +322,7 @@ async def test_an_api_server_that_is_away_leaves_it_open_who_trusts_it(
 
     source = file_source(folder, live, world.environment, trusts=trusts)
     await source.start()
-    await source.compare()
+    await source.check_trust()
 
     assert source.status.in_sync is None
     assert source.status.ready

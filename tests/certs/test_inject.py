@@ -1,5 +1,6 @@
 import base64
 import copy
+from functools import partial
 from typing import Any
 
 import jsonpatch
@@ -9,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certs.errors import ConflictError, StoreError
-from certs.inject import merge
+from certs.inject import Certificates, MergeBundle, merge_bundle
 from certs.pem import CertificatePair, fingerprint
 from tests.certs.cluster import MUTATING, VALIDATING, Cluster
 from tests.certs.world import DAY, NOW, authority, leaf
+from webhook.cluster.protocol import Response
 
 OURS, NEXT, OLD = (authority() for _ in range(3))
 STRANGER, EXPIRED = authority(), authority(lifetime=-DAY / 48)
@@ -25,8 +27,17 @@ def cluster() -> Cluster:
     return Cluster(clock=lambda: NOW)
 
 
-def certificates(names: str) -> list[x509.Certificate]:
-    return [CA[name].leaf for name in names.split()]
+def certificates(names: str) -> Certificates:
+    return tuple(CA[name].leaf for name in names.split())
+
+
+def merging(trusted: str, leaving: str = "") -> MergeBundle:
+    return partial(
+        merge_bundle,
+        trusted=certificates(trusted),
+        leaving=certificates(leaving),
+        expired_at=NOW,
+    )
 
 
 MERGES = {
@@ -44,9 +55,7 @@ MERGES = {
 
 @pytest.mark.parametrize(("there", "trusted", "leaving", "merged"), MERGES.values(), ids=MERGES)
 def test_bundles_are_merged(there: str, trusted: str, leaving: str, merged: str) -> None:
-    result = merge(
-        certificates(there), certificates(trusted), certificates(leaving), expired_at=NOW
-    )
+    result = merging(trusted, leaving)(certificates(there))
 
     assert " ".join(NAMES[one] for one in result) == merged
 
@@ -65,18 +74,16 @@ def test_merging_twice_is_merging_once(
     leaving: list[x509.Certificate],
 ) -> None:
     leaving = [one for one in leaving if one not in trusted]
-    once = merge(there, trusted, leaving, expired_at=NOW)
+    merge = partial(merge_bundle, trusted=trusted, leaving=leaving, expired_at=NOW)
+    once = merge(tuple(there))
 
-    assert merge(once, trusted, leaving, expired_at=NOW) == once
+    assert merge(once) == once
     assert set(trusted) <= set(once)
     assert not set(leaving) & set(once)
 
 
 async def write(cluster: Cluster, trusted: str, leaving: str = "") -> None:
-    published = await cluster.hooks.read()
-    await cluster.hooks.write(
-        published, certificates(trusted), certificates(leaving), expired_at=NOW
-    )
+    await cluster.hooks.write(await cluster.hooks.read(), merging(trusted, leaving))
 
 
 async def test_both_configurations_are_written(cluster: Cluster) -> None:
@@ -87,11 +94,11 @@ async def test_both_configurations_are_written(cluster: Cluster) -> None:
 
 async def test_what_is_right_is_not_written(cluster: Cluster) -> None:
     await write(cluster, "ours")
-    version = cluster.version
+    version = cluster.revision
 
     await write(cluster, "ours")
 
-    assert cluster.version == version
+    assert cluster.revision == version
 
 
 async def test_every_webhook_of_a_configuration_is_written(cluster: Cluster) -> None:
@@ -120,7 +127,7 @@ async def test_a_configuration_that_changed_since_is_not_written(cluster: Cluste
     cluster.set_bundle(MUTATING, STRANGER.leaf)
 
     with pytest.raises(ConflictError, match="MutatingWebhookConfiguration web"):
-        await cluster.hooks.write(published, certificates("ours"), [], expired_at=NOW)
+        await cluster.hooks.write(published, merging("ours"))
 
     assert cluster.bundle(MUTATING) == (STRANGER.leaf,)
 
@@ -153,7 +160,7 @@ async def test_a_configuration_that_does_not_exist_is_not_made(cluster: Cluster)
 
 
 async def test_what_cannot_be_read_is_not_taken_for_absent(cluster: Cluster) -> None:
-    cluster.faults.append(lambda _method, path: 403 if path == VALIDATING else None)
+    cluster.answers[f"GET {VALIDATING}"] = Response(403)
 
     with pytest.raises(StoreError, match=r"ValidatingWebhookConfiguration web: .*403"):
         await cluster.hooks.read()
@@ -176,7 +183,7 @@ async def test_without_configurations_nobody_lacks_anything(cluster: Cluster) ->
     published = await cluster.hooks.read()
 
     assert published.everywhere({"a", "b"}) == {"a", "b"}
-    assert published.trusts(leaf(OURS)) is None
+    assert await cluster.hooks.trust(leaf(OURS)) is None
 
 
 CHAIN = leaf(OURS)

@@ -20,6 +20,7 @@ from certs.serving import LiveContext, shake_hands
 from certs.source import NoticeSubject
 from certs.state import Lifetimes
 from certs.trust import STATE
+from tests.apiserver import Answer, Request
 from tests.certs.cluster import MUTATING, SECRET, VALIDATING, Cluster
 from tests.certs.world import DAY, NOW, EndOfTestError, World, authority
 from webhook.cluster.protocol import Response
@@ -62,7 +63,7 @@ class Fleet:
         """Let every replica do what it has to do at this moment."""
         for source in self.replicas:
             for _ in range(20):
-                if await source.tend() > 0:
+                if await source.take_step() > 0:
                     break
             self.check()
 
@@ -135,7 +136,7 @@ async def test_a_replica_is_ready_once_it_has_read_the_bundle_back(fleet: Fleet)
     seen = []
 
     for _ in range(4):
-        await source.tend()
+        await source.take_step()
         seen.append((bool(fleet.cluster.bundle(VALIDATING)), source.status.ready))
 
     assert seen == [(True, False), (True, True), (True, True), (True, True)]
@@ -178,8 +179,8 @@ async def test_replicas_that_start_at_once_agree_on_one_authority(count: int) ->
         fleet = Fleet()
         for _ in range(count):
             fleet.add()
-        # A breath before each answer, so that all of them read before the first one writes.
-        breathe(fleet.cluster)
+        # Each answer waits, so that all of them read before the first one writes.
+        fleet.cluster.faults.append(lambda _request: wait_for_the_others)
 
         await asyncio.gather(*(source.start() for source in fleet.replicas))
         await fleet.settle()
@@ -188,14 +189,9 @@ async def test_replicas_that_start_at_once_agree_on_one_authority(count: int) ->
         assert all(source.status.ready for source in fleet.replicas)
 
 
-def breathe(cluster: Cluster) -> None:
-    answer = cluster.send
-
-    async def send(*args: Any) -> Response:
-        await asyncio.sleep(0)
-        return await answer(*args)
-
-    cluster.send = send  # type: ignore[method-assign,assignment]  # a fake, and only slower
+async def wait_for_the_others(_request: Request) -> Answer:
+    await asyncio.sleep(0)
+    return None
 
 
 async def test_a_leaf_is_renewed_at_two_thirds_of_its_life(fleet: Fleet) -> None:
@@ -218,7 +214,7 @@ async def test_leaves_are_renewed_when_asked(fleet: Fleet) -> None:
     first = served(source)
 
     fleet.world.now += MINUTE
-    await fleet.cluster.secret.ask(NoticeSubject.LEAF, fleet.world.now)
+    await fleet.cluster.secret.request_rotation(NoticeSubject.LEAF, fleet.world.now)
     await fleet.settle()
     second = served(source)
     await fleet.settle()
@@ -234,7 +230,7 @@ async def test_an_authority_is_replaced_without_a_client_noticing(fleet: Fleet) 
     (old,) = fleet.cluster.bundle(MUTATING)
 
     fleet.world.now += MINUTE
-    await fleet.cluster.secret.ask(NoticeSubject.CA, fleet.world.now)
+    await fleet.cluster.secret.request_rotation(NoticeSubject.CA, fleet.world.now)
     await fleet.settle()
     both = fleet.cluster.bundle(MUTATING)
     before = [issued_by(served(source).leaf, old) for source in fleet.replicas]
@@ -272,7 +268,7 @@ async def test_forced_rotations_and_kills_in_a_short_life() -> None:
 
     for number in range(5):
         await fleet.live(SECOND, step=SECOND / 2)
-        await fleet.cluster.secret.ask(NoticeSubject.CA, fleet.world.now)
+        await fleet.cluster.secret.request_rotation(NoticeSubject.CA, fleet.world.now)
         await fleet.live(9 * SECOND, step=SECOND / 2)
         del fleet.replicas[number % 3]
         fleet.add()
@@ -292,14 +288,14 @@ async def test_a_rotation_survives_that_a_replica_is_killed_at_any_call(moment: 
     witness = fleet.add()
     await fleet.settle()
     fleet.world.now += 2 * SECOND
-    await fleet.cluster.secret.ask(NoticeSubject.CA, fleet.world.now)
+    await fleet.cluster.secret.request_rotation(NoticeSubject.CA, fleet.world.now)
 
     # The replica lives alone, is killed before a call, which is after the one before, and is
     # replaced. The witness is not killed, but too slow to do anything.
     victim = fleet.add()
     fleet.replicas.remove(witness)
     count = iter(range(1, 10_000))
-    fleet.cluster.faults.append(lambda _method, _path: kill_at(next(count), moment))
+    fleet.cluster.faults.append(lambda _request: kill_at(next(count), moment))
     try:
         await fleet.live(9 * SECOND, step=SECOND / 2)
     except KilledError:
@@ -336,16 +332,16 @@ async def test_a_bundle_that_is_emptied_is_filled_again_within_five_seconds(flee
 async def test_who_fights_about_a_bundle_is_met_rarely_and_reported(fleet: Fleet) -> None:
     source = fleet.add()
     await fleet.settle()
-    fleet.cluster.calls.clear()
+    fleet.cluster.requests.clear()
 
     for _ in range(600):
         fleet.cluster.set_bundle(MUTATING)
         fleet.world.now += 3 * SECOND
         await fleet.settle()
 
-    written = [call for call in fleet.cluster.calls if call == ("PATCH", MUTATING)]
-    assert 8 <= len(written) <= 15
-    assert "somebody undoes it" in fleet.world.complaints[0]
+    written = [request.path for request in fleet.cluster.writes]
+    assert 8 <= written.count(MUTATING) <= 15
+    assert "another client undoes it" in fleet.world.complaints[0]
     assert source.status.in_sync is False
 
     fleet.world.now += 6 * MINUTE
@@ -432,7 +428,7 @@ async def test_a_secret_put_back_to_an_older_state_is_published_before_it_counts
     await fleet.settle()
     old = dict(fleet.cluster.objects[SECRET])
     fleet.world.now += MINUTE
-    await fleet.cluster.secret.ask(NoticeSubject.CA, fleet.world.now)
+    await fleet.cluster.secret.request_rotation(NoticeSubject.CA, fleet.world.now)
     await fleet.live(9 * DAY, step=DAY / 8)
     (new,) = fleet.cluster.bundle(MUTATING)
 
@@ -463,14 +459,14 @@ async def test_a_deleted_secret_is_reported_and_the_old_leaf_served(fleet: Fleet
 async def test_a_clock_that_is_off_changes_nothing(fleet: Fleet, ahead: timedelta) -> None:
     source = fleet.add()
     await fleet.settle()
-    leaf, version = served(source), fleet.cluster.version
+    leaf, version = served(source), fleet.cluster.revision
 
     fleet.cluster.ahead = -ahead
     fleet.world.now += ahead
     await fleet.settle()
 
     assert served(source) == leaf
-    assert fleet.cluster.version == version
+    assert fleet.cluster.revision == version
     assert "our clock and the API server's differ by" in source.status.problem
 
     fleet.cluster.ahead = timedelta(0)
@@ -486,9 +482,9 @@ async def test_while_the_api_server_is_away_the_leaf_is_served_and_asked_for_rar
     source = fleet.add()
     await fleet.settle()
     leaf = served(source)
-    fleet.cluster.faults.append(lambda _method, _path: 503)
+    fleet.cluster.faults.append(lambda _request: Response(503))
 
-    pauses = [await source.tend() for _ in range(10)]
+    pauses = [await source.take_step() for _ in range(10)]
 
     assert served(source) == leaf
     assert source.status.ready
@@ -501,27 +497,24 @@ async def test_while_the_api_server_is_away_the_leaf_is_served_and_asked_for_rar
     await fleet.settle()
 
     assert source.status.problem == ""
-    assert await source.tend() == 3
+    assert await source.take_step() == 3
 
 
 async def test_what_is_refused_for_ever_is_reported(fleet: Fleet) -> None:
-    fleet.cluster.faults.append(lambda method, _path: 422 if method == "PATCH" else None)
+    fleet.cluster.answers[f"PATCH {SECRET}"] = Response(422)
     source = fleet.add()
 
-    pauses = [await source.tend() for _ in range(20)]
+    pauses = [await source.take_step() for _ in range(20)]
 
     assert min(pauses) > 0
     assert pauses[-1] == 0.75 * MAX_PAUSE_S
     assert fleet.world.complaints == [
-        "Secret ns/ca: was changed by somebody else, read it again; or it refuses the change"
+        "Secret ns/ca: was changed by another client; read it again; or it refuses the change"
     ]
 
 
 async def test_a_start_waits_for_the_api_server(fleet: Fleet) -> None:
-    answers = iter([500, 403, 500, 404])
-    fleet.cluster.faults.append(
-        lambda _method, path: next(answers, None) if path == SECRET else None
-    )
+    fleet.cluster.script(SECRET, *map(Response, (500, 403, 500, 404)))
     source = fleet.add()
 
     await source.start()
@@ -573,7 +566,7 @@ def test_no_garbage_in_the_cluster_ends_the_loop(place: str, garbage: Any) -> No
         found[last] = garbage
 
         for _ in range(3):
-            await source.tend()
+            await source.take_step()
 
         shake_hands(source.live.context, served(source), served(source).chain)
         assert not any("a bug of" in text for text in fleet.world.complaints)
@@ -587,12 +580,12 @@ async def test_the_loop_outlasts_errors_that_nobody_expects(fleet: Fleet) -> Non
 
     source = fleet.add(fail)
     for _ in range(20):
-        await source.tend()
+        await source.take_step()
 
     assert served(source) is source.live.served
     [told] = [text for text in fleet.world.complaints if "LookupError" in text]
     assert re.match(r"a bug of evenspread, LookupError at test_rotate.py:\d+; please", told)
-    assert await source.tend() > 0
+    assert await source.take_step() > 0
 
 
 def files_below(folder: Path) -> list[Path]:

@@ -78,7 +78,7 @@ async def test_a_secret_is_never_created(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("subject", [NoticeSubject.CA, NoticeSubject.LEAF])
 async def test_what_was_asked_for_is_read(cluster: Cluster, subject: NoticeSubject) -> None:
-    await cluster.secret.ask(subject, NOW + timedelta(microseconds=7))
+    await cluster.secret.request_rotation(subject, NOW + timedelta(microseconds=7))
 
     assert (await cluster.secret.load()).requested == {subject: NOW}
 

@@ -197,7 +197,7 @@ async def test_a_running_server_renews_before_the_end(tmp_path: Path) -> None:
     first = live.served
 
     world.now += STANDALONE_LIFETIME - timedelta(hours=1)
-    await source.look()
+    await source.poll()
 
     assert live.served != first
     assert source.status.problem == ""
@@ -209,7 +209,7 @@ async def test_a_running_server_follows_what_another_process_made(tmp_path: Path
     await source.start()
 
     made = ensure_pair(tmp_path, hosts_for("192.0.2.7"), now=NOW)
-    await source.look()
+    await source.poll()
 
     assert live.served == made.pair
     assert world.complaints == []
@@ -226,7 +226,7 @@ async def test_a_folder_that_went_away_is_made_again_with_a_new_pair(tmp_path: P
         path.unlink()
     state.rmdir()
     state.write_text("a file now")
-    await source.look()
+    await source.poll()
 
     assert live.served == first
     assert [text.count("the old certificate is served on") for text in world.complaints] == [1]

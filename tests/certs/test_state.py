@@ -60,15 +60,15 @@ PROBLEMS = {
     "leaves as short as may be": (Lifetimes(leaf=5 * SECOND, overlap=5 * SECOND), ""),
     "leaves that end between two looks": (
         Lifetimes(leaf=4 * SECOND, overlap=5 * SECOND),
-        "leaves would end before replicas look again: let them live 5s or more",
+        "leaves would end before replicas poll again: choose 5s or more",
     ),
     "leaves that end between two looks, which are never rarer than that": (
         Lifetimes(leaf=29 * SECOND),
-        "leaves would end before replicas look again: let them live 30s or more",
+        "leaves would end before replicas poll again: choose 30s or more",
     ),
     "an authority whose last third holds no overlap": (
         Lifetimes(ca=3 * MINUTE, overlap=MINUTE),
-        "a CA would end before its successor signs: let it live longer than 180s",
+        "a CA would end before its successor signs: choose more than 180s",
     ),
 }
 

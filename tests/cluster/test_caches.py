@@ -4,22 +4,24 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from tests.cluster.apiserver import Json, service
-from tests.cluster.sources import EMPTY, Answers, reflector_environment, unsupervised
+from tests.apiserver import ApiServer, Behavior, path_of
+from tests.build import service
+from tests.cluster.environment import reflector_environment, unsupervised
 from webhook.cluster import wire
 from webhook.cluster.caches import Caches, CacheStatus, Start, Supervise
 from webhook.cluster.facts import Cluster
+from webhook.cluster.protocol import Response
 from webhook.errors import NotSyncedError
 
 KINDS = ("Namespace", "Node", "Service", "ReplicationController", "ReplicaSet", "StatefulSet")
-LISTS = {
-    "/api/v1/namespaces": EMPTY,
-    "/api/v1/nodes": EMPTY,
-    "/api/v1/services": {**EMPTY, "items": [service("a"), service("b")]},
-    "/api/v1/replicationcontrollers": EMPTY,
-    "/apis/apps/v1/replicasets": EMPTY,
-    "/apis/apps/v1/statefulsets": EMPTY,
-}
+LISTS = (
+    "/api/v1/namespaces",
+    "/api/v1/nodes",
+    "/api/v1/services",
+    "/api/v1/replicationcontrollers",
+    "/apis/apps/v1/replicasets",
+    "/apis/apps/v1/statefulsets",
+)
 
 
 @asynccontextmanager
@@ -33,15 +35,14 @@ async def following(caches: Caches, supervise: Supervise = unsupervised) -> Asyn
             await task
 
 
-def filled(**lists: Json | None) -> Caches:
-    """Make caches without custom kinds, over lists by kind; None answers 404."""
-    bodies = {path: lists.get(path.rpartition("/")[2], body) for path, body in LISTS.items()}
-    source = Answers(**{path: body for path, body in bodies.items() if body is not None})
-    return Caches(Cluster(owners=()), reflector_environment(source))
+def make_caches(**answers: Behavior) -> Caches:
+    """Build caches of a server with two Services, without custom kinds."""
+    server = ApiServer(service("a"), service("b"), answers=answers)
+    return Caches(Cluster(owners=()), reflector_environment(server))
 
 
 async def test_all_kinds_are_listed_and_then_known() -> None:
-    caches = filled()
+    caches = make_caches()
     async with following(caches):
         await caches.wait_synced()
 
@@ -52,7 +53,7 @@ async def test_all_kinds_are_listed_and_then_known() -> None:
 
 
 async def test_nothing_is_known_before() -> None:
-    caches = filled()
+    caches = make_caches()
 
     with pytest.raises(NotSyncedError, match="the cache of Namespace is not filled yet"):
         caches.require()
@@ -61,7 +62,7 @@ async def test_nothing_is_known_before() -> None:
 
 
 async def test_one_kind_that_cannot_be_listed_keeps_all_from_being_ready() -> None:
-    caches = filled(nodes=None)
+    caches = make_caches(**{"GET /api/v1/nodes": Response(404)})
     async with following(caches):
         waiting = asyncio.create_task(caches.wait_synced())
         for kind in set(FOLLOWED) - {("v1", "Node")}:
@@ -74,13 +75,13 @@ async def test_one_kind_that_cannot_be_listed_keeps_all_from_being_ready() -> No
         assert not waiting.done()
         waiting.cancel()
     statuses = {each.kind: each for each in caches.statuses()}
-    assert statuses["Node"] == CacheStatus("Node", False, 0, None, "here: answered 404")
+    assert statuses["Node"] == CacheStatus("Node", False, 0, None, "https://api: answered 404")
     assert statuses["Service"] == CacheStatus("Service", True, 2, 0.0, "")
 
 
 async def test_a_reflector_that_fails_lists_again_and_the_others_go_on() -> None:
-    source, failed = Answers(**LISTS), list[str]()
-    caches = Caches(Cluster(owners=()), reflector_environment(source))
+    server, failed = ApiServer(service("a"), service("b")), list[str]()
+    caches = Caches(Cluster(owners=()), reflector_environment(server))
     store = caches.cluster.service_store
     put, seen = store.put, list[str]()
 
@@ -95,7 +96,8 @@ async def test_a_reflector_that_fails_lists_again_and_the_others_go_on() -> None
             await start()
         except ZeroDivisionError:
             failed.append(name)
-            source.bodies["/api/v1/services"] = {**EMPTY, "items": [service("b"), service("c")]}
+            server.delete(path_of(service("a")))
+            server.add(service("c"))
             await start()
 
     store.put = put_one  # type: ignore[method-assign]  # as a bug in it would
@@ -106,7 +108,7 @@ async def test_a_reflector_that_fails_lists_again_and_the_others_go_on() -> None
             "what is gone is gone"
         )
     assert failed == ["reflector Service"]
-    assert [source.asked.count(path) for path in LISTS] == [1, 1, 2, 1, 1, 1]
+    assert [server.count_lists(path) for path in LISTS] == [1, 1, 2, 1, 1, 1]
 
 
 FOLLOWED = {
@@ -127,7 +129,7 @@ FOLLOWED = {
 
 @pytest.mark.parametrize(("owner", "kind"), FOLLOWED.items(), ids=map(str, FOLLOWED))
 def test_a_reflector_is_found_by_version_and_kind(owner: tuple[str, str], kind: str | None) -> None:
-    caches = Caches(Cluster(), reflector_environment(Answers()))
+    caches = Caches(Cluster(), reflector_environment(ApiServer()))
 
     reflector = caches.find_reflector(*owner)
 

@@ -1,9 +1,10 @@
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.cluster.sources import Answers
+from tests.apiserver import ApiServer, respond
 from webhook.cluster.discovery import (
     Resource,
     ResourcePath,
@@ -12,6 +13,7 @@ from webhook.cluster.discovery import (
     make_custom_decoder,
 )
 from webhook.cluster.facts import Cluster
+from webhook.cluster.protocol import Response
 from webhook.cluster.quota import SelectorSizeError
 from webhook.config.kinds import OwnerSelector
 from webhook.errors import ApiError
@@ -23,6 +25,12 @@ ROLLOUT = {"name": "rollouts", "kind": "Rollout"}
 STATUS = {"name": "rollouts/status", "kind": "Rollout"}
 GROUP = {"name": "argoproj.io", "preferredVersion": {"groupVersion": "argoproj.io/v1alpha1"}}
 OTHER = {"name": "apps", "preferredVersion": {"groupVersion": "apps/v1"}}
+
+
+def serve(bodies: Mapping[str, Any]) -> ApiServer:
+    """Build an API server that answers these paths, and others with 404."""
+    answers = {f"GET {path}": respond(body) for path, body in bodies.items()}
+    return ApiServer(answers=answers, otherwise=Response(404))
 
 
 def resource(kind: str) -> Resource:
@@ -45,16 +53,16 @@ FOUND: dict[str, tuple[list[Any], list[Any], ResourcePath | None]] = {
 async def test_a_custom_kind_is_where_its_preferred_version_has_it(
     groups: list[Any], kinds: list[Any], place: ResourcePath | None
 ) -> None:
-    source = Answers(**{"/apis": {"groups": groups}, VERSION: {"resources": kinds}})
+    answers = {"/apis": {"groups": groups}, VERSION: {"resources": kinds}}
 
-    assert await locate(source, resource("Rollout.argoproj.io")) == place
+    assert await locate(serve(answers), resource("Rollout.argoproj.io")) == place
 
 
 async def test_a_built_in_kind_is_not_looked_for() -> None:
-    source = Answers()
+    server = ApiServer()
 
-    assert await locate(source, resource("Node")) == ResourcePath("/api/v1", "nodes")
-    assert source.asked == []
+    assert await locate(server, resource("Node")) == ResourcePath("/api/v1", "nodes")
+    assert server.requests == []
 
 
 UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {
@@ -72,8 +80,8 @@ UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {
 async def test_a_custom_kind_is_not_absent_without_proof(
     bodies: dict[str, Any], problem: str
 ) -> None:
-    with pytest.raises(ApiError, match=f"here: {problem}"):
-        await locate(Answers(**bodies), resource("Rollout.argoproj.io"))
+    with pytest.raises(ApiError, match=f"https://api: {problem}"):
+        await locate(serve(bodies), resource("Rollout.argoproj.io"))
 
 
 APP = {"matchLabels": {"app": "a"}}

@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -7,9 +7,19 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tests.build import NAMESPACE, deployment, owned_by, pod, policy, profile, request, selector
-from tests.cluster.apiserver import Json
-from tests.cluster.sources import EMPTY, Answers, reflector_environment
+from tests.apiserver import ApiServer, Behavior, Fault, Json, after, respond
+from tests.build import (
+    NAMESPACE,
+    deployment,
+    owned_by,
+    pod,
+    policy,
+    profile,
+    request,
+    selector,
+    service,
+)
+from tests.cluster.environment import reflector_environment
 from tests.cluster.test_caches import LISTS, following
 from webhook.cluster import wire
 from webhook.cluster.caches import Caches
@@ -36,8 +46,9 @@ def replica_set(app: str = "web") -> Json:
 class World:
     """Caches without an object, an API server, and the look-ups there are results of."""
 
-    def __init__(self, **bodies: Any) -> None:
-        self.source = Answers(**LISTS, **bodies)
+    def __init__(self, answers: Mapping[str, Behavior] | None = None) -> None:
+        requests = {f"GET {path}": answer for path, answer in (answers or {}).items()}
+        self.source = ApiServer(service("a"), service("b"), answers=requests)
         self.caches = Caches(Cluster(owners=()), reflector_environment(self.source))
         self.results: list[str] = []
         self.latecomers = OwnerFallback(self.caches, self.source, self.results.append)
@@ -49,12 +60,12 @@ class World:
 
     @property
     def asked(self) -> list[str]:
-        return [path for path in self.source.asked if path not in LISTS]
+        return [path for path in self.source.paths if path not in LISTS]
 
 
 @asynccontextmanager
-async def world(bodies: dict[str, Any] | None = None) -> AsyncGenerator[World]:
-    made = World(**(bodies or {}))
+async def world(answers: Mapping[str, Behavior] | None = None) -> AsyncGenerator[World]:
+    made = World(answers)
     async with following(made.caches):
         await made.caches.wait_synced()
         yield made
@@ -66,7 +77,7 @@ def owned(**owner: Any) -> AdmissionRequest:
 
 
 async def test_an_owner_that_is_not_in_the_cache_is_asked_for() -> None:
-    async with world({REPLICA_SET: replica_set()}) as here:
+    async with world({REPLICA_SET: respond(replica_set())}) as here:
         fetching = here.fetch()
         assert fetching is not None
         facts = await fetching
@@ -76,7 +87,7 @@ async def test_an_owner_that_is_not_in_the_cache_is_asked_for() -> None:
 
 
 async def test_what_comes_is_for_this_request_alone() -> None:
-    async with world({REPLICA_SET: replica_set()}) as here:
+    async with world({REPLICA_SET: respond(replica_set())}) as here:
         fetching = here.fetch()
         assert fetching is not None
         await fetching
@@ -89,7 +100,7 @@ async def test_what_comes_is_for_this_request_alone() -> None:
 
 
 async def test_the_cache_counts_if_it_knows_by_then() -> None:
-    async with world({REPLICA_SET: replica_set()}) as here:
+    async with world({REPLICA_SET: respond(replica_set())}) as here:
         fetching = here.fetch()
         assert fetching is not None
         store = here.caches.cluster.owner_stores["apps/v1", "ReplicaSet"]
@@ -142,24 +153,19 @@ async def test_nothing_is_fetched_before_the_caches_are_filled() -> None:
         here.fetch()
 
 
-async def never() -> Json:
-    await asyncio.Event().wait()
-    return EMPTY
-
-
-FAILURES: dict[str, tuple[Any, str]] = {
+FAILURES: dict[str, tuple[Behavior, str]] = {
     "it does not exist": (None, "absent"),
-    "the answer is nonsense": ([], "failed"),
-    "there is no answer": (never, "late"),
+    "the answer is nonsense": (respond([]), "failed"),
+    "there is no answer": (Fault.SILENCE, "late"),
 }
 
 
-@pytest.mark.parametrize(("body", "result"), FAILURES.values(), ids=FAILURES.keys())
-async def test_without_the_owner_the_rest_decides(body: Any, result: str) -> None:
-    async with world({} if body is None else {REPLICA_SET: body}) as here:
+@pytest.mark.parametrize(("answer", "result"), FAILURES.values(), ids=FAILURES.keys())
+async def test_without_the_owner_the_rest_decides(answer: Behavior, result: str) -> None:
+    async with world({REPLICA_SET: answer}) as here:
         fetching = here.fetch(timeout_s=0.0)
         assert fetching is not None
-        if body is not never:
+        if answer is not Fault.SILENCE:
             await asyncio.wait(here.latecomers._lookups.values())
         facts = await fetching
 
@@ -169,7 +175,7 @@ async def test_without_the_owner_the_rest_decides(body: Any, result: str) -> Non
 
 
 async def test_requests_that_need_the_same_share_one_look_up() -> None:
-    async with world({REPLICA_SET: replica_set()}) as here:
+    async with world({REPLICA_SET: respond(replica_set())}) as here:
         fetching = [here.fetch() for _ in range(5)]
         facts = await asyncio.gather(*(each for each in fetching if each is not None))
 
@@ -183,11 +189,7 @@ async def test_requests_that_need_the_same_share_one_look_up() -> None:
 async def test_one_that_cannot_wait_takes_nothing_from_the_others() -> None:
     released = asyncio.Event()
 
-    async def slowly() -> Json:
-        await released.wait()
-        return replica_set()
-
-    async with world({REPLICA_SET: slowly}) as here:
+    async with world({REPLICA_SET: after(released, respond(replica_set()))}) as here:
         hurried, patient = here.fetch(timeout_s=0.0), here.fetch()
         assert hurried is not None
         assert patient is not None
@@ -200,7 +202,9 @@ async def test_one_that_cannot_wait_takes_nothing_from_the_others() -> None:
 
 async def test_labels_of_a_namespace_are_asked_for_if_a_profile_needs_them() -> None:
     labelled = {"metadata": {"name": NAMESPACE, "labels": {"tier": "prod"}}}
-    async with world({NAMESPACE_PATH: labelled, REPLICA_SET: replica_set()}) as here:
+    async with world(
+        {NAMESPACE_PATH: respond(labelled), REPLICA_SET: respond(replica_set())}
+    ) as here:
         fetching = here.latecomers.fetch(owned(), CHOOSY, PATIENT)
         assert fetching is not None
         facts = await fetching

@@ -6,27 +6,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
-from tests.cluster.apiserver import (
+from tests.apiserver import (
     Answer,
     ApiServer,
+    Behavior,
+    Fault,
     Json,
+    Request,
+    Stream,
     bookmark,
+    encode,
     event,
     failure,
-    kubeconfig,
-    lists,
-    names,
-    packed,
-    running,
-    says,
-    service,
-    watches,
+    listening,
+    page,
+    refuse,
+    respond,
+    watch,
+    write_kubeconfig,
 )
+from tests.build import service
 from webhook.cluster.client import Api, ApiAccess, Timeouts
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
+from webhook.cluster.protocol import Response
 from webhook.cluster.reflector import LASTING_S, Reflector, ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
 
@@ -51,16 +55,23 @@ class Play:
 
     def __post_init__(self) -> None:
         self.reflector: Reflector
+        self.ended = asyncio.Event()
+        self.server.otherwise = self.end
         self.resources = {each.kind: each for each in list_resources(self.cluster)}
 
     @property
     def held(self) -> str:
-        return names(self.cluster.service_store.iterate_keys())
+        return "".join(sorted(name for _, name in self.cluster.service_store.iterate_keys()))
+
+    async def end(self, _request: Request) -> Answer:
+        """Answer no request after the script."""
+        self.ended.set()
+        return Fault.SILENCE
 
     async def sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)
         if len(self.pauses) == self.most_pauses:
-            self.server.waiting.set()
+            self.ended.set()
         await asyncio.sleep(0)
 
     def tell(self, _kind: str, reason: str, sentence: str) -> None:
@@ -69,7 +80,7 @@ class Play:
 
     async def run(self, kind: str = "Service") -> Reflector:
         """Follow the script to its end."""
-        access = ApiAccess(kubeconfig=kubeconfig(self.folder, self.server.url))
+        access = ApiAccess(kubeconfig=write_kubeconfig(self.folder, self.server.url))
         async with Api(access, lambda: self.now, QUICK) as api:
             environment = ReflectorEnvironment(
                 source=api,
@@ -83,7 +94,7 @@ class Play:
             )
             self.reflector = Reflector(self.resources[kind], environment)
             task = asyncio.create_task(self.reflector.run())
-            ended = asyncio.create_task(self.server.waiting.wait())
+            ended = asyncio.create_task(self.ended.wait())
             await asyncio.wait([task, ended], return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
                 task.result()
@@ -96,34 +107,35 @@ class Play:
 @pytest.fixture
 async def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Play]:
     monkeypatch.setenv("SSL_CERT_FILE", os.devnull)  # the system's CAs take long to read
-    async with running() as server:
+    async with listening() as server:
         yield Play(server, tmp_path)
 
 
+HTML = Response(200, b"<html>")
 A, B, C = service("a"), service("b"), service("c")
 FOLLOWS = [{"watch": "1", "allowWatchBookmarks": "true", "resourceVersion": "1"}]
 
 
 async def test_what_is_listed_is_held_and_watched_on_from_there(play: Play) -> None:
-    play.server.script(SERVICES, lists(A, B, version=7))
+    play.server.script(SERVICES, page(A, B, version=7))
 
     reflector = await play.run()
 
     assert play.held == "ab"
     assert reflector.synced.is_set()
-    assert [query.get("resourceVersion") for query in play.server.asked(SERVICES)] == [None, "7"]
+    assert [query.get("resourceVersion") for query in play.server.queries(SERVICES)] == [None, "7"]
     assert play.pauses == []
 
 
 async def test_a_list_comes_in_pages_and_is_complete_with_the_last(play: Play) -> None:
     play.server.script(
-        SERVICES, lists(A, version=7, rest="x"), lists(B, version=7, rest="y"), lists(C, version=7)
+        SERVICES, page(A, version=7, rest="x"), page(B, version=7, rest="y"), page(C, version=7)
     )
 
     await play.run()
 
     assert play.held == "abc"
-    assert play.server.asked(SERVICES)[:3] == [
+    assert play.server.queries(SERVICES)[:3] == [
         {"limit": "500"},
         {"limit": "500", "continue": "x"},
         {"limit": "500", "continue": "y"},
@@ -132,7 +144,7 @@ async def test_a_list_comes_in_pages_and_is_complete_with_the_last(play: Play) -
 
 async def test_events_are_applied(play: Play) -> None:
     changes = (event("ADDED", C), event("MODIFIED", service("a", "b", 8)), event("DELETED", B))
-    play.server.script(SERVICES, lists(A, B), watches(*changes))
+    play.server.script(SERVICES, page(A, B), watch(*changes))
 
     await play.run()
 
@@ -141,7 +153,7 @@ async def test_events_are_applied(play: Play) -> None:
 
 
 async def test_nothing_is_synced_before_the_last_page(play: Play) -> None:
-    play.server.script(SERVICES, lists(A, rest="x"))
+    play.server.script(SERVICES, page(A, rest="x"))
 
     reflector = await play.run()
 
@@ -162,39 +174,39 @@ VERSIONS = {
 async def test_a_watch_that_ends_goes_on_after_its_last(
     play: Play, lines: list[dict[str, object]], version: str, cut: bool
 ) -> None:
-    play.server.script(SERVICES, lists(A), watches(*lines, cut=cut))
+    play.server.script(SERVICES, page(A), watch(*lines, end=Fault.RESET if cut else None))
 
     await play.run()
 
-    assert play.server.asked(SERVICES)[-1]["resourceVersion"] == version
+    assert play.server.queries(SERVICES)[-1]["resourceVersion"] == version
     assert play.restarts == ["unreachable" if cut else "ended"]
 
 
 RELISTS: dict[str, tuple[Answer, str]] = {
-    "410 as status": (says(410, failure(410)), "expired"),
-    "410 as event": (watches(event("ERROR", failure(410))), "expired"),
-    "an ERROR event": (watches(event("ERROR", failure(500))), "server-error"),
-    "another status": (says(504, failure(504, "Too large resource version")), "server-error"),
-    "a version that is none": (says(400, failure(400)), "refused"),
-    "text": (watches(b"too many requests\n"), "garbage"),
-    "a page of HTML": (watches(b"<!DOCTYPE html>\n<html>\n"), "garbage"),
-    "half an event": (watches(b'{"type": "ADDED", "object": {"met\n'), "garbage"),
-    "an unknown type": (watches(event("CHANGED", A)), "garbage"),
-    "an object without a name": (watches(event("ADDED", {"metadata": {}})), "garbage"),
-    "no object": (watches(b'{"type": "ADDED", "object": 7}\n'), "garbage"),
-    "a huge line": (watches(b"x" * (16 * 1024 * 1024 + 1)), "oversized"),
+    "410 as status": (refuse("odd", 410), "expired"),
+    "410 as event": (watch(event("ERROR", failure(410))), "expired"),
+    "an ERROR event": (watch(event("ERROR", failure(500))), "server-error"),
+    "another status": (refuse("Too large resource version", 504), "server-error"),
+    "a version that is none": (refuse("odd", 400), "refused"),
+    "text": (watch(b"too many requests\n"), "garbage"),
+    "a page of HTML": (watch(b"<!DOCTYPE html>\n<html>\n"), "garbage"),
+    "half an event": (watch(b'{"type": "ADDED", "object": {"met\n'), "garbage"),
+    "an unknown type": (watch(event("CHANGED", A)), "garbage"),
+    "an object without a name": (watch(event("ADDED", {"metadata": {}})), "garbage"),
+    "no object": (watch(b'{"type": "ADDED", "object": 7}\n'), "garbage"),
+    "a huge line": (watch(b"x" * (16 * 1024 * 1024 + 1)), "oversized"),
 }
 
 
 @pytest.mark.parametrize(("answer", "reason"), RELISTS.values(), ids=RELISTS.keys())
-async def test_all_is_listed_again_after(play: Play, answer: Answer, reason: str) -> None:
-    play.server.script(SERVICES, lists(A, B), answer, lists(B, C, version=9))
+async def test_all_is_listed_again_after(play: Play, answer: Behavior, reason: str) -> None:
+    play.server.script(SERVICES, page(A, B), answer, page(B, C, version=9))
 
     await play.run()
 
     assert play.restarts == [reason]
     assert play.held == "bc"
-    assert [query.get("limit") for query in play.server.asked(SERVICES)] == [
+    assert [query.get("limit") for query in play.server.queries(SERVICES)] == [
         "500",
         None,
         "500",
@@ -204,35 +216,41 @@ async def test_all_is_listed_again_after(play: Play, answer: Answer, reason: str
 
 
 RESUMES: dict[str, tuple[Answer, str]] = {
-    "a cut in the middle of an event": (watches(b'{"type": "ADD', cut=True), "unreachable"),
-    "an end in the middle of an event": (watches(b'{"type": "ADD'), "unreachable"),
-    "silence": (watches(hang=True), "silent"),
-    "a server that is starting": (says(503, b"starting"), "server-error"),
-    "a server that has too much to do": (says(429, b"later"), "refused"),
-    "a lost permission": (says(403, failure(403)), "forbidden"),
+    "a cut in the middle of an event": (watch(b'{"type": "ADD', end=Fault.RESET), "unreachable"),
+    "an end in the middle of an event": (watch(b'{"type": "ADD'), "unreachable"),
+    "silence": (watch(end=Fault.SILENCE), "silent"),
+    "a server that is starting": (Response(503, b"starting"), "server-error"),
+    "a server that has too much to do": (Response(429, b"later"), "refused"),
+    "a lost permission": (refuse("odd", 403), "forbidden"),
 }
 
 
 @pytest.mark.parametrize(("answer", "reason"), RESUMES.values(), ids=RESUMES.keys())
 async def test_the_watch_goes_on_where_it_was_after(
-    play: Play, answer: Answer, reason: str
+    play: Play, answer: Behavior, reason: str
 ) -> None:
-    more = watches(event("ADDED", C), event("DELETED", A))
-    play.server.script(SERVICES, lists(A, B), answer, more)
+    more = watch(event("ADDED", C), event("DELETED", A))
+    play.server.script(SERVICES, page(A, B), answer, more)
 
     await play.run()
 
     assert play.restarts == [reason, "ended"]
     assert play.held == "bc"
-    assert play.server.asked(SERVICES)[1:3] == FOLLOWS * 2
+    assert play.server.queries(SERVICES)[1:3] == FOLLOWS * 2
 
 
 @pytest.mark.parametrize(
     "answer",
-    [says(500), says(200, b"<html>"), says(403, failure(403)), says(410, failure(410)), says(429)],
+    [
+        Response(500),
+        Response(200, b"<html>"),
+        refuse("odd", 403),
+        refuse("odd", 410),
+        Response(429),
+    ],
 )
-async def test_while_no_list_can_be_had_the_old_copy_serves(play: Play, answer: Answer) -> None:
-    play.server.script(SERVICES, lists(A, B), watches(b"text\n"), answer, answer)
+async def test_while_no_list_can_be_had_the_old_copy_serves(play: Play, answer: Behavior) -> None:
+    play.server.script(SERVICES, page(A, B), watch(b"text\n"), answer, answer)
 
     reflector = await play.run()
 
@@ -243,18 +261,16 @@ async def test_while_no_list_can_be_had_the_old_copy_serves(play: Play, answer: 
 
 
 async def test_a_list_whose_next_page_is_forgotten_begins_anew(play: Play) -> None:
-    play.server.script(
-        SERVICES, lists(A, rest="x"), says(410, failure(410)), lists(B, C, version=5)
-    )
+    play.server.script(SERVICES, page(A, rest="x"), refuse("odd", 410), page(B, C, version=5))
 
     await play.run()
 
     assert play.held == "bc"
-    assert play.server.asked(SERVICES)[2] == {"limit": "500"}
+    assert play.server.queries(SERVICES)[2] == {"limit": "500"}
 
 
 async def test_trouble_is_over_with_the_next_good_answer(play: Play) -> None:
-    play.server.script(SERVICES, says(403, failure(403, "services is forbidden")), lists(A))
+    play.server.script(SERVICES, refuse("services is forbidden", 403), page(A))
 
     reflector = await play.run()
 
@@ -263,16 +279,13 @@ async def test_trouble_is_over_with_the_next_good_answer(play: Play) -> None:
 
 
 async def test_pauses_grow_and_start_over_after_a_watch_that_lasted(play: Play) -> None:
-    async def lasts(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
-        await response.write(packed(event("ADDED", B)) + b"\n")
+    async def chunks() -> AsyncIterator[bytes]:
+        yield encode(event("ADDED", B)) + b"\n"
         while play.held != "ab":  # noqa: ASYNC110  # the store sends no event
             await asyncio.sleep(0)
         play.now += LASTING_S
-        return response
 
-    play.server.script(SERVICES, lists(A), watches(), watches(), lasts, watches())
+    play.server.script(SERVICES, page(A), watch(), watch(), Stream(chunks()), watch())
 
     await play.run()
 
@@ -280,7 +293,7 @@ async def test_pauses_grow_and_start_over_after_a_watch_that_lasted(play: Play) 
 
 
 async def test_age_is_that_of_the_last_good_answer(play: Play) -> None:
-    play.server.script(SERVICES, lists(A), watches(b"text\n"))
+    play.server.script(SERVICES, page(A), watch(b"text\n"))
 
     reflector = await play.run()
 
@@ -289,14 +302,14 @@ async def test_age_is_that_of_the_last_good_answer(play: Play) -> None:
 
 
 async def test_age_is_unknown_before_the_first_answer(play: Play) -> None:
-    play.server.script(SERVICES, says(500))
+    play.server.script(SERVICES, Response(500))
 
     assert (await play.run()).age is None
 
 
 async def test_an_object_that_cannot_be_read_counts_as_absent(play: Play) -> None:
     odd = {"metadata": {"name": "a", "namespace": "shop"}, "spec": {"selector": "app=a"}}
-    play.server.script(SERVICES, lists(A, B), watches(event("MODIFIED", odd), event("ADDED", C)))
+    play.server.script(SERVICES, page(A, B), watch(event("MODIFIED", odd), event("ADDED", C)))
 
     await play.run()
 
@@ -307,7 +320,7 @@ async def test_an_object_that_cannot_be_read_counts_as_absent(play: Play) -> Non
 
 async def test_a_selector_that_is_too_large_is_not_kept(play: Play) -> None:
     huge = {**B, "spec": {"selector": {f"{i:05d}": "x" for i in range(1000)}}}
-    play.server.script(SERVICES, lists(A, huge), watches(event("MODIFIED", huge)))
+    play.server.script(SERVICES, page(A, huge), watch(event("MODIFIED", huge)))
 
     await play.run()
 
@@ -317,11 +330,11 @@ async def test_a_selector_that_is_too_large_is_not_kept(play: Play) -> None:
 
 async def test_big_objects_come_in_smaller_pages(play: Play) -> None:
     big = {**A, "status": "x" * 10 * 1024 * 1024}
-    play.server.script(SERVICES, lists(big, rest="x"))
+    play.server.script(SERVICES, page(big, rest="x"))
 
     await play.run()
 
-    assert [query["limit"] for query in play.server.asked(SERVICES)] == ["500", "99"]
+    assert [query["limit"] for query in play.server.queries(SERVICES)] == ["500", "99"]
 
 
 STREAM = {
@@ -335,35 +348,35 @@ STREAM = {
 async def test_a_streamed_list_goes_over_into_the_watch(play: Play) -> None:
     play.streams = True
     initial = (event("ADDED", A), event("ADDED", B), bookmark(7, ends=True))
-    play.server.script(SERVICES, watches(*initial, event("DELETED", service("a", version=9))))
+    play.server.script(SERVICES, watch(*initial, event("DELETED", service("a", version=9))))
 
     reflector = await play.run()
 
     assert reflector.synced.is_set()
     assert play.held == "b"
-    assert play.server.asked(SERVICES) == [STREAM, {**FOLLOWS[0], "resourceVersion": "9"}]
+    assert play.server.queries(SERVICES) == [STREAM, {**FOLLOWS[0], "resourceVersion": "9"}]
 
 
 async def test_a_streamed_list_that_is_cut_counts_for_nothing(play: Play) -> None:
     play.streams = True
     play.server.script(
         SERVICES,
-        watches(event("ADDED", A), event("ADDED", B), bookmark(7, ends=True), b"text\n"),
-        watches(event("ADDED", C), cut=True),
+        watch(event("ADDED", A), event("ADDED", B), bookmark(7, ends=True), b"text\n"),
+        watch(event("ADDED", C), end=Fault.RESET),
     )
 
     await play.run()
 
     assert play.held == "abc"
-    assert play.server.asked(SERVICES) == [STREAM] * 3
+    assert play.server.queries(SERVICES) == [STREAM] * 3
 
 
 async def test_what_a_streamed_list_lacks_is_gone_at_its_end(play: Play) -> None:
     play.streams = True
     play.server.script(
         SERVICES,
-        watches(event("ADDED", A), event("ADDED", B), bookmark(7, ends=True), b"text\n"),
-        watches(event("ADDED", B), event("ADDED", C), bookmark(9, ends=True)),
+        watch(event("ADDED", A), event("ADDED", B), bookmark(7, ends=True), b"text\n"),
+        watch(event("ADDED", B), event("ADDED", C), bookmark(9, ends=True)),
     )
 
     await play.run()
@@ -372,26 +385,24 @@ async def test_what_a_streamed_list_lacks_is_gone_at_its_end(play: Play) -> None
 
 
 NO_STREAMS: dict[str, Answer] = {
-    "the gate is off": says(422, failure(422, "sendInitialEvents is forbidden")),
-    "the option is unknown": says(400, failure(400)),
-    "the option is ignored, and an ordinary bookmark comes": watches(
-        event("ADDED", A), bookmark(7)
-    ),
-    "the option is ignored, and nothing comes": watches(hang=True),
+    "the gate is off": refuse("sendInitialEvents is forbidden", 422),
+    "the option is unknown": refuse("odd", 400),
+    "the option is ignored, and an ordinary bookmark comes": watch(event("ADDED", A), bookmark(7)),
+    "the option is ignored, and nothing comes": watch(end=Fault.SILENCE),
 }
 
 
 @pytest.mark.parametrize("answer", NO_STREAMS.values(), ids=NO_STREAMS.keys())
 async def test_a_server_that_cannot_stream_lists_is_asked_for_pages(
-    play: Play, answer: Answer
+    play: Play, answer: Behavior
 ) -> None:
     play.streams = True
-    play.server.script(SERVICES, answer, lists(B), watches(b"text\n"), lists(C))
+    play.server.script(SERVICES, answer, page(B), watch(b"text\n"), page(C))
 
     await play.run()
 
     assert play.held == "c"
-    assert [query.get("sendInitialEvents") for query in play.server.asked(SERVICES)] == [
+    assert [query.get("sendInitialEvents") for query in play.server.queries(SERVICES)] == [
         "true", None, None, None, None
     ]  # fmt: skip
 
@@ -416,26 +427,26 @@ async def test_a_custom_kind_is_looked_for_first(play: Play) -> None:
         "metadata": {"name": "a", "namespace": "shop"},
         "spec": {"selector": {"matchLabels": {"app": "a"}}},
     }
-    play.server.script("/apis", says(200, GROUPS))
-    play.server.script("/apis/argoproj.io/v1alpha1", says(200, KINDS))
-    play.server.script(ROLLOUTS, lists(rollout))
+    play.server.script("/apis", respond(GROUPS))
+    play.server.script("/apis/argoproj.io/v1alpha1", respond(KINDS))
+    play.server.script(ROLLOUTS, page(rollout))
 
     reflector = await play.run("Rollout.argoproj.io")
 
-    assert names(reflector.resource.store.iterate_keys()) == "a"
+    assert list(reflector.resource.store.iterate_keys()) == [("shop", "a")]
     assert reflector.place is not None
     assert reflector.place.collection == ROLLOUTS
 
 
 ABSENT: dict[str, tuple[Answer, Answer]] = {
-    "no such group": (says(200, {"groups": GROUPS["groups"][:1]}), says(404)),
-    "no such kind": (says(200, GROUPS), says(200, {"resources": []})),
+    "no such group": (respond({"groups": GROUPS["groups"][:1]}), Response(404)),
+    "no such kind": (respond(GROUPS), respond({"resources": []})),
 }
 
 
 @pytest.mark.parametrize(("groups", "kinds"), ABSENT.values(), ids=ABSENT.keys())
 async def test_a_custom_kind_that_is_not_installed_has_no_objects(
-    play: Play, groups: Answer, kinds: Answer
+    play: Play, groups: Behavior, kinds: Behavior
 ) -> None:
     play.server.script("/apis", groups)
     play.server.script("/apis/argoproj.io/v1alpha1", kinds)
@@ -447,9 +458,11 @@ async def test_a_custom_kind_that_is_not_installed_has_no_objects(
     assert (play.restarts, play.pauses) == ([], [0.8])
 
 
-@pytest.mark.parametrize("answer", [says(404), says(200, b"<html>"), says(200, {"kind": "x"})])
+@pytest.mark.parametrize(
+    "answer", [Response(404), Response(200, b"<html>"), respond({"kind": "x"})]
+)
 async def test_a_custom_kind_is_not_believed_absent_without_proof(
-    play: Play, answer: Answer
+    play: Play, answer: Behavior
 ) -> None:
     play.server.script("/apis", answer)
 
@@ -460,7 +473,7 @@ async def test_a_custom_kind_is_not_believed_absent_without_proof(
 
 
 async def test_a_lost_server_is_asked_again_and_again_with_pauses(tmp_path: Path) -> None:
-    async with running() as server:
+    async with listening() as server:
         play = Play(server, tmp_path)
         server.port = 1  # nobody listens there
         play.most_pauses = 8
@@ -475,13 +488,13 @@ DEEP = b'{"a":' * 9000 + b"1" + b"}" * 9000
 
 def deepened(value: Json) -> bytes:
     """Write JSON whose first object with a name has managedFields of 9 000 levels."""
-    return packed(value).replace(b'"name":', b'"managedFields":[%b],"name":' % DEEP, 1)
+    return encode(value).replace(b'"name":', b'"managedFields":[%b],"name":' % DEEP, 1)
 
 
 async def test_deep_objects_are_listed_and_watched_as_any_other(play: Play) -> None:
     listed = deepened({"metadata": {"resourceVersion": "1"}, "items": [A, B]})
     changed = deepened(event("ADDED", C)) + b"\n"
-    play.server.script(SERVICES, says(200, listed), watches(changed, event("DELETED", B)))
+    play.server.script(SERVICES, Response(200, listed), watch(changed, event("DELETED", B)))
 
     await play.run()
 

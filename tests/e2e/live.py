@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.sources import unsupervised
+from tests.cluster.environment import unsupervised
 from tests.controlplane.api import Api as Truth
 from tests.controlplane.api import Json
 from webhook.cluster.caches import Caches

@@ -133,8 +133,9 @@ def test_a_deleted_configuration_is_told_and_not_made_again(certified: Certified
     for replica in (first, second):
         until(partial(absent, replica), "a replica to tell")
         said = [line["says"] for line in replica.lines if line.get("event") == "certificate"]
-        assert f"{VALIDATING} does not exist, so nobody calls us for it; it is not made again" in (
-            said
+        assert (
+            f"{VALIDATING} does not exist, so that no API server calls for it; it stays absent"
+            in (said)
         )
         assert replica.metric("certificate_rotations_total", type="ca_bundle", result="failure")
 

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.build import owned_by, pod, request
-from tests.cluster.apiserver import Json, service
-from tests.cluster.sources import EMPTY, Answers, reflector_environment, unsupervised
+from tests.apiserver import ApiServer, Fault, after, respond
+from tests.build import owned_by, pod, request, service
+from tests.cluster.environment import reflector_environment, unsupervised
 from tests.server.serving import PATIENCE, POLICY, settled
 from webhook.cluster.caches import Supervise
+from webhook.cluster.protocol import Response
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ConfigError, NotSyncedError
 from webhook.policy.model import GroupKind, OwnerReference
@@ -30,31 +31,19 @@ from webhook.telemetry.metrics import Metrics
 FLEET = OwnerSelector(GroupKind("example.io", "Fleet"), ("spec", "selector"))
 OTHER_KIND = OwnerSelector(GroupKind("example.io", "Other"), ("spec", "selector"))
 
-CORE = ("namespaces", "nodes", "services", "replicationcontrollers")
-APPS = ("replicasets", "statefulsets")
-GROUP: Json = {"name": "example.io", "preferredVersion": {"groupVersion": "example.io/v1"}}
-FLEETS = {
-    "/apis": {"groups": [GROUP]},
-    "/apis/example.io/v1": {"resources": [{"name": "fleets", "kind": "Fleet"}]},
-    "/apis/example.io/v1/fleets": {
-        **EMPTY,
-        "items": [
-            {
-                "metadata": {"name": "web", "namespace": "shop"},
-                "spec": {"selector": {"matchLabels": {"app": "a"}}},
-            }
-        ],
-    },
+NODES = "/api/v1/nodes"
+FLEET_WEB = {
+    "apiVersion": "example.io/v1",
+    "kind": "Fleet",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"selector": {"matchLabels": {"app": "a"}}},
 }
 OWNER = OwnerReference("example.io/v1", "Fleet", "web")
 
 
-def cluster() -> Answers:
-    """An API server with two Services, and a kind Fleet."""
-    bodies = {f"/api/v1/{plural}": EMPTY for plural in CORE}
-    bodies |= {f"/apis/apps/v1/{plural}": EMPTY for plural in APPS}
-    bodies["/api/v1/services"] = {**EMPTY, "items": [service("a"), service("b")]}
-    return Answers(**{**bodies, **FLEETS})
+def cluster() -> ApiServer:
+    """Build an API server with two Services and a Fleet."""
+    return ApiServer(service("a"), service("b"), FLEET_WEB)
 
 
 def log(stream: io.BytesIO | None = None) -> Log:
@@ -150,12 +139,12 @@ async def test_caches_that_cannot_be_filled_are_given_up_for_the_next_ones() -> 
     live = LiveFacts((), reflector_environment(source), Metrics(), changed.set)
     async with run(live):
         await live.complete()
-        old, listed = live.facts, source.bodies.pop("/api/v1/nodes")
+        old, source.answers[f"GET {NODES}"] = live.facts, Response(404)
         live.follow((OTHER_KIND,))
-        await settled(lambda: source.asked.count("/api/v1/nodes") == 2)
+        await settled(lambda: source.count_lists(NODES) == 2)
         assert live.facts is old
 
-        source.bodies["/api/v1/nodes"] = listed
+        del source.answers[f"GET {NODES}"]
         live.follow((FLEET,))
         await changed.wait()
 
@@ -167,9 +156,9 @@ async def test_owners_taken_back_before_their_caches_are_filled_leave_the_old_on
     live = LiveFacts((), reflector_environment(source), Metrics(), lambda: pytest.fail("changed"))
     async with run(live):
         await live.complete()
-        del source.bodies["/api/v1/nodes"]
+        source.answers[f"GET {NODES}"] = Response(404)
         live.follow((FLEET,))
-        await settled(lambda: source.asked.count("/api/v1/nodes") == 2)
+        await settled(lambda: source.count_lists(NODES) == 2)
 
         live.follow(())
         for _ in range(100):
@@ -180,7 +169,12 @@ async def test_owners_taken_back_before_their_caches_are_filled_leave_the_old_on
 
 REPLICA_SET = OwnerReference("apps/v1", "ReplicaSet", "web-54f7")
 LATE = "/apis/apps/v1/namespaces/shop/replicasets/web-54f7"
-"""Where the owner of a late pod is."""
+"""Path of the owner of a late pod."""
+
+LATE_OWNER = {
+    "metadata": {"name": "web-54f7", "namespace": "shop"},
+    "spec": {"selector": {"matchLabels": {"app": "a"}}},
+}
 
 
 def late() -> AdmissionRequest:
@@ -190,10 +184,7 @@ def late() -> AdmissionRequest:
 
 async def test_what_the_caches_lack_is_looked_up_and_counted() -> None:
     source, metrics = cluster(), Metrics()
-    source.bodies[LATE] = {
-        "metadata": {"name": "web-54f7", "namespace": "shop"},
-        "spec": {"selector": {"matchLabels": {"app": "a"}}},
-    }
+    source.answers[f"GET {LATE}"] = respond(LATE_OWNER)
     live = LiveFacts((), reflector_environment(source), metrics, lambda: None)
     async with run(live):
         await live.complete()
@@ -211,17 +202,12 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
     source, metrics, answered = cluster(), Metrics(), asyncio.Event()
     changes: list[str] = []
 
-    async def slow() -> Json:
-        await answered.wait()
-        selector = {"matchLabels": {"app": "a"}}
-        return {"metadata": {"name": "web", "namespace": "shop"}, "spec": {"selector": selector}}
-
     def change() -> None:
         changes.append("changed")
         if len(changes) == 1:
             raise ZeroDivisionError
 
-    source.bodies[LATE] = slow
+    source.answers[f"GET {LATE}"] = after(answered, respond(LATE_OWNER))
     live = LiveFacts((), reflector_environment(source), metrics, change)
     supervisor = Supervisor(
         log(), metrics.task_restarts, lambda: 0.0, lambda _: asyncio.sleep(0), lambda: 0.0
@@ -232,7 +218,7 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
         fetching = live.fetch(late(), POLICY, 10.0)
         assert fetching is not None
         waiting = asyncio.ensure_future(fetching)
-        await settled(lambda: LATE in source.asked)
+        await settled(lambda: LATE in source.paths)
         live.follow((FLEET,))
         await settled(lambda: len(changes) == 2)
         answered.set()
@@ -249,16 +235,12 @@ async def test_what_is_asked_when_it_stops_is_given_up() -> None:
     source = cluster()
     live = LiveFacts((), reflector_environment(source), Metrics(), lambda: None)
 
-    async def never() -> Json:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    source.bodies[LATE] = never
+    source.answers[f"GET {LATE}"] = Fault.SILENCE
     async with run(live):
         await live.complete()
         fetching = live.fetch(late(), POLICY, 10.0)
         assert fetching is not None
-        await settled(lambda: LATE in source.asked)
+        await settled(lambda: LATE in source.paths)
     waiting = asyncio.ensure_future(fetching)
 
     assert (await waiting).owner_selector("shop", REPLICA_SET) is None

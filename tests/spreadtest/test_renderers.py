@@ -6,7 +6,8 @@ import msgspec
 import pytest
 from junitparser import Error, Failure, JUnitXml
 
-from webhook.spreadtest.renderers import format_differences, render_report, report_schema
+from tests.schemas import describe_schema
+from webhook.spreadtest.renderers import TEST_FORMATS, format_differences
 from webhook.spreadtest.results import (
     CaseResult,
     CaseStatus,
@@ -32,7 +33,7 @@ EVERYTHING = build_report(
                     line=8,
                     status=CaseStatus.FAILED,
                     mismatches=MISMATCHES,
-                    said=("it is invalid",),
+                    messages=("it is invalid",),
                 ),
             ),
         ),
@@ -86,7 +87,7 @@ def test_difference(member: str, expected: Any, actual: Any, told: list[str]) ->
     assert list(format_differences(failed(Mismatch(member, expected, actual)))) == told
 
 
-def test_what_was_said_comes_last() -> None:
+def test_the_messages_of_the_server_come_last() -> None:
     case = failed(Mismatch("verdict", "allow", "deny"), "it is invalid")
 
     assert list(format_differences(case)) == [
@@ -95,31 +96,31 @@ def test_what_was_said_comes_last() -> None:
     ]
 
 
-def failed(mismatch: Mismatch, *said: str) -> CaseResult:
-    return CaseResult(name="a", line=1, status=CaseStatus.FAILED, mismatches=(mismatch,), said=said)
+def failed(mismatch: Mismatch, *messages: str) -> CaseResult:
+    return CaseResult(
+        name="a", line=1, status=CaseStatus.FAILED, mismatches=(mismatch,), messages=messages
+    )
 
 
 def test_report_is_read_back_as_it_was() -> None:
-    text = render_report(EVERYTHING, "json")
+    text = TEST_FORMATS["json"](EVERYTHING)
 
     assert msgspec.json.decode(text, type=SuiteReport) == EVERYTHING
     assert text.endswith("}\n")
 
 
 def test_report_is_of_its_report_schema() -> None:
-    jsonschema.validate(msgspec.json.decode(render_report(EVERYTHING, "json")), described())
+    jsonschema.validate(
+        msgspec.json.decode(TEST_FORMATS["json"](EVERYTHING)), describe_schema(SuiteReport)
+    )
 
 
 def test_the_schema_in_the_docs_is_that_of_the_report() -> None:
-    assert msgspec.json.decode(SCHEMA.read_bytes()) == described()
-
-
-def described() -> Any:
-    return msgspec.json.decode(msgspec.json.encode(report_schema()))
+    assert msgspec.json.decode(SCHEMA.read_bytes()) == describe_schema(SuiteReport)
 
 
 def read_junit() -> Any:
-    return JUnitXml.fromstring(render_report(EVERYTHING, "junit").encode())
+    return JUnitXml.fromstring(TEST_FORMATS["junit"](EVERYTHING).encode())
 
 
 def test_a_suite_a_file_and_a_case_a_case() -> None:

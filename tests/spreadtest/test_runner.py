@@ -26,19 +26,21 @@ def case(members: str) -> str:
 
 
 def test_case_passes(folder: Path) -> None:
-    came_of = only_case(CASES, folder)
+    found = only_case(CASES, folder)
 
-    assert (came_of.status, came_of.mismatches, came_of.said) == (CaseStatus.PASSED, (), ())
+    assert (found.status, found.mismatches, found.messages) == (CaseStatus.PASSED, (), ())
 
 
 def test_failed_case_has_what_is_wrong_and_what_was_said(folder: Path) -> None:
-    came_of = only_case(case("object: broken.yaml\n  expect: {verdict: allow}"), folder)
+    found = only_case(case("object: broken.yaml\n  expect: {verdict: allow}"), folder)
 
-    assert came_of.status is CaseStatus.FAILED
-    assert [(each.member, each.expected, each.actual) for each in came_of.mismatches] == [
+    assert found.status is CaseStatus.FAILED
+    assert [(each.member, each.expected, each.actual) for each in found.mismatches] == [
         ("verdict", "allow", "deny")
     ]
-    assert came_of.said[0].startswith('Pod "web-1" is invalid: [spec.topologySpreadConstraints[0]')
+    assert found.messages[0].startswith(
+        'Pod "web-1" is invalid: [spec.topologySpreadConstraints[0]'
+    )
 
 
 ERRORS = {
@@ -53,10 +55,10 @@ ERRORS = {
 
 @pytest.mark.parametrize("text", ERRORS.values(), ids=ERRORS.keys())
 def test_case_that_cannot_be_run_is_an_error(text: str, folder: Path) -> None:
-    came_of = only_case(text, folder)
+    found = only_case(text, folder)
 
-    assert came_of.status is CaseStatus.ERROR
-    assert came_of.problem.startswith(f"{folder}/")
+    assert found.status is CaseStatus.ERROR
+    assert found.problem.startswith(f"{folder}/")
 
 
 def test_report_counts(folder: Path) -> None:
@@ -95,5 +97,5 @@ def other(expected: Any) -> Any:
 
 
 def status(suite: Suite, one: SuiteCase) -> CaseStatus:
-    (came_of,) = run_suite(replace(suite, cases=(one,))).cases
-    return came_of.status
+    (found,) = run_suite(replace(suite, cases=(one,))).cases
+    return found.status

@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 
 from webhook.audit.origins import Origin
-from webhook.audit.reader import ManifestContext, ObjectReader
-from webhook.audit.snapshot import Snapshot, UnreadableObject
-from webhook.cluster.facts import VersionKind
+from webhook.audit.reader import ObjectReader
+from webhook.audit.snapshot import Snapshot, SnapshotOwner, UnreadableObject
 from webhook.cluster.manifests import DEFAULT_NAMESPACE, complete_metadata
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
@@ -21,8 +20,6 @@ from webhook.manifests import Document, TypeMismatch, find_type_mismatch
 from webhook.policy.advice.subject import SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path
-
-_FACT_KINDS = {("v1", "Namespace"), ("v1", "Node"), ("v1", "Service")}
 
 
 class ManifestCollector:
@@ -37,13 +34,7 @@ class ManifestCollector:
     def __init__(
         self, templates: Mapping[GroupKind, TemplatePath], owners: Iterable[OwnerSelector]
     ) -> None:
-        """
-        Start with an empty snapshot.
-
-        Args:
-            templates: The path to the pod template, by kind.
-            owners: Custom controllers that select pods.
-        """
+        """Start with an empty snapshot, for the kinds of an ``ObjectReader``."""
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
         self._reader = ObjectReader(templates, owners)
@@ -56,38 +47,33 @@ class ManifestCollector:
             document: The object.
             requested: Whether to audit the object; otherwise it is only part of the cluster.
         """
-        if _version_kind(document) in _FACT_KINDS:
-            self._add_fact(document)
-        elif self._add_workload(document, requested=requested):
-            self._add_owner(document)
-
-    def _add_fact(self, document: Document) -> None:
-        if not document.name:
-            problem = f"{document.kind}: metadata.name: missing, write one"
-            self.problems.append(document.error(problem, ("metadata",)))
-            return
+        version_kind = document.api_version, document.kind
         data = msgspec.json.encode(complete_metadata(document, DEFAULT_NAMESPACE))
+        if not self._add_workload(document, data, requested=requested):
+            return
         try:
-            self._reader.put_fact(self.snapshot, _version_kind(document), data)
+            fact = self._reader.decode_fact(version_kind, data)
         except msgspec.ValidationError as error:
             self._report_problem(document, find_type_mismatch(error, document.value))
+            return
+        if document.name:
+            self.snapshot.add_fact(fact)
+        elif fact is not None and not isinstance(fact, SnapshotOwner):
+            problem = f"{document.kind}: metadata.name: missing, write one"
+            self.problems.append(document.error(problem, ("metadata",)))
 
-    def _add_workload(self, document: Document, *, requested: bool) -> bool:
+    def _add_workload(self, document: Document, data: bytes, *, requested: bool) -> bool:
         """Add an object that may hold a pod template; return whether its types are right."""
         kind = GroupKind(group_of(document.api_version), document.kind)
         path = self._reader.templates.get(kind)
         if path is None:
             return True
+        version_kind, origin = (document.api_version, document.kind), Origin.of(document, path)
         try:
             self._reader.put_workload(
-                self.snapshot,
-                _version_kind(document),
-                msgspec.json.encode(document.value),
-                ManifestContext(
-                    document.namespace or DEFAULT_NAMESPACE, Origin.of(document), requested
-                ),
+                self.snapshot, version_kind, data, origin, requested=requested
             )
-        except msgspec.DecodeError as error:
+        except msgspec.ValidationError as error:
             found = _locate_type_error(document.value, path, error)
             if requested:
                 self.snapshot.unreadable.append(_build_unreadable(document, found))
@@ -96,27 +82,9 @@ class ManifestCollector:
             return False
         return True
 
-    def _add_owner(self, document: Document) -> None:
-        if not document.name or not self._reader.is_owner(_version_kind(document)):
-            return
-        data, namespace = (
-            msgspec.json.encode(document.value),
-            document.namespace or DEFAULT_NAMESPACE,
-        )
-        try:
-            owners = self._reader.read_owner(_version_kind(document), data, namespace)
-        except msgspec.ValidationError as error:
-            self._report_problem(document, find_type_mismatch(error, document.value))
-        else:
-            self.snapshot.owners.extend(owners)
-
     def _report_problem(self, document: Document, found: TypeMismatch) -> None:
         problem = f"{document.kind}/{document.name}: {format_path(found.path)}: {found.problem}"
         self.problems.append(document.error(problem, found.path))
-
-
-def _version_kind(document: Document) -> VersionKind:
-    return document.api_version, document.kind
 
 
 def _build_unreadable(document: Document, found: TypeMismatch) -> UnreadableObject:
@@ -133,7 +101,9 @@ def _build_unreadable(document: Document, found: TypeMismatch) -> UnreadableObje
     )
 
 
-def _locate_type_error(value: Any, path: TemplatePath, error: msgspec.DecodeError) -> TypeMismatch:
+def _locate_type_error(
+    value: Any, path: TemplatePath, error: msgspec.ValidationError
+) -> TypeMismatch:
     """Find the value of the wrong type, with its path from the whole object."""
     places: tuple[tuple[FieldPath, Any], ...] = ((path, SubjectPod), (("metadata",), ObjectMeta))
     for outer, kind in places:

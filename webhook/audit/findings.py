@@ -6,36 +6,18 @@ Findings of an audit: violations of rules, completed with lines, fingerprints an
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import NamedTuple
 
 from webhook.audit.inventory import AuditSubject
 from webhook.audit.report import AuditFinding, AuditSeverity, WorkloadReport
 from webhook.audit.snapshot import UnreadableObject
-from webhook.policy.advice import findings
 from webhook.policy.advice.advise import Advice
+from webhook.policy.advice.findings import AdviceFinding
 from webhook.policy.api.warnings import ApiWarning
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID, explain_command
 
 FINGERPRINT_DIGITS = 16  # hexadecimal: 64 bits, so that no two of a million findings collide
 
 _NULL_SELECTOR = ("TSC021", "TSC102")  # the warning of the API, and the advice that explains it
-
-
-class RuleMessage(NamedTuple):
-    """
-    The message of a rule about one object.
-
-    Attributes:
-        field: Path in the object.
-        problem: The violation.
-        instead: What to write instead; empty for the general fix of the rule.
-        reason: Reason of an exemption; empty if the object is not exempt.
-    """
-
-    field: str
-    problem: str
-    instead: str = ""
-    reason: str = ""
 
 
 class FindingBuilder:
@@ -48,18 +30,27 @@ class FindingBuilder:
         name = subject.metadata.name or subject.metadata.generate_name
         self._object = f"{subject.kind}|{subject.namespace}/{name}"
 
-    def build(self, rule: str, severity: AuditSeverity, message: RuleMessage) -> AuditFinding:
-        """Build a finding from the message of a rule."""
+    def build(
+        self, severity: AuditSeverity, found: AdviceFinding, reason: str = ""
+    ) -> AuditFinding:
+        """
+        Build a finding.
+
+        Args:
+            severity: What the violation leads to.
+            found: The violation; with an empty ``instead`` the general fix of the rule applies.
+            reason: Reason of an exemption; empty if the object is not exempt.
+        """
         return AuditFinding(
-            rule=rule,
+            rule=found.rule,
             severity=severity,
-            field=message.field,
-            line=self._origin.line(message.field) if self._origin else 0,
-            problem=message.problem,
-            instead=message.instead or CATALOGUE[rule].fix,
-            read_on=explain_command(rule),
-            fingerprint=_fingerprint(rule, self._object, message.field),
-            reason=message.reason,
+            field=found.field,
+            line=self._origin.line(found.field) if self._origin else 0,
+            problem=found.problem,
+            instead=found.instead or CATALOGUE[found.rule].fix,
+            read_on=explain_command(found.rule),
+            fingerprint=_fingerprint(found.rule, self._object, found.field),
+            reason=reason,
         )
 
     def build_advice(self, advice: Advice) -> Iterator[AuditFinding]:
@@ -70,12 +61,12 @@ class FindingBuilder:
             (AuditSeverity.AUDIT, advice.audited),
         ):
             for item in items:
-                yield self._build_policy_finding(item, severity)
+                yield self.build(severity, item)
 
     def build_exempted(self, advice: Advice) -> Iterator[AuditFinding]:
         """Build the findings that an annotation exempts."""
         for item, reason in advice.exempted:
-            yield self._build_policy_finding(item, AuditSeverity.AUDIT, reason)
+            yield self.build(AuditSeverity.AUDIT, item, reason)
 
     def build_warnings(
         self, warnings: Iterable[ApiWarning], known: Sequence[AuditFinding]
@@ -85,19 +76,10 @@ class FindingBuilder:
         plain, advice = _NULL_SELECTOR
         split = [(item.rule, *item.text.split(": ", 1)) for item in warnings]
         return [
-            self.build(rule, AuditSeverity.WARN, RuleMessage(field, problem))
+            self.build(AuditSeverity.WARN, AdviceFinding(rule, field, problem, instead=""))
             for rule, field, problem in split
             if rule != plain or (advice, field) not in reported
         ]
-
-    def _build_policy_finding(
-        self, item: findings.AdviceFinding, severity: AuditSeverity, reason: str = ""
-    ) -> AuditFinding:
-        return self.build(
-            item.rule,
-            severity,
-            RuleMessage(item.field, item.problem, item.instead, reason),
-        )
 
 
 def report_type_error(unreadable: UnreadableObject) -> WorkloadReport:

@@ -5,7 +5,7 @@ If the controller of a pod no longer exists, or its kind has no pod template, on
 replaces the template.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -13,9 +13,7 @@ from msgspec.structs import replace
 from webhook.audit.groups import ObjectKey, PodGroups, key_of
 from webhook.audit.origins import Origin
 from webhook.audit.snapshot import Snapshot, SnapshotWorkload
-from webhook.cluster import wire
 from webhook.cluster.facts import Cluster
-from webhook.cluster.nodes import NodeStore
 from webhook.config import OwnerSelector
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
@@ -39,23 +37,6 @@ class AuditSubject(NamedTuple):
     origin: Origin | None
 
 
-class ClusterNodes:
-    """
-    The nodes of a live cluster, shared by the inventories of its namespaces.
-
-    Attributes:
-        nodes: All nodes.
-        state: The nodes without any pod.
-    """
-
-    def __init__(self, nodes: Iterable[wire.NodeObject]) -> None:
-        """Index the nodes."""
-        self.nodes = NodeStore()
-        for node in nodes:
-            self.nodes.put(node)
-        self.state = ClusterState(self.nodes, Census(), Census())
-
-
 class Inventory:
     """
     The subjects of an audit and the state of their cluster.
@@ -72,28 +53,31 @@ class Inventory:
         snapshot: Snapshot,
         owners: Iterable[OwnerSelector],
         groups: PodGroups | None = None,
-        nodes: ClusterNodes | None = None,
+        whole: "Inventory | None" = None,
     ) -> None:
         """
         Index a snapshot.
 
         Args:
-            snapshot: The objects.
             owners: Custom controllers that select pods.
             groups: Further pods, already in groups.
-            nodes: Nodes of the cluster that the snapshot is a part of; None: those of the snapshot.
+            whole: Inventory of the cluster that the snapshot is a part of, for its nodes; None:
+                the snapshot has the nodes.
         """
         groups = groups or PodGroups(snapshot.workloads)
         groups.add(snapshot.pods)
         own = set(groups.found)
         groups.add(snapshot.neighbours)
         running = {key: tuple(found.values()) for key, found in groups.found.items()}
-        is_live = nodes is not None
-        nodes = nodes or ClusterNodes(snapshot.nodes)
-        self.cluster = _build_cluster(snapshot, owners, nodes.nodes)
+        nodes = whole.cluster.node_store if whole else None
+        self.cluster: Cluster = Cluster(owners, nodes=nodes)
+        _fill_cluster(self.cluster, snapshot)
         self.audited = sorted(_list_subjects(snapshot, running, own, groups), key=_sort_key)
-        census, members = _count_pods(snapshot.workloads, running, is_live=is_live)
-        self.state = nodes.state.with_pods(census, members)
+        census, members = _count_pods(snapshot.workloads, running, is_live=whole is not None)
+        if whole is None:
+            self.state = ClusterState(self.cluster.node_store, census, members)
+        else:
+            self.state = whole.state.with_pods(census, members)
         self.pods = sum(group.number for item in self.audited for group in item.subject.running)
 
 
@@ -133,26 +117,17 @@ def _build_from_pods(key: ObjectKey, running: tuple[RunningPods, ...]) -> Subjec
     )
 
 
-def _build_cluster(
-    snapshot: Snapshot, owners: Iterable[OwnerSelector], nodes: NodeStore
-) -> Cluster:
-    cluster = Cluster(owners, nodes=nodes)
+def _fill_cluster(cluster: Cluster, snapshot: Snapshot) -> None:
     for namespace in snapshot.namespaces:
         cluster.namespace_store.put(namespace)
+    for node in snapshot.nodes:
+        cluster.node_store.put(node)
     for service in snapshot.services:
         cluster.service_store.put(service)
     for owner in snapshot.owners:
         store = cluster.owner_store(owner.api_version, owner.kind)
         if store is not None:
             store.put(owner)
-    return cluster
-
-
-def _remove_unscheduled(nodes: Mapping[str, int]) -> Mapping[str, int]:
-    """Return the counts without pods that have no node, which most workloads lack."""
-    if "" not in nodes:
-        return nodes
-    return {node: number for node, number in nodes.items() if node}
 
 
 def _count_pods(
@@ -170,7 +145,7 @@ def _count_pods(
     census, members = Census(), Census()
     for key, groups in running.items():
         for group in groups:
-            scheduled = _remove_unscheduled(group.nodes)
+            scheduled = {node: number for node, number in group.nodes.items() if node}
             if scheduled:
                 is_live = True
                 census.add_alike(key.namespace, group.pod.labels, scheduled)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from webhook.audit.kinds import (
     LISTED_BUILT_IN,
@@ -55,14 +54,7 @@ class ClusterListing:
         templates: Mapping[GroupKind, TemplatePath],
         owners: Iterable[OwnerSelector],
     ) -> None:
-        """
-        Prepare to read; send no request yet.
-
-        Args:
-            source: The API server.
-            templates: The path to the pod template, by kind.
-            owners: Custom controllers that select pods.
-        """
+        """Prepare to read the kinds of an ``ObjectReader``; send no request yet."""
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
         self._source = source
@@ -88,48 +80,31 @@ class ClusterListing:
         await self._read_list(LISTED_PODS, namespace, report)
 
     async def _read_list(self, listed: KindRow, namespace: str, report: ProgressReporter) -> None:
-        try:
-            await self._try_list(listed, namespace, report)
-        except ApiError as error:
-            if error.reason in _FATAL:
-                raise
-            self.problems.append(error)
-
-    async def _try_list(self, listed: KindRow, namespace: str, report: ProgressReporter) -> None:
-        """Read a list; if it expires, remove its objects and start again."""
-        before = _count_entries(self.snapshot), len(self.problems)
-        for attempt in range(1, LIST_TRIES + 1):
+        """Read a list; if it expires, start again."""
+        tries = 1
+        while True:
             try:
                 await self._read_pages(listed, namespace, report)
             except ApiError as error:
-                self.snapshot = _truncate(self.snapshot, before[0])
-                del self.problems[before[1] :]
-                if not isinstance(error, ExpiredError) or attempt == LIST_TRIES:
+                if error.reason in _FATAL:
                     raise
+                if not isinstance(error, ExpiredError) or tries == LIST_TRIES:
+                    self.problems.append(error)
+                    return
+                tries += 1
             else:
                 return
 
     async def _read_pages(self, listed: KindRow, namespace: str, report: ProgressReporter) -> None:
         path, number = listed.path(namespace), 0
+        found, problems = Snapshot(), list[SourceError]()
         async for page in list_pages(self._source, path):
             for item in page:
                 try:
-                    self._reader.put(self.snapshot, (listed.api_version, listed.kind), item)
+                    self._reader.put(found, (listed.api_version, listed.kind), item)
                 except msgspec.DecodeError as error:
-                    self.problems.append(SourceError(path, str(error)))
+                    problems.append(SourceError(path, str(error)))
             number += len(page)
             report(listed.kind, number)
-
-
-_LISTS = ("namespaces", "nodes", "services", "owners", "workloads", "pods")
-
-
-def _count_entries(snapshot: Snapshot) -> dict[str, int]:
-    return {name: len(getattr(snapshot, name)) for name in _LISTS}
-
-
-def _truncate(snapshot: Snapshot, lengths: Mapping[str, int]) -> Snapshot:
-    """Cut the lists of a snapshot to these lengths."""
-    return replace(
-        snapshot, **{name: getattr(snapshot, name)[:length] for name, length in lengths.items()}
-    )
+        self.snapshot.extend(found)
+        self.problems += problems

@@ -11,9 +11,17 @@ from typing import Any, Self
 import msgspec
 
 from webhook.manifests import Document, is_object
-from webhook.policy.paths import FieldPath, find_value, is_array, parse_path, walk_path
+from webhook.policy.paths import (
+    CONSTRAINTS_IN_POD,
+    FieldPath,
+    TemplatePath,
+    find_value,
+    is_array,
+    parse_path,
+    walk_path,
+)
 
-_METADATA: FieldPath = ("metadata", "annotations")
+_ANNOTATIONS: FieldPath = ("metadata", "annotations")
 
 
 class StoredOrigin(msgspec.Struct, frozen=True):
@@ -32,25 +40,19 @@ class Origin:
         document: The object with its positions; None if it comes from a snapshot.
     """
 
-    def __init__(
-        self, source: str, lines: Mapping[FieldPath, int], document: Document | None = None
-    ) -> None:
-        """
-        Create an origin.
-
-        Args:
-            source: The file as the user named it.
-            lines: Path -> line, with the empty path for the object itself.
-            document: Used instead of ``lines`` if given.
-        """
+    def __init__(self, source: str, lines: Mapping[FieldPath, int]) -> None:
+        """Create an origin from a path -> line, with the empty path for the object itself."""
         self.source = source
         self._lines = lines
-        self.document = document
+        self.document: Document | None = None
+        self._template: TemplatePath = ()
 
     @classmethod
-    def of(cls, document: Document) -> Self:
-        """Create the origin of a document."""
-        return cls(document.source, {}, document)
+    def of(cls, document: Document, template: TemplatePath) -> Self:
+        """Create the origin of a document, whose pod template has this path."""
+        origin = cls(document.source, {})
+        origin.document, origin._template = document, template
+        return origin
 
     @classmethod
     def restore(cls, stored: StoredOrigin) -> Self:
@@ -71,37 +73,28 @@ class Origin:
         parents = (path[:end] for end in range(len(path), -1, -1))
         return next((self._lines[parent] for parent in parents if parent in self._lines), 1)
 
-    def store(self, constraints: FieldPath) -> StoredOrigin:
-        """
-        Convert the origin to what a snapshot stores.
-
-        Args:
-            constraints: Path of the constraints in the object.
-        """
+    def store(self) -> StoredOrigin:
+        """Convert the origin to what a snapshot stores."""
         if self.document is None:
             return StoredOrigin(self.source, tuple(self._lines.items()))
-        paths = _list_stored_paths(self.document.value, constraints)
+        paths = _list_stored_paths(self.document.value, (*self._template, *CONSTRAINTS_IN_POD))
         return StoredOrigin(self.source, tuple((path, self.document.line(path)) for path in paths))
 
 
 def _list_stored_paths(value: Any, constraints: FieldPath) -> Iterator[FieldPath]:
     """Yield the existing paths up to annotations and constraints, and all below the constraints."""
     yield ()
-    yield from _way(value, _METADATA)
-    yield from _way(value, constraints)
-    yield from _below(find_value(value, constraints), constraints)
+    for path in (_ANNOTATIONS, constraints):
+        for length, _ in enumerate(walk_path(value, path)):
+            if length:
+                yield path[:length]
+    yield from _list_paths_below(find_value(value, constraints), constraints)
 
 
-def _way(value: Any, path: FieldPath) -> Iterator[FieldPath]:
-    for length, _ in enumerate(walk_path(value, path)):
-        if length:
-            yield path[:length]
-
-
-def _below(value: Any, path: FieldPath) -> Iterator[FieldPath]:
+def _list_paths_below(value: Any, path: FieldPath) -> Iterator[FieldPath]:
     members: Any = value.items() if is_object(value) else ()
     if is_array(value):
         members = enumerate(value)
     for step, inner in members:
         yield (*path, step)
-        yield from _below(inner, (*path, step))
+        yield from _list_paths_below(inner, (*path, step))

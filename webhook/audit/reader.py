@@ -5,9 +5,8 @@ The reader of objects for audits: one object of any source becomes entries of a 
 no object and reports no problem; it raises, and the caller decides what that means.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -15,14 +14,15 @@ from msgspec.structs import replace
 from webhook.audit.origins import Origin
 from webhook.audit.snapshot import (
     Snapshot,
+    SnapshotFact,
     SnapshotOwner,
     SnapshotPod,
     SnapshotWorkload,
     reduce_metadata,
 )
 from webhook.cluster import wire
-from webhook.cluster.discovery import make_custom_decoder
-from webhook.cluster.facts import OWNER_VERSION_KINDS, REPLICATION_CONTROLLER_V1, VersionKind
+from webhook.cluster.discovery import list_resources
+from webhook.cluster.facts import Cluster, VersionKind
 from webhook.config import OwnerSelector
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
@@ -32,33 +32,6 @@ from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import TemplatePath
 
 _decode_pod = msgspec.json.Decoder(SnapshotPod).decode
-_decode_controller = make_custom_decoder(("spec", "selector"))
-
-_Decode: TypeAlias = Callable[[bytes | msgspec.Raw], Any]
-
-_BUILT_IN_OWNERS: Mapping[VersionKind, _Decode] = {
-    **dict.fromkeys(OWNER_VERSION_KINDS, _decode_controller),
-    REPLICATION_CONTROLLER_V1: msgspec.json.Decoder(wire.ReplicationControllerObject).decode,
-}
-
-
-class ManifestContext(NamedTuple):
-    """
-    Facts about an object that comes from a file.
-
-    Attributes:
-        namespace: Namespace of an object whose metadata name none.
-        origin: Position in the file.
-        requested: Whether to audit the object; otherwise it is only part of the cluster.
-    """
-
-    namespace: str = ""
-    origin: Origin | None = None
-    requested: bool = True
-
-
-NO_MANIFEST = ManifestContext()
-"""The context of an object that an API server sent."""
 
 
 class ObjectReader:
@@ -80,8 +53,9 @@ class ObjectReader:
             owners: Custom controllers that select pods.
         """
         self.templates = templates
-        self._custom_owners = {owner.kind: make_custom_decoder(owner.path) for owner in owners}
-        self.kinds = templates.keys() | self._custom_owners.keys()
+        cluster = Cluster(owners)
+        self.kinds = templates.keys() | cluster.custom_paths.keys()
+        self._decoders = {item.key: item.decode for item in list_resources(cluster)}
 
     def put(self, snapshot: Snapshot, version_kind: VersionKind, data: msgspec.Raw) -> None:
         """
@@ -90,144 +64,85 @@ class ObjectReader:
         Raises:
             msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
         """
-        decode_nested(partial(self._put, snapshot, version_kind), data)
+        fact = self.decode_fact(version_kind, data)
+        decode_nested(partial(self.put_workload, snapshot, version_kind), data)
+        snapshot.add_fact(fact)
 
-    def _put(
-        self, snapshot: Snapshot, version_kind: VersionKind, data: bytes | msgspec.Raw
-    ) -> None:
-        if not self.put_fact(snapshot, version_kind, data):
-            owner = self.read_owner(version_kind, data)
-            self.put_workload(snapshot, version_kind, data)
-            snapshot.owners.extend(owner)
-
-    def put_fact(
-        self, snapshot: Snapshot, version_kind: VersionKind, data: bytes | msgspec.Raw
-    ) -> bool:
+    def decode_fact(
+        self, version_kind: VersionKind, data: bytes | msgspec.Raw
+    ) -> SnapshotFact | None:
         """
-        Put a Node, Namespace or Service into a snapshot.
+        Decode a Node, Namespace or Service, or the selector of a controller.
 
         Returns:
-            Whether the object is of one of these kinds.
+            None for a kind that is none of these.
 
         Raises:
-            msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
+            msgspec.DecodeError: A value has the wrong type.
         """
-        match version_kind:
-            case "v1", "Node":
-                snapshot.nodes.append(msgspec.json.decode(data, type=wire.NodeObject))
-            case "v1", "Namespace":
-                snapshot.namespaces.append(msgspec.json.decode(data, type=wire.NamespaceObject))
-            case "v1", "Service":
-                snapshot.services.append(msgspec.json.decode(data, type=wire.ServiceObject))
-            case _:
-                return False
-        return True
+        custom = self._decoders.get(_group_kind(version_kind))
+        decode = self._decoders.get(version_kind, custom)
+        found = decode(data) if decode else None
+        if isinstance(found, wire.NodeObject | wire.NamespaceObject | wire.ServiceObject | None):
+            return found
+        api_version, kind = version_kind
+        return SnapshotOwner(
+            api_version=api_version,
+            kind=kind,
+            namespace=found.namespace,
+            name=found.name,
+            selector=found.selector,
+        )
 
     def put_workload(
         self,
         snapshot: Snapshot,
         version_kind: VersionKind,
         data: bytes | msgspec.Raw,
-        manifest: ManifestContext = NO_MANIFEST,
+        origin: Origin | None = None,
+        *,
+        requested: bool = True,
     ) -> None:
         """
         Put a pod, or an object with a pod template, into a snapshot; ignore other kinds.
 
         Args:
-            manifest: Facts about an object that comes from a file.
+            origin: Position in a file; None if an API server sent the object.
+            requested: Whether to audit the object; otherwise it is only part of the cluster.
 
         Raises:
             msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
         """
         group_kind = _group_kind(version_kind)
-        path = self.templates.get(group_kind)
+        path, subject = self.templates.get(group_kind), None
         if group_kind == POD:
-            pod = decode_pod(data, manifest.namespace)
-            (snapshot.pods if manifest.requested else snapshot.neighbours).append(pod)
-            if pod.metadata is None or pod.metadata.controller is None:
-                snapshot.workloads.append(build_pod_workload(pod, manifest))
+            pod = _decode_pod(data)
+            if pod.metadata is not None:
+                pod = replace(pod, metadata=reduce_metadata(pod.metadata))
+            (snapshot.pods if requested else snapshot.neighbours).append(pod)
+            subject = _build_pod_subject(pod)
         elif path is not None:
-            subject = decode_subject(data, group_kind, path, manifest.namespace)
-            if subject is not None:
-                snapshot.workloads.append(
-                    SnapshotWorkload(
-                        api_version=version_kind[0],
-                        subject=remove_unread_annotations(subject),
-                        origin=manifest.origin,
-                        requested=manifest.requested,
-                    )
-                )
-
-    def read_owner(
-        self, version_kind: VersionKind, data: bytes | msgspec.Raw, namespace: str = ""
-    ) -> list[SnapshotOwner]:
-        """
-        Read the selector of a controller.
-
-        Returns:
-            One owner; empty for a kind whose selector nothing reads.
-
-        Raises:
-            msgspec.DecodeError: A value has the wrong type.
-        """
-        decode = self._owner_decoder(version_kind)
-        if decode is None:
-            return []
-        found = decode(data)
-        return [
-            SnapshotOwner(
+            subject = decode_subject(data, group_kind, path)
+        if subject is not None:
+            workload = SnapshotWorkload(
                 api_version=version_kind[0],
-                kind=version_kind[1],
-                namespace=namespace or found.namespace,
-                name=found.name,
-                selector=found.selector,
+                subject=_remove_unread_annotations(subject),
+                origin=origin,
+                requested=requested,
             )
-        ]
-
-    def is_owner(self, version_kind: VersionKind) -> bool:
-        """Whether controllers of a kind have a selector that spreading depends on."""
-        return self._owner_decoder(version_kind) is not None
-
-    def _owner_decoder(self, version_kind: VersionKind) -> _Decode | None:
-        custom = self._custom_owners.get(_group_kind(version_kind))
-        return _BUILT_IN_OWNERS.get(version_kind, custom)
+            snapshot.workloads.append(workload)
 
 
-def decode_pod(data: bytes | msgspec.Raw, namespace: str = "") -> SnapshotPod:
-    """
-    Decode a pod of a cluster, without the annotations that no rule reads.
-
-    Args:
-        data: The pod as JSON.
-        namespace: Namespace of a manifest that names none.
-
-    Raises:
-        msgspec.DecodeError: A value has the wrong type.
-    """
-    pod = _decode_pod(data)
-    metadata = pod.metadata
-    if metadata is None:
-        return pod
-    if namespace and not metadata.namespace:
-        metadata = replace(metadata, namespace=namespace)
-    return replace(pod, metadata=reduce_metadata(metadata))
-
-
-def build_pod_workload(pod: SnapshotPod, manifest: ManifestContext) -> SnapshotWorkload:
-    """Build the workload of a pod without a controller, which is audited by itself."""
+def _build_pod_subject(pod: SnapshotPod) -> Subject | None:
+    """Build the subject of a pod without a controller, which is audited by itself."""
     metadata = pod.metadata or ObjectMeta()
-    subject = Subject(
-        kind=POD,
-        metadata=metadata,
-        namespace=metadata.namespace,
-        pod=SubjectPod(pod.metadata, pod.spec),
-    )
-    return SnapshotWorkload(
-        api_version="v1", subject=subject, origin=manifest.origin, requested=manifest.requested
-    )
+    if metadata.controller is not None:
+        return None
+    template = SubjectPod(pod.metadata, pod.spec)
+    return Subject(kind=POD, metadata=metadata, namespace=metadata.namespace, pod=template)
 
 
-def remove_unread_annotations(subject: Subject) -> Subject:
+def _remove_unread_annotations(subject: Subject) -> Subject:
     """Remove the annotations that no rule reads from a subject and its pod template."""
     metadata = subject.pod.metadata
     pod = replace(subject.pod, metadata=reduce_metadata(metadata)) if metadata else subject.pod

@@ -198,12 +198,8 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     def exceeds(self, threshold: AuditSeverity | None) -> bool:
         """Whether a finding is at least this severe; with None none is."""
-        if threshold is None:
-            return False
-        found = {AuditSeverity.DENY: self.summary.deny, AuditSeverity.WARN: self.summary.warn}
-        counts = {**found, AuditSeverity.AUDIT: self.summary.audit}
-        return any(
-            counts[item]
-            for item in AuditSeverity
-            if SEVERITY_RANKS[item] <= SEVERITY_RANKS[threshold]
+        return threshold is not None and any(
+            getattr(self.summary, severity)
+            for severity, rank in SEVERITY_RANKS.items()
+            if rank <= SEVERITY_RANKS[threshold]
         )

@@ -6,11 +6,11 @@ never runs, so the report has no further findings about it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 
-from webhook.audit.findings import FindingBuilder, RuleMessage, report_type_error
+from webhook.audit.findings import FindingBuilder, report_type_error
 from webhook.audit.inventory import AuditSubject, Inventory
 from webhook.audit.report import (
     SEVERITY_RANKS,
@@ -23,8 +23,9 @@ from webhook.audit.report import (
 )
 from webhook.audit.snapshot import UnreadableObject
 from webhook.audit.spreads import measure_spreads
-from webhook.policy.advice.advise import Advice, advise
+from webhook.policy.advice.advise import advise
 from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.findings import AdviceFinding
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import apiserver, rules
@@ -35,8 +36,6 @@ from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import POD
 from webhook.policy.model import MAX_CONSTRAINTS
 from webhook.policy.paths import constraints_field
-
-T = TypeVar("T")
 
 
 class AuditOptions(NamedTuple):
@@ -66,23 +65,17 @@ class AuditOptions(NamedTuple):
         return not self.namespaces or namespace in self.namespaces
 
 
-def _no_progress(items: Sequence[T]) -> Iterable[T]:
-    return items
-
-
 def scan(
     inventory: Inventory,
     unreadable: Sequence[UnreadableObject],
     options: AuditOptions,
-    progress: Callable[[Sequence[AuditSubject]], Iterable[AuditSubject]] = _no_progress,
+    progress: Callable[[Sequence[AuditSubject]], Iterable[AuditSubject]] = iter,
 ) -> AuditReport:
     """
     Apply every rule to every subject.
 
     Args:
-        inventory: The subjects and their cluster.
         unreadable: Objects that API servers refuse.
-        options: Rules and namespaces to audit.
         progress: Yields the subjects, and may show the progress.
     """
     context = AdviceContext(options.policy, inventory.cluster, inventory.state)
@@ -137,13 +130,7 @@ class Scanner:
     """Applies the rules to one subject at a time."""
 
     def __init__(self, options: AuditOptions, context: AdviceContext) -> None:
-        """
-        Prepare the rules.
-
-        Args:
-            options: Rules and actions.
-            context: Facts about the cluster, with its state.
-        """
+        """Prepare the rules; the context has the state of the cluster."""
         self._options = options
         self._context = context
         self._rows = tuple(row for row in POLICY_RULES if options.includes_rule(row.id))
@@ -157,13 +144,20 @@ class Scanner:
         )
         found = [
             builder.build(
-                item.rule, AuditSeverity.DENY, RuleMessage(item.error.field, item.error.message)
+                AuditSeverity.DENY,
+                AdviceFinding(item.rule, item.error.field, item.error.message, instead=""),
             )
             for item in _find_too_many(subject) or answer.findings
         ]
         exempted: list[AuditFinding] = []
         if not found:
-            advice = self._advise(subject)
+            advice = advise(
+                subject,
+                self._context,
+                self._options.actions,
+                not_exemptible=self._options.not_exemptible,
+                rows=self._rows,
+            )
             found += builder.build_advice(advice)
             found += builder.build_warnings(answer.warned, found)
             exempted += builder.build_exempted(advice)
@@ -191,15 +185,6 @@ class Scanner:
             exempted=result.exempted,
             spreads=measure_spreads(subject, state, self._context.gates),
             defaults=self._defaults(subject),
-        )
-
-    def _advise(self, subject: Subject) -> Advice:
-        return advise(
-            subject,
-            self._context,
-            self._options.actions,
-            not_exemptible=self._options.not_exemptible,
-            rows=self._rows,
         )
 
     def _defaults(self, subject: Subject) -> DefaultsReport | None:

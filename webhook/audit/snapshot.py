@@ -8,7 +8,7 @@ others, so that it can be shared. Files are compressed JSON; equal snapshots giv
 import gzip
 import zlib
 from pathlib import Path as File
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from webhook.manifests import is_object
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
-from webhook.policy.paths import CONSTRAINTS_IN_POD, TemplatePath, is_array
+from webhook.policy.paths import is_array
 from webhook.policy.placement.census import FINISHED, ObservedStatus
 
 SNAPSHOT_API_VERSION = "evenspread.io/v1alpha1"
@@ -80,6 +80,12 @@ class SnapshotOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     selector: LabelSelector | None = None
 
 
+SnapshotFact: TypeAlias = (
+    wire.NamespaceObject | wire.NodeObject | wire.ServiceObject | SnapshotOwner
+)
+"""What spreading depends on, besides workloads and their pods."""
+
+
 class UnreadableObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An object with a value of the wrong type, which API servers refuse."""
 
@@ -107,16 +113,33 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     api_version: str = SNAPSHOT_API_VERSION
     kind: str = SNAPSHOT_KIND
-    namespaces: list[wire.NamespaceObject] = msgspec.field(
-        default_factory=list[wire.NamespaceObject]
-    )
-    nodes: list[wire.NodeObject] = msgspec.field(default_factory=list[wire.NodeObject])
-    services: list[wire.ServiceObject] = msgspec.field(default_factory=list[wire.ServiceObject])
-    owners: list[SnapshotOwner] = msgspec.field(default_factory=list[SnapshotOwner])
-    workloads: list[SnapshotWorkload] = msgspec.field(default_factory=list[SnapshotWorkload])
-    pods: list[SnapshotPod] = msgspec.field(default_factory=list[SnapshotPod])
-    neighbours: list[SnapshotPod] = msgspec.field(default_factory=list[SnapshotPod])
-    unreadable: list[UnreadableObject] = msgspec.field(default_factory=list[UnreadableObject])
+    namespaces: list[wire.NamespaceObject] = []
+    nodes: list[wire.NodeObject] = []
+    services: list[wire.ServiceObject] = []
+    owners: list[SnapshotOwner] = []
+    workloads: list[SnapshotWorkload] = []
+    pods: list[SnapshotPod] = []
+    neighbours: list[SnapshotPod] = []
+    unreadable: list[UnreadableObject] = []
+
+    def add_fact(self, fact: SnapshotFact | None) -> None:
+        """Add a fact to the list of its kind."""
+        match fact:
+            case wire.NamespaceObject():
+                self.namespaces.append(fact)
+            case wire.NodeObject():
+                self.nodes.append(fact)
+            case wire.ServiceObject():
+                self.services.append(fact)
+            case SnapshotOwner():
+                self.owners.append(fact)
+            case None:
+                pass
+
+    def extend(self, listed: "Snapshot") -> None:
+        """Add the objects of a list."""
+        for name in ("namespaces", "nodes", "services", "owners", "workloads", "pods"):
+            getattr(self, name).extend(getattr(listed, name))
 
 
 def reduce_metadata(metadata: ObjectMeta) -> ObjectMeta:
@@ -132,11 +155,6 @@ def reduce_metadata(metadata: ObjectMeta) -> ObjectMeta:
     return replace(metadata, annotations=kept)
 
 
-def constraints_path(path: TemplatePath) -> tuple[str, ...]:
-    """Return the path of the constraints, given that of the pod template."""
-    return (*path, *CONSTRAINTS_IN_POD)
-
-
 def write_snapshot(snapshot: Snapshot, file: str) -> None:
     """
     Write a snapshot to a file.
@@ -144,8 +162,7 @@ def write_snapshot(snapshot: Snapshot, file: str) -> None:
     Raises:
         SourceError: The file cannot be written.
     """
-    stored = replace(snapshot, workloads=[_convert_origin(item) for item in snapshot.workloads])
-    plain = _remove_nulls(msgspec.json.decode(msgspec.json.encode(stored)))
+    plain = _remove_nulls(msgspec.json.decode(msgspec.json.encode(snapshot, enc_hook=Origin.store)))
     data = gzip.compress(msgspec.json.encode(plain), COMPRESSION_LEVEL, mtime=0)
     try:
         File(file).write_bytes(data)
@@ -193,14 +210,6 @@ def _restore(kind: type, stored: Any) -> Origin:
 
 
 _decode = msgspec.json.Decoder(Snapshot, dec_hook=_restore).decode
-
-
-def _convert_origin(workload: SnapshotWorkload) -> Any:
-    """Replace the origin by what a snapshot stores: lines instead of a document."""
-    if workload.origin is None:
-        return workload
-    lines: Any = workload.origin.store(constraints_path(workload.subject.path))
-    return replace(workload, origin=lines)
 
 
 def _remove_nulls(value: Any) -> Any:

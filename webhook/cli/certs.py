@@ -84,7 +84,7 @@ def rotate(*, kubeconfig: str, context: str, namespace: str, name: str, ca: bool
         secret = SecretStore(client, namespace, f"{name}-ca")
         stored = await secret.load()
         # Replicas compare the time with certificate lifetimes; this machine's clock may be off.
-        await secret.ask(subject, stored.server_now or current_time())
+        await secret.request_rotation(subject, stored.server_now or current_time())
         return secret.title
 
     title = _call(kubeconfig, context, request)

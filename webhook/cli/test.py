@@ -14,7 +14,7 @@ from webhook.cli.views.diffs import style_of
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.policy.advice.findings import count_of
 from webhook.spreadtest.discovery import SuiteText, find_suites
-from webhook.spreadtest.renderers import TEST_FORMATS, format_differences, render_report
+from webhook.spreadtest.renderers import TEST_FORMATS, format_differences
 from webhook.spreadtest.results import (
     CaseResult,
     CaseStatus,
@@ -51,7 +51,7 @@ def test(
 
 def _write(results: SuiteReport, target: OutputTarget) -> None:
     if target.format != TABLE:
-        write_text(render_report(results, target.format), target)
+        write_text(TEST_FORMATS[target.format](results), target)
     elif target.file:
         text = StringIO()
         _show(results, Terminal(text))

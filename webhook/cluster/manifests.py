@@ -91,7 +91,7 @@ def complete_metadata(document: Document, namespace: str) -> dict[str, Any]:
         namespace: Namespace of an object that names none.
     """
     value: dict[str, Any] = document.value
-    metadata: Any = value.get("metadata")
+    metadata: Any = value.get("metadata") or {}
     if not is_object(metadata):
         return value
     if document.kind == "Namespace":

@@ -16,12 +16,7 @@ from webhook.policy.model import LabelSelector, OwnerReference, Taint
 
 
 class ServiceSelector(msgspec.Struct, frozen=True, gc=False):
-    """
-    The selector of a Service, with its name.
-
-    Attributes:
-        selector: Labels that its pods carry; an empty selector selects every pod.
-    """
+    """The labels that the pods of a Service carry; an empty selector selects every pod."""
 
     name: str
     selector: dict[str, str]

@@ -26,12 +26,7 @@ _DEFAULTS = format_pointer(("metadata", "annotations", DEFAULTS_ANNOTATION))
 
 
 class Operation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """
-    One step of a JSON Patch.
-
-    Attributes:
-        value: The value to add; absent in a ``remove``.
-    """
+    """One step of a JSON Patch: an ``add``, or a ``remove`` without a value."""
 
     op: str
     path: str

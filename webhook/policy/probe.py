@@ -44,11 +44,8 @@ def judge_probe(request: AdmissionRequest, hook: Hook, present: Verdict) -> Verd
 
     Every request passes through here; nearly all cost one look at their labels.
 
-    Args:
-        present: The verdict from ``build_probe_verdict``.
-
     Returns:
-        None if the request is no probe and must be judged.
+        ``present``, from ``build_probe_verdict``; None if the request is no probe.
     """
     metadata = request.metadata
     if metadata is None or LABEL not in metadata.labels:

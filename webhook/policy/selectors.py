@@ -23,8 +23,7 @@ def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     """
     Whether the selector selects an object with these labels.
 
-    Args:
-        selector: None selects nothing, an empty selector everything, an unknown operator nothing.
+    No selector (None) selects nothing, an empty one everything, an unknown operator nothing.
     """
     if selector is None:
         return False

@@ -38,12 +38,7 @@ class WorkloadSpec(PodSpec, frozen=True, rename="camel", gc=False):
 
 
 class Workload(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """
-    An object of any built-in kind with a pod specification, as it is encoded on the wire.
-
-    Attributes:
-        api_version: Absent where a review names the kind elsewhere.
-    """
+    """An object of any built-in kind with a pod specification, as it is encoded on the wire."""
 
     api_version: str | None = None
     kind: str | None = None

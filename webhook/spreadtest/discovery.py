@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
-from webhook.manifests import SkippedSource, find_files, read_text
+from webhook.manifests import find_files, read_text
 from webhook.spreadtest.schema import SUITE_API_VERSION, SUITE_KIND
 
 _holds_suite = re.compile(
@@ -42,36 +42,24 @@ def find_suites(paths: Iterable[str]) -> Iterator[SuiteText | SourceError]:
     for path in paths:
         found = list(_find_at(Path(path)))
         if not found:
-            raise CombinedConfigError([_build_none_error(path)])
+            is_folder = Path(path).is_dir()
+            problem = f"no file below it is a {SUITE_KIND}" if is_folder else f"is no {SUITE_KIND}"
+            advice = f"`apiVersion: {SUITE_API_VERSION}` and `kind: {SUITE_KIND}`"
+            error = ConfigError(f"{problem}: write one that starts with {advice}", path)
+            raise CombinedConfigError([error])
         yield from found
 
 
 def _find_at(root: Path) -> Iterator[SuiteText | SourceError]:
     for item in find_files(root):
-        match item:
-            case str():
-                yield from _read_suite(item)
-            case SourceError():
-                yield item
-            case SkippedSource():
-                pass
-
-
-def _read_suite(path: str) -> Iterator[SuiteText | SourceError]:
-    try:
-        text = read_text(path)
-    except SourceError as error:
-        yield error
-    else:
-        if _holds_suite(text):
-            yield SuiteText(path, text)
-
-
-def _build_none_error(path: str) -> ConfigError:
-    is_folder = Path(path).is_dir()
-    problem = f"no file below it is a {SUITE_KIND}" if is_folder else f"is no {SUITE_KIND}"
-    return ConfigError(
-        f"{problem}: write one that starts with `apiVersion: {SUITE_API_VERSION}` and "
-        f"`kind: {SUITE_KIND}`",
-        path,
-    )
+        if isinstance(item, SourceError):
+            yield item
+        if not isinstance(item, str):
+            continue
+        try:
+            text = read_text(item)
+        except SourceError as error:
+            yield error
+        else:
+            if _holds_suite(text):
+                yield SuiteText(item, text)

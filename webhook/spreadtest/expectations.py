@@ -30,7 +30,7 @@ def compare(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> Iterator[
         if member not in expected:
             continue
         required, found = expected[member], view(actual[member], expected[member])
-        if not _is_same(found, required):
+        if _encode(found) != _encode(required):  # unlike in Python, true is not equal to 1
             yield Mismatch(member, required, found)
 
 
@@ -83,11 +83,4 @@ VIEWS: Mapping[str, View] = {
 }
 """Every member of an expectation, in the order of the report."""
 
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Whether two values are equal in JSON; unlike in Python, true is not equal to 1."""
-    return _canonical(one) == _canonical(other)
-
-
-def _canonical(value: Any) -> bytes:
-    return msgspec.json.encode(value, order="deterministic")
+_encode = msgspec.json.Encoder(order="deterministic").encode

@@ -5,7 +5,8 @@ Objects of a suite: written in the suite itself, or in files that it names.
 ``DocumentValidation``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +31,10 @@ class SuiteObjects:
     """Finds the objects that a suite names; reads each file once."""
 
     def __init__(self, reading: DocumentValidation, templates: Templates) -> None:
-        """
-        Start without any file.
-
-        Args:
-            reading: The suite; collects its errors.
-            templates: Kinds with a pod template.
-        """
+        """Take the suite, which collects the errors, and the kinds with a pod template."""
         self._reading = reading
         self._templates = templates
-        self._files: dict[str, list[Document] | SourceError] = {}
+        self._read_once = cache(_read_objects)
 
     def find(self, written: Any, path: FieldPath) -> Document | SourceError | None:
         """
@@ -60,40 +55,29 @@ class SuiteObjects:
         reference = self._reading.model(ObjectReference, value, path)
         if reference is None:
             return None
-        documents = self._read(reference.file, path)
-        return (
-            self._choose(documents, reference, path) if isinstance(documents, list) else documents
-        )
-
-    def _read(self, file: str, path: FieldPath) -> list[Document] | SourceError | None:
-        beside = resolve_path(self._reading, file)
-        if not beside.is_file():
-            self._reading.refuse(f"{str(beside)!r} is no file", path)
+        file = resolve_path(self._reading, reference.file)
+        if not file.is_file():
+            self._reading.refuse(f"{str(file)!r} is no file", path)
             return None
-        if file not in self._files:
-            try:
-                documents = read_file(str(beside))
-            except SourceError as error:
-                self._files[file] = error
-            else:
-                self._files[file] = [
-                    item for document in documents for item in unpack_recording(document)
-                ]
-        return self._files[file]
+        found = self._read_once(str(file))
+        return found if isinstance(found, SourceError) else self._choose(found, reference, path)
 
     def _choose(
-        self, documents: list[Document], reference: ObjectReference, path: FieldPath
+        self, documents: Sequence[Document], reference: ObjectReference, path: FieldPath
     ) -> Document | None:
         reviewed = [item for item in documents if self._is_reviewed(item)]
         fitting = [item for item in reviewed if _matches(item, reference)]
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
-            example = _format_example(reference.file, fitting[0])
+            first = fitting[0]
+            example = f"{{file: {reference.file}, kind: {first.kind}, name: {first.name}}}"
             self._reading.refuse(f"names {len(fitting)} objects: say which, as `{example}`", path)
         elif reviewed:
-            there = f"{reference.file!r}, which has {_format_titles(reviewed)}"
-            self._reading.refuse(f"names no object of {there}", path)
+            titles = ", ".join(map(_format_title, reviewed[:MOST_LISTED_OBJECTS]))
+            more = ", ..." if len(reviewed) > MOST_LISTED_OBJECTS else ""
+            file = f"{reference.file!r}, which has {titles}{more}"
+            self._reading.refuse(f"names no object of {file}", path)
         else:
             self._reading.refuse(f"names nothing {_NO_TEMPLATE}", path)
         return None
@@ -108,21 +92,19 @@ def resolve_path(reading: DocumentValidation, file: str) -> Path:
     return Path(reading.document.source).parent / file
 
 
+def _read_objects(file: str) -> list[Document] | SourceError:
+    try:
+        return [item for document in read_file(file) for item in unpack_recording(document)]
+    except SourceError as error:
+        return error
+
+
 def _matches(document: Document, reference: ObjectReference) -> bool:
     required = (reference.kind, reference.namespace, reference.name)
     actual = (document.kind, document.namespace, document.name)
     return all(word in (None, found) for word, found in zip(required, actual, strict=True))
 
 
-def _format_titles(documents: list[Document]) -> str:
-    more = ", ..." if len(documents) > MOST_LISTED_OBJECTS else ""
-    return f"{', '.join(map(_format_title, documents[:MOST_LISTED_OBJECTS]))}{more}"
-
-
 def _format_title(document: Document) -> str:
     inside = f"{document.namespace}/" if document.namespace else ""
     return f"{document.kind} {inside}{document.name}".rstrip()
-
-
-def _format_example(file: str, document: Document) -> str:
-    return f"{{file: {file}, kind: {document.kind}, name: {document.name}}}"

@@ -46,7 +46,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         line: Line of the case in its suite, from 1.
         mismatches: Differences; empty unless the case failed.
-        said: The message of the denial and all warnings; empty unless the case failed.
+        messages: Message of the denial and all warnings, ``said`` in JSON; empty unless it failed.
         problem: Why the case could not run; empty if it ran.
     """
 
@@ -54,7 +54,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     status: CaseStatus
     mismatches: tuple[Mismatch, ...] = ()
-    said: tuple[str, ...] = ()
+    messages: tuple[str, ...] = msgspec.field(default=(), name="said")
     problem: str = ""
 
 

@@ -23,8 +23,8 @@ def run_suite(suite: Suite) -> SuiteResult:
 
 
 def _run_case(case: SuiteCase, facts: Facts, problems: Sequence[SourceError]) -> CaseResult:
-    for problem in problems:
-        return _build_error(case, problem)
+    if problems:
+        return _build_error(case, problems[0])
     if isinstance(case.request, SourceError):
         return _build_error(case, case.request)
     try:
@@ -34,9 +34,12 @@ def _run_case(case: SuiteCase, facts: Facts, problems: Sequence[SourceError]) ->
     mismatches = tuple(compare(case.expected, msgspec.to_builtins(response)))
     if not mismatches:
         return CaseResult(name=case.name, line=case.line, status=CaseStatus.PASSED)
-    said = (*filter(None, [response.message]), *response.warnings)
     return CaseResult(
-        name=case.name, line=case.line, status=CaseStatus.FAILED, mismatches=mismatches, said=said
+        name=case.name,
+        line=case.line,
+        status=CaseStatus.FAILED,
+        mismatches=mismatches,
+        messages=(*filter(None, [response.message]), *response.warnings),
     )
 
 

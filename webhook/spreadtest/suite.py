@@ -4,7 +4,7 @@ Loading of suites, with the files that they name.
 ``load_suite`` returns a suite that is ready to run, or raises all errors at once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -19,12 +19,11 @@ from webhook.admission.offline import (
 )
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
-from webhook.config import Configuration, ConfiguredGate, gates_in_force, load, policy
-from webhook.config.configuration import check_document
+from webhook.config import Configuration, ConfiguredGate, check, gates_in_force, load, policy
 from webhook.config.files import read_text
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, SourceError
-from webhook.manifests import Document, expand, is_object, read_documents
+from webhook.manifests import Document, SkippedSource, expand, is_object, read_documents
 from webhook.policy.api.versions import NEWEST_VERSION, parse_version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.paths import FieldPath
@@ -74,7 +73,7 @@ def load_suite(suite: SuiteText) -> Suite:
     Read a suite and the files that it names.
 
     Raises:
-        MistakesError: All errors of the suite and of the configuration that it names.
+        CombinedConfigError: All errors of the suite and of the configuration that it names.
     """
     reading = DocumentValidation(read_document(suite.text, suite.source))
     written = reading.model(SpreadTest, reading.document.value)
@@ -96,16 +95,10 @@ def load_suite(suite: SuiteText) -> Suite:
 
 
 def _read_configuration(written: SpreadTest, reading: DocumentValidation) -> Configuration:
-    """
-    Read the configuration of a suite.
-
-    Raises:
-        MistakesError: All errors of the configuration.
-    """
     if is_object(written.config):
         suite = reading.document
         inline = Document(suite.source, written.config, suite.text, ("config",))
-        return check_document(inline, read_text)
+        return check(inline, read_text)
     files = (written.config, written.scheduler_config)
     return load(*(str(resolve_path(reading, file)) if file else "" for file in files))
 
@@ -116,30 +109,23 @@ def _fill_cluster(
     """Put the objects of the suite's cluster into ``cluster``; return what cannot be read."""
     problems: list[SourceError] = []
     for i, part in enumerate(written.cluster):
-        documents: list[Document] = []
-        for item in _read_part(part, ("cluster", i), reading):
-            if isinstance(item, SourceError):
-                problems.append(item)
-            else:
-                documents.append(item)
-        problems += fill(cluster, documents)
+        items = list(_read_part(part, ("cluster", i), reading))
+        problems += (item for item in items if isinstance(item, SourceError))
+        problems += fill(cluster, (item for item in items if isinstance(item, Document)))
     return problems
 
 
 def _read_part(
     part: Any, path: FieldPath, reading: DocumentValidation
-) -> Iterator[Document | SourceError]:
+) -> Iterable[Document | SkippedSource | SourceError]:
     if is_object(part):
         suite = reading.document
-        yield from expand(Document(suite.source, part, suite.text, path))
-        return
-    beside = resolve_path(reading, part)
-    if not beside.exists():
-        reading.refuse(f"{str(beside)!r} is no file and no folder", path)
-        return
-    for item in read_documents([str(beside)]):
-        if isinstance(item, Document | SourceError):
-            yield item
+        return expand(Document(suite.source, part, suite.text, path))
+    file = resolve_path(reading, part)
+    if file.exists():
+        return read_documents([str(file)])
+    reading.refuse(f"{str(file)!r} is no file and no folder", path)
+    return ()
 
 
 class _CaseBuilder:
@@ -190,20 +176,20 @@ class _CaseBuilder:
         configuration = self._configuration
         version = case.kube_version or self._written.kube_version
         requested = {
-            **configuration.asked_gates,
+            **configuration.configured_gates,
             **self._convert_gates(self._written.feature_gates, ()),
             **self._convert_gates(case.feature_gates, path),
         }
         locked = case.allow_locked_gates
         try:
             gates = gates_in_force(
-                replace(configuration, asked_gates=requested),
+                replace(configuration, configured_gates=requested),
                 parse_version(version) if version else NEWEST_VERSION,
                 allow_locked=self._written.allow_locked_gates if locked is None else locked,
             )
         except CombinedConfigError as error:
             for item in error.errors:
-                self._reading.tell(item, path)
+                self._reading.add_error(item, path)
             return None
         return policy(configuration, gates)
 
@@ -227,10 +213,6 @@ def _explain_no_update(request: OfflineReview, old: Document) -> str:
 def _choose_hooks(
     case: schema.CaseSchema, request: OfflineReview | SourceError
 ) -> tuple[Hook, ...]:
-    if case.hook:
-        return HOOK_CHOICES[case.hook]
-    return (
-        (request.hook,)
-        if isinstance(request, OfflineReview) and request.recorded
-        else HOOK_CHOICES[BOTH]
-    )
+    if not case.hook and isinstance(request, OfflineReview) and request.recorded:
+        return (request.hook,)
+    return HOOK_CHOICES[case.hook or BOTH]

@@ -1,4 +1,3 @@
-import asyncio
 import os
 import ssl
 from collections.abc import AsyncIterator
@@ -8,11 +7,20 @@ from typing import Any
 
 import pytest
 import trustme
-from aiohttp import web
 from msgspec.structs import replace
 
 from certs.api import ApiObject
-from tests.cluster.apiserver import ApiServer, failure, kubeconfig, running, says, watches
+from tests.apiserver import (
+    Answer,
+    ApiServer,
+    Fault,
+    Request,
+    listening,
+    refuse,
+    respond,
+    watch,
+    write_kubeconfig,
+)
 from webhook.cluster.client import MAX_BODY_BYTES, RELOAD_S, Api, ApiAccess, Timeouts
 from webhook.cluster.protocol import Response, read
 from webhook.errors import ApiError
@@ -36,7 +44,7 @@ def _no_system_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def server() -> AsyncIterator[ApiServer]:
-    async with running() as started:
+    async with listening() as started:
         yield started
 
 
@@ -47,7 +55,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def api(server: ApiServer, clock: Clock, tmp_path: Path) -> AsyncIterator[Api]:
-    access = ApiAccess(kubeconfig=kubeconfig(tmp_path, server.url))
+    access = ApiAccess(kubeconfig=write_kubeconfig(tmp_path, server.url))
     async with Api(access, clock, QUICK) as made:
         yield made
 
@@ -57,6 +65,11 @@ async def send(api: Api, *request: Any) -> Response:
     return replace(await api.send(*request), headers={})
 
 
+def tokens(server: ApiServer) -> list[str]:
+    """Return the tokens of the requests."""
+    return [request.headers["authorization"].removeprefix("Bearer ") for request in server.requests]
+
+
 async def raised(api: Api, path: str = "/x") -> ApiError:
     with pytest.raises(ApiError) as caught:
         await read(api, path)
@@ -64,17 +77,18 @@ async def raised(api: Api, path: str = "/x") -> ApiError:
 
 
 async def test_an_answer_is_read_as_it_is(server: ApiServer, api: Api) -> None:
-    server.script("/api/v1/services", says(200, b"anything"))
+    server.script("/api/v1/services", Response(200, b"anything"))
 
     assert await read(api, "/api/v1/services", {"limit": "500"}) == b"anything"
-    assert server.requests == [("/api/v1/services", {"limit": "500"})]
+    assert server.queries("/api/v1/services") == [{"limit": "500"}]
 
 
 async def test_requests_say_who_asks_and_want_no_compression(server: ApiServer, api: Api) -> None:
-    server.script("/x", says(200))
+    server.script("/x", Response(200))
     await read(api, "/x")
 
-    (headers,) = server.headers
+    (request,) = server.requests
+    headers = request.headers
     assert headers["authorization"] == "Bearer secret"
     assert headers["Accept-Encoding"] == "identity"
     assert headers["User-Agent"] == "evenspread"
@@ -82,7 +96,7 @@ async def test_requests_say_who_asks_and_want_no_compression(server: ApiServer, 
 
 @pytest.mark.parametrize("status", [204, 400, 403, 404, 410, 429, 500, 503])
 async def test_every_other_status_is_an_error(server: ApiServer, api: Api, status: int) -> None:
-    server.script("/x", says(status, failure(status)), says(status, failure(status)))
+    server.script("/x", refuse("no", status), refuse("no", status))
 
     error = await raised(api)
     assert error.status == status
@@ -95,23 +109,18 @@ async def test_every_other_status_is_an_error(server: ApiServer, api: Api, statu
 async def test_what_is_sent_arrives_as_it_is_and_each_status_is_an_answer(
     server: ApiServer, api: Api
 ) -> None:
-    heard: list[tuple[str, str, bytes]] = []
-
-    async def hear(request: web.Request) -> web.StreamResponse:
-        heard.append((request.method, request.content_type, await request.read()))
-        return web.Response(status=409, body=b"why")
-
-    server.script("/x", hear, hear)
+    server.script("/x", Response(409, b"why"), Response(409, b"why"))
 
     assert await send(api, "PUT", "/x", {"dryRun": "All"}, b'{"a": 1}') == Response(409, b"why")
     assert await send(api, "GET", "/x") == Response(409, b"why")
-    assert server.requests == [("/x", {"dryRun": "All"}), ("/x", {})]
-    assert heard[0] == ("PUT", "application/json", b'{"a": 1}')
-    assert heard[1][::2] == ("GET", b"")
+    put, get = server.requests
+    assert (put.method, put.path, put.query) == ("PUT", "/x", {"dryRun": "All"})
+    assert (put.content_type, put.body) == ("application/json", b'{"a": 1}')
+    assert (get.method, get.query, get.body) == ("GET", {}, b"")
 
 
 async def test_a_stream_gives_pieces_as_they_come(server: ApiServer, api: Api) -> None:
-    server.script("/x", watches(b"a\n", b"b\n", hang=True))
+    server.script("/x", watch(b"a\n", b"b\n", end=Fault.SILENCE))
 
     text = b""
     async with api.stream("/x", {"watch": "1"}) as pieces:
@@ -124,7 +133,7 @@ async def test_a_stream_gives_pieces_as_they_come(server: ApiServer, api: Api) -
 
 
 async def test_a_stream_is_given_up_when_nothing_more_comes(server: ApiServer, api: Api) -> None:
-    server.script("/x", watches(b"a\n", hang=True))
+    server.script("/x", watch(b"a\n", end=Fault.SILENCE))
 
     async with api.stream("/x", {}) as pieces:
         with pytest.raises(ApiError, match="gave no answer in time") as caught:
@@ -136,13 +145,14 @@ async def test_a_stream_is_given_up_when_nothing_more_comes(server: ApiServer, a
 async def test_an_answer_that_does_not_come_is_given_up(
     server: ApiServer, clock: Clock, tmp_path: Path
 ) -> None:
-    access = ApiAccess(kubeconfig=kubeconfig(tmp_path, server.url))
+    server.script("/x", Fault.SILENCE)
+    access = ApiAccess(kubeconfig=write_kubeconfig(tmp_path, server.url))
     async with Api(access, clock, Timeouts(answer=0.05)) as api:
         assert (await raised(api)).reason == "silent"
 
 
 async def test_a_server_that_is_not_there_is_unreachable(clock: Clock, tmp_path: Path) -> None:
-    access = ApiAccess(kubeconfig=kubeconfig(tmp_path, "http://127.0.0.1:1"))
+    access = ApiAccess(kubeconfig=write_kubeconfig(tmp_path, "http://127.0.0.1:1"))
     async with Api(access, clock, QUICK) as api:
         error = await raised(api)
         with pytest.raises(ApiError, match="cannot be reached: Connection refused"):
@@ -153,34 +163,29 @@ async def test_a_server_that_is_not_there_is_unreachable(clock: Clock, tmp_path:
 
 
 async def test_a_cut_answer_is_no_answer(server: ApiServer, api: Api) -> None:
-    server.script("/x", watches(b"a", cut=True))
+    server.script("/x", watch(b"a", end=Fault.RESET))
 
     assert (await raised(api)).reason == "unreachable"
 
 
 async def test_an_answer_without_end_is_given_up(server: ApiServer, api: Api) -> None:
     pieces = [b"x" * 1024 * 1024] * (MAX_BODY_BYTES // 1024 // 1024 + 1)
-    server.script("/x", watches(*pieces))
+    server.script("/x", watch(*pieces))
 
     assert (await raised(api)).reason == "oversized"
 
 
-async def test_what_is_no_http_is_garbage(clock: Clock, tmp_path: Path) -> None:
-    async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readline()
-        writer.write(b"\x15\x03\x01 what?\r\n\r\n")
-        writer.close()
+async def test_text_that_is_no_http_is_garbage(server: ApiServer, api: Api) -> None:
+    server.script("/x", Fault.NO_HTTP)
 
-    async with await asyncio.start_server(babble, "127.0.0.1", 0) as listener:
-        port = listener.sockets[0].getsockname()[1]
-        access = ApiAccess(kubeconfig=kubeconfig(tmp_path, f"http://127.0.0.1:{port}"))
-        async with Api(access, clock, QUICK) as api:
-            assert (await raised(api)).reason == "garbage"
+    assert (await raised(api)).reason == "garbage"
 
 
 async def test_the_version_is_that_of_the_server(server: ApiServer, api: Api) -> None:
-    server.script("/version", says(200, {"gitVersion": "v1.33.5-eks-1"}), says(200, b"1.33"))
-    server.script("/version", says(200, b'{"gitVersion": "\xff"}'), says(200, b"[" * 100_000))
+    server.script("/version", respond({"gitVersion": "v1.33.5-eks-1"}), Response(200, b"1.33"))
+    server.script(
+        "/version", Response(200, b'{"gitVersion": "\xff"}'), Response(200, b"[" * 100_000)
+    )
 
     assert await api.version() == "v1.33.5-eks-1"
     for _ in range(3):
@@ -192,7 +197,7 @@ async def test_proxies_of_the_environment_do_not_count(
     server: ApiServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    server.script("/x", says(200, b"direct"))
+    server.script("/x", Response(200, b"direct"))
 
     assert await read(api, "/x") == b"direct"
 
@@ -200,8 +205,8 @@ async def test_proxies_of_the_environment_do_not_count(
 async def test_a_proxy_of_the_kubeconfig_counts(
     server: ApiServer, clock: Clock, tmp_path: Path
 ) -> None:
-    server.script("/x", says(200, b"by proxy"))
-    config = kubeconfig(tmp_path, "http://api.invalid", proxy=server.url)
+    server.script("/x", Response(200, b"by proxy"))
+    config = write_kubeconfig(tmp_path, "http://api.invalid", proxy=server.url)
     async with Api(ApiAccess(kubeconfig=config), clock, QUICK) as api:
         assert await read(api, "/x") == b"by proxy"
 
@@ -209,16 +214,16 @@ async def test_a_proxy_of_the_kubeconfig_counts(
 async def test_after_401_credentials_are_read_again_and_the_request_is_repeated(
     server: ApiServer, api: Api, tmp_path: Path
 ) -> None:
-    server.script("/x", says(200), says(401), says(200, b"welcome"))
+    server.script("/x", Response(200), Response(401), Response(200, b"welcome"))
     await read(api, "/x")
-    kubeconfig(tmp_path, server.url, user={"token": "new"})
+    write_kubeconfig(tmp_path, server.url, user={"token": "new"})
 
     assert await read(api, "/x") == b"welcome"
-    assert [each["authorization"][7:] for each in server.headers] == ["secret", "secret", "new"]
+    assert tokens(server) == ["secret", "secret", "new"]
 
 
 async def test_after_a_second_401_it_is_told(server: ApiServer, api: Api) -> None:
-    server.script("/x", says(401), says(401))
+    server.script("/x", Response(401), Response(401))
 
     assert (await raised(api)).reason == "unauthorized"
     assert len(server.requests) == 2
@@ -227,10 +232,10 @@ async def test_after_a_second_401_it_is_told(server: ApiServer, api: Api) -> Non
 async def test_a_token_file_is_read_again_each_minute(
     server: ApiServer, clock: Clock, tmp_path: Path
 ) -> None:
-    server.script("/x", says(200), says(200), says(200))
+    server.script("/x", Response(200), Response(200), Response(200))
     token = tmp_path / "token"
     token.write_text("old\n")
-    config = kubeconfig(tmp_path, server.url, user={"tokenFile": str(token)})
+    config = write_kubeconfig(tmp_path, server.url, user={"tokenFile": str(token)})
     async with Api(ApiAccess(kubeconfig=config), clock, QUICK) as api:
         await read(api, "/x")
         token.write_text("new\n")
@@ -239,8 +244,7 @@ async def test_a_token_file_is_read_again_each_minute(
         clock.now = RELOAD_S
         await read(api, "/x")
 
-    tokens = [each["authorization"][7:] for each in server.headers]
-    assert tokens == ["old", "old", "new"]
+    assert tokens(server) == ["old", "old", "new"]
 
 
 CONTEXTS = "contexts: [{name: a, context: {cluster: x, user: y}}, {name: b}]"
@@ -300,8 +304,8 @@ async def test_without_any_kubeconfig_it_is_told_which_was_looked_for(
 async def test_strict_certificates_are_a_choice(
     server: ApiServer, clock: Clock, tmp_path: Path, *, strict: bool
 ) -> None:
-    server.script("/x", says(200))
-    access = ApiAccess(kubeconfig=kubeconfig(tmp_path, server.url), strict=strict)
+    server.script("/x", Response(200))
+    access = ApiAccess(kubeconfig=write_kubeconfig(tmp_path, server.url), strict=strict)
     async with Api(access, clock, QUICK) as api:
         await read(api, "/x")
 
@@ -311,7 +315,7 @@ async def test_strict_certificates_are_a_choice(
 
 async def test_certificates_use_the_same_door(server: ApiServer, api: Api) -> None:
     secret = {"metadata": {"resourceVersion": "7"}, "data": {}}
-    server.script("/api/v1/namespaces/a/secrets/b", says(401), says(200, secret))
+    server.script("/api/v1/namespaces/a/secrets/b", Response(401), respond(secret))
 
     stored = ApiObject(client=api, path="/api/v1/namespaces/a/secrets/b", title="Secret a/b")
 
@@ -346,12 +350,8 @@ class Pod:
     async def serving(self) -> AsyncIterator[None]:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.authority.issue_cert("127.0.0.1").configure_cert(context)
-        async with running(self.server, context):
+        async with listening(self.server, context):
             yield
-
-    @property
-    def tokens(self) -> list[str]:
-        return [each["authorization"] for each in self.server.headers]
 
 
 @pytest.fixture
@@ -360,16 +360,16 @@ def pod(tmp_path: Path) -> Pod:
 
 
 async def test_in_a_pod_its_service_account_is_used(pod: Pod, clock: Clock) -> None:
-    pod.server.script("/x", says(200, b"welcome"))
+    pod.server.script("/x", Response(200, b"welcome"))
     async with pod.serving(), Api(pod.access, clock, QUICK) as api:
         assert await read(api, "/x") == b"welcome"
         assert api.name == f"https://127.0.0.1:{pod.server.port}"
 
-    assert pod.tokens == ["Bearer first"]
+    assert tokens(pod.server) == ["first"]
 
 
 async def test_a_renewed_token_is_used_within_a_minute(pod: Pod, clock: Clock) -> None:
-    pod.server.script("/x", says(200), says(200), says(200))
+    pod.server.script("/x", Response(200), Response(200), Response(200))
     async with pod.serving(), Api(pod.access, clock, QUICK) as api:
         await read(api, "/x")
         pod.write("token", "second")
@@ -377,13 +377,13 @@ async def test_a_renewed_token_is_used_within_a_minute(pod: Pod, clock: Clock) -
         clock.now = RELOAD_S
         await read(api, "/x")
 
-    assert pod.tokens == ["Bearer first", "Bearer first", "Bearer second"]
+    assert tokens(pod.server) == ["first", "first", "second"]
 
 
 @pytest.mark.parametrize("file", ["token", "ca"])
 async def test_an_empty_file_at_the_start_is_read_again(pod: Pod, clock: Clock, file: str) -> None:
     content = pod.read(file)
-    pod.server.script("/x", says(200, b"welcome"))
+    pod.server.script("/x", Response(200, b"welcome"))
     async with pod.serving(), Api(pod.access, clock, QUICK) as api:
         pod.write(file, "")
         assert (await raised(api)).reason == "credentials"
@@ -395,22 +395,22 @@ async def test_an_empty_file_at_the_start_is_read_again(pod: Pod, clock: Clock, 
 async def test_a_file_that_is_empty_or_half_written_later_leaves_the_old_in_force(
     pod: Pod, clock: Clock, file: str, text: str
 ) -> None:
-    pod.server.script("/x", says(200), says(200))
+    pod.server.script("/x", Response(200), Response(200))
     async with pod.serving(), Api(pod.access, clock, QUICK) as api:
         await read(api, "/x")
         pod.write(file, text)
         clock.now = RELOAD_S
         await read(api, "/x")
 
-    assert pod.tokens == ["Bearer first"] * 2
+    assert tokens(pod.server) == ["first"] * 2
 
 
 async def test_a_half_written_token_costs_a_401_and_is_read_again(pod: Pod, clock: Clock) -> None:
-    async def judge(request: web.Request) -> web.StreamResponse:
+    async def authenticate(request: Request) -> Answer:
         known = request.headers["authorization"] == "Bearer second"
-        return web.Response(status=200 if known else 401)
+        return Response(200 if known else 401)
 
-    pod.server.script("/x", *[judge] * 3)
+    pod.server.script("/x", *[authenticate] * 3)
     async with pod.serving(), Api(pod.access, clock, QUICK) as api:
         pod.write("token", "sec")
         assert (await raised(api)).reason == "unauthorized"
@@ -419,7 +419,7 @@ async def test_a_half_written_token_costs_a_401_and_is_read_again(pod: Pod, cloc
 
 
 async def test_a_new_authority_is_followed(pod: Pod, clock: Clock) -> None:
-    pod.server.script("/x", says(200), says(200, b"welcome"))
+    pod.server.script("/x", Response(200), Response(200, b"welcome"))
     async with Api(pod.access, clock, QUICK) as unused:
         assert unused.name == "the API server"
     async with pod.serving():

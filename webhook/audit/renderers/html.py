@@ -21,18 +21,7 @@ from webhook.audit.report import (
 from webhook.policy.advice.findings import count_of
 from webhook.policy.catalogue import CATALOGUE
 
-MOST_PICTURES = (
-    300  # workloads, 3 KB each; those with the largest skew, then those with most findings
-)
-
-_FULL = 1.0  # opacity of the fullest domain
-
-
-class SpreadPicture(NamedTuple):
-    """A workload whose spread is drawn."""
-
-    workload: WorkloadReport
-    rows: tuple[SpreadReport, ...]
+MOST_PICTURES = 300  # 3 KB each; of the largest skew, then of most findings
 
 
 class FindingRow(NamedTuple):
@@ -64,7 +53,7 @@ def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
         rules=sorted({row.finding.rule for row in rows}),
         rulebook=CATALOGUE,
         severities=[*map(str, AuditSeverity), "exempted"],
-        pictures=[SpreadPicture(workload, workload.spreads) for workload in pictures],
+        pictures=pictures,
         left_out=len(spread) - len(pictures),
         number=count_of,
         tone=color_class,
@@ -85,7 +74,7 @@ def color_class(row: SpreadReport, cell: DomainCount) -> str:
 def color_strength(row: SpreadReport, cell: DomainCount) -> str:
     """Return the opacity of a domain, from 0 to 1, relative to the fullest one of its row."""
     fullest = max((item.pods for item in row.cells), default=0)
-    return f"{_FULL * cell.pods / fullest if fullest else 0:.2f}"
+    return f"{cell.pods / fullest if fullest else 0:.2f}"
 
 
 def _sort_key(workload: WorkloadReport) -> tuple[int, int]:

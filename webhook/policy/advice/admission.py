@@ -65,10 +65,8 @@ def advise_request(
         return NO_ADVICE
     try:
         subject = decode_nested(partial(_subject, request), request.body)
-    except (
-        msgspec.DecodeError
-    ):  # a member, such as the affinity, of a type that no API server sends
-        return NO_ADVICE
+    except msgspec.DecodeError:
+        return NO_ADVICE  # a member, such as the affinity, has a type that no API server sends
     if subject is None:
         return NO_ADVICE
     if constraints is not None:

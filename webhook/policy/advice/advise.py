@@ -85,9 +85,8 @@ def advise(
     """
     Run the rules on a subject.
 
-    Args:
-        context: The policy and the facts. Without ``cluster`` it is an admission: only rules of
-            scope EVERYWHERE run, and none if the feature gate for advice is off.
+    A context without ``cluster`` is that of an admission: only rules of scope EVERYWHERE run, and
+    none if the feature gate for advice is off.
     """
     if context.cluster is None and Gate.ADVICE not in context.gates:
         return NO_ADVICE
@@ -132,7 +131,6 @@ def _findings(
 
 
 def _without_gated(subject: Subject, gates: Gates) -> Subject:
-    """Return the subject without the fields that feature gates disable."""
     written = subject.pod.constraints
     kept = fieldgates.drop_disabled_fields(written, None, gates).constraints
     return subject if kept is written else subject.with_constraints(kept)

@@ -34,12 +34,9 @@ from webhook.policy.placement.topology import CACHED_DOMAINS, Topology
 
 class NestedDomains(NamedTuple):
     """
-    Inner domains within outer ones, such as nodes within zones.
+    Numbers of inner domains, such as nodes, and of outer ones, such as zones; at least 1.
 
-    Attributes:
-        outer: Number of outer domains; at least 1.
-        inner: Number of inner domains; at least 1.
-        shapes: Outer domain, by its numbers of inner domains -> how many are alike.
+    ``shapes`` counts the outer domains that are alike.
     """
 
     outer: int
@@ -170,8 +167,6 @@ def resolve_valid(
 ) -> SpreadConstraints:
     """Resolve constraints like kube-scheduler, without those that no API server accepts."""
     spreads = resolve_constraints(constraints, labels, gates)
-    if all(map(_is_possible, (*spreads.hard, *spreads.soft))):
-        return spreads
     hard, soft = (tuple(filter(_is_possible, kind)) for kind in (spreads.hard, spreads.soft))
     return replace(spreads, hard=hard, soft=soft)
 

@@ -65,7 +65,6 @@ _SOFT = _ZONE.replace("DoNotSchedule", "ScheduleAnyway")
 
 
 def _deployment(*constraints: str, replicas: int = 6, labels: str = "app: web") -> str:
-    """Build a Deployment of the application web."""
     listed = "      topologySpreadConstraints:\n" if constraints else ""
     return f"""\
 apiVersion: apps/v1
@@ -86,7 +85,6 @@ spec:
 
 
 def _stateful_set(constraint: str) -> str:
-    """Build a StatefulSet of the application web, with a volume for each pod."""
     claims = """\
   volumeClaimTemplates:
   - metadata: {name: data}

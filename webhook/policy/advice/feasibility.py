@@ -12,9 +12,7 @@ Source: kube-scheduler plugins/podtopologyspread/filtering.go ``Filter``.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-FEASIBILITY_REPLICAS = (
-    300  # most that are checked: two zones of two nodes take 22 500 steps, some 30 ms
-)
+FEASIBILITY_REPLICAS = 300  # the most to check: two zones of two nodes take 30 ms
 
 
 class SkewLimit(NamedTuple):
@@ -32,13 +30,7 @@ class SkewLimit(NamedTuple):
 
 
 class OuterDomain(NamedTuple):
-    """
-    An outer domain, described by its inner domains.
-
-    Attributes:
-        open: Number of inner domains that the pods can go to.
-        closed: Number of inner domains that count although the pods cannot go there.
-    """
+    """Numbers of inner domains: open to the pods, and closed to them although they count."""
 
     open: int
     closed: int
@@ -99,7 +91,6 @@ def _room(
 
 
 def _hold(replicas: int, rooms: list[_Room], floor: int, outer: SkewLimit | None) -> bool:
-    """Whether the domains can have exactly these replicas, each within its limits."""
     least = most = 0
     for room in rooms:
         low = max(room.least, floor)

@@ -43,13 +43,7 @@ class RuleViolation(NamedTuple):
 
 
 class AdviceFinding(msgspec.Struct, frozen=True, gc=False):
-    """
-    A violation, and the rule that reports it.
-
-    Attributes:
-        rule: Id of the rule.
-        field: As in ``RuleViolation``, like all that follow.
-    """
+    """A ``RuleViolation``, and the id of the rule that reports it."""
 
     rule: str
     field: str
@@ -74,12 +68,9 @@ class AdviceFinding(msgspec.Struct, frozen=True, gc=False):
 
 def format_warnings(findings: Sequence[AdviceFinding], most: int = LINES) -> tuple[str, ...]:
     """
-    Format findings as warnings.
+    Format the findings on one object, the most severe first, as warnings.
 
-    Args:
-        findings: The findings on one object, the most severe first.
-        most: Number of lines, at least 1; if there are more findings, the last line counts the
-            rest.
+    If there are more findings than the ``most`` lines, the last line counts the rest.
     """
     if len(findings) <= most:
         return tuple(finding.line for finding in findings)
@@ -101,12 +92,9 @@ def quote_value(text: str) -> str:
 
 def join_names(names: Sequence[str], total: int | None = None, most: int = NAMED_EXAMPLES) -> str:
     """
-    Join the first names of many, as ``a, b, c and 2 more``.
+    Join the first ``most`` names of many, as ``a, b, c and 2 more``.
 
-    Args:
-        names: In order; need not be all there are.
-        total: How many there are; None for as many as are given.
-        most: How many to name.
+    ``total`` is how many there are; None for as many as are given.
     """
     first = ", ".join(clip(name, SHOWN_CHARACTERS) for name in names[:most])
     more = (len(names) if total is None else total) - len(names[:most])

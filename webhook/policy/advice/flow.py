@@ -5,10 +5,11 @@ Nothing here parses YAML or edits manifests.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TypeGuard
+from collections.abc import Sequence
 
 import msgspec
+
+from webhook.policy.paths import is_array, is_object
 
 _is_plain = re.compile(r"[A-Za-z][-A-Za-z0-9_./]*").fullmatch
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
@@ -29,9 +30,9 @@ def flow(value: object) -> str:
     """Format any JSON value; strings are quoted only where YAML needs it."""
     if isinstance(value, str):
         return _text(value)
-    if _is_mapping(value):
+    if is_object(value):
         return "{" + ", ".join(member(key, held) for key, held in value.items()) + "}"
-    if _is_list(value):
+    if is_array(value):
         return "[" + ", ".join(map(flow, value)) + "]"
     return msgspec.json.encode(value).decode()
 
@@ -40,11 +41,3 @@ def _text(text: str) -> str:
     if _is_plain(text) and text.lower() not in _WORDS:
         return text
     return msgspec.json.encode(text).decode(errors="replace")
-
-
-def _is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
-    return isinstance(value, Mapping)
-
-
-def _is_list(value: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(value, Sequence)

@@ -33,8 +33,7 @@ class NetworkedSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
     The fields of a pod's specification that decide on host ports.
 
-    Attributes:
-        host_network: Whether every container port is a host port.
+    With ``host_network`` every container port is a host port.
     """
 
     containers: tuple[PortContainer, ...] | None = None
@@ -66,4 +65,6 @@ def requests_host_ports(pod: bytes | msgspec.Raw) -> bool:
 def _running(spec: NetworkedSpec) -> Iterator[PortContainer]:
     """Yield the containers that run as long as the pod, sidecars included."""
     yield from spec.containers or ()
-    yield from (own for own in spec.init_containers or () if own.restart_policy == ALWAYS)
+    yield from (
+        container for container in spec.init_containers or () if container.restart_policy == ALWAYS
+    )

@@ -18,9 +18,7 @@ from webhook.policy.model import LabelSelector
 NAMING_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app", "k8s-app", "name")
 """Label keys that identify workloads, the most common first."""
 
-RESTARTABLE = frozenset(
-    {DEPLOYMENT, DAEMON_SET, STATEFUL_SET}
-)  # kinds that ``kubectl rollout restart`` supports
+RESTARTABLE = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET})  # by ``kubectl rollout restart``
 
 
 def order_by_naming(labels: Mapping[str, str]) -> dict[str, str]:
@@ -59,14 +57,12 @@ WELL_KNOWN = (ZONE, "topology.kubernetes.io/region", HOSTNAME)
 
 KEY_CHARACTERS = 317  # of a label key: 253 of its prefix, a slash, 63 of its name
 MOST_KEYS = 200  # label keys of nodes that a mistyped one is compared with, some 5 us each
-KEY_SIMILARITY = (
-    0.75  # of two names of which one is taken for a typing error of the other, from 0 to 1
-)
+KEY_SIMILARITY = 0.75  # of a name and one that it was mistyped from, 0 to 1
 
 
 def nearest_key(key: str, keys: Collection[str]) -> str:
     """
-    Find the label that a topology key without nodes was probably meant to be.
+    Find the label that a topology key, which no node has, was probably meant to be.
 
     Returns:
         The label whose name, after the prefix, is equal or differs in few letters; empty if there

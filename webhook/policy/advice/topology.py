@@ -60,9 +60,8 @@ def _on_none(key: str, facts: Facts) -> tuple[str, str]:
     if meant:
         return f"is on no node; {meant} is", member("topologyKey", meant)
     has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes()
-    return "is on no node", member("topologyKey", ZONE) if has_zones else _suggest_labels(
-        "the nodes", key
-    )
+    instead = member("topologyKey", ZONE) if has_zones else _suggest_labels("the nodes", key)
+    return "is on no node", instead
 
 
 def _carriers(key: str, demands: Demands, context: AdviceContext) -> tuple[int, int]:
@@ -73,15 +72,12 @@ def _carriers(key: str, demands: Demands, context: AdviceContext) -> tuple[int, 
         return len(topology.domains(key, (key,), demands).values), len(reached)
     nodes, carriers = context.facts.schedulable_nodes(), context.facts.nodes_with(key)
     if carriers and (
-        _selects_nodes(demands) or nodes - carriers <= _count_closed_nodes(demands, context.facts)
+        _selects_nodes(demands)
+        # all of the closed nodes may be the ones without the key
+        or nodes - carriers <= _closed_by_index(HOSTNAME, demands, context.facts).number
     ):
         return nodes, nodes
     return carriers, nodes
-
-
-def _count_closed_nodes(demands: Demands, facts: Facts) -> int:
-    """Count the nodes that reject a pod by taints; all of them may be the ones without the key."""
-    return sum(closed.number for closed in _closed_by_index(HOSTNAME, demands, facts))
 
 
 def _selects_nodes(demands: Demands) -> bool:
@@ -93,16 +89,16 @@ def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator
     if subject.is_alone:
         return
     for spread in hard_constraints(subject, context):
-        key, wanted = spread.topology_key, spread.min_domains
-        left = _reachable(key, subject.demands, context) if wanted > 1 else None
-        if left and left < wanted:
+        key, required = spread.topology_key, spread.min_domains
+        left = _reachable(key, subject.demands, context) if required > 1 else None
+        if left and left < required:
             yield RuleViolation(
                 subject.field(spread.index, "minDomains"),
-                f"minDomains is {wanted}, but affinity and tolerations leave its pods "
+                f"minDomains is {required}, but affinity and tolerations leave its pods "
                 f"{count_of(left, 'domain')} of {quote_value(key)}: each takes "
                 f"{count_of(spread.max_skew, 'pod')} at most, the others stay Pending",
                 member("minDomains", left),
-                f"minDomains is {wanted}, but its pods can reach {count_of(left, 'domain')}",
+                f"minDomains is {required}, but its pods can reach {count_of(left, 'domain')}",
             )
 
 
@@ -117,8 +113,8 @@ def _reachable(key: str, demands: Demands, context: AdviceContext) -> int | None
         return len(context.cluster.schedulable(demands).domains(key, (key,), demands).sizes)
     if tolerates_cordons(demands):
         return None
-    closed = sum(domains.number for domains in _closed_by_index(key, demands, context.facts))
-    known = context.facts.domains(key) - closed
+    closed = _closed_by_index(key, demands, context.facts)
+    known = context.facts.domains(key) - closed.number
     allowed = _count_allowed_values(key, demands)
     return known if allowed is None else min(known, allowed)
 
@@ -131,8 +127,9 @@ def _count_allowed_values(key: str, demands: Demands) -> int | None:
         return None
     allowed: set[str] = set()
     for term in demands.terms:
-        on_key = (own for own in term.match_expressions or () if own.key == key)
-        values = next((own.values or () for own in on_key if own.operator == IN), None)
+        expressions = term.match_expressions or ()
+        listed = (one.values for one in expressions if (one.key, one.operator) == (key, IN))
+        values = next(listed, None)
         if values is None:
             return None
         allowed.update(values)
@@ -144,14 +141,14 @@ class ClosedDomains(NamedTuple):
     Domains that count for a constraint although the pod cannot go there.
 
     Attributes:
-        values: Some of the domains, at least one.
+        values: Some of the domains, at least one unless there are none.
         number: Number of such domains.
         taint: The taint that the pod does not tolerate, as kubectl writes it.
     """
 
-    values: tuple[str, ...]
-    number: int
-    taint: str
+    values: tuple[str, ...] = ()
+    number: int = 0
+    taint: str = ""
 
 
 def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -195,21 +192,21 @@ def _find_closed(
     if any(facts.nodes_with(key) < facts.schedulable_nodes() for key in keys):
         return None  # again, the tainted nodes may not count at all
     found = _closed_by_index(spread.topology_key, demands, facts)
-    total = sum(domains.number for domains in found)
-    if not 0 < total < facts.domains(spread.topology_key):
-        return None
-    return ClosedDomains(found[0].values, total, found[0].taint)
+    return found if 0 < found.number < facts.domains(spread.topology_key) else None
 
 
-def _closed_by_index(key: str, demands: Demands, facts: Facts) -> list[ClosedDomains]:
+def _closed_by_index(key: str, demands: Demands, facts: Facts) -> ClosedDomains:
     tolerations = demands.tolerations or ()
-    found: list[ClosedDomains] = []
+    found = ClosedDomains()
     for domains in facts.tainted_domains(key):
         # A domain is closed if the pod tolerates none of the sets of taints that its nodes have.
         taints = [find_untolerated(combination, tolerations) for combination in domains.taints]
         if taints[0] is not None and None not in taints:
-            some = tuple(islice(domains.values, 1))
-            found.append(ClosedDomains(some, len(domains.values), render_taint(taints[0])))
+            found = ClosedDomains(
+                found.values or tuple(islice(domains.values, 1)),
+                found.number + len(domains.values),
+                found.taint or render_taint(taints[0]),
+            )
     return found
 
 
@@ -219,7 +216,7 @@ def _closed_by_cluster(
     topology, key = cluster.schedulable(demands), spread.topology_key
     counting = demands.honoring(affinity=spread.honors_affinity, taints=False)
     entering = demands.honoring(affinity=spread.honors_affinity, taints=True)
-    counted, entered = (topology.domains(key, keys, own) for own in (counting, entering))
+    counted, entered = (topology.domains(key, keys, demands) for demands in (counting, entering))
     values = sorted(counted.sizes.keys() - entered.sizes.keys())
     if not values or not entered.sizes:
         return None

@@ -83,9 +83,7 @@ def validation_options(old: Constraints | None, gates: Gates) -> ValidationOptio
     """
     Choose the variant of the validation.
 
-    Args:
-        old: The list that an update replaces; violations that it already contains are tolerated
-            in the new one. None on a create.
+    Violations in ``old``, the list that an update replaces (None on a create), are tolerated.
 
     Source: kubernetes pkg/api/pod/util.go, the options
     ``AllowInvalidTopologySpreadConstraintLabelSelector`` and

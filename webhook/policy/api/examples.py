@@ -13,13 +13,7 @@ from webhook.policy.model import MAX_CONSTRAINTS
 
 
 class RuleExample(NamedTuple):
-    """
-    Two manifests in YAML.
-
-    Attributes:
-        violates: Violates this rule and no other API rule.
-        passes: The same manifest without the violation.
-    """
+    """Two manifests in YAML: one violates this API rule and no other, one passes."""
 
     violates: str
     passes: str

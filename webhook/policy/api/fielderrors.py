@@ -26,15 +26,8 @@ LONGEST_VALUE = 256
 """Characters of a value in a response of a hook; the longest valid label key has 317."""
 
 _GO_ESCAPES = {
-    "\a": r"\a",
-    "\b": r"\b",
-    "\f": r"\f",
-    "\n": r"\n",
-    "\r": r"\r",
-    "\t": r"\t",
-    "\v": r"\v",
-    "\\": r"\\",
-    '"': r"\"",
+    character: f"\\{letter}"
+    for character, letter in zip('\a\b\f\n\r\t\v\\"', 'abfnrtv\\"', strict=True)
 }
 _JSON_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 """Characters that Go escapes beyond the JSON standard, for embedding in HTML or JavaScript."""
@@ -67,12 +60,7 @@ class FieldError(msgspec.Struct, frozen=True, order=True, gc=False):
         return self.words()
 
     def words(self, longest: int | None = None) -> str:
-        """
-        Format the message.
-
-        Args:
-            longest: The number of characters of the value to show; None shows all.
-        """
+        """Format the message with at most ``longest`` characters of the value; None shows all."""
         shown = "" if self.value is None else self._format_value(self.value, longest)
         return ": ".join(filter(None, (_TITLES[self.reason], shown, self.problem)))
 
@@ -84,7 +72,6 @@ class FieldError(msgspec.Struct, frozen=True, order=True, gc=False):
         return _marshal(value) if self.named else quote(value)
 
     def __str__(self) -> str:
-        """Format path and message as kube-apiserver does."""
         return f"{self.field}: {self.message}"
 
 
@@ -100,12 +87,7 @@ _TITLES = {
 
 
 def invalid(field: str, value: str | int, problem: str, *, named: bool = False) -> FieldError:
-    """
-    Report a value that is not allowed.
-
-    Args:
-        named: Whether the value has a named type in Go; such texts are formatted as JSON.
-    """
+    """Report a value that is not allowed."""
     return FieldError(field, INVALID, problem, value, named)
 
 

@@ -15,12 +15,9 @@ from msgspec.structs import replace
 from webhook.policy.api.gates import GATES, Gate, Gates, Stage
 from webhook.policy.model import Constraint
 
-_ATTRIBUTES = {
-    "minDomains": "min_domains",
-    "nodeAffinityPolicy": "node_affinity_policy",
-    "nodeTaintsPolicy": "node_taints_policy",
-    "matchLabelKeys": "match_label_keys",
-}
+_ATTRIBUTES = dict(
+    zip(Constraint.__struct_encode_fields__, Constraint.__struct_fields__, strict=True)
+)
 _UNSET = Constraint()
 
 
@@ -39,12 +36,7 @@ class DroppedField(NamedTuple):
 
 
 class FilteredConstraints(NamedTuple):
-    """
-    A constraint list without the fields of disabled gates.
-
-    Attributes:
-        drops: The dropped fields, in the order of the constraints.
-    """
+    """A list without the fields of disabled gates, and what was dropped, in list order."""
 
     constraints: tuple[Constraint, ...]
     drops: tuple[DroppedField, ...]
@@ -56,8 +48,7 @@ def drop_disabled_fields(
     """
     Drop the fields whose gate is off.
 
-    Args:
-        old: The list that an update replaces; fields that it uses are kept. None on a create.
+    ``old`` is the list that an update replaces, None on a create; fields that it uses are kept.
     """
     if not gates.fields_off and Gate.EVEN_PODS_SPREAD in gates:
         return FilteredConstraints(constraints, ())

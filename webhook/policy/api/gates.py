@@ -72,8 +72,7 @@ def _history(
     """
     Build a history from the first minor version of every period; 0 leaves the period out.
 
-    Args:
-        beta_off: The first version of a beta that is off by default.
+    ``beta_off`` begins a beta that is off by default.
     """
     periods = (
         (alpha, Stage.ALPHA, False),
@@ -151,7 +150,6 @@ class Gates(msgspec.Struct, frozen=True):
     fields_off: dict[str, Gate]
 
     def __contains__(self, gate: Gate) -> bool:
-        """Whether a gate is on."""
         return gate in self.on
 
 
@@ -215,11 +213,9 @@ def resolve(
 
 def stage_at(gate: Gate, version: Version) -> GatePeriod:
     """Find the period of a gate at a version; absent and off before its first one."""
-    current = GatePeriod(OLDEST_VERSION, Stage.ABSENT, default=False)
-    for period in GATES[gate].history:
-        if period.since <= version:
-            current = period
-    return current
+    absent = GatePeriod(OLDEST_VERSION, Stage.ABSENT, default=False)
+    begun = (period for period in reversed(GATES[gate].history) if period.since <= version)
+    return next(begun, absent)
 
 
 def _default(gate: Gate, version: Version) -> GateSetting:

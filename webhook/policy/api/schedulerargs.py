@@ -23,10 +23,7 @@ CONSTRAINTS = "defaultConstraints"
 
 def check(defaulting_type: str, constraints: Sequence[Constraint]) -> list[FieldError]:
     """
-    Validate arguments.
-
-    Args:
-        defaulting_type: The type after kube-scheduler has filled in an omitted one.
+    Validate arguments, after kube-scheduler has filled in an omitted type.
 
     Returns:
         The errors in kube-scheduler's order; none if it accepts the arguments.
@@ -55,12 +52,9 @@ def defaulting_type_errors(
 
 def constraint_errors(constraint: Constraint, at: str) -> Iterator[FieldError]:
     """
-    Validate one constraint by itself.
+    Validate one constraint by itself, at a field path as ``defaultConstraints[0]``.
 
-    Args:
-        constraint: The constraint; its minDomains, matchLabelKeys and node inclusion policies are
-            ignored.
-        at: Its field path, as ``defaultConstraints[0]``.
+    Its minDomains, matchLabelKeys and node inclusion policies are ignored.
     """
     if constraint.max_skew <= 0:
         yield fielderrors.invalid(

@@ -19,7 +19,6 @@ class Version(NamedTuple):
     minor: int
 
     def __str__(self) -> str:
-        """Format the version as ``1.36``."""
         return f"{self.major}.{self.minor}"
 
 
@@ -28,9 +27,8 @@ NEWEST_VERSION = Version(1, 37)  # the newest release that conformance was teste
 
 BETWEEN = ".."  # separates the first and the last version of a range, which includes both
 
-_VERSION = re.compile(
-    r"v?(\d{1,4})\.(\d{1,4})(?:\+|[-.].*)?", re.ASCII
-)  # v1.33.5-eks-113cf36, 1.24+
+# v1.33.5-eks-113cf36, 1.24+
+_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\+|[-.].*)?", re.ASCII)
 
 
 def parse_version(text: str) -> Version:
@@ -44,22 +42,14 @@ def parse_version(text: str) -> Version:
         VersionError: The text is none of these, or the version is older than 1.16.
     """
     match = _VERSION.fullmatch(text.strip())
-    if match is None:
-        raise VersionError(text)
-    version = Version(int(match[1]), int(match[2]))
-    if version < OLDEST_VERSION:
+    version = Version(int(match[1]), int(match[2])) if match else None
+    if version is None or version < OLDEST_VERSION:
         raise VersionError(text)
     return version
 
 
 class VersionRange(NamedTuple):
-    """
-    A range of consecutive versions.
-
-    Attributes:
-        first: The oldest version.
-        last: The newest version, known or not; never older than the first.
-    """
+    """A range of consecutive versions, known or not; the last is never older than the first."""
 
     first: Version
     last: Version

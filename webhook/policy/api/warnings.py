@@ -12,13 +12,7 @@ from webhook.policy.model import Constraint
 
 
 class ApiWarning(NamedTuple):
-    """
-    One warning.
-
-    Attributes:
-        rule: TSC020 or TSC021.
-        text: The warning, which begins with the path of the field.
-    """
+    """The warning TSC020 or TSC021 on an entry; its text begins with the path of the field."""
 
     rule: str
     entry: int

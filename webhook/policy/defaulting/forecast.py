@@ -42,7 +42,6 @@ class ForecastFacts:
     """The facts of a cluster, as if the controller of a workload's pods existed already."""
 
     def __init__(self, facts: Facts, labels: dict[str, str]) -> None:
-        """Wrap current facts, for a pod template with these labels."""
         self._labels = labels
         self.services = facts.services
         self.namespace_labels = facts.namespace_labels
@@ -84,11 +83,9 @@ def forecast_defaults(request: AdmissionRequest, policy: Policy, facts: Facts) -
 
 def forecast_injection(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Injection:
     """
-    Forecast the defaults of a pod that a workload is going to create.
+    Forecast the defaults of a pod, from ``first_pod``, that a workload is going to create.
 
-    Args:
-        pod: The result of ``first_pod``.
-        facts: The current facts of the cluster; they need not contain the workload.
+    The facts need not contain the workload.
     """
     return inject(pod, namespace, policy, ForecastFacts(facts, pod.labels))
 

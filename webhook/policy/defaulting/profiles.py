@@ -83,24 +83,18 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
             return False
         if self.object_selector is not None and not matches(self.object_selector, pod.labels):
             return False
-        return self.owner_kinds is None or _owner_kind(pod) in self.owner_kinds
+        owner = pod.metadata.controller if pod.metadata else None
+        return self.owner_kinds is None or (owner.kind if owner else "") in self.owner_kinds
 
     def fits_namespace(self, labels: Mapping[str, str] | None) -> bool:
         """
-        Whether the profile applies to the pods of a Namespace.
+        Whether the profile applies to the pods of a Namespace with these labels.
 
-        Args:
-            labels: The labels of the Namespace; None if they are unknown: then no profile with a
-                namespace selector applies.
+        If they are unknown (None), no profile with a namespace selector applies.
         """
         if self.namespace_selector is None:
             return True
         return labels is not None and matches(self.namespace_selector, labels)
-
-
-def _owner_kind(pod: PodTemplate) -> str:
-    owner = pod.metadata.controller if pod.metadata else None
-    return owner.kind if owner else ""
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):

@@ -41,8 +41,7 @@ def recognize_constraints(
     """
     Find the constraints of a pod that an earlier call injected.
 
-    Args:
-        annotation: The value of the annotation; it is not trusted, since any client can write it.
+    The annotation is not trusted, since any client can write it.
 
     Returns:
         Index -> digest, in order; empty if the annotation is absent or invalid.

@@ -65,12 +65,7 @@ In the order of the report: first what gives up least of what the user configure
 
 
 def find_changes(scenario: Scenario, placement: PodPlacement) -> tuple[SuggestedChange, ...]:
-    """
-    Find changes that let a pod be placed.
-
-    Returns:
-        At most 16 changes; empty if the pod can be placed, or no candidate helps.
-    """
+    """Find at most 16 changes that let a pod be placed; none if it can be or none helps."""
     if placement.passing:
         return ()
     found = [

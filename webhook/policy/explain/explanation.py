@@ -221,7 +221,6 @@ def _list_domains(tally: PodTally, topology: Topology) -> Iterator[DomainRow]:
 
 
 def _group_nodes(pairs: Iterable[tuple[str, str]]) -> tuple[NodeGroup, ...]:
-    """Group nodes by their reason, the largest group first."""
     groups: dict[str, list[str]] = {}
     for name, reason in pairs:
         groups.setdefault(reason, []).append(name)

@@ -23,8 +23,8 @@ class Uncordon(ScenarioEdit, frozen=True):
         return f"uncordon node {self.node}"
 
     def apply(self, scenario: Scenario) -> Scenario:
-        """Apply the edit, and remove the taint that comes with a cordon."""
-        return _with_node(scenario, self.node, _uncordoned)
+        """Apply the edit."""
+        return _with_cordon(scenario, self.node, cordoned=False)
 
 
 class Cordon(ScenarioEdit, frozen=True):
@@ -36,8 +36,8 @@ class Cordon(ScenarioEdit, frozen=True):
         return f"cordon node {self.node}"
 
     def apply(self, scenario: Scenario) -> Scenario:
-        """Apply the edit, and add the taint that comes with a cordon."""
-        return _with_node(scenario, self.node, _cordoned)
+        """Apply the edit."""
+        return _with_cordon(scenario, self.node, cordoned=True)
 
 
 class LabelNode(ScenarioEdit, frozen=True):
@@ -115,17 +115,17 @@ def _with_node(scenario: Scenario, name: str, change: Callable[[Node], Node]) ->
     return replace(scenario, topology=Topology(changed))
 
 
-def _cordoned(node: Node) -> Node:
-    taints = (*_uncordoned(node).taints, UNSCHEDULABLE)
-    return replace(node, unschedulable=True, taints=taints)
+def _with_cordon(scenario: Scenario, name: str, *, cordoned: bool) -> Scenario:
+    """Cordon or uncordon a node, with the taint that comes with a cordon."""
 
+    def change(node: Node) -> Node:
+        taints = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE.key)
+        taints += (UNSCHEDULABLE,) if cordoned else ()
+        return replace(node, unschedulable=cordoned, taints=taints)
 
-def _uncordoned(node: Node) -> Node:
-    taints = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE.key)
-    return replace(node, unschedulable=False, taints=taints)
+    return _with_node(scenario, name, change)
 
 
 def _free_names(nodes: Sequence[Node]) -> Iterator[str]:
-    """Yield names that no node has yet."""
     taken = {node.name for node in nodes}
     return (name for number in count(1) if (name := f"new-{number}") not in taken)

@@ -135,7 +135,6 @@ def _distinct_nodes(nodes: Iterable[Node], placement: PodPlacement) -> list[Node
 
 
 def _emptiest(hard: Iterable[PodTally]) -> dict[str, str]:
-    """Find the domain with fewest pods of every topology key that has domains."""
     return {
         tally.spread.topology_key: min(sizes, key=lambda value: tally.pods.get(value, 0))
         for tally in hard
@@ -144,7 +143,6 @@ def _emptiest(hard: Iterable[PodTally]) -> dict[str, str]:
 
 
 def _count_fitting(keys: Iterable[str], values: Iterable[str], hard: Iterable[PodTally]) -> int:
-    """Count the constraints that allow the pod in these domains."""
     labels = dict(zip(keys, values, strict=True))
     return sum(
         tally.fits(value) for tally in hard if (value := labels.get(tally.spread.topology_key))
@@ -163,5 +161,4 @@ def _replace_rejected(labels: Mapping[str, str], hard: Iterable[PodTally]) -> di
 
 
 def _make_value(key: str, number: int) -> str:
-    """Make up a value that no node has."""
     return f"new-{short_key(key).rpartition('/')[2]}-{number}"

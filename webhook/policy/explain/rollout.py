@@ -23,12 +23,9 @@ PLACED_REPLICAS = 10_000
 
 class SkewChange(msgspec.Struct, frozen=True, rename="camel"):
     """
-    The unevenness of a constraint's pods before and after the rollout.
+    The pods of the fullest domain above the emptiest one, before and after the rollout.
 
-    Attributes:
-        index: Position of the constraint in its list, from 0.
-        before: Pods of the fullest domain above the emptiest one.
-        after: The same after the rollout.
+    ``index`` is the position of the constraint in its list, from 0.
     """
 
     index: int

@@ -24,10 +24,9 @@ NOT_MODELLED = ("resources", "ports", "volumes", "pod affinity")
 
 class Scenario(msgspec.Struct, frozen=True):
     """
-    A pod and a cluster; edits return another scenario.
+    A pod with its constraints, and a cluster; edits return another scenario.
 
-    Attributes:
-        census: The other pods, without the pod itself.
+    The census has the other pods, without the pod itself.
     """
 
     pod: IncomingPod

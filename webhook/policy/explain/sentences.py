@@ -19,8 +19,7 @@ def summarize(scenario: Scenario, placement: PodPlacement, runs_on: str) -> str:
     """
     Summarize where a pod can go, or the main reason why it cannot be placed.
 
-    Args:
-        runs_on: The node that the pod runs on; empty if it does not run.
+    ``runs_on`` is the node that the pod runs on; empty if it does not run.
     """
     nodes, passing = len(scenario.topology.nodes), len(placement.passing)
     if not passing:
@@ -78,9 +77,9 @@ def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
     if len(placement.refused) == len(nodes):
         return f"no node takes it: {_count_rejections(list(placement.refused.values()))}"
     hard = placement.tallies.hard
-    blocking = next((tally for tally in hard if not _has_open_domain(tally)), None)
-    if blocking is not None:
-        return _explain_closed(blocking)
+    for tally in hard:
+        if not any(map(tally.fits, tally.domains.sizes)):
+            return _explain_closed(tally)
     for tally in hard:
         there = [node for node in nodes if tally.spread.topology_key in node.labels]
         inside = [node for node in there if tally.fits(node.labels[tally.spread.topology_key])]
@@ -94,22 +93,16 @@ def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
     return f"{'; '.join(map(_describe_allowed, hard))}; no node meets all of that"
 
 
-def _has_open_domain(tally: PodTally) -> bool:
-    """Whether the constraint allows the pod in any domain."""
-    return any(map(tally.fits, tally.domains.sizes))
-
-
 def _explain_closed(tally: PodTally) -> str:
-    """Explain why a constraint allows no domain: there are none, or fewer than minDomains."""
     name, found = short_key(tally.spread.topology_key), tuple(sorted(tally.domains.sizes))
     if not found:
         return (
             f"no node counts for {name}: {_count_rejections(list(tally.domains.left_out.values()))}"
         )
     ordinal = _ORDINALS.get(len(found) + 1)
-    wanted = f"a {ordinal} domain" if ordinal else "one more domain"
+    missing = f"a {ordinal} domain" if ordinal else "one more domain"
     there = f"{len(found)}: {join_names(found, most=6)}"
-    return f"{name} needs {wanted} (minDomains {tally.spread.min_domains}, found {there})"
+    return f"{name} needs {missing} (minDomains {tally.spread.min_domains}, found {there})"
 
 
 def _describe_allowed(tally: PodTally) -> str:

@@ -114,7 +114,6 @@ class Census:
     """
 
     def __init__(self, pods: Iterable[ObservedPod] = ()) -> None:
-        """Add those of the pods that count; O(pods)."""
         self._namespaces = defaultdict[str, _Namespace](_Namespace)
         for pod in pods:
             if pod.counts:
@@ -123,11 +122,9 @@ class Census:
 
     def add(self, namespace: str, labels: Mapping[str, str], node: str, pods: int = 1) -> None:
         """
-        Add pods that run on one node; O(labels).
+        Add at least one pod on one node; O(labels).
 
-        Args:
-            labels: The labels of every pod; kept by reference, so they must not change.
-            pods: How many; at least 1.
+        The labels are kept by reference, so they must not change.
         """
         self.add_alike(namespace, labels, {node: pods})
 

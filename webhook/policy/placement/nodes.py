@@ -87,9 +87,7 @@ class NodeRejection(NamedTuple):
     """
     Why a pod cannot go to a node, or a node does not count.
 
-    Attributes:
-        reason: The kind of rejection.
-        about: The missing topology key, or the taint as kubectl writes it; otherwise empty.
+    ``about`` is the missing topology key, or the taint as kubectl writes it; otherwise empty.
     """
 
     reason: RejectionReason

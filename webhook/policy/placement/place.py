@@ -69,26 +69,22 @@ class PodPlacement(msgspec.Struct, frozen=True):
 
 def incoming_pod(pod: SchedulingPod, namespace: str = "") -> IncomingPod:
     """
-    Reduce a pod to what its constraints look at.
+    Reduce a pod or a pod template to what its constraints look at.
 
-    Args:
-        namespace: The workload's, for a template; the pod's own takes precedence.
+    The namespace is that of the workload; the pod's own takes precedence.
     """
-    own = pod.metadata.namespace if pod.metadata else ""
-    return IncomingPod(own or namespace, pod.labels, pod.demands)
+    namespace = (pod.metadata.namespace if pod.metadata else "") or namespace
+    return IncomingPod(namespace, pod.labels, pod.demands)
 
 
 def tally_constraints(
     pod: IncomingPod, spreads: SpreadConstraints, topology: Topology, census: Census
 ) -> ConstraintTallies:
     """
-    Count the pods of all constraints of a pod.
+    Count the pods of all constraints of a pod, which does not count itself.
 
     Takes O(nodes) for each constraint, or O(nodes with counted pods) if the topology has its
     domains in the cache.
-
-    Args:
-        pod: The incoming pod; it does not count itself.
     """
     # Nodes need the keys of all hard constraints to count for a hard one, and those of all soft
     # constraints to count for a soft one; System defaults waive the latter.
@@ -105,11 +101,10 @@ def place_pod(
     refused: Mapping[str, NodeRejection] | None = None,
 ) -> PodPlacement:
     """
-    Filter and score the nodes for a pod; O(nodes x constraints).
+    Filter and score the nodes that were counted for a pod; O(nodes x constraints).
 
-    Args:
-        refused: Nodes that other filters reject, from ``find_rejections``; None to run this
-            plugin alone.
+    ``refused`` are nodes that other filters reject, from ``find_rejections``; None runs this plugin
+    alone.
     """
     statuses = filter_nodes(topology, tallies.hard)
     refused = refused or {}

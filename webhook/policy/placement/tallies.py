@@ -31,12 +31,7 @@ class MinimumReason(StrEnum):
 
 
 class IncomingPod(msgspec.Struct, frozen=True):
-    """
-    A pod to place, reduced to what its constraints look at.
-
-    Attributes:
-        namespace: Only pods of this namespace count.
-    """
+    """A pod to place, reduced to what its constraints look at: only its namespace counts."""
 
     namespace: str
     labels: Mapping[str, str]
@@ -81,13 +76,10 @@ class PodTally(msgspec.Struct, frozen=True):
 
     def within(self, domains: Domains) -> "PodTally":
         """
-        Restrict the tally to some domains; O(domains with counted pods).
+        Restrict the tally to some domains of its key; O(domains with counted pods).
 
         kube-scheduler scores soft constraints only by the domains of nodes that passed the filters.
-
-        Args:
-            domains: Of the same key. The pods of a domain remain those on all its nodes that are
-                eligible for the constraint.
+        The pods of a domain remain those on all its nodes that are eligible for the constraint.
 
         Source: scoring.go ``PreScore``.
         """

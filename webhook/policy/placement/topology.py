@@ -41,7 +41,6 @@ class Topology:
     """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
-        """Take the nodes; their names are unique."""
         self.nodes = tuple(nodes)
         self.domains = lru_cache(maxsize=CACHED_DOMAINS)(self._find_domains)
 

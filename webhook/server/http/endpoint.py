@@ -15,7 +15,6 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from aiohttp import http_parser, web
-from aiohttp.abc import AbstractAccessLogger
 
 from webhook.errors import ConfigError, EvenspreadError
 from webhook.server.http.connections import Connections
@@ -47,20 +46,6 @@ def require_c_parser() -> None:
         raise ParserError
 
 
-class NoAccessLog(AbstractAccessLogger):
-    """No access log: a line per request would take as long as its verdict."""
-
-    @property
-    def enabled(self) -> bool:
-        """False, so that aiohttp does not read the clock either."""
-        return False
-
-    def log(
-        self, request: web.BaseRequest, response: web.StreamResponse, time: float
-    ) -> None:  # pragma: no cover  # not enabled
-        """Do nothing."""
-
-
 class HttpConnection(web.RequestHandler):
     """One connection, which reports errors to its endpoint instead of a log."""
 
@@ -72,7 +57,7 @@ class HttpConnection(web.RequestHandler):
             endpoint,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=limits.keep_alive,
-            access_log_class=NoAccessLog,
+            access_log=None,  # type: ignore[arg-type]  # a line per request would take as long as its verdict
             lingering_time=limits.discarded,
             read_bufsize=limits.read_buffer,
             auto_decompress=False,  # compressed bodies are refused
