@@ -1,16 +1,15 @@
-from typing import Any
+from functools import partial
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from webhook.cli.inputs.cluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cli.inputs.policy import RequestedPolicy
+from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.subjects import find, find_in_manifests
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
-from webhook.config import Configuration, check, check_scheduler, gates_in_force
 from webhook.manifests import Document, parse
-from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 
 NODES = """\
@@ -70,15 +69,15 @@ defaultConstraints:
 """
 
 
-def requested(configuration: Configuration, gates: str = "") -> RequestedPolicy:
-    found = gates_in_force(configuration, NEWEST_VERSION, gates, allow_locked=True)
-    return RequestedPolicy(configuration, found)
+read_defaults = partial(read_policy, kube_version="", allow_locked_gates=True)
+PLAIN = read_defaults(feature_gates="", config="")
 
 
-PLAIN = requested(Configuration())
-CONFIGURED = requested(check(CONFIG, "config.yaml", lambda _path: ""))
-SCHEDULED = requested(check_scheduler(SCHEDULER, "scheduler.yaml"))
-OFF = requested(Configuration(), "DefaultPodTopologySpread=false")
+@pytest.fixture
+def configured(folder: Path) -> RequestedPolicy:
+    """The policy of CONFIG."""
+    (folder / "config.yaml").write_text(CONFIG)
+    return read_defaults(feature_gates="", config="config.yaml")
 
 
 def documents(text: str) -> list[Document]:
@@ -163,31 +162,46 @@ def test_the_next_pod_is_one_of_the_newest_replica_set(text: str, label: str | N
     assert incoming.labels.get("pod-template-hash") == label
 
 
-# options, maxSkew of the constraints in force
-CONSTRAINTS: dict[str, tuple[dict[str, Any], list[int]]] = {
-    "the defaults of kube-scheduler": ({"policy": PLAIN}, [3, 5]),
-    "no defaults without their gate": ({"policy": OFF}, []),
-    "the defaults of our webhook": ({"policy": CONFIGURED}, [7]),
-    "a configuration of kube-scheduler": ({"policy": SCHEDULED, "replaces": True}, [9]),
-    "a configuration without profiles": ({"policy": PLAIN, "replaces": True}, []),
+# gates, option, its file, maxSkew of the constraints in force
+CONSTRAINTS = {
+    "the defaults of kube-scheduler": ("", "", "", [3, 5]),
+    "no defaults without their gate": ("DefaultPodTopologySpread=false", "", "", []),
+    "the defaults of our webhook": ("", "config", CONFIG, [7]),
+    "a configuration of kube-scheduler": ("", "scheduler_config", SCHEDULER, [9]),
 }
 
 
-@pytest.mark.parametrize(("options", "expected"), CONSTRAINTS.values(), ids=CONSTRAINTS.keys())
-def test_defaults_come_from_the_configuration(options: dict[str, Any], expected: list[int]) -> None:
-    assert skews(build("deploy/web", WEB, **options)) == expected
+@pytest.mark.parametrize(
+    ("gates", "option", "text", "expected"), CONSTRAINTS.values(), ids=CONSTRAINTS.keys()
+)
+def test_defaults_come_from_the_configuration(
+    gates: str, option: str, text: str, expected: list[int], folder: Path
+) -> None:
+    (folder / "file.yaml").write_text(text)
+    config, scheduler_config = (
+        "file.yaml" if option == name else "" for name in ("config", "scheduler_config")
+    )
+    policy = read_defaults(feature_gates=gates, config=config, scheduler_config=scheduler_config)
+
+    target = build("deploy/web", WEB, policy, replaces=bool(scheduler_config))
+
+    assert skews(target) == expected
 
 
-def test_our_webhook_does_not_patch_pods_that_exist() -> None:
+def test_a_scheduler_configuration_without_profiles_has_no_defaults() -> None:
+    assert skews(build("deploy/web", WEB, PLAIN, replaces=True)) == []
+
+
+def test_our_webhook_does_not_patch_pods_that_exist(configured: RequestedPolicy) -> None:
     # without a Service, kube-scheduler has no defaults for them either
-    assert skews(build("web-1", PODS, CONFIGURED)) == []
+    assert skews(build("web-1", PODS, configured)) == []
 
 
-def test_our_webhook_patches_a_pod_of_a_manifest() -> None:
+def test_our_webhook_patches_a_pod_of_a_manifest(configured: RequestedPolicy) -> None:
     cluster = ManifestCluster(documents(NODES + SERVICE), (), Inputs([]))
     pod = next(find_in_manifests(documents(POD % "web-3"), "", "shop", BUILT_IN_TEMPLATES))
     unbound = replace(pod, value={**pod.value, "spec": {}})
 
-    target = TargetBuilder(CONFIGURED, cluster, replaces=False).build(unbound)
+    target = TargetBuilder(configured, cluster, replaces=False).build(unbound)
 
     assert skews(target) == [7]

@@ -1,11 +1,12 @@
+from pathlib import Path
+
 import pytest
 
 from tests.build import default, policy, profile
-from webhook.cli.inputs.policy import RequestedPolicy
+from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.configuration import ExamplePod, as_document, show
-from webhook.config import Configuration, check, example, gates_in_force
-from webhook.policy.api.versions import NEWEST_VERSION, Version
+from webhook.config import example
 
 TEXT = """\
 apiVersion: evenspread.io/v1alpha1
@@ -18,11 +19,17 @@ profiles:
 """
 
 
-def request(text: str = "", version: Version = NEWEST_VERSION) -> RequestedPolicy:
-    configuration = check(text, "config.yaml", lambda _path: "") if text else Configuration()
-    return RequestedPolicy(
-        configuration, gates_in_force(configuration, version, "", allow_locked=False)
+def request(config: str = "", kube_version: str = "") -> RequestedPolicy:
+    return read_policy(
+        kube_version=kube_version, feature_gates="", allow_locked_gates=False, config=config
     )
+
+
+@pytest.fixture
+def configured(folder: Path) -> RequestedPolicy:
+    """The configuration of TEXT."""
+    (folder / "config.yaml").write_text(TEXT)
+    return request("config.yaml")
 
 
 def defaulted() -> ExamplePod:
@@ -31,8 +38,8 @@ def defaulted() -> ExamplePod:
     return ExamplePod("Pod shop/web", example(rules))
 
 
-def test_the_document_has_every_setting_and_its_source() -> None:
-    document = as_document(request(TEXT), ["label the nodes"], defaulted())
+def test_the_document_has_every_setting_and_its_source(configured: RequestedPolicy) -> None:
+    document = as_document(configured, ["label the nodes"], defaulted())
 
     assert (document["files"], document["mode"]) == (["config.yaml"], "apply")
     assert [(row["name"], row["completeSelectors"]) for row in document["profiles"]] == [
@@ -44,8 +51,10 @@ def test_the_document_has_every_setting_and_its_source() -> None:
     assert document["example"]["constraints"][0]["topologyKey"] == "rack"
 
 
-def test_profiles_advice_and_defaults_are_text(capsys: pytest.CaptureFixture[str]) -> None:
-    show(request(TEXT), ["label the nodes"], defaulted(), Terminal())
+def test_profiles_advice_and_defaults_are_text(
+    configured: RequestedPolicy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(configured, ["label the nodes"], defaulted(), Terminal())
 
     out = capsys.readouterr().out
     assert out.startswith(
@@ -62,7 +71,7 @@ def test_profiles_advice_and_defaults_are_text(capsys: pytest.CaptureFixture[str
 
 
 def test_without_profiles_the_reason_is_given(capsys: pytest.CaptureFixture[str]) -> None:
-    requested = request(version=Version(1, 24))
+    requested = request(kube_version="1.24")
 
     show(requested, [], ExamplePod("a pod", example(requested.policy)), Terminal())
 
