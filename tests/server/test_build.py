@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.apiserver import kubeconfig, running, says
+from tests.apiserver import listening, respond, write_kubeconfig
 from tests.server.serving import PATIENCE, server_context
 from webhook.config.settings import Settings
 from webhook.policy.api.versions import Version
@@ -38,10 +38,10 @@ async def built(folder: Path, **members: Any) -> AsyncGenerator[tuple[Server, io
 @asynccontextmanager
 async def built_in_cluster(folder: Path, **members: Any) -> AsyncGenerator[Server]:
     """Build a server whose API server answers the request for its version, and nothing else."""
-    async with running() as api_server:
-        api_server.script("/version", says(200, {"gitVersion": "v1.36.0"}))
+    async with listening() as api_server:
+        api_server.script("/version", respond({"gitVersion": "v1.36.0"}))
         settings = {
-            "kubeconfig": kubeconfig(folder, api_server.url),
+            "kubeconfig": write_kubeconfig(folder, api_server.url),
             "tls": "standalone",
             "state": str(folder),
             "namespace": "evenspread",

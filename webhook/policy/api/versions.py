@@ -42,10 +42,8 @@ def parse_version(text: str) -> Version:
         VersionError: The text is none of these, or the version is older than 1.16.
     """
     match = _VERSION.fullmatch(text.strip())
-    if match is None:
-        raise VersionError(text)
-    version = Version(int(match[1]), int(match[2]))
-    if version < OLDEST_VERSION:
+    version = Version(int(match[1]), int(match[2])) if match else None
+    if version is None or version < OLDEST_VERSION:
         raise VersionError(text)
     return version
 
