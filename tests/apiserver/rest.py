@@ -169,22 +169,28 @@ class RestApi(ObjectStore):
             self._rests[metadata["continue"]] = items[limit:]
         return respond({"metadata": metadata, "items": items[:limit]})
 
-    async def _watch(self, query: Mapping[str, str], place: ObjectPath) -> AsyncIterator[bytes]:
-        since = int(query.get("resourceVersion") or self.revision)
+    def pending_events(self, query: Mapping[str, str], place: ObjectPath) -> list[Json]:
+        """Return the events that a watch sends at once."""
         if "sendInitialEvents" in query:
-            since = self.revision
-            for obj in self.select(place):
-                yield encode(event("ADDED", obj)) + b"\n"
-            yield encode(bookmark(since, ends=True)) + b"\n"
-        elif since < self.compacted:
-            yield encode(event("ERROR", failure(410, "too old resource version"))) + b"\n"
-            return
+            added = [event("ADDED", obj) for obj in self.select(place)]
+            return [*added, bookmark(self.revision, ends=True)]
+        since = int(query.get("resourceVersion") or self.revision)
+        if since < self.compacted:
+            return [event("ERROR", failure(410, "too old resource version"))]
+        return [change.event for change in self.history if change.is_of(place, since)]
+
+    async def _watch(self, query: Mapping[str, str], place: ObjectPath) -> AsyncIterator[bytes]:
+        since = self.revision
+        for pending in self.pending_events(query, place):
+            yield encode(pending) + b"\n"
+            if pending["type"] == "ERROR":
+                return
         while True:
-            for change in await self.changes(since):
-                since = change.revision
-                path = parse_path(change.path)
-                if path and path.is_in(place):
-                    yield encode(change.event) + b"\n"
+            await self.wait_for_change(since)
+            changes = [change for change in self.history if change.is_of(place, since)]
+            since = self.revision
+            for change in changes:
+                yield encode(change.event) + b"\n"
 
 
 def _group(version: str) -> Json:

@@ -1,7 +1,6 @@
 """``evenspread certs``: from folders, from a listener, from a cluster."""
 
 import asyncio
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -13,8 +12,10 @@ import pytest
 
 from certs.serving import LiveContext
 from certs.source import NoticeSubject
+from tests.apiserver import listening, write_kubeconfig
 from tests.certs.cluster import Cluster
-from tests.certs.world import authority, leaf, listening, real_clock, write_pair
+from tests.certs.world import authority, leaf, real_clock, write_pair
+from tests.certs.world import listening as listening_with_tls
 from tests.cli.conftest import Run
 
 CA, STRANGER = authority(), authority()
@@ -34,7 +35,7 @@ def listener() -> Iterator[str]:
     """A listener that serves PAIR, in a loop of its own, since commands block."""
     live = LiveContext()
     live.swap(PAIR, CA.chain)
-    with background(listening(live)) as port:
+    with background(listening_with_tls(live)) as port:
         yield f"127.0.0.1:{port}"
 
 
@@ -113,18 +114,9 @@ def test_a_mistake_is_told(args: tuple[str, ...], code: int, told: str, run: Run
 
 @contextmanager
 def reached(cluster: Cluster, folder: Path) -> Iterator[str]:
-    """A kubeconfig of this cluster."""
-    with background(cluster.over_http()) as url:
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "it",
-            "clusters": [{"name": "it", "cluster": {"server": url}}],
-            "users": [{"name": "it", "user": {}}],
-            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
-        }
-        (folder / "kubeconfig").write_text(json.dumps(config))
-        yield "kubeconfig"
+    """Serve a cluster, and write a kubeconfig of it."""
+    with background(listening(cluster)):
+        yield write_kubeconfig(folder, cluster.url)
 
 
 def where(kubeconfig: str) -> tuple[str, ...]:
@@ -152,7 +144,8 @@ def test_a_cluster_is_shown(run: Run, kept: Path) -> None:
 def test_a_rotation_is_asked_for(
     flags: tuple[str, ...], subject: NoticeSubject, run: Run, folder: Path
 ) -> None:
-    cluster = Cluster(real_clock, ahead=timedelta(hours=1))
+    cluster = Cluster(real_clock)
+    cluster.ahead = timedelta(hours=1)
     path = "/api/v1/namespaces/ns/secrets/web-ca"
     cluster.put(path, {"metadata": {"name": "web-ca"}, "type": "Opaque"})
     with reached(cluster, folder) as kubeconfig:

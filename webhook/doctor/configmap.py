@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from webhook.config import Configuration, check, gates_in_force
+from webhook.config.validation import read_document
 from webhook.doctor.objects import ConfigMap
 from webhook.errors import ConfigError, VersionError
 from webhook.policy.api.gates import Gates
@@ -51,7 +52,7 @@ def read_config_map(
         version = parse_version(settings.get("kube-version") or kubernetes)
     except VersionError:
         version = NEWEST_VERSION
-    configuration = check(read_entry(name), name, read_entry)
+    configuration = check(read_document(read_entry(name), name), read_entry)
     gates = gates_in_force(
         configuration,
         version,
