@@ -91,7 +91,7 @@ def complete_metadata(document: Document, namespace: str) -> dict[str, Any]:
         namespace: Namespace of an object that names none.
     """
     value: dict[str, Any] = document.value
-    metadata: Any = value.get("metadata") or {}
+    metadata: Any = {} if value.get("metadata") is None else value["metadata"]
     if not is_object(metadata):
         return value
     if document.kind == "Namespace":
