@@ -26,7 +26,7 @@ def test_a_source_is_not_ready_before_its_first_certificate() -> None:
 
 def test_a_bug_is_described_by_its_type_and_place_without_its_message() -> None:
     with pytest.raises(KeyError) as caught:
-        {}["canary"]
+        dict[str, int]()["canary"]
     text = describe_bug(caught.value)
 
     assert text.startswith("a bug of evenspread, KeyError at test_source.py:")

@@ -102,3 +102,11 @@ VERSIONS: dict[str, tuple[Any, str, bool]] = {
 def test_versions(value: Any, version: str, ends: bool) -> None:
     assert listwatch.resource_version_of(raw(value)) == version
     assert listwatch.ends_initial_list(raw(value)) == ends
+
+
+def test_a_watch_resumes_at_a_version_and_requests_bookmarks() -> None:
+    assert listwatch.watch_query("7") == {
+        "watch": "1",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": "7",
+    }

@@ -7,6 +7,8 @@ from webhook.cluster.quota import (
     OBJECT_BYTES,
     NamespaceQuota,
     NamespaceSizeError,
+    SelectorSizeError,
+    check_selector_size,
     selector_size,
 )
 from webhook.policy.model import OwnerReference
@@ -75,3 +77,18 @@ def test_an_object_that_grows_beyond_the_quota_is_absent() -> None:
 
     owner = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="a")
     assert cluster.owner_selector("shop", owner) is None
+
+
+def test_without_a_limit_a_namespace_takes_any_number_of_bytes() -> None:
+    quota = NamespaceQuota(None)
+
+    for _ in range(3):
+        quota.take("shop", 2**40)
+    quota.free("shop", 2**40)
+
+
+def test_a_selector_has_a_maximum_size() -> None:
+    check_selector_size({"app": "x" * 8_000})
+
+    with pytest.raises(SelectorSizeError, match="its selector takes 9131 bytes, at most 8192"):
+        check_selector_size(selector(app="x" * 9_000))
