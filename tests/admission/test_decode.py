@@ -23,7 +23,8 @@ from tests.build import (
     template,
     workload,
 )
-from webhook.admission import decode, template_in
+from webhook.admission import decode
+from webhook.admission.decode import template_in
 from webhook.errors import ReviewError
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, PodTemplate

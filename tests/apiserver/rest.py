@@ -49,7 +49,7 @@ class RestApi(ObjectStore):
         self.kinds = {version: list(kinds) for version, kinds in KINDS.items()}
         self.page_size: int | None = None
         self.allows: Callable[[Json], bool] = lambda _spec: True
-        self._rests: dict[str, list[Json]] = {}
+        self._rests: dict[str, tuple[list[Json], int]] = {}
         self.add(*objects)
 
     def add(self, *objects: Json) -> None:
@@ -160,31 +160,41 @@ class RestApi(ObjectStore):
         token = request.query.get("continue", "")
         if token and token not in self._rests:
             return refuse("the continue token has expired", 410)
-        items = self._rests[token] if token else list(select(self.select(place), request.query))
+        items, start = self._rests.get(token) or (
+            list(select(self.select(place), request.query)),
+            0,
+        )
         version = token.partition("-")[0] or str(self.revision)
-        limit = min(self.page_size or len(items), int(request.query.get("limit", len(items))))
+        limit = int(request.query.get("limit", len(items)))
+        end = start + min(self.page_size or limit, limit)
         metadata = {"resourceVersion": version, "continue": ""}
-        if limit < len(items):
+        if end < len(items):
             metadata["continue"] = f"{version}-{len(self._rests)}"
-            self._rests[metadata["continue"]] = items[limit:]
-        return respond({"metadata": metadata, "items": items[:limit]})
+            self._rests[metadata["continue"]] = (items, end)
+        return respond({"metadata": metadata, "items": items[start:end]})
+
+    def pending_events(self, query: Mapping[str, str], place: ObjectPath) -> list[Json]:
+        """Return the events that a watch sends at once."""
+        if "sendInitialEvents" in query:
+            added = [event("ADDED", obj) for obj in self.select(place)]
+            return [*added, bookmark(self.revision, ends=True)]
+        since = int(query.get("resourceVersion") or self.revision)
+        if since < self.compacted:
+            return [event("ERROR", failure(410, "too old resource version"))]
+        return [change.event for change in self.history if change.is_of(place, since)]
 
     async def _watch(self, query: Mapping[str, str], place: ObjectPath) -> AsyncIterator[bytes]:
-        since = int(query.get("resourceVersion") or self.revision)
-        if "sendInitialEvents" in query:
-            since = self.revision
-            for obj in self.select(place):
-                yield encode(event("ADDED", obj)) + b"\n"
-            yield encode(bookmark(since, ends=True)) + b"\n"
-        elif since < self.compacted:
-            yield encode(event("ERROR", failure(410, "too old resource version"))) + b"\n"
-            return
+        since = self.revision
+        for pending in self.pending_events(query, place):
+            yield encode(pending) + b"\n"
+            if pending["type"] == "ERROR":
+                return
         while True:
-            for change in await self.changes(since):
-                since = change.revision
-                path = parse_path(change.path)
-                if path and path.is_in(place):
-                    yield encode(change.event) + b"\n"
+            await self.wait_for_change(since)
+            changes = [change for change in self.history if change.is_of(place, since)]
+            since = self.revision
+            for change in changes:
+                yield encode(change.event) + b"\n"
 
 
 def _group(version: str) -> Json:

@@ -90,8 +90,13 @@ class Change(NamedTuple):
     """A write, as watches report it."""
 
     revision: int
-    path: str
+    place: ObjectPath | None
     event: Json
+
+    def is_of(self, collection: ObjectPath, since: int) -> bool:
+        """Whether a watch of a collection reports it after a resource version."""
+        in_collection = self.place is not None and self.place.is_in(collection)
+        return in_collection and self.revision > since
 
 
 class ObjectStore:
@@ -142,8 +147,8 @@ class ObjectStore:
         """Forget the history: a watch from an older resource version fails with 410."""
         self.compacted = self.revision
 
-    async def changes(self, since: int) -> "Iterator[Change]":
-        """Wait until there are changes after a resource version, and return them."""
+    async def wait_for_change(self, since: int) -> None:
+        """Wait until there is a change after a resource version."""
         changed = asyncio.Event()
         self._watchers.add(changed)
         try:
@@ -152,11 +157,10 @@ class ObjectStore:
                 changed.clear()
         finally:
             self._watchers.discard(changed)
-        return (change for change in self.history if change.revision > since)
 
     def _record(self, kind: str, path: str, obj: Json) -> None:
         self.revision += 1
         obj["metadata"]["resourceVersion"] = str(self.revision)
-        self.history.append(Change(self.revision, path, event(kind, obj)))
+        self.history.append(Change(self.revision, parse_path(path), event(kind, obj)))
         for changed in self._watchers:
             changed.set()

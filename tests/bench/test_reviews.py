@@ -11,6 +11,7 @@ from tests.bench.reviews import Request
 from webhook import admission
 from webhook.cluster.manifests import load_cluster
 from webhook.config import check, gates_in_force, policy
+from webhook.config.validation import read_document
 from webhook.policy.api.versions import parse_version
 from webhook.policy.request import Hook
 from webhook.policy.verdict import Verdict, judge
@@ -27,7 +28,7 @@ SKIPPED = {
 def verdict_on(request: Request, folder: Path) -> Verdict:
     """Judge as the measured server does."""
     (folder / "list.json").write_text(json.dumps(servers.cluster(2, reviews.revisions())))
-    configuration = check(servers.CONFIGURATION, "spread.yaml", str)
+    configuration = check(read_document(servers.CONFIGURATION, "spread.yaml"), str)
     judged_by = policy(configuration, gates_in_force(configuration, parse_version("1.36")))
     facts = load_cluster([str(folder)]).cluster
     return judge(admission.decode(request.bodies[-1]), HOOKS[request.path], judged_by, facts)

@@ -1,17 +1,16 @@
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from certs.api import ApiObject
 from certs.errors import AbsentError, ConflictError, StoreError
+from tests.apiserver import ApiServer, encode, listening, write_kubeconfig
 from tests.certs.cluster import SECRET, Cluster
 from tests.certs.world import NOW
-from tests.cluster.apiserver import kubeconfig
 from webhook.cluster.client import Api, ApiAccess
 from webhook.cluster.protocol import Response
 
@@ -23,6 +22,11 @@ def cluster() -> Cluster:
     return Cluster(clock=lambda: NOW)
 
 
+def version(cluster: Cluster) -> str:
+    """Return the resource version of the Secret."""
+    return str(cluster.objects[SECRET]["metadata"]["resourceVersion"])
+
+
 def secret(cluster: Cluster) -> ApiObject:
     return ApiObject(client=cluster, path=SECRET, title="Secret ns/ca")
 
@@ -31,20 +35,22 @@ async def test_an_object_is_read_with_the_clock_of_the_server(cluster: Cluster) 
     reply = await secret(cluster).read()
 
     assert reply.content["metadata"]["name"] == "ca"
-    assert (reply.resource_version, reply.at) == ("1", NOW)
+    assert reply.resource_version == version(cluster)
+    assert reply.at == NOW
 
 
 async def test_a_patch_of_what_was_read_changes_it(cluster: Cluster) -> None:
-    await secret(cluster).patch([ADD], resource_version="1")
+    await secret(cluster).patch([ADD], resource_version=version(cluster))
 
     assert cluster.objects[SECRET]["data"] == {"a": "c2VjcmV0"}
 
 
 async def test_a_patch_of_what_was_changed_since_changes_nothing(cluster: Cluster) -> None:
+    before = version(cluster)
     cluster.put(SECRET, cluster.objects[SECRET])
 
     with pytest.raises(ConflictError, match="Secret ns/ca: was changed by another client"):
-        await secret(cluster).patch([ADD], resource_version="1")
+        await secret(cluster).patch([ADD], resource_version=before)
 
     assert "data" not in cluster.objects[SECRET]
 
@@ -71,7 +77,7 @@ ANSWERS = {
 async def test_what_is_no_answer_is_an_error(
     cluster: Cluster, status: int, error: type[StoreError], text: str
 ) -> None:
-    cluster.faults.append(lambda _method, _path: status)
+    cluster.otherwise = Response(status)
 
     with pytest.raises(error, match=text) as caught:
         await secret(cluster).read()
@@ -92,30 +98,20 @@ DATES = {
 async def test_the_clock_of_the_server_is_read_or_not_known(
     cluster: Cluster, text: str, moment: datetime | None
 ) -> None:
-    cluster.date = text
+    cluster.otherwise = Response(200, encode(cluster.objects[SECRET]), {"date": (text,)})
 
     assert (await secret(cluster).read()).at == moment
 
 
 async def test_a_server_without_a_clock_is_read_all_the_same(cluster: Cluster) -> None:
-    cluster.date = None
+    cluster.clock = None
 
     assert (await secret(cluster).read()).at is None
 
 
-def break_off(_method: str, _path: str) -> int | None:
-    raise ConnectionResetError
-
-
-def time_out(_method: str, _path: str) -> int | None:
-    raise TimeoutError
-
-
-@pytest.mark.parametrize("fault", [break_off, time_out])
-async def test_a_broken_connection_is_an_error(
-    cluster: Cluster, fault: Callable[[str, str], int | None]
-) -> None:
-    cluster.faults.append(fault)
+@pytest.mark.parametrize("error", [ConnectionResetError(), TimeoutError()])
+async def test_a_broken_connection_is_an_error(cluster: Cluster, error: Exception) -> None:
+    cluster.otherwise = error
 
     with pytest.raises(StoreError, match="Secret ns/ca: no answer: "):
         await secret(cluster).read()
@@ -129,21 +125,16 @@ async def test_what_is_no_object_is_an_error(cluster: Cluster, content: object) 
         await secret(cluster).read()
 
 
-class DeepClient:
-    """Answers with JSON that nests deeper than can be read."""
-
-    async def send(self, *_args: Any) -> Response:
-        return Response(200, b'{"metadata":' + b"[" * 200_000)
-
-
 async def test_an_answer_that_nests_too_deep_is_an_error() -> None:
+    deep = Response(200, b'{"metadata":' + b"[" * 200_000)
+
     with pytest.raises(StoreError, match="is no object"):
-        await ApiObject(client=DeepClient(), path=SECRET, title="Secret").read()
+        await ApiObject(client=ApiServer(otherwise=deep), path=SECRET, title="Secret").read()
 
 
 @asynccontextmanager
 async def connected(url: str, folder: Path) -> AsyncIterator[Api]:
-    async with Api(ApiAccess(kubeconfig=kubeconfig(folder, url)), lambda: 0.0) as api:
+    async with Api(ApiAccess(kubeconfig=write_kubeconfig(folder, url)), lambda: 0.0) as api:
         yield api
 
 
@@ -152,13 +143,14 @@ async def test_the_client_of_the_webhook_fits(
 ) -> None:
     caplog.set_level(logging.DEBUG)
 
-    async with cluster.over_http() as url, connected(url, tmp_path) as client:
+    before = version(cluster)
+    async with listening(cluster), connected(cluster.url, tmp_path) as client:
         there = ApiObject(client=client, path=SECRET, title="Secret ns/ca")
-        await there.patch([ADD], resource_version="1")
+        await there.patch([ADD], resource_version=before)
         await there.annotate({"one": "1"})
         reply = await there.read()
         with pytest.raises(ConflictError):
-            await there.patch([ADD], resource_version="1")
+            await there.patch([ADD], resource_version=before)
         with pytest.raises(AbsentError):
             await ApiObject(client=client, path="/nothing", title="nothing").read()
 

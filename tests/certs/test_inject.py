@@ -14,6 +14,7 @@ from certs.inject import Certificates, MergeBundle, merge_bundle
 from certs.pem import CertificatePair, fingerprint
 from tests.certs.cluster import MUTATING, VALIDATING, Cluster
 from tests.certs.world import DAY, NOW, authority, leaf
+from webhook.cluster.protocol import Response
 
 OURS, NEXT, OLD = (authority() for _ in range(3))
 STRANGER, EXPIRED = authority(), authority(lifetime=-DAY / 48)
@@ -93,11 +94,11 @@ async def test_both_configurations_are_written(cluster: Cluster) -> None:
 
 async def test_what_is_right_is_not_written(cluster: Cluster) -> None:
     await write(cluster, "ours")
-    version = cluster.version
+    version = cluster.revision
 
     await write(cluster, "ours")
 
-    assert cluster.version == version
+    assert cluster.revision == version
 
 
 async def test_every_webhook_of_a_configuration_is_written(cluster: Cluster) -> None:
@@ -159,7 +160,7 @@ async def test_a_configuration_that_does_not_exist_is_not_made(cluster: Cluster)
 
 
 async def test_what_cannot_be_read_is_not_taken_for_absent(cluster: Cluster) -> None:
-    cluster.faults.append(lambda _method, path: 403 if path == VALIDATING else None)
+    cluster.answers[f"GET {VALIDATING}"] = Response(403)
 
     with pytest.raises(StoreError, match=r"ValidatingWebhookConfiguration web: .*403"):
         await cluster.hooks.read()

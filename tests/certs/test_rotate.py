@@ -20,6 +20,7 @@ from certs.serving import LiveContext, shake_hands
 from certs.source import NoticeSubject
 from certs.state import Lifetimes
 from certs.trust import STATE
+from tests.apiserver import Answer, Request
 from tests.certs.cluster import MUTATING, SECRET, VALIDATING, Cluster
 from tests.certs.world import DAY, NOW, EndOfTestError, World, authority
 from webhook.cluster.protocol import Response
@@ -178,8 +179,8 @@ async def test_replicas_that_start_at_once_agree_on_one_authority(count: int) ->
         fleet = Fleet()
         for _ in range(count):
             fleet.add()
-        # A breath before each answer, so that all of them read before the first one writes.
-        breathe(fleet.cluster)
+        # Each answer waits, so that all of them read before the first one writes.
+        fleet.cluster.faults.append(lambda _request: wait_for_the_others)
 
         await asyncio.gather(*(source.start() for source in fleet.replicas))
         await fleet.settle()
@@ -188,14 +189,9 @@ async def test_replicas_that_start_at_once_agree_on_one_authority(count: int) ->
         assert all(source.status.ready for source in fleet.replicas)
 
 
-def breathe(cluster: Cluster) -> None:
-    answer = cluster.send
-
-    async def send(*args: Any) -> Response:
-        await asyncio.sleep(0)
-        return await answer(*args)
-
-    cluster.send = send  # type: ignore[method-assign,assignment]  # a fake, and only slower
+async def wait_for_the_others(_request: Request) -> Answer:
+    await asyncio.sleep(0)
+    return None
 
 
 async def test_a_leaf_is_renewed_at_two_thirds_of_its_life(fleet: Fleet) -> None:
@@ -299,7 +295,7 @@ async def test_a_rotation_survives_that_a_replica_is_killed_at_any_call(moment: 
     victim = fleet.add()
     fleet.replicas.remove(witness)
     count = iter(range(1, 10_000))
-    fleet.cluster.faults.append(lambda _method, _path: kill_at(next(count), moment))
+    fleet.cluster.faults.append(lambda _request: kill_at(next(count), moment))
     try:
         await fleet.live(9 * SECOND, step=SECOND / 2)
     except KilledError:
@@ -336,15 +332,15 @@ async def test_a_bundle_that_is_emptied_is_filled_again_within_five_seconds(flee
 async def test_who_fights_about_a_bundle_is_met_rarely_and_reported(fleet: Fleet) -> None:
     source = fleet.add()
     await fleet.settle()
-    fleet.cluster.calls.clear()
+    fleet.cluster.requests.clear()
 
     for _ in range(600):
         fleet.cluster.set_bundle(MUTATING)
         fleet.world.now += 3 * SECOND
         await fleet.settle()
 
-    written = [call for call in fleet.cluster.calls if call == ("PATCH", MUTATING)]
-    assert 8 <= len(written) <= 15
+    written = [request.path for request in fleet.cluster.writes]
+    assert 8 <= written.count(MUTATING) <= 15
     assert "another client undoes it" in fleet.world.complaints[0]
     assert source.status.in_sync is False
 
@@ -463,14 +459,14 @@ async def test_a_deleted_secret_is_reported_and_the_old_leaf_served(fleet: Fleet
 async def test_a_clock_that_is_off_changes_nothing(fleet: Fleet, ahead: timedelta) -> None:
     source = fleet.add()
     await fleet.settle()
-    leaf, version = served(source), fleet.cluster.version
+    leaf, version = served(source), fleet.cluster.revision
 
     fleet.cluster.ahead = -ahead
     fleet.world.now += ahead
     await fleet.settle()
 
     assert served(source) == leaf
-    assert fleet.cluster.version == version
+    assert fleet.cluster.revision == version
     assert "our clock and the API server's differ by" in source.status.problem
 
     fleet.cluster.ahead = timedelta(0)
@@ -486,7 +482,7 @@ async def test_while_the_api_server_is_away_the_leaf_is_served_and_asked_for_rar
     source = fleet.add()
     await fleet.settle()
     leaf = served(source)
-    fleet.cluster.faults.append(lambda _method, _path: 503)
+    fleet.cluster.faults.append(lambda _request: Response(503))
 
     pauses = [await source.take_step() for _ in range(10)]
 
@@ -505,7 +501,7 @@ async def test_while_the_api_server_is_away_the_leaf_is_served_and_asked_for_rar
 
 
 async def test_what_is_refused_for_ever_is_reported(fleet: Fleet) -> None:
-    fleet.cluster.faults.append(lambda method, _path: 422 if method == "PATCH" else None)
+    fleet.cluster.answers[f"PATCH {SECRET}"] = Response(422)
     source = fleet.add()
 
     pauses = [await source.take_step() for _ in range(20)]
@@ -518,10 +514,7 @@ async def test_what_is_refused_for_ever_is_reported(fleet: Fleet) -> None:
 
 
 async def test_a_start_waits_for_the_api_server(fleet: Fleet) -> None:
-    answers = iter([500, 403, 500, 404])
-    fleet.cluster.faults.append(
-        lambda _method, path: next(answers, None) if path == SECRET else None
-    )
+    fleet.cluster.script(SECRET, *map(Response, (500, 403, 500, 404)))
     source = fleet.add()
 
     await source.start()

@@ -1,33 +1,44 @@
 """
 Whatever happens on the way, a reflector ends with what the API server has.
 
-The server is a model: objects with revisions, a history that is forgotten now and then, lists in
-pages of one revision, watches from a revision on. Plans of changes and faults are drawn at random.
+Hypothesis draws plans of changes and faults, which the API server follows request by request.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cluster.apiserver import Json, bookmark, event, failure, packed, service
+from tests.apiserver import (
+    Answer,
+    ApiServer,
+    Fault,
+    Json,
+    Request,
+    Stream,
+    bookmark,
+    encode,
+    event,
+    failure,
+    path_of,
+)
+from tests.apiserver.store import parse_path
+from tests.build import service
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
-from webhook.cluster.protocol import JSON, NO_QUERY, FailureReason, Query, Response, status_error
+from webhook.cluster.protocol import Response
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
-from webhook.errors import ApiError
 
-NAME = "model"
 PAGE = 2  # objects
 MOST_TRIES = 200  # of one example; each step of a plan takes three at most
 
 
-class Fault(StrEnum):
+class PlannedFault(StrEnum):
     """How a try ends."""
 
     END = "end"
@@ -59,7 +70,7 @@ class Step:
     repeated: int
     piece: int
     marked: bool
-    fault: Fault
+    fault: PlannedFault
 
 
 names = st.sampled_from("abcdef")
@@ -70,133 +81,97 @@ steps = st.builds(
     repeated=st.integers(0, 3),
     piece=st.integers(1, 400),
     marked=st.booleans(),
-    fault=st.sampled_from(Fault),
+    fault=st.sampled_from(PlannedFault),
 )
 
 
-class Model:
-    """The API server; implements ``webhook.cluster.protocol.Source``."""
+class PlanningServer(ApiServer):
+    """
+    An API server that changes and fails by a plan, and is all right after it.
 
-    name = NAME
+    Attributes:
+        settled: Set when a watch has reported everything after the end of the plan.
+    """
 
     def __init__(self, plan: list[Step]) -> None:
-        self.revision = 1
-        self.truth: dict[str, Json] = {}
-        self.history: list[tuple[int, Json]] = []
-        self.forgotten = 0  # revisions up to this one are
+        super().__init__()
+        self.page_size = PAGE
         self.settled = asyncio.Event()
-        self.tries = 0
         self._plan = iter(plan)
-        self._snapshot: list[Json] = []  # of the list that is being paged through
-        self._listed = 0  # its revision
+        self.faults.append(lambda _request: self._follow_plan)
 
-    async def send(
-        self,
-        method: str,
-        path: str,
-        query: Query = NO_QUERY,
-        body: bytes = b"",
-        content_type: str = JSON,
-    ) -> Response:
-        del method, body, content_type
-        step = self._begin()
-        await asyncio.sleep(0)
-        start = int(query.get("continue", "0"))
-        if step is not None and step.sent < 2:
-            self._fail(step)
-        if start == 0:
-            self._snapshot, self._listed = list(self.truth.values()), self.revision
-        page = self._snapshot[start : start + PAGE]
-        rest = f"{start + PAGE}" if start + PAGE < len(self._snapshot) else ""
-        metadata = {"resourceVersion": f"{self._listed}", "continue": rest}
-        return Response(200, packed({"metadata": metadata, "items": page}))
-
-    @asynccontextmanager
-    async def stream(self, path: str, query: Query) -> AsyncGenerator[AsyncIterator[bytes]]:
-        step = self._begin()
-        await asyncio.sleep(0)
-        if step is not None and step.fault is Fault.REFUSED:
-            self._fail(step)
-        if "sendInitialEvents" in query:
-            lines = [event("ADDED", each) for each in self.truth.values()]
-            lines.append(bookmark(self.revision, ends=True))
-        else:
-            version = int(query["resourceVersion"])
-            if version < self.forgotten:
-                lines = [event("ERROR", failure(410))]
-            else:
-                lines = [line for revision, line in self.history if revision > version]
-        yield self._pieces(lines, step)
-
-    async def _pieces(self, lines: list[Json], step: Step | None) -> AsyncIterator[bytes]:
-        if step is None:
-            for line in lines:
-                yield packed(line) + b"\n"
-            if lines[-1:] == [event("ERROR", failure(410))]:
-                return
-            self.settled.set()
-            await asyncio.Event().wait()
-            return
-        sent = lines[: step.sent]
-        sent = [*sent, *sent[len(sent) - min(step.repeated, len(sent)) :]]
-        text = b"".join(packed(line) + b"\n" for line in sent) + self._ending(step, sent)
-        for start in range(0, len(text), step.piece):
-            await asyncio.sleep(0)
-            yield text[start : start + step.piece]
-        if step.fault in (Fault.CUT, Fault.CUT_WITHIN):
-            raise ApiError(NAME, "cut", FailureReason.UNREACHABLE)
-
-    def _ending(self, step: Step, sent: list[Json]) -> bytes:
-        mark = b""
-        if step.marked and sent and sent[-1]["type"] != "ERROR":
-            version = sent[-1]["object"]["metadata"]["resourceVersion"]
-            mark = packed(bookmark(int(version))) + b"\n"
-        match step.fault:
-            case Fault.CUT_WITHIN:
-                return mark + b'{"type": "ADD'
-            case Fault.EXPIRED:
-                return mark + packed(event("ERROR", failure(410))) + b"\n"
-            case Fault.ERROR:
-                return mark + packed(event("ERROR", failure(500))) + b"\n"
-            case Fault.TEXT:
-                return mark + b"<html>\n"
-            case Fault.HALF:
-                return mark + b'{"type": "ADDED", "object": {\n'
-            case _:
-                return mark
-
-    def _begin(self) -> Step | None:
-        self.tries += 1
-        assert self.tries < MOST_TRIES
+    async def _follow_plan(self, request: Request) -> Answer:
+        assert len(self.requests) < MOST_TRIES
         step = next(self._plan, None)
         if step is not None:
             for name, selector in step.changes:
                 self._change(name, selector)
-            if step.fault is Fault.FORGET:
-                self.forgotten = self.revision
-        return step
+            if step.fault is PlannedFault.FORGET:
+                self.compact()
+        await asyncio.sleep(0)
+        if "watch" not in request.query:
+            return self._fail_list(step) if step is not None and step.sent < 2 else None
+        if step is not None and step.fault is PlannedFault.REFUSED:
+            return self._fail_list(step)
+        place = parse_path(request.path)
+        assert place is not None
+        lines = self.pending_events(request.query, place)
+        if step is None:
+            return Stream(self._send_all(lines))
+        cut = step.fault in (PlannedFault.CUT, PlannedFault.CUT_WITHIN)
+        return Stream(self._send_some(lines, step), Fault.RESET if cut else None)
 
     def _change(self, name: str, selector: str | None) -> None:
-        known = self.truth.pop(name, None)
-        if known is None and selector is None:
-            return
-        self.revision += 1
-        value = service(name, selector or "gone", self.revision)
+        path = path_of(service(name))
         if selector is not None:
-            self.truth[name] = value
-        kind = "DELETED" if selector is None else "MODIFIED" if known else "ADDED"
-        self.history.append((self.revision, event(kind, value)))
+            self.put(path, service(name, selector))
+        elif path in self.objects:
+            self.delete(path)
 
-    def _fail(self, step: Step) -> None:
+    @staticmethod
+    def _fail_list(step: Step) -> Answer:
         match step.fault:
-            case Fault.EXPIRED | Fault.FORGET:
-                raise status_error(NAME, 410, b"")
-            case Fault.REFUSED:
-                raise status_error(NAME, (403, 429, 500)[step.sent % 3], b"")
-            case Fault.CUT | Fault.CUT_WITHIN:
-                raise ApiError(NAME, "cut", FailureReason.UNREACHABLE)
+            case PlannedFault.EXPIRED | PlannedFault.FORGET:
+                return Response(410)
+            case PlannedFault.REFUSED:
+                return Response((403, 429, 500)[step.sent % 3])
+            case PlannedFault.CUT | PlannedFault.CUT_WITHIN:
+                return Fault.RESET
             case _:
-                pass
+                return None
+
+    async def _send_all(self, lines: list[Json]) -> AsyncIterator[bytes]:
+        for line in lines:
+            yield encode(line) + b"\n"
+        if not any(line["type"] == "ERROR" for line in lines):
+            self.settled.set()
+            await asyncio.Event().wait()
+
+    async def _send_some(self, lines: list[Json], step: Step) -> AsyncIterator[bytes]:
+        sent = lines[: step.sent]
+        sent = [*sent, *sent[len(sent) - min(step.repeated, len(sent)) :]]
+        text = b"".join(encode(line) + b"\n" for line in sent) + _last_lines(step, sent)
+        for start in range(0, len(text), step.piece):
+            await asyncio.sleep(0)
+            yield text[start : start + step.piece]
+
+
+_LAST_LINES = {
+    PlannedFault.CUT_WITHIN: b'{"type": "ADD',
+    PlannedFault.EXPIRED: encode(event("ERROR", failure(410))) + b"\n",
+    PlannedFault.ERROR: encode(event("ERROR", failure(500))) + b"\n",
+    PlannedFault.TEXT: b"<html>\n",
+    PlannedFault.HALF: b'{"type": "ADDED", "object": {\n',
+}
+
+
+def _last_lines(step: Step, sent: list[Json]) -> bytes:
+    """Build what follows the events: a bookmark, if planned, and the fault."""
+    mark = b""
+    if step.marked and sent and sent[-1]["type"] != "ERROR":
+        version = sent[-1]["object"]["metadata"]["resourceVersion"]
+        mark = encode(bookmark(int(version))) + b"\n"
+    return mark + _LAST_LINES.get(step.fault, b"")
 
 
 def held(cluster: Cluster) -> dict[str, str]:
@@ -208,13 +183,13 @@ def held(cluster: Cluster) -> dict[str, str]:
     }
 
 
-def follow(plan: list[Step], *, streams: bool) -> tuple[Model, Cluster, Reflector]:
-    """Follow a model through its plan, until it has nothing more to say."""
+def follow(plan: list[Step], *, streams: bool) -> tuple[PlanningServer, Cluster, Reflector]:
+    """Follow a server through its plan, until a watch has reported everything."""
 
-    async def run() -> tuple[Model, Cluster, Reflector]:
-        model, cluster = Model(plan), Cluster()
+    async def run() -> tuple[PlanningServer, Cluster, Reflector]:
+        server, cluster = PlanningServer(plan), Cluster()
         environment = ReflectorEnvironment(
-            source=model,
+            source=server,
             slicer=TimeSlicer(lambda: 0.0, slice_s=0.0),
             clock=lambda: 0.0,
             jitter=lambda: 0.0,
@@ -226,23 +201,25 @@ def follow(plan: list[Step], *, streams: bool) -> tuple[Model, Cluster, Reflecto
         (resource,) = (each for each in list_resources(cluster) if each.kind == "Service")
         reflector = Reflector(resource, environment)
         task = asyncio.create_task(reflector.run())
-        settled = asyncio.create_task(model.settled.wait())
+        settled = asyncio.create_task(server.settled.wait())
         await asyncio.wait([task, settled], return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             task.result()
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-        return model, cluster, reflector
+        return server, cluster, reflector
 
     return asyncio.run(run())
 
 
 @given(st.lists(steps, max_size=12), st.booleans())
 def test_a_reflector_ends_with_the_truth(plan: list[Step], streams: bool) -> None:
-    model, cluster, reflector = follow(plan, streams=streams)
+    server, cluster, reflector = follow(plan, streams=streams)
 
-    truth = {name: each["spec"]["selector"]["app"] for name, each in model.truth.items()}
+    truth = {
+        obj["metadata"]["name"]: obj["spec"]["selector"]["app"] for obj in server.objects.values()
+    }
     assert held(cluster) == truth
     assert len(cluster.service_store) == len(truth)
     assert reflector.synced.is_set()

@@ -4,6 +4,7 @@ import pytest
 
 from webhook import config
 from webhook.config import Configuration
+from webhook.config.validation import read_document
 from webhook.errors import CombinedConfigError, ConfigError
 
 HEAD = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
@@ -38,12 +39,17 @@ def read(file: str) -> str:
 
 
 def check(text: str) -> Configuration:
-    return config.check(HEAD + text, "etc/spread.yaml", read)
+    return config.check(read_document(HEAD + text, "etc/spread.yaml"), read)
 
 
-def mistakes(text: str) -> list[str]:
+def check_scheduler(text: str) -> Configuration:
+    return config.check_scheduler(read_document(text, "k.yaml"))
+
+
+def errors_of(text: str) -> list[str]:
+    """List the errors of a configuration file, a message for every error."""
     with pytest.raises(CombinedConfigError) as caught:
-        config.check(text, "etc/spread.yaml", read)
+        config.check(read_document(text, "etc/spread.yaml"), read)
     return str(caught.value).splitlines()
 
 

@@ -1,18 +1,14 @@
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from tests.config.configs import HARD, HEAD, SOFT, check, one_profile
+from tests.config.configs import FILES, HARD, SOFT, check, check_scheduler, errors_of, one_profile
 from webhook import config
 from webhook.config import Configuration
-from webhook.errors import CombinedConfigError
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import parse_version
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.profiles import (
-    SYSTEM_CONSTRAINTS,
-    ZONE,
     FieldDefaults,
     Merge,
     Mode,
@@ -20,8 +16,6 @@ from webhook.policy.defaulting.profiles import (
 )
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, LabelSelectorRequirement
-
-SOFT_CONSTRAINT = Constraint(max_skew=1, topology_key="zone", when_unsatisfiable="ScheduleAnyway")
 
 
 def test_nothing_but_version_and_kind_means_the_defaults() -> None:
@@ -58,7 +52,7 @@ def test_every_setting_arrives() -> None:
     assert checked.actions["TSC103"] is DEFAULT_ACTIONS["TSC103"]
     assert checked.not_exemptible == {"TSC102", "TSC103"}
     assert checked.field_defaults is FieldDefaults.NONE
-    assert checked.asked_gates == {
+    assert checked.configured_gates == {
         "AllBeta": (False, "etc/spread.yaml:10: featureGates.AllBeta"),
     }
     assert checked.pod_templates[GroupKind("g", "K")] == ("spec", "pod")
@@ -102,7 +96,7 @@ def test_a_profile_of_ours_arrives_whole() -> None:
     )
 
 
-def test_an_empty_selector_asks_for_nothing() -> None:
+def test_an_empty_selector_matches_all_pods() -> None:
     (profile,) = check(
         one_profile(
             "match: {namespaceSelector: {}, objectSelector: {matchLabels: {}}}\n"
@@ -111,44 +105,6 @@ def test_an_empty_selector_asks_for_nothing() -> None:
     ).profiles
 
     assert profile == Profile(name="a")
-
-
-def test_a_profile_may_take_its_constraints_from_a_file_beside_it() -> None:
-    checked = check(one_profile("merge: PerTopologyKey\n  schedulerConfiguration: system.yaml"))
-
-    (profile,) = checked.profiles
-    assert profile == Profile(
-        name="a", merge=Merge.PER_TOPOLOGY_KEY, constraints=SYSTEM_CONSTRAINTS, system=True
-    )
-    assert checked.files == ("etc/spread.yaml", "etc/system.yaml")
-
-
-def test_bare_arguments_serve_the_schedulers_that_the_profile_names() -> None:
-    text = "match: {schedulerNames: [x]}\n  schedulerConfiguration: args.yaml"
-
-    (profile,) = check(one_profile(text)).profiles
-
-    assert profile.scheduler_names == {"x"}
-    assert profile.constraints == (SOFT_CONSTRAINT,)
-
-
-def test_a_file_of_two_schedulers_makes_two_profiles() -> None:
-    profiles = check(one_profile("schedulerConfiguration: two.yaml")).profiles
-
-    named = [(profile.name, *profile.scheduler_names, profile.system) for profile in profiles]
-    assert named == [
-        ("a/default-scheduler", "default-scheduler", True),
-        ("a/other", "other", False),
-    ]
-
-
-def test_a_profile_may_choose_among_the_schedulers_of_its_file() -> None:
-    text = "match: {schedulerNames: [other]}\n  schedulerConfiguration: two.yaml"
-
-    (profile,) = check(one_profile(text)).profiles
-
-    assert profile.name == "a"
-    assert profile.scheduler_names == {"other"}
 
 
 def test_system_defaults_exist_only_while_their_gate_is_on() -> None:
@@ -194,50 +150,25 @@ def test_pods_are_validated_where_a_rule_denies_unless_it_is_set(rules: str, den
         assert made.validates_pods is forced
 
 
-def test_the_shipped_examples_load() -> None:
-    checked = config.load("examples/config/spread.yaml")
+def test_a_file_of_kube_scheduler_is_no_configuration_of_ours() -> None:
+    (error,) = errors_of(FILES["etc/system.yaml"])
 
-    assert [profile.name for profile in checked.profiles] == ["payments", "cluster"]
-    assert checked.profiles[0].constraints[0].topology_key == ZONE
-    assert checked.files[1] == "examples/config/kube-scheduler.yaml"
-    (profile,) = config.load(scheduler_config="examples/config/kube-scheduler.yaml").profiles
-    assert profile.name == "default-scheduler"
-    assert not profile.system
+    problem = "is KubeSchedulerConfiguration: give the file with --scheduler-config"
+    assert error == f"etc/spread.yaml:3: kind: {problem}"
 
 
-def test_without_files_nothing_is_injected() -> None:
-    assert config.load() == Configuration()
+def test_a_file_of_kube_scheduler_becomes_one_profile_for_each_scheduler() -> None:
+    configuration = check_scheduler(FILES["etc/two.yaml"])
+
+    names = [(profile.name, *profile.scheduler_names) for profile in configuration.profiles]
+    assert names == [("default-scheduler", "default-scheduler"), ("other", "other")]
+    assert configuration.files == ("k.yaml",)
 
 
-UNREADABLE = {
-    "no file": ("none.yaml", b"", "cannot be read: No such file or directory"),
-    "a folder": (".", b"", "cannot be read: Is a directory"),
-    "no name of a file": ("a\0b", b"", "cannot be read: no such name can be"),
-    "not UTF-8": ("x.yaml", b"a: \xff", "is not UTF-8: save it as such"),
-    "too large": ("x.yaml", b"#" * (2**20 + 1), "is larger than 1 MiB, and so than any ConfigMap"),
-}
+def test_ignored_match_label_keys_are_noticed() -> None:
+    entry = f"{SOFT[:-1]}, matchLabelKeys: [version]}}"
 
+    configuration = check_scheduler(f"defaultingType: List\ndefaultConstraints: [{entry}]")
 
-@pytest.mark.parametrize(("name", "content", "told"), UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_a_file_that_cannot_be_read_is_a_mistake(
-    tmp_path: Path, name: str, content: bytes, told: str
-) -> None:
-    if content:
-        (tmp_path / name).write_bytes(content)
-
-    with pytest.raises(CombinedConfigError) as caught:
-        config.load(str(tmp_path / name))
-
-    assert told in str(caught.value)
-
-
-def test_a_byte_order_mark_is_not_in_the_way(tmp_path: Path) -> None:
-    file = tmp_path / "spread.yaml"
-    file.write_bytes(b"\xef\xbb\xbf" + HEAD.encode())
-
-    assert config.load(str(file)).files == (str(file),)
-
-
-def test_two_files_at_once_are_refused() -> None:
-    with pytest.raises(CombinedConfigError, match="--scheduler-config: cannot be given together"):
-        config.load("a", "b")
+    (notice,) = configuration.notices
+    assert notice.startswith("k.yaml:2: defaultConstraints[0].matchLabelKeys: ignored")

@@ -18,7 +18,7 @@ def test_the_flag_counts_before_the_file_gate_by_gate() -> None:
     assert Gate.DEFAULTS in gates
 
 
-def test_each_value_names_its_place() -> None:
+def test_every_value_names_its_place() -> None:
     flag = "MatchLabelKeysInPodTopologySpread=true"
 
     gates = config.gates_in_force(check(FILE), NEWEST, flag)
@@ -36,7 +36,7 @@ def test_each_value_names_its_place() -> None:
     }
 
 
-def test_a_locked_gate_needs_leave() -> None:
+def test_a_locked_gate_needs_permission() -> None:
     flag = "MinDomainsInPodTopologySpread=false"
 
     gates = config.gates_in_force(Configuration(), NEWEST, flag, allow_locked=True)
@@ -55,7 +55,7 @@ NEEDS = (
     "or MatchLabelKeysInPodTopologySpread on"
 )
 
-MISTAKES = {
+ERRORS = {
     "no value": (
         "",
         "AllBeta",
@@ -96,9 +96,11 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize(("text", "flag", "told"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_gates_that_cannot_be_set_are_told_together(text: str, flag: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("text", "flag", "messages"), ERRORS.values(), ids=ERRORS.keys())
+def test_gates_that_cannot_be_set_are_reported_together(
+    text: str, flag: str, messages: list[str]
+) -> None:
     with pytest.raises(CombinedConfigError) as caught:
         config.gates_in_force(check(text), NEWEST, flag)
 
-    assert str(caught.value).splitlines() == told
+    assert str(caught.value).splitlines() == messages

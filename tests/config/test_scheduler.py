@@ -1,6 +1,6 @@
 import pytest
 
-from webhook import config
+from tests.config.configs import check_scheduler
 from webhook.errors import CombinedConfigError
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Profile
 from webhook.policy.model import Constraint
@@ -41,7 +41,7 @@ MEANINGS = {
         with_args("v1", f"defaultingType: List\ndefaultConstraints: [{ENTRY}]"),
         LIST,
     ),
-    "v1 with settings that are none of our business": (
+    "v1 with settings of other plugins": (
         file("v1", "parallelism: many\nextenders: {}\nprofiles:\n- {plugins: [1], percentage: x}"),
         SYSTEM,
     ),
@@ -72,10 +72,10 @@ MEANINGS = {
 
 @pytest.mark.parametrize(("text", "profile"), MEANINGS.values(), ids=MEANINGS.keys())
 def test_a_file_of_kube_scheduler_means_what_it_means_to_it(text: str, profile: Profile) -> None:
-    assert config.check_scheduler(text, "k.yaml").profiles == (profile,)
+    assert check_scheduler(text).profiles == (profile,)
 
 
-MISTAKES = {
+ERRORS = {
     "the example of 2020, whose profiles lack the dash": (
         file(
             "v1alpha2",
@@ -190,7 +190,7 @@ MISTAKES = {
             )
         ],
     ),
-    "a pair that stands twice": (
+    "two constraints of one topologyKey and action": (
         f"defaultingType: List\ndefaultConstraints:\n- {ENTRY}\n- {ENTRY}",
         [
             (
@@ -203,28 +203,26 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_of_a_scheduler_s_file_is_told(text: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("text", "messages"), ERRORS.values(), ids=ERRORS.keys())
+def test_the_errors_of_a_scheduler_s_file_are_reported(text: str, messages: list[str]) -> None:
     with pytest.raises(CombinedConfigError) as caught:
-        config.check_scheduler(text, "k.yaml")
+        check_scheduler(text)
 
-    assert str(caught.value).splitlines() == [f"k.yaml:{line}" for line in told]
+    assert str(caught.value).splitlines() == [f"k.yaml:{line}" for line in messages]
 
 
 def test_each_scheduler_gets_a_profile() -> None:
     text = file("v1", "profiles:\n- schedulerName: a\n- schedulerName: b")
 
-    profiles = config.check_scheduler(text, "k.yaml").profiles
+    profiles = check_scheduler(text).profiles
 
-    assert [(each.name, *each.scheduler_names) for each in profiles] == [("a", "a"), ("b", "b")]
+    assert [(one.name, *one.scheduler_names) for one in profiles] == [("a", "a"), ("b", "b")]
 
 
-def test_match_label_keys_are_ignored_as_by_kube_scheduler_and_that_is_said() -> None:
+def test_match_label_keys_are_ignored_with_a_notice_as_by_kube_scheduler() -> None:
     entry = f"{ENTRY[:-1]}, matchLabelKeys: [not a key]}}"
 
-    checked = config.check_scheduler(
-        f"defaultingType: List\ndefaultConstraints:\n- {entry}", "k.yaml"
-    )
+    checked = check_scheduler(f"defaultingType: List\ndefaultConstraints:\n- {entry}")
 
     assert checked.profiles == (LIST,)
     assert checked.notices == (

@@ -20,7 +20,7 @@ def test_standalone_listens_to_this_machine_only() -> None:
     assert read_settings({"standalone": True, "bind": "::1"}).address == "::1"
 
 
-def test_a_flag_counts_before_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flag_overrides_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENSPREAD_PORT", "1")
     monkeypatch.setenv("EVENSPREAD_HEALTH_PORT", "2")
     monkeypatch.setenv("EVENSPREAD_STANDALONE", "true")
@@ -52,7 +52,7 @@ def test_a_version_is_kept_as_its_minor() -> None:
     assert read_settings({"kube_version": "v1.33.5-eks-113cf36"}).kube_version == "1.33"
 
 
-MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+ERRORS: dict[str, tuple[dict[str, Any], str]] = {
     "a port beyond the last": (
         {"port": 65536},
         "--port: must be a port from 0 to 65535, not 65536",
@@ -61,11 +61,11 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"health_port": "http"},
         "--health-port: must be a port from 0 to 65535, not 'http'",
     ),
-    "a word that is none": (
+    "an unknown word": (
         {"log_format": "text"},
         "--log-format: cannot be 'text': write json or console",
     ),
-    "a truth in other words": (
+    "a boolean in other words": (
         {"standalone": "maybe"},
         "--standalone: must be true or false, not 'maybe'",
     ),
@@ -85,19 +85,19 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"audit_memory": "1Gi"},
         "--audit-memory: must be a number of MiB, as 96Mi, not '1Gi'",
     ),
-    "reports of nobody": (
+    "an unknown API group of reports": (
         {"policy_reports": "kyverno.io"},
         "--policy-reports: cannot be 'kyverno.io': write none, wgpolicyk8s.io or openreports.io",
     ),
-    "a life of nobody": (
+    "a lifetime of an unknown certificate": (
         {"test_lifetimes": "leave=10s"},
         "--test-lifetimes: 'leave' is no certificate: write leaf or ca, as in leaf=10s,ca=1h",
     ),
-    "a life without a unit": (
+    "a lifetime without a unit": (
         {"test_lifetimes": "leaf=10s,ca=3600"},
         "--test-lifetimes: ca cannot last '3600': write a duration, as in ca=1h",
     ),
-    "a life of no time": (
+    "a lifetime of no time": (
         {"test_lifetimes": "leaf=0s"},
         "--test-lifetimes: leaf cannot last '0s': write a duration, as in leaf=1h",
     ),
@@ -105,15 +105,15 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("flags", "told"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_names_its_flag(flags: dict[str, Any], told: str) -> None:
+@pytest.mark.parametrize(("flags", "message"), ERRORS.values(), ids=ERRORS.keys())
+def test_an_error_names_its_flag(flags: dict[str, Any], message: str) -> None:
     with pytest.raises(CombinedConfigError) as caught:
         read_settings(flags)
 
-    assert str(caught.value) == told
+    assert str(caught.value) == message
 
 
-def test_a_mistake_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENSPREAD_LOG_LEVEL", "loud")
 
     with pytest.raises(CombinedConfigError, match=r"EVENSPREAD_LOG_LEVEL: cannot be 'loud'"):
@@ -128,3 +128,27 @@ def test_every_setting_has_a_row_with_its_reason() -> None:
     assert table["--log-format"].kind == "json | console"
     assert table["--port"][1:4] == ("EVENSPREAD_PORT", "number", "8443")
     assert table["--standalone"][2:4] == ("yes or no", "false")
+
+
+# flags, the certificate, the shortest CA overlap, whether pods are validated
+DERIVED: dict[str, tuple[dict[str, Any], str, int, bool | None]] = {
+    "defaults": ({}, "self", 60, None),
+    "standalone": ({"standalone": True}, "standalone", 60, None),
+    "files": ({"tls": "files"}, "files", 60, None),
+    "test lifetimes": ({"test_lifetimes": "leaf=10s"}, "self", 1, None),
+    "pods that are validated": ({"validate_pods": "true"}, "self", 60, True),
+    "pods that are not validated": ({"validate_pods": "false"}, "self", 60, False),
+}
+
+
+@pytest.mark.parametrize(
+    ("flags", "certificate", "overlap", "validates"), DERIVED.values(), ids=DERIVED.keys()
+)
+def test_some_settings_follow_from_others(
+    flags: dict[str, Any], certificate: str, overlap: int, validates: bool | None
+) -> None:
+    settings = read_settings(flags)
+
+    assert settings.certificate == certificate
+    assert settings.least_overlap == timedelta(seconds=overlap)
+    assert settings.validates_pods is validates

@@ -17,7 +17,7 @@ def policy(text: str) -> Policy:
 
 
 class Nodes(NoFacts):
-    """So many schedulable nodes, of which so many carry every label, with so many values."""
+    """Schedulable nodes, of which ``carriers`` have every label, with ``domains`` values."""
 
     def __init__(self, nodes: int, carriers: int, domains: int) -> None:
         self._nodes, self._carriers, self._domains = nodes, carriers, domains
@@ -37,8 +37,8 @@ LACKING = (
     "that label: label them, or write whenUnsatisfiable: ScheduleAnyway"
 )
 TOO_FEW = (
-    "profile 'a': the hard default on zone asks for 3 domains, and the schedulable nodes make 2: "
-    "pods beyond 1 in each stay Pending; lower minDomains, or add nodes"
+    "profile 'a': the hard default on zone requires 3 domains, and the schedulable nodes have 2: "
+    "pods above 1 in each stay Pending; lower minDomains, or add nodes"
 )
 
 DOUBTS = {
@@ -46,18 +46,18 @@ DOUBTS = {
     "some nodes lack the label": (f"{{{HARD}}}", Nodes(5, 3, 2), [LACKING]),
     "fewer domains than minDomains": (f"{{{HARD}, minDomains: 3}}", Nodes(5, 5, 2), [TOO_FEW]),
     "both": (f"{{{HARD}, minDomains: 3}}", Nodes(5, 3, 2), [LACKING, TOO_FEW]),
-    "a soft default never holds a pod": (SOFT, Nodes(5, 0, 0), []),
-    "nothing is known of nodes": (f"{{{HARD}, minDomains: 3}}", NoFacts(), []),
+    "a soft default": (SOFT, Nodes(5, 0, 0), []),
+    "unknown nodes": (f"{{{HARD}, minDomains: 3}}", NoFacts(), []),
 }
 
 
-@pytest.mark.parametrize(("entry", "facts", "told"), DOUBTS.values(), ids=DOUBTS.keys())
-def test_hard_defaults_are_held_against_the_nodes(
-    entry: str, facts: NoFacts, told: list[str]
+@pytest.mark.parametrize(("entry", "facts", "sentences"), DOUBTS.values(), ids=DOUBTS.keys())
+def test_hard_defaults_are_compared_with_the_nodes(
+    entry: str, facts: NoFacts, sentences: list[str]
 ) -> None:
     in_force = policy(one_profile(f"defaultConstraints: [{entry}]"))
 
-    assert config.advise(in_force, facts) == told
+    assert config.advise(in_force, facts) == sentences
 
 
 def test_profiles_are_shown_with_the_pods_they_are_for() -> None:
@@ -83,7 +83,7 @@ def test_profiles_are_shown_with_the_pods_they_are_for() -> None:
     )
 
 
-def test_an_example_gets_what_the_first_profile_gives() -> None:
+def test_the_example_gets_the_constraints_of_the_first_profile() -> None:
     selector = "{matchExpressions: [{key: tier, operator: DoesNotExist}]}"
     match = f"match: {{namespaceSelector: {selector}}}"
     text = one_profile(f"{match}\n  defaultConstraints: [{SOFT}]")
@@ -94,7 +94,7 @@ def test_an_example_gets_what_the_first_profile_gives() -> None:
     assert not injection.skip
 
 
-def test_a_pod_of_the_operator_s_is_asked_about_in_its_namespace() -> None:
+def test_a_pod_of_the_operator_is_evaluated_in_its_namespace() -> None:
     pod = PodTemplate(ObjectMeta(namespace="kube-system"), PodSpec())
 
     injection = config.example(policy(one_profile(f"defaultConstraints: [{SOFT}]")), NoFacts(), pod)
@@ -107,3 +107,9 @@ def test_gates_are_shown_with_what_they_guard() -> None:
 
     row = rows["MinDomainsInPodTopologySpread"]
     assert (row.stage, row.on, row.guards) == ("GA", True, "`minDomains`")
+
+
+def test_a_profile_without_conditions_is_for_its_schedulers() -> None:
+    (row,) = config.profile_table(policy(one_profile("defaultConstraints: []")))
+
+    assert row.pods == "schedulerName default-scheduler"

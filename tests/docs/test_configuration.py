@@ -13,6 +13,7 @@ from webhook.config.constraints import DefaultConstraint
 from webhook.config.kinds import OwnerSelectorModel, PodTemplateModel
 from webhook.config.models import StrictModel
 from webhook.config.spread import ProfileModel, SpreadConfiguration
+from webhook.config.validation import read_document
 
 PAGE = ROOT / "docs" / "configuration.md"
 SCHEDULER = ROOT / "examples" / "config" / "kube-scheduler.yaml"
@@ -32,9 +33,9 @@ EXAMPLES = [
 def test_examples_load(example: Block) -> None:
     kind = yaml.safe_load(example.text)["kind"]
     if kind == "SpreadConfiguration":
-        check(example.text, "example", lambda _: SCHEDULER.read_text())
+        check(read_document(example.text, "example"), lambda _: SCHEDULER.read_text())
     else:
-        check_scheduler(example.text, "example")
+        check_scheduler(read_document(example.text, "example"))
 
 
 def fields_of(model: type[StrictModel]) -> Iterator[str]:
@@ -87,7 +88,7 @@ def test_tables_name_no_field_that_is_not_there(
 
 def test_what_is_said_of_an_empty_configuration_is_so() -> None:
     configuration = check(
-        "{apiVersion: evenspread.io/v1alpha1, kind: SpreadConfiguration}", "example", str
+        read_document("{apiVersion: evenspread.io/v1alpha1, kind: SpreadConfiguration}", "x"), str
     )
 
     assert configuration.profiles == ()

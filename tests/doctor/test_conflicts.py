@@ -7,22 +7,21 @@ import pytest
 from tests.apiserver import refuse, respond
 from tests.doctor.api import client_of
 from webhook.doctor.conflicts import find_conflicting_policies
-from webhook.doctor.installation import ConflictingPolicy
 
 ASSIGN = "GET /apis/mutations.gatekeeper.sh/v1/assign"
 CLUSTER_POLICY = "GET /apis/kyverno.io/v1/clusterpolicies"
 WRITES: dict[str, Any] = {"patchStrategicMerge": {"spec": {"topologySpreadConstraints": []}}}
 
-POLICIES: dict[str, tuple[str, dict[str, Any], tuple[ConflictingPolicy, ...]]] = {
+POLICIES: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "a mutation": (
         ASSIGN,
         {"location": "spec.topologySpreadConstraints"},
-        (ConflictingPolicy("Assign", "a"),),
+        ("Assign a",),
     ),
     "a rule that mutates": (
         CLUSTER_POLICY,
         {"rules": [{"mutate": WRITES}]},
-        (ConflictingPolicy("ClusterPolicy", "a"),),
+        ("ClusterPolicy a",),
     ),
     "a rule that validates": (CLUSTER_POLICY, {"rules": [{"validate": WRITES}]}, ()),
     "another field": (ASSIGN, {"location": "spec.nodeName"}, ()),
@@ -31,7 +30,7 @@ POLICIES: dict[str, tuple[str, dict[str, Any], tuple[ConflictingPolicy, ...]]] =
 
 @pytest.mark.parametrize(("path", "spec", "conflicts"), POLICIES.values(), ids=POLICIES)
 async def test_policies_that_write_the_field_are_found(
-    path: str, spec: dict[str, Any], conflicts: tuple[ConflictingPolicy, ...]
+    path: str, spec: dict[str, Any], conflicts: tuple[str, ...]
 ) -> None:
     listed = respond({"items": [{"metadata": {"name": "a"}, "spec": spec}]})
 
@@ -49,4 +48,4 @@ async def test_a_conflict_counts_though_other_policies_are_unreadable() -> None:
 
     found = await find_conflicting_policies(client_of({ASSIGN: listed, CLUSTER_POLICY: refuse("")}))
 
-    assert found.value == (ConflictingPolicy("Assign", "a"),)
+    assert found.value == ("Assign a",)

@@ -13,8 +13,8 @@ from typing import Any, Self, TypeVar
 import uvloop
 
 from certs.issue import make_authority, sign_leaf
+from tests.apiserver import write_kubeconfig
 from tests.certs.world import real_clock
-from tests.cluster.apiserver import kubeconfig
 from tests.controlplane.api import Api
 from tests.controlplane.processes import free_port
 from tests.e2e.apiproxy import ApiProxy, proxying
@@ -161,7 +161,9 @@ class InProcess:
             url = f"http://127.0.0.1:{self.proxy.port}"
             settings = read_settings(
                 {
-                    "kubeconfig": kubeconfig(self._folder, url, user={"token": self._api.token}),
+                    "kubeconfig": write_kubeconfig(
+                        self._folder, url, user={"token": self._api.token}
+                    ),
                     "config": str(self.config),
                     "tls": "files",
                     "tls_dir": str(self.tls),

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.cluster.apiserver import Answer, kubeconfig, running, says
+from tests.apiserver import Answer, listening, respond, write_kubeconfig
 from tests.server.serving import PATIENCE, logged, server_context, settled
 from webhook.cluster.discovery import SkippedObject
+from webhook.cluster.protocol import Response
 from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError
@@ -26,7 +27,7 @@ from webhook.telemetry.metrics import Metrics
 
 
 def version(text: str) -> Answer:
-    return says(200, {"gitVersion": text})
+    return respond({"gitVersion": text})
 
 
 class Found(NamedTuple):
@@ -39,9 +40,9 @@ class Found(NamedTuple):
 async def found(folder: Path, *answers: Answer, **settings: Any) -> Found:
     """Find the version of an API server that gives these answers."""
     stream = io.BytesIO()
-    async with running() as server:
+    async with listening() as server:
         server.script("/version", *answers)
-        file = kubeconfig(folder, server.url)
+        file = write_kubeconfig(folder, server.url)
         async with connect_api_server(Settings(kubeconfig=file)) as api:
             context = server_context(stream, api, **settings)
             async with asyncio.timeout(PATIENCE):
@@ -66,7 +67,7 @@ async def test_without_a_cluster_the_newest_supported_version_counts() -> None:
 
 
 async def test_each_new_problem_is_logged_once_until_the_api_server_answers(tmp_path: Path) -> None:
-    result = await found(tmp_path, says(503), says(503), version("v1.36.0"))
+    result = await found(tmp_path, Response(503), Response(503), version("v1.36.0"))
 
     assert result.version == Version(1, 36)
     assert ["503" in message for message in result.messages] == [True]
@@ -105,9 +106,10 @@ async def test_files_do_not_replace_a_live_cluster() -> None:
 
 async def test_an_upgrade_is_noticed_and_an_error_is_not_one(tmp_path: Path) -> None:
     versions: list[Version] = []
-    async with running() as server:
-        server.script("/version", version("v1.35.1"), says(500), version("odd"), version("v1.36.0"))
-        settings = Settings(kubeconfig=kubeconfig(tmp_path, server.url))
+    async with listening() as server:
+        server.script("/version", version("v1.35.1"), Response(500), version("odd"))
+        server.version = "v1.36.0"
+        settings = Settings(kubeconfig=write_kubeconfig(tmp_path, server.url))
         async with connect_api_server(settings) as api:
             assert api is not None
             following = asyncio.create_task(follow_version(api, 0.0, versions.append))

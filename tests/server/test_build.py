@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.apiserver import kubeconfig, running, says
+from tests.apiserver import listening, respond, write_kubeconfig
 from tests.server.serving import PATIENCE, server_context
 from webhook.config.settings import Settings
 from webhook.policy.api.versions import Version
 from webhook.server.apiserver import connect_api_server
-from webhook.server.build import Monitoring, Server, build
+from webhook.server.build import Server, build
 from webhook.server.facts import LiveFacts
+from webhook.server.health import Readiness
 
 CONFIG = """
 apiVersion: evenspread.io/v1alpha1
@@ -31,16 +32,16 @@ async def built(folder: Path, **members: Any) -> AsyncGenerator[tuple[Server, io
     stream = io.BytesIO()
     settings = {"standalone": True, "state": str(folder), **members}
     context = server_context(stream, **settings)
-    yield await build(context, Monitoring.create(context)), stream
+    yield await build(context, Readiness()), stream
 
 
 @asynccontextmanager
 async def built_in_cluster(folder: Path, **members: Any) -> AsyncGenerator[Server]:
     """Build a server whose API server answers the request for its version, and nothing else."""
-    async with running() as api_server:
-        api_server.script("/version", says(200, {"gitVersion": "v1.36.0"}))
+    async with listening() as api_server:
+        api_server.script("/version", respond({"gitVersion": "v1.36.0"}))
         settings = {
-            "kubeconfig": kubeconfig(folder, api_server.url),
+            "kubeconfig": write_kubeconfig(folder, api_server.url),
             "tls": "standalone",
             "state": str(folder),
             "namespace": "evenspread",
@@ -49,7 +50,7 @@ async def built_in_cluster(folder: Path, **members: Any) -> AsyncGenerator[Serve
         async with connect_api_server(Settings(**settings)) as api:
             context = server_context(None, api, **settings)
             async with asyncio.timeout(PATIENCE):
-                yield await build(context, Monitoring.create(context))
+                yield await build(context, Readiness())
 
 
 ALWAYS = ["certificate", "facts", "reload", "advice", "stalled connections"]
@@ -94,7 +95,7 @@ async def test_the_advice_waits_for_the_facts_of_a_cluster(tmp_path: Path) -> No
 
 async def test_conditions_have_the_order_of_the_start(tmp_path: Path) -> None:
     async with built(tmp_path) as (server, _):
-        conditions = server.monitoring.readiness.check()
+        conditions = server.readiness.check()
 
     assert list(conditions) == ["configuration", "certificate", "facts", "tasks", "server"]
 
@@ -110,7 +111,7 @@ async def test_an_invalid_newer_configuration_leaves_the_server_ready(tmp_path: 
     async with built(tmp_path, config=str(file)) as (server, stream):
         file.write_text(f"{CONFIG}mode: sometimes\n")
         server.watcher.check()
-        condition = server.monitoring.readiness.check()["configuration"]
+        condition = server.readiness.check()["configuration"]
 
     assert condition.ok
     assert condition.detail == "the files were changed, and are invalid"

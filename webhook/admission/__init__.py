@@ -7,7 +7,7 @@ Neither waits for anything or knows about sockets.
 Source: k8s.io/api admission/v1; apiserver pkg/admission/plugin/webhook/request.
 """
 
-from webhook.admission.decode import decode, template_in
+from webhook.admission.decode import decode
 from webhook.admission.encode import audit_annotations, encode
 
-__all__ = ["audit_annotations", "decode", "encode", "template_in"]
+__all__ = ["audit_annotations", "decode", "encode"]

@@ -28,35 +28,21 @@ def apply_patch(value: Any, operations: Iterable[Mapping[str, Any]]) -> Any:
 
 
 def _changed(value: Any, steps: Sequence[str], operation: Mapping[str, Any]) -> Any:
-    if is_object(value):
-        return _with_member(value, steps, operation)
+    step, *rest = steps
+    copy: Any
+    key: Any
     if is_array(value):
-        return _with_item(value, steps, operation)
-    raise LookupError(operation["path"])
-
-
-def _with_item(value: list[Any], steps: Sequence[str], operation: Mapping[str, Any]) -> list[Any]:
-    items = list(value)
-    step, *rest = steps
-    index = len(items) if step == _END else int(step)
-    if rest:
-        items[index] = _changed(items[index], rest, operation)
-    elif operation["op"] == "add":
-        items.insert(index, operation["value"])
+        copy, key = list(value), len(value) if step == _END else int(step)
+    elif is_object(value):
+        copy, key = dict(value), step
     else:
-        del items[index]
-    return items
-
-
-def _with_member(
-    value: dict[str, Any], steps: Sequence[str], operation: Mapping[str, Any]
-) -> dict[str, Any]:
-    members = dict(value)
-    step, *rest = steps
+        raise LookupError(operation["path"])
     if rest:
-        members[step] = _changed(members[step], rest, operation)
-    elif operation["op"] == "add":
-        members[step] = operation["value"]
+        copy[key] = _changed(copy[key], rest, operation)
+    elif operation["op"] == "remove":
+        del copy[key]
+    elif is_array(copy):
+        copy.insert(key, operation["value"])
     else:
-        del members[step]
-    return members
+        copy[key] = operation["value"]
+    return copy

@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from webhook.audit.renderers import jsonreport
 from webhook.audit.report import AUDIT_REPORT_API_VERSION, AUDIT_REPORT_KIND, AuditReport
 from webhook.audit.scan import summarise
 from webhook.errors import SourceError
@@ -28,15 +27,14 @@ def load_baseline(file: str) -> Counter[str]:
         SourceError: The file cannot be read, or is no audit report.
     """
     try:
-        report = jsonreport.read(Path(file).read_bytes())
+        report = msgspec.json.decode(Path(file).read_bytes(), type=AuditReport)
     except OSError as error:
         raise SourceError(file, f"cannot be read: {error.strerror or error}") from error
     except msgspec.MsgspecError as error:
         raise SourceError(file, f"is no audit report: {error}; {_HOW}") from error
     if (report.api_version, report.kind) != (AUDIT_REPORT_API_VERSION, AUDIT_REPORT_KIND):
-        raise SourceError(
-            file, f"is no audit report, but {report.api_version}, {report.kind}; {_HOW}"
-        )
+        actual = f"{report.api_version}, {report.kind}"
+        raise SourceError(file, f"is no audit report, but {actual}; {_HOW}")
     return Counter(finding.fingerprint for _, finding in report.findings())
 
 
@@ -55,11 +53,8 @@ def remove_known_findings(report: AuditReport, known: Counter[str]) -> AuditRepo
         )
         for workload in report.workloads
     )
-    before, after = (
-        sum(len(workload.findings) for workload in items) for items in (report.workloads, workloads)
-    )
-    nodes = report.summary.nodes
-    summary = summarise(workloads, nodes=nodes, known=before - after)
+    removed = known.total() - remaining.total()
+    summary = summarise(workloads, nodes=report.summary.nodes, known=removed)
     return replace(report, workloads=workloads, summary=summary)
 
 

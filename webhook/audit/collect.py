@@ -12,7 +12,7 @@ import msgspec
 
 from webhook.audit.origins import Origin
 from webhook.audit.reader import ObjectReader
-from webhook.audit.snapshot import Snapshot, UnreadableObject
+from webhook.audit.snapshot import Snapshot, SnapshotOwner, UnreadableObject
 from webhook.cluster.manifests import DEFAULT_NAMESPACE, complete_metadata
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
@@ -20,8 +20,6 @@ from webhook.manifests import Document, TypeMismatch, find_type_mismatch
 from webhook.policy.advice.subject import SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path
-
-_FACT_KINDS = {("v1", "Namespace"), ("v1", "Node"), ("v1", "Service")}
 
 
 class ManifestCollector:
@@ -36,13 +34,7 @@ class ManifestCollector:
     def __init__(
         self, templates: Mapping[GroupKind, TemplatePath], owners: Iterable[OwnerSelector]
     ) -> None:
-        """
-        Start with an empty snapshot.
-
-        Args:
-            templates: The path to the pod template, by kind.
-            owners: Custom controllers that select pods.
-        """
+        """Start with an empty snapshot, for the kinds of an ``ObjectReader``."""
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
         self._reader = ObjectReader(templates, owners)
@@ -56,18 +48,19 @@ class ManifestCollector:
             requested: Whether to audit the object; otherwise it is only part of the cluster.
         """
         version_kind = document.api_version, document.kind
-        if version_kind in _FACT_KINDS and not document.name:
-            problem = f"{document.kind}: metadata.name: missing, write one"
-            self.problems.append(document.error(problem, ("metadata",)))
-            return
         data = msgspec.json.encode(complete_metadata(document, DEFAULT_NAMESPACE))
+        if not self._add_workload(document, data, requested=requested):
+            return
         try:
-            if self._reader.put_fact(self.snapshot, version_kind, data):
-                return
-            if self._add_workload(document, data, requested=requested) and document.name:
-                self.snapshot.owners.extend(self._reader.read_owner(version_kind, data))
+            fact = self._reader.decode_fact(version_kind, data)
         except msgspec.ValidationError as error:
             self._report_problem(document, find_type_mismatch(error, document.value))
+            return
+        if document.name:
+            self.snapshot.add_fact(fact)
+        elif fact is not None and not isinstance(fact, SnapshotOwner):
+            problem = f"{document.kind}: metadata.name: missing, write one"
+            self.problems.append(document.error(problem, ("metadata",)))
 
     def _add_workload(self, document: Document, data: bytes, *, requested: bool) -> bool:
         """Add an object that may hold a pod template; return whether its types are right."""

@@ -38,12 +38,7 @@ class PodGroups:
     """
 
     def __init__(self, workloads: Iterable[SnapshotWorkload]) -> None:
-        """
-        Start without pods.
-
-        Args:
-            workloads: Workloads that may own pods.
-        """
+        """Start without pods."""
         self.known = {key_of(workload.subject): workload for workload in workloads}
         self.found: dict[ObjectKey, dict[bytes, RunningPods]] = {}
         self.versions: dict[ObjectKey, str] = {}

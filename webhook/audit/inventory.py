@@ -60,7 +60,6 @@ class Inventory:
         Index a snapshot.
 
         Args:
-            snapshot: The objects.
             owners: Custom controllers that select pods.
             groups: Further pods, already in groups.
             whole: Inventory of the cluster that the snapshot is a part of, for its nodes; None:

@@ -35,7 +35,6 @@ async def find_custom_kinds(
     Find the request paths of custom kinds; leave out kinds that the API server does not have.
 
     Args:
-        source: The API server.
         kinds: The kinds of the configuration, built-in ones included.
         problems: Receives the errors of kinds that cannot be looked up.
     """

@@ -54,14 +54,7 @@ class ClusterListing:
         templates: Mapping[GroupKind, TemplatePath],
         owners: Iterable[OwnerSelector],
     ) -> None:
-        """
-        Prepare to read; send no request yet.
-
-        Args:
-            source: The API server.
-            templates: The path to the pod template, by kind.
-            owners: Custom controllers that select pods.
-        """
+        """Prepare to read the kinds of an ``ObjectReader``; send no request yet."""
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
         self._source = source

@@ -5,9 +5,8 @@ The reader of objects for audits: one object of any source becomes entries of a 
 no object and reports no problem; it raises, and the caller decides what that means.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -15,14 +14,15 @@ from msgspec.structs import replace
 from webhook.audit.origins import Origin
 from webhook.audit.snapshot import (
     Snapshot,
+    SnapshotFact,
     SnapshotOwner,
     SnapshotPod,
     SnapshotWorkload,
     reduce_metadata,
 )
 from webhook.cluster import wire
-from webhook.cluster.discovery import make_custom_decoder
-from webhook.cluster.facts import OWNER_VERSION_KINDS, REPLICATION_CONTROLLER_V1, VersionKind
+from webhook.cluster.discovery import list_resources
+from webhook.cluster.facts import Cluster, VersionKind
 from webhook.config import OwnerSelector
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
@@ -32,14 +32,6 @@ from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import TemplatePath
 
 _decode_pod = msgspec.json.Decoder(SnapshotPod).decode
-_decode_controller = make_custom_decoder(("spec", "selector"))
-
-_Decode: TypeAlias = Callable[[bytes | msgspec.Raw], Any]
-
-_BUILT_IN_OWNERS: Mapping[VersionKind, _Decode] = {
-    **dict.fromkeys(OWNER_VERSION_KINDS, _decode_controller),
-    REPLICATION_CONTROLLER_V1: msgspec.json.Decoder(wire.ReplicationControllerObject).decode,
-}
 
 
 class ObjectReader:
@@ -61,8 +53,9 @@ class ObjectReader:
             owners: Custom controllers that select pods.
         """
         self.templates = templates
-        self._custom_owners = {owner.kind: make_custom_decoder(owner.path) for owner in owners}
-        self.kinds = templates.keys() | self._custom_owners.keys()
+        cluster = Cluster(owners)
+        self.kinds = templates.keys() | cluster.custom_paths.keys()
+        self._decoders = {item.key: item.decode for item in list_resources(cluster)}
 
     def put(self, snapshot: Snapshot, version_kind: VersionKind, data: msgspec.Raw) -> None:
         """
@@ -71,38 +64,35 @@ class ObjectReader:
         Raises:
             msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
         """
-        decode_nested(partial(self._put, snapshot, version_kind), data)
+        fact = self.decode_fact(version_kind, data)
+        decode_nested(partial(self.put_workload, snapshot, version_kind), data)
+        snapshot.add_fact(fact)
 
-    def _put(
-        self, snapshot: Snapshot, version_kind: VersionKind, data: bytes | msgspec.Raw
-    ) -> None:
-        if not self.put_fact(snapshot, version_kind, data):
-            owner = self.read_owner(version_kind, data)
-            self.put_workload(snapshot, version_kind, data)
-            snapshot.owners.extend(owner)
-
-    def put_fact(
-        self, snapshot: Snapshot, version_kind: VersionKind, data: bytes | msgspec.Raw
-    ) -> bool:
+    def decode_fact(
+        self, version_kind: VersionKind, data: bytes | msgspec.Raw
+    ) -> SnapshotFact | None:
         """
-        Put a Node, Namespace or Service into a snapshot.
+        Decode a Node, Namespace or Service, or the selector of a controller.
 
         Returns:
-            Whether the object is of one of these kinds.
+            None for a kind that is none of these.
 
         Raises:
-            msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
+            msgspec.DecodeError: A value has the wrong type.
         """
-        match version_kind:
-            case "v1", "Node":
-                snapshot.nodes.append(msgspec.json.decode(data, type=wire.NodeObject))
-            case "v1", "Namespace":
-                snapshot.namespaces.append(msgspec.json.decode(data, type=wire.NamespaceObject))
-            case "v1", "Service":
-                snapshot.services.append(msgspec.json.decode(data, type=wire.ServiceObject))
-            case _:
-                return False
-        return True
+        custom = self._decoders.get(_group_kind(version_kind))
+        decode = self._decoders.get(version_kind, custom)
+        found = decode(data) if decode else None
+        if isinstance(found, wire.NodeObject | wire.NamespaceObject | wire.ServiceObject | None):
+            return found
+        api_version, kind = version_kind
+        return SnapshotOwner(
+            api_version=api_version,
+            kind=kind,
+            namespace=found.namespace,
+            name=found.name,
+            selector=found.selector,
+        )
 
     def put_workload(
         self,
@@ -141,33 +131,6 @@ class ObjectReader:
                 requested=requested,
             )
             snapshot.workloads.append(workload)
-
-    def read_owner(
-        self, version_kind: VersionKind, data: bytes | msgspec.Raw
-    ) -> list[SnapshotOwner]:
-        """
-        Read the selector of a controller.
-
-        Returns:
-            One owner; empty for a kind whose selector nothing reads.
-
-        Raises:
-            msgspec.DecodeError: A value has the wrong type.
-        """
-        custom = self._custom_owners.get(_group_kind(version_kind))
-        decode = _BUILT_IN_OWNERS.get(version_kind, custom)
-        if decode is None:
-            return []
-        found = decode(data)
-        return [
-            SnapshotOwner(
-                api_version=version_kind[0],
-                kind=version_kind[1],
-                namespace=found.namespace,
-                name=found.name,
-                selector=found.selector,
-            )
-        ]
 
 
 def _build_pod_subject(pod: SnapshotPod) -> Subject | None:

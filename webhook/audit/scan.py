@@ -75,9 +75,7 @@ def scan(
     Apply every rule to every subject.
 
     Args:
-        inventory: The subjects and their cluster.
         unreadable: Objects that API servers refuse.
-        options: Rules and namespaces to audit.
         progress: Yields the subjects, and may show the progress.
     """
     context = AdviceContext(options.policy, inventory.cluster, inventory.state)
@@ -132,13 +130,7 @@ class Scanner:
     """Applies the rules to one subject at a time."""
 
     def __init__(self, options: AuditOptions, context: AdviceContext) -> None:
-        """
-        Prepare the rules.
-
-        Args:
-            options: Rules and actions.
-            context: Facts about the cluster, with its state.
-        """
+        """Prepare the rules; the context has the state of the cluster."""
         self._options = options
         self._context = context
         self._rows = tuple(row for row in POLICY_RULES if options.includes_rule(row.id))

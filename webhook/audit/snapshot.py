@@ -8,7 +8,7 @@ others, so that it can be shared. Files are compressed JSON; equal snapshots giv
 import gzip
 import zlib
 from pathlib import Path as File
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -80,6 +80,12 @@ class SnapshotOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     selector: LabelSelector | None = None
 
 
+SnapshotFact: TypeAlias = (
+    wire.NamespaceObject | wire.NodeObject | wire.ServiceObject | SnapshotOwner
+)
+"""What spreading depends on, besides workloads and their pods."""
+
+
 class UnreadableObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An object with a value of the wrong type, which API servers refuse."""
 
@@ -115,6 +121,20 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pods: list[SnapshotPod] = []
     neighbours: list[SnapshotPod] = []
     unreadable: list[UnreadableObject] = []
+
+    def add_fact(self, fact: SnapshotFact | None) -> None:
+        """Add a fact to the list of its kind."""
+        match fact:
+            case wire.NamespaceObject():
+                self.namespaces.append(fact)
+            case wire.NodeObject():
+                self.nodes.append(fact)
+            case wire.ServiceObject():
+                self.services.append(fact)
+            case SnapshotOwner():
+                self.owners.append(fact)
+            case None:
+                pass
 
     def extend(self, listed: "Snapshot") -> None:
         """Add the objects of a list."""

@@ -48,11 +48,8 @@ class ListCursor:
         """Prepare to read; send no request yet."""
         self.listed = listed
         self._source = source
-        self._pages = self._start()
-        self._page: Sequence[msgspec.Raw] = ()
-        self._index = 0  # of the next object in the page
-        self._done: Position = ("", "")  # position of the last object taken
-        self._tries = 1
+        self._items = self._read_items()
+        self._next: tuple[Position, msgspec.Raw] | None = None
 
     async def next_namespace(self) -> str | None:
         """
@@ -61,8 +58,9 @@ class ListCursor:
         Raises:
             ApiError: The list cannot be read, or is not sorted.
         """
-        position = await self._find_position()
-        return None if position is None else position[0].removesuffix("/")
+        if self._next is None:
+            self._next = await anext(self._items, None)
+        return self._next[0][0].removesuffix("/") if self._next else None
 
     async def take(self, namespace: str) -> AsyncIterator[msgspec.Raw]:
         """
@@ -71,48 +69,36 @@ class ListCursor:
         Raises:
             ApiError: The list cannot be read, or is not sorted.
         """
-        while (position := await self._find_position()) and position[0] == f"{namespace}/":
-            item = self._page[self._index]
-            self._index, self._done = self._index + 1, position
+        while await self.next_namespace() == namespace and self._next:
+            (_, item), self._next = self._next, None
             yield item
 
-    async def _find_position(self) -> Position | None:
-        """Return the position of the next object; skip those taken before."""
-        while True:
-            while self._index >= len(self._page):
-                page = await self._read_page()
-                if page is None:
-                    return None
-                self._page, self._index = page, 0
-            position = _read_position(self._page[self._index])
-            if position > self._done:
-                return position
-            if self._tries == 1:
-                raise self._build_order_error()
-            self._index += 1  # the list was restarted, and this object was taken before
-
-    async def _read_page(self) -> Sequence[msgspec.Raw] | None:
-        """Read a page; restart the list if its continuation has expired."""
+    async def _read_items(self) -> AsyncIterator[tuple[Position, msgspec.Raw]]:
+        """Yield the objects; restart the list if it expires, and skip those yielded before."""
+        done, tries = ("", ""), 1
         while True:
             try:
-                return await anext(self._pages, None)
+                async for page in list_pages(
+                    self._source, self.listed.path(""), first=FIRST_PAGE_OBJECTS
+                ):
+                    for item in page:
+                        found = decode_nested(_decode, item)
+                        position = (f"{found.namespace}/", found.name)
+                        if position > done:
+                            done = position
+                            yield position, item
+                        elif tries == 1:
+                            raise self._build_order_error()
             except ExpiredError:
-                if self._tries == LIST_TRIES:
+                if tries == LIST_TRIES:
                     raise
-                self._tries += 1
-                self._pages = self._start()
-
-    def _start(self) -> AsyncIterator[Sequence[msgspec.Raw]]:
-        return list_pages(self._source, self.listed.path(""), first=FIRST_PAGE_OBJECTS)
+                tries += 1
+            else:
+                return
 
     def _build_order_error(self) -> ApiError:
         problem = f"returned {self.listed.plural} unsorted: use evenspread audit instead"
         return ApiError(self._source.name, problem, FailureReason.GARBAGE)
-
-
-def _read_position(item: msgspec.Raw) -> Position:
-    found = decode_nested(_decode, item)
-    return f"{found.namespace}/", found.name
 
 
 class ClusterSweep:

@@ -1,5 +1,5 @@
 """
-Build an immutable ``Configuration`` from the text of configuration files.
+Build an immutable ``Configuration`` from the documents of configuration files.
 
 ``check`` and ``check_scheduler`` are the entry points. This module does no I/O: the caller passes
 a function that reads the files a configuration names.
@@ -18,7 +18,7 @@ from webhook.config.kinds import OwnerSelector
 from webhook.config.profiles import ProfileMaker, Read, read_defaults
 from webhook.config.scheduler import SchedulerDefaults
 from webhook.config.spread import SpreadConfiguration
-from webhook.config.validation import DocumentValidation, read_document
+from webhook.config.validation import DocumentValidation
 from webhook.manifests import Document
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
@@ -50,7 +50,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         owner_selectors: Shipped and configured controllers.
         actions: Action of every policy rule, configured or not.
         not_exemptible: Rules from which no annotation exempts.
-        asked_gates: Configured gates by name, including ``AllAlpha`` and ``AllBeta``.
+        configured_gates: By name, including ``AllAlpha`` and ``AllBeta``.
         ca_overlap: How long an old CA stays trusted beside a new one; at least 60 s except in
             tests.
         notices: Warnings about valid settings; sentences without a final full stop.
@@ -61,46 +61,20 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     profiles: tuple[Profile, ...] = ()
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     exempt_namespaces: frozenset[str] = frozenset({"kube-system"})
-    pod_templates: Mapping[GroupKind, TemplatePath] = msgspec.field(
-        default_factory=lambda: kinds.collect_templates(())
-    )
+    pod_templates: Mapping[GroupKind, TemplatePath] = kinds.collect_templates(())
     owner_selectors: tuple[OwnerSelector, ...] = kinds.SHIPPED_OWNERS
-    actions: Mapping[str, Action] = msgspec.field(default_factory=lambda: DEFAULT_ACTIONS)
+    actions: Mapping[str, Action] = DEFAULT_ACTIONS
     not_exemptible: frozenset[str] = frozenset()
-    asked_gates: Mapping[str, ConfiguredGate] = msgspec.field(
-        default_factory=dict[str, ConfiguredGate]
-    )
+    configured_gates: Mapping[str, ConfiguredGate] = MappingProxyType({})
     ca_overlap: timedelta = spread.CA_OVERLAP
     notices: tuple[str, ...] = ()
 
 
 def check(
-    text: str,
-    source: str,
-    read: Read,
-    *,
-    least_overlap: timedelta = spread.LEAST_CA_OVERLAP,
-) -> Configuration:
-    """
-    Build a configuration from the text of a ``SpreadConfiguration``.
-
-    Args:
-        text: YAML or JSON.
-        source: The file's name, for error messages.
-        read: Reads the scheduler configurations that it names.
-        least_overlap: Shortest valid ``caOverlap``.
-
-    Raises:
-        CombinedConfigError: All errors in it and in the files it names.
-    """
-    return check_document(read_document(text, source), read, least_overlap=least_overlap)
-
-
-def check_document(
     document: Document, read: Read, *, least_overlap: timedelta = spread.LEAST_CA_OVERLAP
 ) -> Configuration:
     """
-    Build a configuration from a parsed ``SpreadConfiguration`` document.
+    Build a configuration from a ``SpreadConfiguration``.
 
     Args:
         document: Without nulls; paths in it are relative to the folder of its source.
@@ -116,45 +90,54 @@ def check_document(
         reading.refuse(f"is {kind}: give the file with --scheduler-config", ("kind",))
         reading.finish()
     context = {spread.LEAST_OVERLAP: least_overlap}
-    written = reading.model(SpreadConfiguration, reading.document.value, context=context)
+    written = reading.model(SpreadConfiguration, document.value, context=context)
     maker = ProfileMaker(reading, read)
-    profiles = [
-        profile
-        for i, entry in enumerate(written.profiles if written else ())
-        for profile in maker.make(entry, i)
-    ]
+    entries = written.profiles if written else ()
+    profiles = [profile for i, entry in enumerate(entries) for profile in maker.make(entry, i)]
     reading.finish()
-    assert written is not None, "otherwise something was wrong"
-    return replace(
-        _configuration(written, reading),
+    assert written is not None, "an invalid document has errors"
+    configured = {rule: setting.action for rule, setting in written.rules.items() if setting.action}
+    return Configuration(
         files=(document.source, *maker.files),
+        mode=written.mode,
         profiles=tuple(profiles),
+        field_defaults=written.field_defaults,
+        exempt_namespaces=frozenset(written.exempt.namespaces),
+        pod_templates=kinds.collect_templates(written.pod_templates),
+        owner_selectors=kinds.collect_owners(written.owner_selectors),
+        actions=MappingProxyType({**DEFAULT_ACTIONS, **configured}),
+        not_exemptible=frozenset(
+            rule for rule, setting in written.rules.items() if not setting.exemptible
+        ),
+        configured_gates={
+            name: ConfiguredGate(on, reading.where(("featureGates", name)))
+            for name, on in written.feature_gates.items()
+        },
+        ca_overlap=written.ca_overlap,
         notices=_notices(maker.files.values()),
     )
 
 
-def check_scheduler(text: str, source: str) -> Configuration:
+def check_scheduler(document: Document) -> Configuration:
     """
     Build a configuration from a kube-scheduler file: one profile for each scheduler in it.
-
-    Args:
-        text: YAML or JSON.
-        source: The file's name, for error messages.
 
     Raises:
         CombinedConfigError: All errors in it.
     """
-    found = read_defaults(text, source)
+    found = read_defaults(document)
     profiles = (
         Profile(
-            name=each.scheduler or DEFAULT_SCHEDULER,
-            scheduler_names=frozenset({each.scheduler or DEFAULT_SCHEDULER}),
-            constraints=each.constraints,
-            system=each.system,
+            name=defaults.scheduler or DEFAULT_SCHEDULER,
+            scheduler_names=frozenset({defaults.scheduler or DEFAULT_SCHEDULER}),
+            constraints=defaults.constraints,
+            system=defaults.system,
         )
-        for each in found
+        for defaults in found
     )
-    return Configuration(files=(source,), profiles=tuple(profiles), notices=_notices([found]))
+    return Configuration(
+        files=(document.source,), profiles=tuple(profiles), notices=_notices([found])
+    )
 
 
 def policy(
@@ -189,31 +172,11 @@ def policy(
     )
 
 
-def _configuration(written: SpreadConfiguration, reading: DocumentValidation) -> Configuration:
-    configured = {rule: each.action for rule, each in written.rules.items() if each.action}
-    return Configuration(
-        mode=written.mode,
-        field_defaults=written.field_defaults,
-        exempt_namespaces=frozenset(written.exempt.namespaces),
-        pod_templates=kinds.collect_templates(written.pod_templates),
-        owner_selectors=kinds.collect_owners(written.owner_selectors),
-        actions=MappingProxyType({**DEFAULT_ACTIONS, **configured}),
-        not_exemptible=frozenset(
-            rule for rule, setting in written.rules.items() if not setting.exemptible
-        ),
-        asked_gates={
-            name: ConfiguredGate(on, reading.where(("featureGates", name)))
-            for name, on in written.feature_gates.items()
-        },
-        ca_overlap=written.ca_overlap,
-    )
-
-
 def _notices(files: Iterable[list[SchedulerDefaults]]) -> tuple[str, ...]:
     return tuple(
         f"{place}: ignored, as kube-scheduler ignores it in defaults; "
         "a profile with defaultConstraints of its own keeps matchLabelKeys"
         for found in files
-        for each in found
-        for place in each.ignored_keys
+        for defaults in found
+        for place in defaults.ignored_keys
     )

@@ -87,10 +87,10 @@ class SchedulerConstraint(DefaultConstraint):
 def find_duplicates(constraints: Sequence[DefaultConstraint]) -> Iterator[tuple[FieldPath, str]]:
     """Find entries that repeat the topologyKey and whenUnsatisfiable of an earlier entry."""
     first: dict[tuple[str, str], int] = {}
-    for i, each in enumerate(constraints):
-        pair = (each.topology_key, each.when_unsatisfiable)
+    for i, entry in enumerate(constraints):
+        pair = (entry.topology_key, entry.when_unsatisfiable)
         if first.setdefault(pair, i) != i:
-            error = schedulerargs.duplicate_error(each.constraint, "")
+            error = schedulerargs.duplicate_error(entry.constraint, "")
             yield (i,), f"{error.message}; {_FIXES['TSC004']}"
 
 

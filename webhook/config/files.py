@@ -5,6 +5,7 @@ from pathlib import Path
 
 from webhook.config.configuration import Configuration, check, check_scheduler
 from webhook.config.spread import LEAST_CA_OVERLAP
+from webhook.config.validation import read_document
 from webhook.errors import CombinedConfigError, ConfigError
 
 MAX_CONFIG_BYTES = 2**20
@@ -39,9 +40,10 @@ def load(
         text = read_text(file)
     except ConfigError as error:
         raise CombinedConfigError([error]) from error
+    document = read_document(text, file)
     if scheduler_config:
-        return check_scheduler(text, file)
-    return check(text, file, read_text, least_overlap=least_overlap)
+        return check_scheduler(document)
+    return check(document, read_text, least_overlap=least_overlap)
 
 
 def read_text(file: str) -> str:

@@ -38,35 +38,37 @@ def gates_in_force(
     Raises:
         CombinedConfigError: Every gate that cannot be set as configured.
     """
-    asked = {**configuration.asked_gates, **_asked_by_flag(flag)}
-    resolved = _resolve(asked, version, allow_locked=allow_locked)
+    configured = {**configuration.configured_gates, **_parse_flag(flag)}
+    resolved = _resolve(configured, version, allow_locked=allow_locked)
     settings = {
-        gate: _with_source(gate, setting, asked) for gate, setting in resolved.settings.items()
+        gate: _with_source(gate, setting, configured) for gate, setting in resolved.settings.items()
     }
     return msgspec.structs.replace(resolved, settings=settings)
 
 
-def _asked_by_flag(flag: str) -> dict[str, ConfiguredGate]:
+def _parse_flag(flag: str) -> dict[str, ConfiguredGate]:
     try:
-        asked = gates.parse_gates(flag)
+        parsed = gates.parse_gates(flag)
     except GateError as error:
         raise CombinedConfigError([ConfigError(str(error), GATES_FLAG)]) from error
-    if unknown := [name for name in asked if name not in GATE_NAMES]:
+    if unknown := [name for name in parsed if name not in GATE_NAMES]:
         raise CombinedConfigError(
             [ConfigError(f"{name!r} {describe_unknown_gate(name)}", GATES_FLAG) for name in unknown]
         )
-    return {name: ConfiguredGate(on, GATES_FLAG) for name, on in asked.items()}
+    return {name: ConfiguredGate(on, GATES_FLAG) for name, on in parsed.items()}
 
 
-def _resolve(asked: Mapping[str, ConfiguredGate], version: Version, *, allow_locked: bool) -> Gates:
+def _resolve(
+    configured: Mapping[str, ConfiguredGate], version: Version, *, allow_locked: bool
+) -> Gates:
     """Resolve the gates; drop each invalid gate and retry, to report all invalid gates at once."""
-    left = {name: each.on for name, each in asked.items()}
+    left = {name: gate.on for name, gate in configured.items()}
     errors: list[ConfigError] = []
     while True:
         try:
             resolved = gates.resolve(version, left, allow_locked=allow_locked)
         except GateError as error:
-            where = asked[error.gate].where if error.gate in asked else GATES_FLAG
+            where = configured[error.gate].where if error.gate in configured else GATES_FLAG
             errors.append(ConfigError(str(error), where))
             if left.pop(error.gate, None) is None:
                 raise CombinedConfigError(errors) from error
@@ -77,11 +79,11 @@ def _resolve(asked: Mapping[str, ConfiguredGate], version: Version, *, allow_loc
 
 
 def _with_source(
-    gate: str, setting: GateSetting, asked: Mapping[str, ConfiguredGate]
+    gate: str, setting: GateSetting, configured: Mapping[str, ConfiguredGate]
 ) -> GateSetting:
     """Set the source of a value; a gate's own name takes precedence over that of its stage."""
     for name in (gate, _BY_STAGE.get(setting.stage, "")):
-        if name in asked:
-            where = asked[name].where
+        if name in configured:
+            where = configured[name].where
             return setting._replace(source=where if name == gate else f"{name} in {where}")
     return setting

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from webhook.config.messages import refusal
 from webhook.config.models import StrictModel
@@ -36,6 +36,12 @@ SHIPPED_OWNERS = tuple(
 _SEPARATOR = "."
 
 
+def _check_path(path: str) -> str:
+    if not all(path.split(_SEPARATOR)):
+        raise refusal("must be names of members with dots between them, as in `spec.template`")
+    return path
+
+
 class CustomKindModel(StrictModel):
     """A kind of a custom resource."""
 
@@ -51,36 +57,24 @@ class CustomKindModel(StrictModel):
 class PodTemplateModel(CustomKindModel):
     """A custom kind that holds a pod template."""
 
-    path: str = Field(examples=["spec.template"])
-
-    @field_validator("path")
-    @classmethod
-    def check(cls, path: str) -> str:
-        """Reject a text that is not a path of field names."""
-        return _checked_path(path, "spec.template")
+    path: Annotated[str, AfterValidator(_check_path)] = Field(examples=["spec.template"])
 
 
 class OwnerSelectorModel(CustomKindModel):
     """A custom kind that controls pods and has a selector for them."""
 
-    selector_path: str = Field(examples=["spec.selector"])
-
-    @field_validator("selector_path")
-    @classmethod
-    def check(cls, path: str) -> str:
-        """Reject a text that is not a path of field names."""
-        return _checked_path(path, "spec.selector")
+    selector_path: Annotated[str, AfterValidator(_check_path)] = Field(examples=["spec.selector"])
 
 
 def collect_templates(written: tuple[PodTemplateModel, ...]) -> Kinds:
     """Merge built-in, shipped and configured pod templates; configured ones replace shipped."""
-    named = {each.group_kind: tuple(each.path.split(_SEPARATOR)) for each in written}
+    named = {row.group_kind: tuple(row.path.split(_SEPARATOR)) for row in written}
     return MappingProxyType({**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES, **named})
 
 
 def collect_owners(written: tuple[OwnerSelectorModel, ...]) -> tuple[OwnerSelector, ...]:
     """Merge shipped and configured custom controllers; configured ones replace shipped."""
-    named = {each.group_kind: tuple(each.selector_path.split(_SEPARATOR)) for each in written}
+    named = {row.group_kind: tuple(row.selector_path.split(_SEPARATOR)) for row in written}
     paths = {owner.kind: owner.path for owner in SHIPPED_OWNERS} | named
     return tuple(OwnerSelector(kind, path) for kind, path in paths.items())
 
@@ -88,15 +82,9 @@ def collect_owners(written: tuple[OwnerSelectorModel, ...]) -> tuple[OwnerSelect
 def find_repeated_kinds(written: tuple[CustomKindModel, ...]) -> Iterator[tuple[FieldPath, str]]:
     """Find kinds that occur twice or are built in."""
     seen = set[GroupKind]()
-    for i, each in enumerate(written):
-        if each.group_kind in BUILT_IN_TEMPLATES:
-            yield (i, "kind"), f"{each.group_kind} is built in: leave the entry out"
-        elif each.group_kind in seen:
-            yield (i, "kind"), f"{each.group_kind} stands twice: leave one of the two"
-        seen.add(each.group_kind)
-
-
-def _checked_path(path: str, example: str) -> str:
-    if not all(path.split(_SEPARATOR)):
-        raise refusal(f"must be names of members with dots between them: write it as `{example}`")
-    return path
+    for i, kind in enumerate(row.group_kind for row in written):
+        if kind in BUILT_IN_TEMPLATES:
+            yield (i, "kind"), f"{kind} is built in: remove the entry"
+        elif kind in seen:
+            yield (i, "kind"), f"{kind} occurs twice: remove one of the two"
+        seen.add(kind)

@@ -74,15 +74,11 @@ class ValidationFailure(NamedTuple):
     line: Callable[[FieldPath], int]
 
 
-def describe_failure(kind: str, mistake: ValidationFailure) -> str:
-    """
-    Describe one pydantic error in a sentence.
-
-    Args:
-        kind: Its ``type``.
-        mistake: Its details.
-    """
-    return _SENTENCES[kind](mistake)
+def describe_failure(kind: str, failure: ValidationFailure) -> str:
+    """Describe one pydantic error, whose ``type`` is ``kind``, in a sentence."""
+    if kind in _SENTENCES:
+        return _SENTENCES[kind].format(format_value(failure.value))
+    return _DESCRIPTIONS[kind](failure)
 
 
 def suggest_choice(value: object, known: Sequence[str]) -> str:
@@ -97,8 +93,12 @@ def split_choices(expected: str) -> list[str]:
 
 def suggest_word(word: str, known: Sequence[str]) -> str:
     """Suggest the most similar known word, or list all of them."""
+    return _suggest(word, known) or f"write {_either(known)}"
+
+
+def _suggest(word: str, known: Sequence[str]) -> str:
     close = get_close_matches(word[: 2 * SHOWN_CHARS], known, 1, _CLOSE)
-    return f"did you mean {close[0]}?" if close else f"write {_either(known)}"
+    return f"did you mean {close[0]}?" if close else ""
 
 
 def format_value(value: object) -> str:
@@ -123,85 +123,72 @@ def format_place(path: FieldPath) -> str:
     return format_path(tuple(step if isinstance(step, int) else _cut(step) for step in path))
 
 
-def _missing(mistake: ValidationFailure) -> str:
-    key, owner = mistake.path[-1], _owner(mistake.model, mistake.path)
+def _missing(failure: ValidationFailure) -> str:
+    key, owner = failure.path[-1], _owner(failure.model, failure.path)
     examples = next(
         (field.examples for field in owner.model_fields.values() if field.alias == key), None
     )
     return f"is missing: write it, as `{key}: {(examples or ['...'])[0]}`"
 
 
-def _unknown_key(mistake: ValidationFailure) -> str:
-    owner = _owner(mistake.model, mistake.path)
+def _unknown_key(failure: ValidationFailure) -> str:
+    owner = _owner(failure.model, failure.path)
     known = [field.alias or name for name, field in owner.model_fields.items()]
-    close = get_close_matches(str(mistake.path[-1])[: 2 * SHOWN_CHARS], known, 1, _CLOSE)
-    hint = f"did you mean {close[0]}?" if close else f"keys here: {', '.join(known)}"
+    hint = _suggest(str(failure.path[-1]), known) or f"keys here: {', '.join(known)}"
     return f"no such key: {hint}"
 
 
-def _not_a_choice(mistake: ValidationFailure) -> str:
-    return suggest_choice(mistake.value, split_choices(mistake.expected))
+def _not_a_choice(failure: ValidationFailure) -> str:
+    return suggest_choice(failure.value, split_choices(failure.expected))
 
 
-def _not_a_list(mistake: ValidationFailure) -> str:
-    if not is_object(mistake.value):
-        return f"must be a list, not {format_value(mistake.value)}: write `- ` before each entry"
-    for key in mistake.value:
-        first, line = _cut(key), mistake.line((key,))
-        dash = f"a dash belongs before '{first}' in line {line}, as `- {first}:`"
-        return f"must be a list, not a mapping: {dash}"
-    return "must be a list, not a mapping: write []"
+def _not_a_list(failure: ValidationFailure) -> str:
+    problem = f"must be a list, not {format_value(failure.value)}"
+    if not is_object(failure.value):
+        return f"{problem}: write `- ` before each entry"
+    key = next(iter(failure.value), None)
+    if key is None:
+        return f"{problem}: write []"
+    first, line = _cut(key), failure.line((key,))
+    return f"{problem}: a dash belongs before '{first}' in line {line}, as `- {first}:`"
 
 
-def _not_a_mapping(mistake: ValidationFailure) -> str:
-    problem = f"must be a mapping, not {format_value(mistake.value)}"
-    return f"{problem}: write keys with values, as `key: value`"
-
-
-def _not_a_text(mistake: ValidationFailure) -> str:
-    match mistake.value:
+def _not_a_text(failure: ValidationFailure) -> str:
+    match failure.value:
         case bool():  # YAML reads yes, no, on, off and y as booleans
             hint = ": write the word in quotes"
         case int() | float():
-            hint = f': write "{format_value(mistake.value)}"'
+            hint = f': write "{format_value(failure.value)}"'
         case _:
             hint = ""
-    return f"must be a text, not {format_value(mistake.value)}{hint}"
+    return f"must be a text, not {format_value(failure.value)}{hint}"
 
 
-def _empty(_: ValidationFailure) -> str:
-    return "is empty: write a name"
+_NOT_WHOLE = "must be a whole number, not {}"
+_NOT_32_BITS = "must fit in 32 bits, and {} does not"
+_NOT_A_MAPPING = "must be a mapping, not {}: write keys with values, as `key: value`"
 
+_SENTENCES: Mapping[str, str] = {
+    "string_too_short": "is empty: write a name",
+    "int_type": _NOT_WHOLE,
+    "int_from_float": _NOT_WHOLE,
+    "greater_than_equal": _NOT_32_BITS,
+    "less_than_equal": _NOT_32_BITS,
+    "bool_type": "must be true or false, not {}",
+    "dict_type": _NOT_A_MAPPING,
+    "model_type": _NOT_A_MAPPING,
+}
+"""Sentences about a value by pydantic error type."""
 
-def _not_whole(mistake: ValidationFailure) -> str:
-    return f"must be a whole number, not {format_value(mistake.value)}"
-
-
-def _not_32_bits(mistake: ValidationFailure) -> str:
-    return f"must fit in 32 bits, and {format_value(mistake.value)} does not"
-
-
-def _not_a_bool(mistake: ValidationFailure) -> str:
-    return f"must be true or false, not {format_value(mistake.value)}"
-
-
-_SENTENCES: Mapping[str, Callable[[ValidationFailure], str]] = {
+_DESCRIPTIONS: Mapping[str, Callable[[ValidationFailure], str]] = {
     MISSING: _missing,
     "extra_forbidden": _unknown_key,
     "enum": _not_a_choice,
     "literal_error": _not_a_choice,
     "tuple_type": _not_a_list,
     "string_type": _not_a_text,
-    "string_too_short": _empty,
-    "int_type": _not_whole,
-    "int_from_float": _not_whole,
-    "greater_than_equal": _not_32_bits,
-    "less_than_equal": _not_32_bits,
-    "bool_type": _not_a_bool,
-    "dict_type": _not_a_mapping,
-    "model_type": _not_a_mapping,
 }
-"""Functions by pydantic error type; the models cause no other types."""
+"""Functions by pydantic error type, for all other types that the models cause."""
 
 
 def _cut(text: str | int) -> str:
@@ -211,13 +198,13 @@ def _cut(text: str | int) -> str:
     return kept if kept.isprintable() else kept.encode("unicode_escape").decode()
 
 
-def _either(split_choices: Sequence[str]) -> str:
-    *others, last = split_choices
+def _either(words: Sequence[str]) -> str:
+    *others, last = words
     return f"{', '.join(others)} or {last}" if others else last
 
 
 def _owner(model: type[BaseModel], path: FieldPath) -> type[BaseModel]:
-    """Follow a path to the model that has, or should have, its last key."""
+    """Follow a path to the model that has its last key, or lacks it."""
     for step in path[:-1]:
         field = next((f for f in model.model_fields.values() if f.alias == step), None)
         model = next(_models(field.annotation), model) if field else model

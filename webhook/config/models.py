@@ -17,12 +17,7 @@ Int32: TypeAlias = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]  # Go's int3
 class StrictModel(BaseModel):
     """A part of our own file: rejects unknown keys and converts no value to another type."""
 
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        extra="forbid",
-        frozen=True,
-        strict=True,
-    )
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True, strict=True)
 
 
 class LenientModel(StrictModel):
@@ -53,8 +48,8 @@ class SelectorModel(StrictModel):
     def selector(self) -> model.LabelSelector:
         """The same selector in the policy model."""
         expressions = tuple(
-            model.LabelSelectorRequirement(key=each.key, operator=each.operator, values=each.values)
-            for each in self.match_expressions
+            model.LabelSelectorRequirement(key=one.key, operator=one.operator, values=one.values)
+            for one in self.match_expressions
         )
         return model.LabelSelector(dict(self.match_labels), expressions)
 

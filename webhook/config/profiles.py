@@ -12,6 +12,7 @@ from webhook.config.scheduler import SchedulerDefaults
 from webhook.config.spread import ProfileModel
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, ConfigError
+from webhook.manifests import Document
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Profile
 from webhook.policy.paths import FieldPath
 
@@ -19,15 +20,15 @@ Read = Callable[[str], str]
 """Returns the text of a file that a configuration names; raises ``ConfigError``."""
 
 
-def read_defaults(text: str, source: str) -> list[SchedulerDefaults]:
+def read_defaults(document: Document) -> list[SchedulerDefaults]:
     """
-    Read the default constraints from the text of a kube-scheduler file.
+    Read the default constraints from a kube-scheduler file.
 
     Raises:
         CombinedConfigError: All errors in it.
     """
-    reading = DocumentValidation(read_document(text, source))
-    if reading.document.kind == spread.CONFIGURATION_KIND:
+    reading = DocumentValidation(document)
+    if document.kind == spread.CONFIGURATION_KIND:
         reading.refuse(f"is {spread.CONFIGURATION_KIND}: give the file with --config", ("kind",))
         reading.finish()
     found = scheduler.read_scheduler_defaults(reading)
@@ -63,21 +64,21 @@ class ProfileMaker:
             complete_selectors=written.complete_selectors,
         )
         if written.scheduler_configuration is None:
-            constraints = tuple(each.constraint for each in written.default_constraints or ())
+            constraints = tuple(entry.constraint for entry in written.default_constraints or ())
             return [replace(profile, constraints=constraints)]
         path: FieldPath = ("profiles", index)
         found = self._defaults(written.scheduler_configuration, (*path, "schedulerConfiguration"))
-        return self._of_schedulers(profile, found, match.scheduler_names, path)
+        return self._of_schedulers(profile, found, match.scheduler_names or (), path)
 
     def _defaults(self, named: str, path: FieldPath) -> list[SchedulerDefaults]:
         file = str(PurePath(self._reading.document.source).parent / named)
         if file not in self.files:
             self.files[file] = []
             try:
-                self.files[file] = read_defaults(self._read(file), file)
+                self.files[file] = read_defaults(read_document(self._read(file), file))
             except CombinedConfigError as errors:
                 for error in errors.errors:
-                    self._reading.tell(error, path)
+                    self._reading.add_error(error, path)
             except ConfigError as error:
                 self._reading.refuse(error.problem, path)
         return self.files[file]
@@ -86,17 +87,17 @@ class ProfileMaker:
         self,
         profile: Profile,
         found: list[SchedulerDefaults],
-        asked: tuple[str, ...] | None,
+        requested: tuple[str, ...],
         path: FieldPath,
     ) -> list[Profile]:
-        there = {each.scheduler for each in found if each.scheduler}
-        for i, name in enumerate(asked or ()):
-            if there and name not in there:
-                choice = suggest_choice(name, sorted(there))
+        names = {defaults.scheduler for defaults in found if defaults.scheduler}
+        for i, name in enumerate(requested):
+            if names and name not in names:
+                choice = suggest_choice(name, sorted(names))
                 problem = f"{choice}; the scheduler configuration has no other"
                 self._reading.refuse(problem, (*path, "match", "schedulerNames", i))
-        kept = [each for each in found if not each.scheduler or each.scheduler in (asked or there)]
-        return [_of_scheduler(profile, each, alone=len(kept) == 1) for each in kept]
+        kept = [one for one in found if not one.scheduler or one.scheduler in (requested or names)]
+        return [_of_scheduler(profile, one, alone=len(kept) == 1) for one in kept]
 
 
 def _of_scheduler(profile: Profile, found: SchedulerDefaults, *, alone: bool) -> Profile:

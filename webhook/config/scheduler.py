@@ -104,36 +104,28 @@ def read_scheduler_defaults(reading: DocumentValidation) -> list[SchedulerDefaul
             whose kind is optional; it collects the errors.
     """
     value = reading.document.value
-    match value.get("kind"):
-        case "KubeSchedulerConfiguration":
-            return _of_configuration(reading)
-        case "PodTopologySpreadArgs":
-            return _of_bare_args(reading)
-        case None if "defaultConstraints" in value or "defaultingType" in value:
-            return _of_bare_args(reading)
-        case None:
-            reading.refuse(f"is missing: write it, as `kind: {SCHEDULER_KIND}`", ("kind",))
-        case kind:
-            reading.refuse(suggest_choice(kind, (SCHEDULER_KIND, ARGS)), ("kind",))
+    kind = value.get("kind")
+    if kind == SCHEDULER_KIND:
+        return _read_configuration(reading)
+    if kind == ARGS or (kind is None and value.keys() & {"defaultConstraints", "defaultingType"}):
+        return _read_args(reading, "", value, (), NEWEST_API_VERSION)
+    missing = f"is missing: write it, as `kind: {SCHEDULER_KIND}`"
+    choice = suggest_choice(kind, (SCHEDULER_KIND, ARGS))
+    reading.refuse(missing if kind is None else choice, ("kind",))
     return []
 
 
-def _of_bare_args(reading: DocumentValidation) -> list[SchedulerDefaults]:
-    read = _of_args(reading, reading.document.value, (), NEWEST_API_VERSION)
-    return [read] if read else []
-
-
-def _of_configuration(reading: DocumentValidation) -> list[SchedulerDefaults]:
+def _read_configuration(reading: DocumentValidation) -> list[SchedulerDefaults]:
     configuration = reading.model(KubeSchedulerConfiguration, reading.document.value)
     if configuration is None:
         return []
     profiles = configuration.profiles or (SchedulerProfile(),)
     names = _scheduler_names(profiles, reading)
-    found = [
-        (name, _of_profile(reading, profile, i, configuration.api_version))
+    return [
+        defaults
         for i, (name, profile) in enumerate(zip(names, profiles, strict=True))
+        for defaults in _read_profile(reading, name, profile, i, configuration.api_version)
     ]
-    return [msgspec.structs.replace(read, scheduler=name) for name, read in found if read]
 
 
 def _scheduler_names(
@@ -151,49 +143,44 @@ def _scheduler_names(
     return names
 
 
-def _of_profile(
-    reading: DocumentValidation, profile: SchedulerProfile, index: int, api_version: str
-) -> SchedulerDefaults | None:
+def _read_profile(
+    reading: DocumentValidation, name: str, profile: SchedulerProfile, index: int, api_version: str
+) -> list[SchedulerDefaults]:
     plugins = [i for i, plugin in enumerate(profile.plugin_config) if plugin.name == PLUGIN]
     path: FieldPath = ("profiles", index, "pluginConfig")
     for i in plugins[1:]:
         problem = f"configures {PLUGIN} once more: leave one of the entries"
         reading.refuse(problem, (*path, i, "name"))
     if not plugins or profile.plugin_config[plugins[0]].args is None:
-        return _meant(reading, PluginArgs(), (), api_version)
-    first = plugins[0]
-    return _of_args(reading, profile.plugin_config[first].args, (*path, first, "args"), api_version)
+        return _read_args(reading, name, {}, (), api_version)
+    args = profile.plugin_config[plugins[0]].args
+    return _read_args(reading, name, args, (*path, plugins[0], "args"), api_version)
 
 
-def _of_args(
-    reading: DocumentValidation, value: Any, path: FieldPath, api_version: str
-) -> SchedulerDefaults | None:
+def _read_args(
+    reading: DocumentValidation, scheduler: str, value: Any, path: FieldPath, api_version: str
+) -> list[SchedulerDefaults]:
+    """Read arguments, and apply the defaults of the API version; nothing if they are invalid."""
     args = reading.model(PluginArgs, value, path)
-    return _meant(reading, args, path, args.api_version or api_version) if args else None
-
-
-def _meant(
-    reading: DocumentValidation, args: PluginArgs, path: FieldPath, api_version: str
-) -> SchedulerDefaults:
-    """Apply the defaults of the API version, and validate the result."""
-    constraints = tuple(each.constraint for each in args.default_constraints)
+    if args is None:
+        return []
+    api_version = args.api_version or api_version
+    constraints = tuple(entry.constraint for entry in args.default_constraints)
     kind = _defaulting_type(args, api_version)
     for error in schedulerargs.defaulting_type_errors(kind, constraints):
         fix = f"write `defaultingType: {LIST_DEFAULTING}`, or leave out defaultConstraints"
         reading.refuse(f"{error.message}; {fix}", (*path, "defaultingType"))
     if args.defaulting_type and api_version == V1ALPHA2:
-        problem = (
-            f"is not known to v1alpha2: leave it out, or write apiVersion: {NEWEST_API_VERSION}"
-        )
-        reading.refuse(problem, (*path, "defaultingType"))
+        fix = f"leave it out, or write apiVersion: {NEWEST_API_VERSION}"
+        reading.refuse(f"is not known to v1alpha2: {fix}", (*path, "defaultingType"))
+    if kind == SYSTEM_DEFAULTING:
+        return [SchedulerDefaults(scheduler, SYSTEM_CONSTRAINTS, system=True)]
     ignored = tuple(
         reading.where((*path, "defaultConstraints", i, "matchLabelKeys"))
-        for i, each in enumerate(args.default_constraints)
-        if each.match_label_keys
+        for i, entry in enumerate(args.default_constraints)
+        if entry.match_label_keys
     )
-    if kind == SYSTEM_DEFAULTING:
-        return SchedulerDefaults("", SYSTEM_CONSTRAINTS, system=True)
-    return SchedulerDefaults("", constraints, ignored_keys=ignored)
+    return [SchedulerDefaults(scheduler, constraints, ignored_keys=ignored)]
 
 
 def _defaulting_type(args: PluginArgs, api_version: str) -> str:

@@ -10,10 +10,11 @@ import re
 import socket
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from webhook.config import messages
@@ -32,9 +33,37 @@ LOOPBACK = "127.0.0.1"
 LEAST_INTERVAL = timedelta(seconds=1)
 """Shortest interval between audits; the pause after an audit is never shorter than the audit."""
 
+Port = Annotated[int, Field(ge=0, le=65535)]
+
 _SERVICE_LINK = "tcp://"
 _MEBI = "Mi"  # the only suffix of Kubernetes quantities accepted here
 _mebibytes = re.compile(rf"[1-9]\d{{0,5}}{_MEBI}", re.ASCII).fullmatch
+
+
+def _check_lifetimes(text: str) -> str:
+    parse_lifetimes(text)
+    return text
+
+
+def _check_interval(text: str) -> str:
+    pause = parse_duration(text)
+    if text and (pause is None or pause < LEAST_INTERVAL):
+        value = messages.format_value(text)
+        raise refusal(f"must be a duration of at least 1s, as 10m, not {value}")
+    return text
+
+
+def _check_memory(text: str) -> str:
+    if not _mebibytes(text):
+        raise refusal(f"must be a number of MiB, as 96Mi, not {messages.format_value(text)}")
+    return text
+
+
+def _check_version(text: str) -> str:
+    try:
+        return text and str(parse_version(text))
+    except VersionError as error:
+        raise refusal(error.problem) from error
 
 
 class Settings(BaseSettings):
@@ -51,92 +80,84 @@ class Settings(BaseSettings):
         frozen=True,
     )
 
-    config: str = Field("", description="SpreadConfiguration to follow; read again when it changes")
+    config: str = Field("", description="SpreadConfiguration file; reloaded when it changes")
     scheduler_config: str = Field(
-        "", description="file of kube-scheduler to take defaults from instead"
+        "", description="kube-scheduler configuration file to take default constraints from instead"
     )
     feature_gates: str = Field(
-        "", description="gates to switch, as A=true,B=false, over those of the file"
+        "", description="feature gates, such as A=true,B=false; they override those of the file"
     )
-    kube_version: str = Field(
-        "", description="Kubernetes version to judge by; else the API server's own"
+    kube_version: Annotated[str, AfterValidator(_check_version)] = Field(
+        "", description="Kubernetes version to validate by; otherwise that of the API server"
     )
     allow_locked_gates: bool = Field(
-        default=False, description="lets a feature be held back that Kubernetes has locked on"
+        default=False, description="allow switching off features that Kubernetes has locked on"
     )
     standalone: bool = Field(
-        default=False, description="needs no cluster: own certificate, facts from --cluster"
+        default=False, description="run without a cluster: own certificate, facts from --cluster"
     )
-    cluster: str = Field("", description="manifests that stand for a cluster")
-    kubeconfig: str = Field("", description="how to reach the cluster, from outside of it")
-    context: str = Field("", description="context of the kubeconfig; else its current one")
-    bind: str = Field("", description="address to listen on; 127.0.0.1 with --standalone, else all")
-    port: int = Field(
-        8443,
-        ge=0,
-        le=65535,
-        description="admission over TLS; above 1023, so that no right is needed",
+    cluster: str = Field("", description="manifests that describe the cluster for --standalone")
+    kubeconfig: str = Field("", description="kubeconfig file, to run outside the cluster")
+    context: str = Field("", description="kubeconfig context; otherwise the current context")
+    bind: str = Field(
+        "", description="address to listen on; otherwise 127.0.0.1 with --standalone, else all"
     )
-    health_port: int = Field(
-        8080,
-        ge=0,
-        le=65535,
-        description="probes and metrics; plain, since a kubelet has no client CA",
+    port: Port = Field(
+        8443, description="TLS port of the webhooks; ports above 1023 need no privileges"
+    )
+    health_port: Port = Field(
+        8080, description="port of probes and metrics, without TLS as kubelets have no client CA"
     )
     tls: Literal["auto", "self", "files", "standalone"] = Field(
         "auto",
-        description="where the certificate comes from; auto: standalone with --standalone, else "
-        "self, an authority in a Secret",
+        description="source of the certificate; auto: standalone with --standalone, else self, "
+        "which keeps a CA in a Secret",
     )
-    tls_dir: str = Field("", description="folder of tls.crt and tls.key, for --tls files")
+    tls_dir: str = Field("", description="folder with tls.crt and tls.key, for --tls files")
     client_ca: str = Field(
-        "",
-        description="file of the CA whose certificates callers must show; else whoever can connect "
-        "may call",
+        "", description="file of the CA of client certificates; otherwise any client may connect"
     )
     client_names: str = Field(
         "",
-        description="names that callers may have, as A,B: the common name or a DNS name of their "
-        "certificate; else any of --client-ca",
+        description="allowed client names, such as A,B: common name or DNS name of the client "
+        "certificate; otherwise every certificate of --client-ca is allowed",
     )
     state: str = Field(".evenspread", description="folder of the standalone CA and certificate")
-    test_lifetimes: str = Field(
+    test_lifetimes: Annotated[str, AfterValidator(_check_lifetimes)] = Field(
         "",
-        description="NOT for production: how long the certificates of --tls self live, as "
-        "leaf=10s,ca=1h, for tests that watch them change; caOverlap may be 1s then",
+        description="for tests only, NOT for production: lifetimes of the certificates of "
+        "--tls self, such as leaf=10s,ca=1h; allows a caOverlap of 1s",
     )
     namespace: str = Field(
-        "", description="namespace that it runs in; else that of the service account"
+        "", description="namespace of the server; otherwise that of its service account"
     )
     name: str = Field(
         "evenspread",
-        description="of its Service, Deployment and webhook configurations; its Secret is NAME-ca",
+        description="name of the Service, the Deployment and the webhook configurations; the "
+        "Secret is NAME-ca",
     )
     validate_pods: Literal["auto", "true", "false"] = Field(
         "auto",
-        description="whether pods are sent to the validating webhook, which then gives the advice "
-        "on them; auto: where a policy rule's action is deny, as the chart registers it",
+        description="whether the validating webhook receives new pods and then advises on them; "
+        "auto: if the action of a policy rule is deny, as the chart registers it",
     )
     replica: str = Field(
-        "",
-        description="name of this replica in Events and answers to probes; else that of its host",
+        "", description="name of this replica in Events and probes; otherwise its host name"
     )
-    audit_interval: str = Field(
-        "", description="between two audits of the cluster, as 10m; none is made if not given"
+    audit_interval: Annotated[str, AfterValidator(_check_interval)] = Field(
+        "", description="time between audits of the cluster, such as 10m; otherwise no audits"
     )
-    audit_memory: str = Field(
-        "96Mi",
-        description="data that an audit may hold besides the server; with more it fails",
+    audit_memory: Annotated[str, AfterValidator(_check_memory)] = Field(
+        "96Mi", description="memory limit of an audit, in addition to that of the server"
     )
     policy_reports: Literal["none", "wgpolicyk8s.io", "openreports.io"] = Field(
-        "none", description="API group of the reports that audits write, one a namespace"
+        "none", description="API group of the reports that audits write, one per namespace"
     )
     log_format: Literal["json", "console"] = Field(
-        "json", description="lines for machines, or for people"
+        "json", description="format of the log: json for programs, console for people"
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info",
-        description="least weight of what is logged; info has no line for an allowed request",
+        "info", description="least severe level to log; info does not log allowed requests"
     )
 
     @property
@@ -185,40 +206,6 @@ class Settings(BaseSettings):
         linked = isinstance(value, str) and value.startswith(_SERVICE_LINK)
         return cls.model_fields["port"].default if linked else value
 
-    @field_validator("test_lifetimes")
-    @classmethod
-    def check_lifetimes(cls, text: str) -> str:
-        """Reject invalid lifetimes."""
-        parse_lifetimes(text)
-        return text
-
-    @field_validator("audit_interval")
-    @classmethod
-    def check_interval(cls, text: str) -> str:
-        """Reject an invalid or too short duration."""
-        pause = parse_duration(text)
-        if text and (pause is None or pause < LEAST_INTERVAL):
-            value = messages.format_value(text)
-            raise refusal(f"must be a duration of at least 1s, as 10m, not {value}")
-        return text
-
-    @field_validator("audit_memory")
-    @classmethod
-    def check_memory(cls, text: str) -> str:
-        """Reject a text that is not a quantity in MiB."""
-        if not _mebibytes(text):
-            raise refusal(f"must be a number of MiB, as 96Mi, not {messages.format_value(text)}")
-        return text
-
-    @field_validator("kube_version")
-    @classmethod
-    def check_version(cls, text: str) -> str:
-        """Reject a text that is not a Kubernetes version."""
-        try:
-            return text and str(parse_version(text))
-        except VersionError as error:
-            raise refusal(error.problem) from error
-
 
 class SettingRow(NamedTuple):
     """
@@ -259,24 +246,23 @@ def read_settings(flags: Mapping[str, Any]) -> Settings:
     try:
         return Settings(**flags)
     except ValidationError as error:
-        told = error.errors(include_url=False)
-        raise CombinedConfigError([_mistake(each, flags) for each in told]) from error
+        errors = [_describe_error(one, flags) for one in error.errors(include_url=False)]
+        raise CombinedConfigError(errors) from error
 
 
-def _mistake(told: Any, flags: Mapping[str, Any]) -> ConfigError:
-    name = str(told["loc"][0])
-    cause = told.get("ctx", {}).get("error")
-    problem = cause.problems[0][1] if isinstance(cause, RefusalError) else _sentence(told)
+def _describe_error(details: ErrorDetails, flags: Mapping[str, Any]) -> ConfigError:
+    name = str(details["loc"][0])
+    cause = details.get("ctx", {}).get("error")
+    problem = cause.problems[0][1] if isinstance(cause, RefusalError) else _describe_value(details)
     return ConfigError(problem, _flag(name) if name in flags else _variable(name))
 
 
-def _sentence(told: Any) -> str:
-    value = messages.format_value(told["input"])
-    match told["type"]:
+def _describe_value(details: ErrorDetails) -> str:
+    value = messages.format_value(details["input"])
+    match details["type"]:
         case "literal_error":
-            return messages.suggest_choice(
-                told["input"], messages.split_choices(told["ctx"]["expected"])
-            )
+            choices = messages.split_choices(details.get("ctx", {})["expected"])
+            return messages.suggest_choice(details["input"], choices)
         case "int_parsing" | "int_type" | "greater_than_equal" | "less_than_equal":
             return f"must be a port from 0 to 65535, not {value}"
         case "bool_parsing" | "bool_type":

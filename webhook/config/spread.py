@@ -21,7 +21,7 @@ from pydantic import (
 from webhook.config import kinds
 from webhook.config.constraints import DefaultConstraint, find_duplicates
 from webhook.config.durations import parse_duration
-from webhook.config.kinds import OwnerSelectorModel, PodTemplateModel
+from webhook.config.kinds import CustomKindModel, OwnerSelectorModel, PodTemplateModel
 from webhook.config.messages import format_value, refusal, refuse, suggest_word
 from webhook.config.models import SelectorModel, StrictModel
 from webhook.policy.api.gates import Gate
@@ -192,18 +192,9 @@ class SpreadConfiguration(StrictModel):
         refuse(_repeated_names(profiles))
         return profiles
 
-    @field_validator("pod_templates")
+    @field_validator("pod_templates", "owner_selectors")
     @classmethod
-    def check_templates(cls, written: tuple[PodTemplateModel, ...]) -> tuple[PodTemplateModel, ...]:
-        """Reject duplicate or built-in kinds."""
-        refuse(kinds.find_repeated_kinds(written))
-        return written
-
-    @field_validator("owner_selectors")
-    @classmethod
-    def check_owners(
-        cls, written: tuple[OwnerSelectorModel, ...]
-    ) -> tuple[OwnerSelectorModel, ...]:
+    def check_kinds(cls, written: tuple[CustomKindModel, ...]) -> tuple[CustomKindModel, ...]:
         """Reject duplicate or built-in kinds."""
         refuse(kinds.find_repeated_kinds(written))
         return written

@@ -89,21 +89,14 @@ def profile_table(policy: Policy) -> list[ProfileRow]:
             "; ".join(_conditions(profile)),
             str(profile.merge),
             profile.complete_selectors,
-            tuple(render.constraint(each) for each in profile.constraints),
+            tuple(map(render.constraint, profile.constraints)),
         )
         for profile in policy.profiles
     ]
 
 
 def example(policy: Policy, facts: Facts = EXAMPLE_FACTS, pod: PodTemplate = EXAMPLE) -> Injection:
-    """
-    Compute what would be injected into a pod that is created now, in the namespace it names.
-
-    Args:
-        policy: The policy in force.
-        facts: Facts of the operator's cluster, for a pod of the operator.
-        pod: The pod to create.
-    """
+    """Compute what would be injected into a pod that is created now, in the namespace it names."""
     namespace = pod.metadata.namespace if pod.metadata else ""
     return inject.inject(pod, namespace or "default", policy, facts)
 
@@ -135,11 +128,11 @@ def _doubts(profile: Profile, constraint: Constraint, facts: Facts) -> Iterator[
             f"{subject} keeps pods off {lacking} of {nodes} schedulable nodes, which lack that "
             "label: label them, or write whenUnsatisfiable: ScheduleAnyway"
         )
-    domains, wanted = facts.domains(key), constraint.min_domains or DEFAULT_MIN_DOMAINS
-    if domains < wanted:
+    domains, required = facts.domains(key), constraint.min_domains or DEFAULT_MIN_DOMAINS
+    if domains < required:
         yield (
-            f"{subject} asks for {wanted} domains, and the schedulable nodes make {domains}: pods "
-            f"beyond {constraint.max_skew} in each stay Pending; lower minDomains, or add nodes"
+            f"{subject} requires {required} domains, and the schedulable nodes have {domains}: "
+            f"pods above {constraint.max_skew} in each stay Pending; lower minDomains, or add nodes"
         )
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -51,8 +52,8 @@ class DocumentValidation:
         Args:
             model: The model of the part.
             value: The part, without nulls.
-            path: Path of the part.
-            context: Validation context for the validators.
+            path: Path of the part in the document.
+            context: Of the validation, for validators.
 
         Returns:
             None if the part is invalid; then ``errors`` has the reasons.
@@ -60,15 +61,15 @@ class DocumentValidation:
         try:
             return model.model_validate_json(json.dumps(value), context=context)
         except ValidationError as error:
-            for each in error.errors(include_url=False):
-                self._refuse(model, value, path, each)
+            for details in error.errors(include_url=False):
+                self._refuse(model, value, path, details)
             return None
 
     def refuse(self, problem: str, path: FieldPath = ()) -> None:
         """Record a problem with the value at a path."""
-        self.tell(ConfigError(problem, self.where(path)), path)
+        self.add_error(ConfigError(problem, self.where(path)), path)
 
-    def tell(self, error: ConfigError, path: FieldPath = ()) -> None:
+    def add_error(self, error: ConfigError, path: FieldPath = ()) -> None:
         """Record an error at a path, or one from another file that the value there names."""
         self.errors.append((self.document.line(path), error))
 
@@ -91,29 +92,26 @@ class DocumentValidation:
             )
 
     def _refuse(
-        self, model: type[BaseModel], value: Any, path: FieldPath, told: ErrorDetails
+        self, model: type[BaseModel], value: Any, path: FieldPath, details: ErrorDetails
     ) -> None:
-        below = told["loc"]
+        kind, below, context = details["type"], details["loc"], details.get("ctx", {})
         if below[-1:] == (_KEY,):
             below = below[:-1]
-        context = told.get("ctx", {})
-        cause = context.get("error")
-        if isinstance(cause, RefusalError):
-            below = _existing(value, below)
-            for inner, problem in cause.problems:
-                self.refuse(problem, (*path, *below, *inner))
-            return
-        if told["type"] != messages.MISSING:
+        if kind != messages.MISSING:
             below = _existing(value, below)
         at: FieldPath = (*path, *below)
+        cause = context.get("error")
+        if isinstance(cause, RefusalError):
+            for inner, problem in cause.problems:
+                self.refuse(problem, (*at, *inner))
+            return
 
         def line(inner: FieldPath) -> int:
-            return self.document.line((*at, *inner))
+            return self.document.line(at + inner)
 
-        mistake = ValidationFailure(
-            model, below, told["input"], str(context.get("expected", "")), line
-        )
-        self.refuse(messages.describe_failure(told["type"], mistake), at)
+        expected = str(context.get("expected", ""))
+        failure = ValidationFailure(model, below, details["input"], expected, line)
+        self.refuse(messages.describe_failure(kind, failure), at)
 
 
 def read_document(text: str, source: str) -> Document:
@@ -127,29 +125,30 @@ def read_document(text: str, source: str) -> Document:
         CombinedConfigError: It is not YAML or JSON, does not have exactly one document, or the
             document is not a mapping.
     """
-    documents: list[Document] = []
-    errors: list[ConfigError] = []
-    for item in parse(text, source, unique_keys=True):
-        if isinstance(item, ManifestError):
-            errors.append(ConfigError(item.problem, f"{item.source}:{item.line}"))
-        else:
-            documents.append(item)
-    if not errors and not documents:
+    items = list(parse(text, source, unique_keys=True))
+    documents = [item for item in items if isinstance(item, Document)]
+    errors = [
+        ConfigError(item.problem, f"{item.source}:{item.line}")
+        for item in items
+        if isinstance(item, ManifestError)
+    ]
+    errors += [
+        ConfigError("is a second document: keep one in a file", extra.place())
+        for extra in documents[1:]
+    ]
+    if not items:
         errors = [ConfigError("is empty: write at least apiVersion and kind", source)]
-    for extra in documents[1:]:
-        errors.append(ConfigError("is a second document: keep one in a file", extra.place()))
-    if not errors and not is_object(documents[0].value):
+    elif not errors and not is_object(documents[0].value):
         errors = [ConfigError("must be a mapping: write at least apiVersion and kind", source)]
     if errors:
         raise CombinedConfigError(errors)
-    first = documents[0]
-    return Document(first.source, _without_nulls(first.value), first.text, first.path)
+    return replace(documents[0], value=_without_nulls(documents[0].value))
 
 
 def _without_nulls(value: Any) -> Any:
     if is_object(value):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if is_array(value) else value
+        return {key: _without_nulls(held) for key, held in value.items() if held is not None}
+    return [_without_nulls(item) for item in value] if is_array(value) else value
 
 
 def _existing(value: Any, path: FieldPath) -> FieldPath:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from webhook.config import Configuration, check, gates_in_force
+from webhook.config.validation import read_document
 from webhook.doctor.objects import ConfigMap
 from webhook.errors import ConfigError, VersionError
 from webhook.policy.api.gates import Gates
@@ -31,7 +32,7 @@ def read_config_map(
     Read the configuration that the server reads.
 
     Args:
-        config_map: The ConfigMap; its entries are the files of the configuration.
+        config_map: Its entries are the files of the configuration.
         settings: Flags and variables of the server.
         kubernetes: Version of the API server; the newest supported one replaces an invalid one.
 
@@ -51,7 +52,7 @@ def read_config_map(
         version = parse_version(settings.get("kube-version") or kubernetes)
     except VersionError:
         version = NEWEST_VERSION
-    configuration = check(read_entry(name), name, read_entry)
+    configuration = check(read_document(read_entry(name), name), read_entry)
     gates = gates_in_force(
         configuration,
         version,

@@ -10,7 +10,7 @@ import msgspec
 
 from webhook.cluster.discovery import ResourcePath
 from webhook.doctor.client import DoctorClient
-from webhook.doctor.installation import ConflictingPolicy, Lookup
+from webhook.doctor.installation import Lookup
 from webhook.doctor.objects import PolicyObject
 
 _FIELD = b"topologySpreadConstraints"
@@ -27,9 +27,9 @@ CONFLICTING_KINDS = {
 """Kinds that change pods: of Kyverno, of Gatekeeper, of Kubernetes itself."""
 
 
-async def find_conflicting_policies(client: DoctorClient) -> Lookup[tuple[ConflictingPolicy, ...]]:
-    """Find the policies that write the field; a problem only if none was found."""
-    found: list[ConflictingPolicy] = []
+async def find_conflicting_policies(client: DoctorClient) -> Lookup[tuple[str, ...]]:
+    """Find kind and name of the policies that write the field; a problem only if none was found."""
+    found: list[str] = []
     problems: list[str] = []
     for kind, place in CONFLICTING_KINDS.items():
         listed = await client.list_objects(place, PolicyObject)
@@ -37,7 +37,7 @@ async def find_conflicting_policies(client: DoctorClient) -> Lookup[tuple[Confli
             problems.append(listed.problem)
         else:
             writing = filter(writes_constraints, listed.value or ())
-            found += [ConflictingPolicy(kind, policy.metadata.name) for policy in writing]
+            found += [f"{kind} {policy.metadata.name}" for policy in writing]
     return Lookup(problem="; ".join(problems)) if problems and not found else Lookup(tuple(found))
 
 

@@ -36,11 +36,9 @@ CONFIGURATION_KINDS = {
 }
 """Webhook -> the kind of its configuration."""
 
-_REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
-
 REGISTRATIONS = {
-    Hook.MUTATE: ResourcePath(_REGISTRATION, "mutatingwebhookconfigurations"),
-    Hook.VALIDATE: ResourcePath(_REGISTRATION, "validatingwebhookconfigurations"),
+    hook: ResourcePath("/apis/admissionregistration.k8s.io/v1", f"{kind.lower()}s")
+    for hook, kind in CONFIGURATION_KINDS.items()
 }
 """Webhook -> the request path of its configurations."""
 
@@ -106,13 +104,6 @@ class DryRunPod(NamedTuple):
     own: tuple[Constraint, ...]
 
 
-class ConflictingPolicy(NamedTuple):
-    """A policy of another engine that writes the same field."""
-
-    kind: str
-    name: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
     """
@@ -134,7 +125,7 @@ class Installation:
         features: Feature gates of the API server.
         probes: Webhook -> result of its probes.
         dry_run_pods: Results of dry runs of ordinary pods.
-        conflicts: Policies of other engines that write the same field.
+        conflicts: Kind and name of policies of other engines that write the same field.
         replicas: Pages of each replica.
         served: Leaf certificate at ``--address``; None without that option.
     """
@@ -158,7 +149,7 @@ class Installation:
     features: Lookup[Mapping[str, bool]]
     probes: Mapping[Hook, ProbeResult]
     dry_run_pods: Lookup[tuple[DryRunPod, ...]]
-    conflicts: Lookup[tuple[ConflictingPolicy, ...]]
+    conflicts: Lookup[tuple[str, ...]]
     replicas: tuple[Replica, ...] = ()
     served: x509.Certificate | None = None
 

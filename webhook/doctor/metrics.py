@@ -7,13 +7,9 @@ Metrics and readiness pages of replicas and of the API server, as values.
 
 import re
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.samples import Sample as PrometheusSample
-
-MetricSample: TypeAlias = PrometheusSample
-"""One value of a metric, with ``name``, ``labels`` and ``value``."""
+from prometheus_client.samples import Sample
 
 _condition = re.compile(r"^\[-\](?P<name>.+?) failed(?:: (?P<detail>.*))?$", re.MULTILINE)
 
@@ -30,12 +26,12 @@ def read_failed_conditions(readiness: str) -> Iterator[tuple[str, str]]:
         yield match["name"], match["detail"] or "failed"
 
 
-def read_samples(metrics: str) -> list[MetricSample]:
+def read_samples(metrics: str) -> list[Sample]:
     """Read the metrics of evenspread; empty if the text is no metrics page."""
     return _read_prefixed(metrics, "evenspread_")
 
 
-def _read_prefixed(metrics: str, prefix: str) -> list[MetricSample]:
+def _read_prefixed(metrics: str, prefix: str) -> list[Sample]:
     # Only these lines are parsed: an API server serves 20 000 others, and each costs 20 us.
     lines = (line for line in metrics.splitlines() if line.startswith(prefix))
     try:

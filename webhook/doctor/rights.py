@@ -62,7 +62,6 @@ def list_needed_rights(
     List the rights that the ServiceAccount needs.
 
     Args:
-        name: Name of the installation.
         mode: Source of the certificate; only ``self`` writes the caBundle and the Secret.
         owners: Custom controllers that the server watches.
     """

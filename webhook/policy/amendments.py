@@ -71,7 +71,10 @@ def amend_constraints(request: AdmissionRequest, policy: Policy, facts: Facts) -
     path = request.path or ()
     base = format_pointer((*path, *CONSTRAINTS_IN_POD))
     additions = tuple(_add_fields(kept.constraints, completed, base))
-    operations = (*_remove_fields(kept.drops, base), *additions)
+    removals = (
+        remove(base if drop.entry is None else f"{base}/{drop.entry}/{drop.field}")
+        for drop in kept.drops
+    )
     at, action = constraints_field(path), effective_action(GATED, request, policy)
     reports_drops = action in {Action.WARN, Action.DENY}
     warnings = tuple(_warn_of_drops(kept.drops, policy)) if reports_drops else ()
@@ -79,7 +82,7 @@ def amend_constraints(request: AdmissionRequest, policy: Policy, facts: Facts) -
         paths = ", ".join(addition.path for addition in additions[:NAMED_ENTRIES])
         warnings += (f"evenspread would fill in {paths}",)
     refused = tuple(_refuse_drops(kept.drops, at, policy)) if action is Action.DENY else ()
-    return Amendment(completed, operations, kept.drops, warnings, refused)
+    return Amendment(completed, (*removals, *additions), kept.drops, warnings, refused)
 
 
 def _is_complete(constraint: Constraint) -> bool:
@@ -118,19 +121,13 @@ def _complete_selectors(
     pod = request.template
     if not request.creates_pod or pod is None:
         return constraints
-    if all(constraint.label_selector is not None for constraint in constraints):
-        return constraints
-    if reason_to_leave_alone(pod, request.namespace, policy):
+    complete = all(constraint.label_selector is not None for constraint in constraints)
+    if complete or reason_to_leave_alone(pod, request.namespace, policy):
         return constraints
     profile = profile_of(pod, request.namespace, policy, facts)
     if profile is None or not profile.complete_selectors:
         return constraints
     return complete_selectors(constraints, pod, request.namespace, facts)
-
-
-def _remove_fields(drops: Sequence[DroppedField], base: str) -> Iterator[Operation]:
-    for drop in drops:
-        yield remove(base if drop.entry is None else f"{base}/{drop.entry}/{drop.field}")
 
 
 def _add_fields(before: Constraints, after: Constraints, base: str) -> Iterator[Operation]:

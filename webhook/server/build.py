@@ -1,8 +1,7 @@
 """
 The parts of a server, built from its settings.
 
-``Monitoring.create`` builds what the health listener needs, and ``build`` builds everything else
-once the API server answers. Nothing built here runs yet: ``run`` starts and stops the parts, and
+``build`` is the entry point. Nothing built here runs yet: ``run`` starts and stops the parts, and
 passes in the clock.
 """
 
@@ -30,26 +29,9 @@ from webhook.server.context import ServerContext
 from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder
 from webhook.server.facts import FactsSource, FileFacts, LiveFacts
-from webhook.server.health import Conditions, Health, Phase, Readiness, ReadinessCondition
+from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
 from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
 from webhook.server.supervisor import Supervisor
-
-
-@dataclass(frozen=True, slots=True)
-class Monitoring:
-    """The parts that exist before the API server answers: enough for the health listener."""
-
-    readiness: Readiness
-    health: Health
-    supervisor: Supervisor
-
-    @classmethod
-    def create(cls, context: ServerContext) -> "Monitoring":
-        """Build them; inside a running event loop."""
-        readiness, restarts = Readiness(), context.metrics.task_restarts
-        supervisor = Supervisor(context.log, restarts, time.monotonic, asyncio.sleep, random.random)
-        health = Health(readiness.check, context.metrics, context.limits)
-        return cls(readiness, health, supervisor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +46,8 @@ class Server:
     """
 
     context: ServerContext
-    monitoring: Monitoring
+    readiness: Readiness
+    supervisor: Supervisor
     admission: Admission
     certificate: CertificateSource
     facts: FactsSource
@@ -77,7 +60,7 @@ class Server:
         """List the tasks that run as long as the server does, each with its name."""
         limits, api = self.context.limits, self.context.api
         yield "certificate", self.certificate.run
-        yield "facts", partial(self.facts.run, self.monitoring.supervisor.run)
+        yield "facts", partial(self.facts.run, self.supervisor.run)
         yield "reload", partial(self.watcher.run, limits.config_poll)
         yield "advice", self._advise_once_complete
         yield "stalled connections", self._cut_stalled
@@ -100,16 +83,19 @@ class Server:
             self.admission.cut_stalled()
 
 
-async def build(context: ServerContext, monitoring: Monitoring) -> Server:
+async def build(context: ServerContext, readiness: Readiness) -> Server:
     """
     Build a server; waits for the API server's version and for the first certificate.
+
+    Args:
+        readiness: Gets the check of each part as soon as the part is there.
 
     Raises:
         ConfigError: Settings or configuration cannot be used.
         ApiError: There are no usable credentials for the cluster.
         CertError: There is no certificate to serve.
     """
-    settings, readiness = context.settings, monitoring.readiness
+    settings, log = context.settings, context.log
     live = LiveContext(admitted_clients(settings))
     certificate = build_certificate(context, live)
     sources = _policy_sources(settings, await find_version(context))
@@ -122,19 +108,28 @@ async def build(context: ServerContext, monitoring: Monitoring) -> Server:
     admission = _build_admission(context, policy, facts, live)
     events = EventRecorder(context.api, context) if context.api and context.namespace else None
     enforcement = Enforcement(context, admission, facts, events)
-    watcher = ConfigurationWatcher(
-        sources, configuration, enforcement.apply_policy, enforcement.report_reload
-    )
+    watcher = ConfigurationWatcher(sources, configuration, enforcement.reload, enforcement.refuse)
+    restarts = context.metrics.task_restarts
+    supervisor = Supervisor(log, restarts, time.monotonic, asyncio.sleep, random.random)
     audits = build_audits(context, lambda: watcher.sources)
     readiness.add(partial(_check_configuration, watcher))
     readiness.phase = Phase.CERTIFYING
     readiness.add(partial(check_certificate, certificate))
     await certificate.start()
     readiness.add(facts.check)
-    readiness.add(monitoring.supervisor.check)
+    readiness.add(supervisor.check)
     enforcement.start(configuration, policy)
     return Server(
-        context, monitoring, admission, certificate, facts, enforcement, watcher, events, audits
+        context=context,
+        readiness=readiness,
+        supervisor=supervisor,
+        admission=admission,
+        certificate=certificate,
+        facts=facts,
+        enforcement=enforcement,
+        watcher=watcher,
+        events=events,
+        audits=audits,
     )
 
 

@@ -145,10 +145,9 @@ def authority_file(settings: Settings) -> Path | None:
     match settings.certificate:
         case "standalone":
             return Path(settings.state) / CA_FILE
-        case "files":
-            file = Path(settings.tls_dir) / CA_FILE
-            return file if file.exists() else None
-        case "self":
+        case "files" if (file := Path(settings.tls_dir) / CA_FILE).exists():
+            return file
+        case _:
             return None
 
 

@@ -8,12 +8,12 @@ or call the API server.
 
 from webhook import __version__
 from webhook.config import Configuration, advise
+from webhook.errors import ConfigError
 from webhook.policy.defaulting.profiles import Policy
 from webhook.server.admission import Admission
 from webhook.server.context import ServerContext
 from webhook.server.events import EventRecorder
 from webhook.server.facts import FactsSource
-from webhook.server.reload import ReloadResult
 
 
 class Enforcement:
@@ -60,14 +60,21 @@ class Enforcement:
         for message in advice:
             self._log.warning("advice", says=message)
 
-    def report_reload(self, result: ReloadResult) -> None:
-        """Report the result of a changed configuration as a metric, a log line and an Event."""
-        valid, message = result.valid, result.message
-        label = "success" if valid else "failure"
-        self._metrics.reloads.labels(label).inc()
-        self._metrics.config_valid.set(valid)
-        (self._log.info if valid else self._log.error)("reload", result=label, says=message)
+    def reload(self, configuration: Configuration, policy: Policy) -> None:
+        """Put a changed configuration in force, and report it."""
+        self.apply_policy(configuration, policy)
+        self._metrics.config_valid.set(1)
+        self._metrics.reloads.labels("success").inc()
+        notices = "; ".join(configuration.notices)
+        self._log.info("reload", result="success", says=notices)
         if self._events is not None:
-            reason = "ConfigurationLoaded" if valid else "ConfigurationInvalid"
-            kept = "" if valid else "; the old configuration stays in force"
-            self._events.record(reason, f"{message or 'in force'}{kept}", warning=not valid)
+            self._events.record("ConfigurationLoaded", notices or "in force", warning=False)
+
+    def refuse(self, error: ConfigError) -> None:
+        """Report a changed configuration that is invalid."""
+        self._metrics.config_valid.set(0)
+        self._metrics.reloads.labels("failure").inc()
+        self._log.error("reload", result="failure", says=str(error))
+        if self._events is not None:
+            message = f"{error}; the old configuration stays in force"
+            self._events.record("ConfigurationInvalid", message, warning=True)

@@ -18,6 +18,8 @@ from webhook.server.http.limits import Limits
 from webhook.server.http.responses import reply, text_reply
 from webhook.telemetry.metrics import EXPOSITION, Metrics
 
+PAGES = ("/livez", "/readyz", "/metrics")
+
 
 @dataclass(frozen=True, slots=True)
 class ReadinessCondition:
@@ -79,27 +81,26 @@ class Health(HttpEndpoint):
         super().__init__(limits, limits.health_connections)
         self._check = check
         self._metrics = metrics
-        self._pages = {"/livez": self._live, "/readyz": self._ready, "/metrics": self._expose}
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
         path, _, query = request.raw_path.partition("?")
-        page = self._pages.get(path)
-        if page is None:
-            return text_reply(404, f"not found: the pages are {', '.join(self._pages)}")
+        if path not in PAGES:
+            return text_reply(404, f"not found: the pages are {', '.join(PAGES)}")
         if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD):
             allowed = f"{hdrs.METH_GET}, {hdrs.METH_HEAD}"
             return text_reply(405, f"the allowed methods are {allowed}", {hdrs.ALLOW: allowed})
-        return page(query)
+        if path == "/livez":
+            return text_reply(200, "ok")
+        if path == "/metrics":
+            return reply(200, self._metrics.exposition(), EXPOSITION)
+        return self._ready(query)
 
     def refused(self, reason: str) -> None:
         """Do nothing: probes are repeated."""
 
     def failed(self, status: int, error: BaseException | None) -> None:
         """Do nothing: probes are repeated."""
-
-    def _live(self, _query: str) -> web.StreamResponse:
-        return text_reply(200, "ok")
 
     def _ready(self, query: str) -> web.StreamResponse:
         conditions = self._check()
@@ -108,9 +109,6 @@ class Health(HttpEndpoint):
         if not ready or query.partition("=")[0] == "verbose":
             text = "\n".join((*_listed(conditions), text))
         return text_reply(200 if ready else 503, text)
-
-    def _expose(self, _query: str) -> web.StreamResponse:
-        return reply(200, self._metrics.exposition(), EXPOSITION)
 
 
 def _listed(conditions: Conditions) -> Iterator[str]:

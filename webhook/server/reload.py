@@ -72,20 +72,6 @@ Read: TypeAlias = Callable[[PolicySources], tuple[Configuration, Policy]]
 """Reads the configuration; ``read_policy``."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReloadResult:
-    """
-    The result of reading a changed configuration.
-
-    Attributes:
-        valid: Whether it is now in force; otherwise the old one still is.
-        message: The problem if it is invalid, else notices; may be empty.
-    """
-
-    valid: bool
-    message: str
-
-
 class ConfigurationWatcher:
     """
     Watches the configuration files and puts each new valid version in force.
@@ -100,7 +86,7 @@ class ConfigurationWatcher:
         sources: PolicySources,
         configuration: Configuration,
         enforce: Callable[[Configuration, Policy], None],
-        report: Callable[[ReloadResult], None],
+        refuse: Callable[[ConfigError], None],
         read: Read = read_policy,
     ) -> None:
         """
@@ -109,13 +95,13 @@ class ConfigurationWatcher:
         Args:
             configuration: The one in force.
             enforce: Puts another one in force.
-            report: Takes the result of each change.
+            refuse: Reports an invalid one.
         """
         self.sources = sources
         self._files = configuration.files
         self._seen = self._fingerprints()
         self._enforce = enforce
-        self._report = report
+        self._report_refusal = refuse
         self._read_policy = read
         self.valid = True
 
@@ -174,7 +160,6 @@ class ConfigurationWatcher:
         self._seen = self._fingerprints()
         self.valid = True
         self._enforce(configuration, read)
-        self._report(ReloadResult(valid=True, message="; ".join(configuration.notices)))
 
     @property
     def _file(self) -> str:
@@ -182,7 +167,7 @@ class ConfigurationWatcher:
 
     def _refuse(self, error: ConfigError) -> None:
         self.valid = False
-        self._report(ReloadResult(valid=False, message=str(error)))
+        self._report_refusal(error)
 
     def _fingerprints(self) -> list[Fingerprint]:
         return [_fingerprint(file) for file in self._files]

@@ -12,13 +12,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import (
-    AsyncGenerator,
-    Awaitable,
-    Callable,
-    Coroutine,
-    Generator,
-)
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -37,10 +31,10 @@ from webhook.config import load
 from webhook.config.settings import Settings
 from webhook.errors import EvenspreadError
 from webhook.server.apiserver import connect_api_server
-from webhook.server.build import Monitoring, Server, build
+from webhook.server.build import Server, build
 from webhook.server.certificate import authority_file
 from webhook.server.context import ServerContext
-from webhook.server.health import Phase
+from webhook.server.health import Health, Phase, Readiness
 from webhook.server.http.drain import StopRequest, drain
 from webhook.server.http.endpoint import bind, listening, require_c_parser
 from webhook.server.http.limits import Limits
@@ -129,13 +123,13 @@ async def serve(
                 listener=_host_and_port(callers[0]),
             )
             context.metrics.count_lost_lines(lambda: lines.lost)
-            monitoring = Monitoring.create(context)
-            async with listening(monitoring.health, probes):
-                building = await _unless_stopped(stop, build(context, monitoring))
+            readiness = Readiness()
+            async with listening(Health(readiness.check, context.metrics, limits), probes):
+                building = await _unless_stopped(stop, build(context, readiness))
                 if building is not None and building.exception() is None:
-                    at = _addresses(settings, callers[0], probes[0])
-                    greeting = partial(_greet, at, console, greet, log)
-                    await _serve_until_stopped(building.result(), stop, greeting, callers)
+                    server, at = building.result(), _addresses(settings, callers[0], probes[0])
+                    greeting = partial(_greet, server, at, console, greet)
+                    await _serve_until_stopped(server, stop, greeting, callers)
             if building is not None:
                 building.result()  # raise the error of the start, now that no listener is open
         log.info("stopped")
@@ -155,12 +149,12 @@ async def _unless_stopped(
 
 
 async def _serve_until_stopped(
-    server: Server, stop: StopRequest, greet: Callable[[], Awaitable[None]], callers: Sockets
+    server: Server, stop: StopRequest, greeting: Start, callers: Sockets
 ) -> None:
     """Answer reviews and run all background tasks until a signal, and drain if it allows that."""
-    admission, readiness = server.admission, server.monitoring.readiness
+    admission, readiness = server.admission, server.readiness
     readiness.phase = Phase.SERVING
-    async with _running(server, greet), listening(admission, callers):
+    async with _running(server, greeting), listening(admission, callers):
         await stop.wait()
         server.context.log.info("stopping", patient=stop.patient)
         readiness.phase = Phase.STOPPING
@@ -170,32 +164,25 @@ async def _serve_until_stopped(
 
 
 @asynccontextmanager
-async def _running(server: Server, greet: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
+async def _running(server: Server, greeting: Start) -> AsyncGenerator[None]:
     """Run all background tasks as long as the context lasts."""
-    works: list[tuple[str, Start]] = [
-        *server.background(),
-        ("greeting", partial(_greet_once_complete, server, greet)),
-    ]
-    supervise = server.monitoring.supervisor.run
+    supervise = server.supervisor.run
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(supervise(name, start), name=f"supervisor of {name}")
-            for name, start in works
+            for name, start in (*server.background(), ("greeting", greeting))
         ]
         yield
         for task in tasks:
             task.cancel()
 
 
-async def _greet_once_complete(server: Server, greet: Callable[[], Awaitable[None]]) -> None:
-    """Greet the user once all facts are there."""
+async def _greet(
+    server: Server, at: ServerAddresses, console: Console, greet: Greet | None
+) -> None:
+    """Print the addresses and greet, once all facts are there; a closed terminal is no error."""
     await server.facts.complete()
     gc.freeze()  # objects of the start live as long as the process: never collect them again
-    await greet()
-
-
-async def _greet(at: ServerAddresses, console: Console, greet: Greet | None, log: Log) -> None:
-    """Print the addresses and greet once; a closed terminal or a failed greeting is no error."""
     with suppress(OSError):
         for line in format_greeting(at):
             console(line)
@@ -204,7 +191,7 @@ async def _greet(at: ServerAddresses, console: Console, greet: Greet | None, log
     try:
         await asyncio.to_thread(greet, at)
     except (EvenspreadError, OSError) as error:
-        log.warning("greeting", says=describe_error(error))
+        server.context.log.warning("greeting", says=describe_error(error))
 
 
 @contextmanager

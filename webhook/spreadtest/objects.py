@@ -31,13 +31,7 @@ class SuiteObjects:
     """Finds the objects that a suite names; reads each file once."""
 
     def __init__(self, reading: DocumentValidation, templates: Templates) -> None:
-        """
-        Start without any file.
-
-        Args:
-            reading: The suite; collects its errors.
-            templates: Kinds with a pod template.
-        """
+        """Take the suite, which collects the errors, and the kinds with a pod template."""
         self._reading = reading
         self._templates = templates
         self._read_once = cache(_read_objects)

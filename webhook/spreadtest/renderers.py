@@ -8,18 +8,12 @@ pure; the command writes what a terminal shows.
 from collections.abc import Callable, Iterator, Mapping
 from difflib import unified_diff
 from types import MappingProxyType
-from typing import Any
 from xml.etree.ElementTree import Element
 
 from webhook.audit import junit
-from webhook.audit.renderers.jsonreport import describe_schema, format_json
+from webhook.audit.renderers.jsonreport import format_json
 from webhook.manifests import format_yaml
 from webhook.spreadtest.results import CaseResult, CaseStatus, Mismatch, SuiteReport, SuiteResult
-
-
-def report_schema() -> dict[str, Any]:
-    """Describe the JSON document by JSON Schema 2020-12."""
-    return describe_schema(SuiteReport)
 
 
 def render_junit(report: SuiteReport) -> str:

@@ -58,10 +58,7 @@ def call_webhooks(
     Call one webhook after the other until one denies, as kube-apiserver does.
 
     Args:
-        request: The request.
         hooks: At least one; each receives the object as the previous one changed it.
-        policy: Gates, profiles and actions.
-        facts: Facts about the cluster.
 
     Raises:
         ManifestError: A recorded AdmissionReview is invalid.
@@ -77,14 +74,11 @@ def call_webhooks(
         if request.recorded:
             problem = f"the server would answer {error.status}: {error}"
             raise request.document.error(problem) from error
-        return _build_refusal(request, error)
+        # The object has type errors, so that kube-apiserver calls no webhook for it.
+        document = request.document
+        message = f"kube-apiserver cannot read the {document.kind}: {error}"
+        return CaseResponse(verdict=CaseVerdict.DENY, message=message, patched=document.value)
     return _combine(results)
-
-
-def _build_refusal(request: OfflineReview, error: ReviewError) -> CaseResponse:
-    """Build the response to an object with type errors: kube-apiserver calls no webhook for it."""
-    message = f"kube-apiserver cannot read the {request.document.kind}: {error}"
-    return CaseResponse(verdict=CaseVerdict.DENY, message=message, patched=request.document.value)
 
 
 def _combine(results: Sequence[OfflineResult]) -> CaseResponse:

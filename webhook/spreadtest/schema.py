@@ -235,12 +235,6 @@ class SpreadTest(_Part):
         return self
 
 
-def suite_schema() -> dict[str, Any]:
-    """Describe the schema by JSON Schema 2020-12."""
-    described = SpreadTest.model_json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
-
-
 def _find_repeated_names(cases: tuple[CaseSchema, ...]) -> Iterator[tuple[FieldPath, str]]:
     seen = set[str]()
     for i, case in enumerate(cases):

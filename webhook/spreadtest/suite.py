@@ -19,8 +19,7 @@ from webhook.admission.offline import (
 )
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
-from webhook.config import Configuration, ConfiguredGate, gates_in_force, load, policy
-from webhook.config.configuration import check_document
+from webhook.config import Configuration, ConfiguredGate, check, gates_in_force, load, policy
 from webhook.config.files import read_text
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, SourceError
@@ -99,7 +98,7 @@ def _read_configuration(written: SpreadTest, reading: DocumentValidation) -> Con
     if is_object(written.config):
         suite = reading.document
         inline = Document(suite.source, written.config, suite.text, ("config",))
-        return check_document(inline, read_text)
+        return check(inline, read_text)
     files = (written.config, written.scheduler_config)
     return load(*(str(resolve_path(reading, file)) if file else "" for file in files))
 
@@ -177,20 +176,20 @@ class _CaseBuilder:
         configuration = self._configuration
         version = case.kube_version or self._written.kube_version
         requested = {
-            **configuration.asked_gates,
+            **configuration.configured_gates,
             **self._convert_gates(self._written.feature_gates, ()),
             **self._convert_gates(case.feature_gates, path),
         }
         locked = case.allow_locked_gates
         try:
             gates = gates_in_force(
-                replace(configuration, asked_gates=requested),
+                replace(configuration, configured_gates=requested),
                 parse_version(version) if version else NEWEST_VERSION,
                 allow_locked=self._written.allow_locked_gates if locked is None else locked,
             )
         except CombinedConfigError as error:
             for item in error.errors:
-                self._reading.tell(item, path)
+                self._reading.add_error(item, path)
             return None
         return policy(configuration, gates)
 

@@ -25,13 +25,9 @@ from webhook.telemetry.line_writer import LineWriter
 @contextmanager
 def hide_module(name: str) -> Generator[None]:
     """
-    Make a module look as if it were not installed, as long as the context lasts.
+    Hide a top-level module from imports as long as the context lasts, even if it is loaded.
 
     This is for a library that imports an optional module at once although it seldom needs it.
-    Later imports outside of the context find the module, and a loaded module stays loaded.
-
-    Args:
-        name: A top-level module, such as ``rich``.
 
     Source: Python Language Reference 5.3.1, The module cache: None means "not found".
     """
@@ -85,15 +81,11 @@ def make_log(
 
     def write(_logger: object, level_name: str, event: Event) -> bytes:
         name = event.pop("event")
-        return render_line(
-            render, {"time": clock(), "level": level_name, "event": name, **event}, lines
-        )
+        whole = {"time": clock(), "level": level_name, "event": name, **event}
+        return render_line(render, whole, lines)
 
-    lazy = structlog.wrap_logger(
-        lines,
-        processors=[write],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-    )
+    wrapper = structlog.make_filtering_bound_logger(level)
+    lazy = structlog.wrap_logger(lines, processors=[write], wrapper_class=wrapper)
     log: Log = lazy.bind()  # bind now, else structlog would assemble the logger for each line
     return log
 

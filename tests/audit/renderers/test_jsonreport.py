@@ -3,15 +3,17 @@ import msgspec
 import pytest
 
 from tests.audit.world import EVERYTHING, audit
-from webhook.audit.renderers import AUDIT_FORMATS, jsonreport, render_report
+from tests.schemas import describe_schema
+from webhook.audit.renderers import AUDIT_FORMATS, render_report
+from webhook.audit.report import AuditReport
 
 
 def test_it_is_valid_by_its_schema_and_read_back() -> None:
     report = audit(EVERYTHING)
     text = render_report(report, "json")
 
-    jsonschema.validate(msgspec.json.decode(text), jsonreport.schema())
-    assert jsonreport.read(text.encode()) == report
+    jsonschema.validate(msgspec.json.decode(text), describe_schema(AuditReport))
+    assert msgspec.json.decode(text, type=AuditReport) == report
 
 
 @pytest.mark.parametrize("output", AUDIT_FORMATS)

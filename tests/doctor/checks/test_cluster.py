@@ -13,7 +13,7 @@ from tests.doctor.patient import (
     serving_with,
 )
 from webhook.doctor import objects, webhooks
-from webhook.doctor.installation import ConflictingPolicy, DryRunPod, Lookup
+from webhook.doctor.installation import DryRunPod, Lookup
 from webhook.doctor.rights import list_needed_rights
 from webhook.policy.model import Constraint, ObjectMeta
 from webhook.policy.request import Hook
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"gates": "its fields are removed here"},
     ),
     "a policy of somebody else": (
-        {"conflicts": Lookup((ConflictingPolicy("Assign", "spread"),))},
+        {"conflicts": Lookup(("Assign spread",))},
         {"other-writers": "Assign spread writes topologySpreadConstraints too"},
     ),
     "constraints of somebody else": (

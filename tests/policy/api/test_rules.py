@@ -261,6 +261,15 @@ def test_a_list_has_a_bound_of_ours() -> None:
     assert told([found]) == ["TSC010 : Too many: 1001: must have at most 1000 items"]
 
 
+@given(strategies.any_lists, FORMS)
+def test_a_list_violates_the_rules_that_a_check_reports(
+    constraints: tuple[Constraint, ...], form: ValidationOptions
+) -> None:
+    reported = {violation.rule for violation in check(constraints, PATH, form)}
+
+    assert {rule for rule in API_RULES if rules.violates(rule, constraints, form)} == reported
+
+
 def test_the_rules_stand_in_the_order_of_their_ids() -> None:
     assert list(API_RULES) == [f"TSC00{n}" for n in range(1, 10)]
 

@@ -22,12 +22,11 @@ from webhook.server.audits.election import (
     Candidate,
     Clocks,
     Election,
-    LeaseAction,
     LeaseSpec,
     ObservedLease,
-    choose_action,
     claim,
     format_micro_time,
+    may_claim,
     observe,
     release,
 )
@@ -277,20 +276,20 @@ NEW = LeaseSpec()
 THEIRS = LeaseSpec("them", 60, "2026-01-01T00:00:00.000000Z", "2026-01-01T00:00:00.000000Z", 3)
 MINE = msgspec.structs.replace(THEIRS, holder_identity="me")
 
-MOVES = {
-    "nobody has held it yet": (NEW, 0, LeaseAction.TAKE),
-    "it was given back": (release(THEIRS, AT), 0, LeaseAction.TAKE),
-    "somebody holds it": (THEIRS, 59.9, LeaseAction.WAIT),
-    "it was not renewed for as long as it says": (THEIRS, 60, LeaseAction.TAKE),
-    "it is mine": (MINE, 0, LeaseAction.RENEW),
-    "it is mine, and I was away for long": (MINE, 1000, LeaseAction.RENEW),
-    "its holder did not say for how long": (LeaseSpec("them"), 0, LeaseAction.TAKE),
+CLAIMS = {
+    "it never had a holder": (NEW, 0, True),
+    "its holder has released it": (release(THEIRS, AT), 0, True),
+    "another replica holds it": (THEIRS, 59.9, False),
+    "its duration has passed without a renewal": (THEIRS, 60, True),
+    "it is mine": (MINE, 0, True),
+    "it is mine, and was not renewed for long": (MINE, 1000, True),
+    "it has no duration": (LeaseSpec("them"), 0, True),
 }
 
 
-@pytest.mark.parametrize(("spec", "later", "move"), MOVES.values(), ids=MOVES)
-def test_moves(spec: LeaseSpec, later: float, move: LeaseAction) -> None:
-    assert choose_action(ObservedLease(spec, since=100), "me", 100 + later) is move
+@pytest.mark.parametrize(("spec", "later", "may"), CLAIMS.values(), ids=CLAIMS)
+def test_a_lease_may_be_claimed(spec: LeaseSpec, later: float, may: bool) -> None:
+    assert may_claim(ObservedLease(spec, since=100), "me", 100 + later) is may
 
 
 def test_a_lease_is_as_old_as_it_says_the_same() -> None:
@@ -392,7 +391,7 @@ def test_there_are_never_two_that_lead(turns: list[Turn]) -> None:
         now += turn.wait
         me = candidates[turn.who]
         me.observed = observe(me.observed, stored, now + me.ahead)
-        if choose_action(me.observed, me.name, now + me.ahead) is not LeaseAction.WAIT:
+        if may_claim(me.observed, me.name, now + me.ahead):
             at = AT + timedelta(seconds=now, milliseconds=version)
             spec = claim(stored, me.name, SHORT_DURATION_S, at)
             writes.append(Write(now + turn.delay, now, turn, version, spec))

@@ -1,6 +1,5 @@
 """PolicyReports in a cluster: what is written, and what is left alone."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,30 +12,8 @@ from webhook.errors import ApiError
 from webhook.server.audits.policyreports import (
     DIALECTS,
     PolicyReportWriter,
-    ReportChange,
-    StoredReport,
-    choose_change,
     digest,
 )
-
-OURS = StoredReport("u", "1", ours=True, digest=b"same")
-THEIRS = replace(OURS, ours=False)
-
-STEPS = {
-    "there is none, and nothing to tell": (None, None, ReportChange.NOTHING),
-    "there is none": (None, b"same", ReportChange.CREATE),
-    "it tells the same": (OURS, b"same", ReportChange.NOTHING),
-    "it tells something else": (OURS, b"other", ReportChange.REPLACE),
-    "there is nothing to tell any more": (OURS, None, ReportChange.DELETE),
-    "somebody else's, where we have something to tell": (THEIRS, b"other", ReportChange.YIELD),
-    "somebody else's, where we have nothing to tell": (THEIRS, None, ReportChange.NOTHING),
-}
-
-
-@pytest.mark.parametrize(("stored", "wanted", "step"), STEPS.values(), ids=STEPS)
-def test_steps(stored: StoredReport | None, wanted: bytes | None, step: ReportChange) -> None:
-    assert choose_change(stored, wanted) is step
-
 
 GROUP = "wgpolicyk8s.io"
 REPORT = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/shop/policyreports/evenspread"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.apiserver import kubeconfig, running, says
+from tests.apiserver import listening, write_kubeconfig
 from tests.server.serving import logged, server_context, settled
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
@@ -221,16 +221,15 @@ def test_audits_need_a_cluster() -> None:
         build_audits(server_context(audit_interval="10m"), lambda: SOURCES)
 
 
-LEASE = {"metadata": {"name": "evenspread-audit", "resourceVersion": "1"}, "spec": {}}
-LEASES = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/evenspread-audit"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/evenspread-audit"
 
 
 async def test_the_holder_of_the_lease_audits_by_the_sources_in_force(tmp_path: Path) -> None:
     stream, missing = io.BytesIO(), tmp_path / "missing.yaml"
     sources = replace(SOURCES, config=str(missing))
-    async with running() as server:
-        server.script(LEASES, *[says(200, LEASE)] * 4)
-        file = kubeconfig(tmp_path, server.url)
+    async with listening() as server:
+        server.put(LEASE, {"metadata": {"name": "evenspread-audit"}})
+        file = write_kubeconfig(tmp_path, server.url)
         async with connect_api_server(Settings(kubeconfig=file)) as api:
             context = server_context(stream, api, audit_interval="10m", namespace="ns")
             audits = build_audits(context, lambda: sources)

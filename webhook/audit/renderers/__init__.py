@@ -31,7 +31,6 @@ def render_report(
     Render a report; the text ends with a line break.
 
     Args:
-        report: The report.
         output: A key of ``AUDIT_FORMATS``.
         threshold: Lowest severity that counts as a failure, in formats that have failures.
     """

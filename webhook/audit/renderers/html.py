@@ -23,8 +23,6 @@ from webhook.policy.catalogue import CATALOGUE
 
 MOST_PICTURES = 300  # 3 KB each; of the largest skew, then of most findings
 
-_FULL = 1.0  # opacity of the fullest domain
-
 
 class FindingRow(NamedTuple):
     """A row of the list of findings; exempted ones have a severity of their own."""
@@ -76,7 +74,7 @@ def color_class(row: SpreadReport, cell: DomainCount) -> str:
 def color_strength(row: SpreadReport, cell: DomainCount) -> str:
     """Return the opacity of a domain, from 0 to 1, relative to the fullest one of its row."""
     fullest = max((item.pods for item in row.cells), default=0)
-    return f"{_FULL * cell.pods / fullest if fullest else 0:.2f}"
+    return f"{cell.pods / fullest if fullest else 0:.2f}"
 
 
 def _sort_key(workload: WorkloadReport) -> tuple[int, int]:

@@ -23,7 +23,7 @@ SCHEMA = (
 LEVELS: Mapping[AuditSeverity, str] = MappingProxyType(
     {AuditSeverity.DENY: "error", AuditSeverity.WARN: "warning", AuditSeverity.AUDIT: "note"}
 )
-"""Weight -> ``level`` of 3.27.10."""
+"""Severity -> ``level`` of 3.27.10."""
 
 _INDEXES = {rule: index for index, rule in enumerate(CATALOGUE)}
 

@@ -14,9 +14,11 @@ from webhook.audit.report import (
     AuditReport,
     AuditSeverity,
     AuditSummary,
+    DefaultsReport,
     SpreadReport,
     WorkloadReport,
 )
+from webhook.policy.advice.findings import count_of
 
 
 class TextStyle(StrEnum):
@@ -69,32 +71,28 @@ def format_summary(counted: AuditSummary) -> str:
         f"{counted.known} known from the baseline" if counted.known else "",
     ]
     examined = [
-        _format_count(counted.workloads, "workload"),
-        _format_count(counted.pods, "pod"),
-        _format_count(counted.nodes, "node"),
+        count_of(counted.workloads, "workload"),
+        count_of(counted.pods, "pod"),
+        count_of(counted.nodes, "node"),
     ]
     even = f"; {counted.uneven} of {counted.spread + counted.uneven} uneven"
     spread = even if counted.spread + counted.uneven else ""
     return f"{', '.join(examined)}: {', '.join(filter(None, found))}{spread}"
 
 
-def _format_count(many: int, thing: str) -> str:
-    return f"1 {thing}" if many == 1 else f"{many} {thing}s"
-
-
 def _format_workload(workload: WorkloadReport) -> Iterator[Line]:
     place = f"  {workload.source}:{workload.line}" if workload.source else ""
-    pods = f"  {_format_count(workload.pods, 'pod')}" if workload.pods else ""
+    pods = f"  {count_of(workload.pods, 'pod')}" if workload.pods else ""
     yield ((workload.title, TextStyle.PLACE), (place + pods, TextStyle.PLAIN))
     for finding in workload.findings:
         yield from _format_finding(workload, finding)
     for finding in workload.exempted:
-        said = f"{finding.field}: {finding.problem} (exempted: {finding.reason})"
-        yield (("  exempt ", TextStyle.GOOD), (f"{finding.rule}  {said}", TextStyle.PLAIN))
+        text = f"{finding.rule}  {finding.field}: {finding.problem} (exempted: {finding.reason})"
+        yield (("  exempt ", TextStyle.GOOD), (text, TextStyle.PLAIN))
     for row in workload.spreads:
         yield _format_spread(row)
     if workload.defaults:
-        yield (("  " + _format_defaults(workload), TextStyle.PLAIN),)
+        yield ((_format_defaults(workload.defaults), TextStyle.PLAIN),)
 
 
 def _format_finding(workload: WorkloadReport, finding: AuditFinding) -> Iterator[Line]:
@@ -124,10 +122,9 @@ def _format_spread(row: SpreadReport) -> Line:
     )
 
 
-def _format_defaults(workload: WorkloadReport) -> str:
-    assert workload.defaults is not None, "the caller checks this"
+def _format_defaults(defaults: DefaultsReport) -> str:
     constraints = ", ".join(
         f"{item['topologyKey']} (maxSkew {item['maxSkew']}, {item['whenUnsatisfiable']})"
-        for item in workload.defaults.constraints
+        for item in defaults.constraints
     )
-    return f"its next pods get, by profile {workload.defaults.profile}: {constraints}"
+    return f"  its next pods get, by profile {defaults.profile}: {constraints}"

@@ -87,8 +87,7 @@ def check_other_writers(installation: Installation) -> Iterator[DoctorFinding]:
     """No other policy or webhook changes the constraints of pods."""
     for policy in installation.conflicts.value or ():
         yield DoctorFinding(
-            f"{policy.kind} {policy.name} writes topologySpreadConstraints too: the last writer "
-            "decides what a pod gets",
+            f"{policy} writes topologySpreadConstraints too: the last writer decides on each pod",
             "keep one of the two: docs/migrate.md shows how to replace such policies",
         )
     if any(map(_is_changed_by_others, installation.dry_run_pods.value or ())):

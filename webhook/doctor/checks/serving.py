@@ -3,10 +3,12 @@
 import math
 from collections.abc import Iterator
 
+from prometheus_client.samples import Sample
+
 from webhook.doctor.checks.registration import APPLY
 from webhook.doctor.findings import DoctorFinding, DoctorSeverity
 from webhook.doctor.installation import Installation, NotReadableError, Replica
-from webhook.doctor.metrics import MetricSample, read_failed_conditions, read_samples
+from webhook.doctor.metrics import read_failed_conditions, read_samples
 from webhook.doctor.probes import OTHER_FAILURE, ProbeResult, interpret
 from webhook.policy.request import Hook
 from webhook.policy.selectors import matches
@@ -200,7 +202,7 @@ def check_health(installation: Installation) -> Iterator[DoctorFinding]:
 
 
 def _check_sample(
-    installation: Installation, replica: Replica, sample: MetricSample
+    installation: Installation, replica: Replica, sample: Sample
 ) -> Iterator[DoctorFinding]:
     flag = installation.namespace_flag
     match sample.name:

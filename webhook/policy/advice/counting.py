@@ -73,9 +73,10 @@ def known_selectors(subject: Subject, gates: Gates) -> list[LabelSelector | None
     merged = merge_match_label_keys(subject.constraints, labels) if joins else subject.constraints
     return [
         None
-        if joins and any(k not in labels and may_add(subject, k) for k in own.match_label_keys)
-        else _counting(own.label_selector, labels)
-        for own in merged
+        if joins
+        and any(key not in labels and may_add(subject, key) for key in constraint.match_label_keys)
+        else _counting(constraint.label_selector, labels)
+        for constraint in merged
     ]
 
 
@@ -127,8 +128,8 @@ def other_workloads(
 
 def next_pod(subject: Subject, labels: Mapping[str, str] | None = None) -> IncomingPod:
     """Build the next pod of a subject, with these labels or those that it will have."""
-    own = subject.next_labels if labels is None else labels
-    return IncomingPod(subject.namespace, own, subject.demands)
+    labels = subject.next_labels if labels is None else labels
+    return IncomingPod(subject.namespace, labels, subject.demands)
 
 
 def hard_constraints(subject: Subject, context: AdviceContext) -> tuple[SpreadConstraint, ...]:

@@ -13,7 +13,7 @@ import msgspec
 from webhook.policy.advice.hostports import requests_host_ports
 from webhook.policy.advice.subject import JOBS, Subject, SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta
-from webhook.policy.paths import TemplatePath
+from webhook.policy.paths import TemplatePath, is_object
 
 INT32 = range(2**31)  # values that the API allows for a number of pods
 
@@ -66,7 +66,7 @@ def decode_subject(
         pod=pod,
         replicas=_pods_at_a_time(kind, holder),
         claims=bool(holder.volume_claim_templates),
-        recreates=_recreates(holder.strategy),
+        recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),
         alone_on_node=bool(path) and requests_host_ports(steps[-1]),
     )
 
@@ -80,14 +80,10 @@ _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
 def _pods_at_a_time(kind: GroupKind, holder: TemplateHolder) -> int | None:
     if kind in JOBS:
         parallel = holder.parallelism if _is_number(holder.parallelism) else 1
-        wanted = holder.completions
-        return min(parallel, wanted) if _is_number(wanted) else parallel
+        total = holder.completions
+        return min(parallel, total) if _is_number(total) else parallel
     return holder.replicas if _is_number(holder.replicas) else None
 
 
 def _is_number(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value in INT32
-
-
-def _recreates(strategy: Any) -> bool:
-    return isinstance(strategy, dict) and "Recreate" in strategy.values()

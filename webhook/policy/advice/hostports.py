@@ -65,4 +65,6 @@ def requests_host_ports(pod: bytes | msgspec.Raw) -> bool:
 def _running(spec: NetworkedSpec) -> Iterator[PortContainer]:
     """Yield the containers that run as long as the pod, sidecars included."""
     yield from spec.containers or ()
-    yield from (own for own in spec.init_containers or () if own.restart_policy == ALWAYS)
+    yield from (
+        container for container in spec.init_containers or () if container.restart_policy == ALWAYS
+    )

@@ -96,8 +96,7 @@ def selector_counts_no_others(subject: Subject, context: AdviceContext) -> Itera
 
 def _narrowed(subject: Subject, index: int, selector: LabelSelector, cluster: ClusterState) -> str:
     """Suggest the selector with one more of the pod's labels that excludes the other workloads."""
-    own = order_by_naming(subject.labels)
-    for key, value in own.items():
+    for key, value in order_by_naming(subject.labels).items():
         narrower = replace(selector, match_labels={**selector.match_labels, key: value})
         if not other_workloads(subject, narrower, cluster):
             written = subject.constraints[index].label_selector or LabelSelector()

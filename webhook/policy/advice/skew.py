@@ -5,8 +5,7 @@ The counts come from ``placement``, so they are those that kube-scheduler sees.
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
@@ -69,10 +68,10 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
     nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
     if not nodes:
         return  # other filters reject every node
-    blames = [_blames(node, tallies) for node in nodes]
-    rejected = Counter(blame.tally.spread.topology_key for found in blames for blame in found)
+    rejections = [(node, [tally for tally in tallies if _rejects(tally, node)]) for node in nodes]
+    rejected = Counter(tally.spread.topology_key for _, found in rejections for tally in found)
     counts = [f"{quote_value(key)} rejects {number}" for key, number in rejected.items()]
-    field, instead = _suggest_change(subject, tallies, blames)
+    field, instead = _suggest_change(subject, tallies, rejections)
     yield RuleViolation(
         field,
         f"none of the {len(nodes)} nodes that its pods can go to accepts the next pod: "
@@ -88,29 +87,23 @@ def _awaits_no_pod(subject: Subject) -> bool:
     return has_node or subject.replicas == 0 or subject.is_complete
 
 
-class _Blame(NamedTuple):
-    """A constraint that rejects a node, and the skew there; None if the node lacks the key."""
-
-    tally: PodTally
-    skew: int | None
-
-
-def _blames(node: Node, tallies: tuple[PodTally, ...]) -> list[_Blame]:
-    found: list[_Blame] = []
-    for tally in tallies:
-        value = node.labels.get(tally.spread.topology_key)
-        if value is None or not tally.fits(value):
-            found.append(_Blame(tally, None if value is None else tally.skew(value)))
-    return found
+def _rejects(tally: PodTally, node: Node) -> bool:
+    value = node.labels.get(tally.spread.topology_key)
+    return value is None or not tally.fits(value)
 
 
 def _suggest_change(
-    subject: Subject, tallies: tuple[PodTally, ...], blames: list[list[_Blame]]
+    subject: Subject,
+    tallies: tuple[PodTally, ...],
+    rejections: Iterable[tuple[Node, list[PodTally]]],
 ) -> tuple[str, str]:
     """Suggest a field and its new value: the smallest raise of one maxSkew, or ScheduleAnyway."""
     # A node that a single constraint rejects for its skew passes once that maxSkew is raised to it.
-    alone = [found[0] for found in blames if len(found) == 1]
-    raised = [(blame.skew, blame.tally.spread.index) for blame in alone if blame.skew is not None]
+    raised = [
+        (tally.skew(node.labels[tally.spread.topology_key]), tally.spread.index)
+        for node, (tally, *others) in rejections
+        if not others and tally.spread.topology_key in node.labels
+    ]
     if raised:
         skew, index = min(raised)
         return subject.field(index, "maxSkew"), member("maxSkew", skew)

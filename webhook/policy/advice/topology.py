@@ -60,9 +60,8 @@ def _on_none(key: str, facts: Facts) -> tuple[str, str]:
     if meant:
         return f"is on no node; {meant} is", member("topologyKey", meant)
     has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes()
-    return "is on no node", member("topologyKey", ZONE) if has_zones else _suggest_labels(
-        "the nodes", key
-    )
+    instead = member("topologyKey", ZONE) if has_zones else _suggest_labels("the nodes", key)
+    return "is on no node", instead
 
 
 def _carriers(key: str, demands: Demands, context: AdviceContext) -> tuple[int, int]:
@@ -90,16 +89,16 @@ def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator
     if subject.is_alone:
         return
     for spread in hard_constraints(subject, context):
-        key, wanted = spread.topology_key, spread.min_domains
-        left = _reachable(key, subject.demands, context) if wanted > 1 else None
-        if left and left < wanted:
+        key, required = spread.topology_key, spread.min_domains
+        left = _reachable(key, subject.demands, context) if required > 1 else None
+        if left and left < required:
             yield RuleViolation(
                 subject.field(spread.index, "minDomains"),
-                f"minDomains is {wanted}, but affinity and tolerations leave its pods "
+                f"minDomains is {required}, but affinity and tolerations leave its pods "
                 f"{count_of(left, 'domain')} of {quote_value(key)}: each takes "
                 f"{count_of(spread.max_skew, 'pod')} at most, the others stay Pending",
                 member("minDomains", left),
-                f"minDomains is {wanted}, but its pods can reach {count_of(left, 'domain')}",
+                f"minDomains is {required}, but its pods can reach {count_of(left, 'domain')}",
             )
 
 
@@ -128,8 +127,9 @@ def _count_allowed_values(key: str, demands: Demands) -> int | None:
         return None
     allowed: set[str] = set()
     for term in demands.terms:
-        on_key = (own for own in term.match_expressions or () if own.key == key)
-        values = next((own.values or () for own in on_key if own.operator == IN), None)
+        expressions = term.match_expressions or ()
+        listed = (one.values for one in expressions if (one.key, one.operator) == (key, IN))
+        values = next(listed, None)
         if values is None:
             return None
         allowed.update(values)
@@ -142,7 +142,6 @@ class ClosedDomains(NamedTuple):
 
     Attributes:
         values: Some of the domains, at least one unless there are none.
-        number: Number of such domains.
         taint: The taint that the pod does not tolerate, as kubectl writes it.
     """
 
@@ -216,7 +215,7 @@ def _closed_by_cluster(
     topology, key = cluster.schedulable(demands), spread.topology_key
     counting = demands.honoring(affinity=spread.honors_affinity, taints=False)
     entering = demands.honoring(affinity=spread.honors_affinity, taints=True)
-    counted, entered = (topology.domains(key, keys, own) for own in (counting, entering))
+    counted, entered = (topology.domains(key, keys, demands) for demands in (counting, entering))
     values = sorted(counted.sizes.keys() - entered.sizes.keys())
     if not values or not entered.sizes:
         return None

@@ -15,12 +15,9 @@ from msgspec.structs import replace
 from webhook.policy.api.gates import GATES, Gate, Gates, Stage
 from webhook.policy.model import Constraint
 
-_ATTRIBUTES = {
-    "minDomains": "min_domains",
-    "nodeAffinityPolicy": "node_affinity_policy",
-    "nodeTaintsPolicy": "node_taints_policy",
-    "matchLabelKeys": "match_label_keys",
-}
+_ATTRIBUTES = dict(
+    zip(Constraint.__struct_encode_fields__, Constraint.__struct_fields__, strict=True)
+)
 _UNSET = Constraint()
 
 

@@ -213,11 +213,9 @@ def resolve(
 
 def stage_at(gate: Gate, version: Version) -> GatePeriod:
     """Find the period of a gate at a version; absent and off before its first one."""
-    current = GatePeriod(OLDEST_VERSION, Stage.ABSENT, default=False)
-    for period in GATES[gate].history:
-        if period.since <= version:
-            current = period
-    return current
+    absent = GatePeriod(OLDEST_VERSION, Stage.ABSENT, default=False)
+    begun = (period for period in reversed(GATES[gate].history) if period.since <= version)
+    return next(begun, absent)
 
 
 def _default(gate: Gate, version: Version) -> GateSetting:

@@ -63,9 +63,7 @@ def key_problems(key: str) -> list[str]:
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         return [_KEY_PROBLEM]
-    problems = list(_prefix_problems(prefix)) if slash else []
-    problems.extend(_name_problems(name))
-    return problems
+    return [*(_prefix_problems(prefix) if slash else ()), *_name_problems(name)]
 
 
 def is_pair(key: str, value: str) -> bool:

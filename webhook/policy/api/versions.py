@@ -42,10 +42,8 @@ def parse_version(text: str) -> Version:
         VersionError: The text is none of these, or the version is older than 1.16.
     """
     match = _VERSION.fullmatch(text.strip())
-    if match is None:
-        raise VersionError(text)
-    version = Version(int(match[1]), int(match[2]))
-    if version < OLDEST_VERSION:
+    version = Version(int(match[1]), int(match[2])) if match else None
+    if version is None or version < OLDEST_VERSION:
         raise VersionError(text)
     return version
 
@@ -69,10 +67,7 @@ class VersionRange(NamedTuple):
 
 def parse_version_range(text: str) -> VersionRange:
     """
-    Parse a version or a range of versions.
-
-    Args:
-        text: ``1.33``, or ``1.24..1.36``; each version as for ``parse_version``.
+    Parse a version, or a range of versions such as ``1.24..1.36``.
 
     Raises:
         VersionError: The text is no version, or the last version is older than the first.

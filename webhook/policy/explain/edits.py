@@ -14,12 +14,7 @@ from msgspec.structs import replace
 from webhook.policy.explain.scenario import Scenario, short_key
 from webhook.policy.model import SCHEDULE_ANYWAY, Taint
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.taints import Toleration, render_taint
-
-
-def _tag(name: str) -> str:
-    return name[0].lower() + name[1:]
 
 
 class _AbstractStructMeta(msgspec.StructMeta, ABCMeta):
@@ -31,7 +26,7 @@ class ScenarioEdit(
     frozen=True,
     rename="camel",
     tag_field="edit",
-    tag=_tag,
+    tag=lambda name: name[0].lower() + name[1:],
     metaclass=_AbstractStructMeta,
 ):
     """One change of a scenario."""
@@ -168,11 +163,10 @@ def apply_all(edits: Iterable[ScenarioEdit], scenario: Scenario) -> Scenario:
 
 def _with_spread(scenario: Scenario, index: int, **changes: int) -> Scenario:
     """Change a hard constraint in its resolved form."""
-
-    def changed(spread: SpreadConstraint) -> SpreadConstraint:
-        return replace(spread, **changes) if spread.index == index else spread
-
-    hard = tuple(map(changed, scenario.spreads.hard))
+    hard = tuple(
+        replace(spread, **changes) if spread.index == index else spread
+        for spread in scenario.spreads.hard
+    )
     return replace(scenario, spreads=replace(scenario.spreads, hard=hard))
 
 

@@ -20,7 +20,7 @@ from webhook.policy.explain.edits import (
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.model import Node, Taint
 from webhook.policy.placement.place import PodPlacement
-from webhook.policy.placement.taints import EXCLUDING, UNSCHEDULABLE, Toleration, tolerates
+from webhook.policy.placement.taints import UNSCHEDULABLE, find_untolerated
 from webhook.policy.placement.tallies import MinimumReason, PodTally
 from webhook.policy.placement.topology import carries_keys
 
@@ -90,12 +90,8 @@ def tolerate(scenario: Scenario, _: PodPlacement) -> Iterator[Edits]:
 
 def untolerated_taints(node: Node, scenario: Scenario) -> tuple[Taint, ...]:
     """List all taints of a node that reject the pod."""
-    tolerations: tuple[Toleration, ...] = scenario.pod.demands.tolerations or ()
-    return tuple(
-        taint
-        for taint in node.taints
-        if taint.effect in EXCLUDING and not any(tolerates(own, taint) for own in tolerations)
-    )
+    tolerations = scenario.pod.demands.tolerations or ()
+    return tuple(taint for taint in node.taints if find_untolerated((taint,), tolerations))
 
 
 def loosen_selector(scenario: Scenario, _: PodPlacement) -> Iterator[Edits]:

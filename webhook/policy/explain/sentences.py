@@ -100,9 +100,9 @@ def _explain_closed(tally: PodTally) -> str:
             f"no node counts for {name}: {_count_rejections(list(tally.domains.left_out.values()))}"
         )
     ordinal = _ORDINALS.get(len(found) + 1)
-    wanted = f"a {ordinal} domain" if ordinal else "one more domain"
+    missing = f"a {ordinal} domain" if ordinal else "one more domain"
     there = f"{len(found)}: {join_names(found, most=6)}"
-    return f"{name} needs {wanted} (minDomains {tally.spread.min_domains}, found {there})"
+    return f"{name} needs {missing} (minDomains {tally.spread.min_domains}, found {there})"
 
 
 def _describe_allowed(tally: PodTally) -> str:

@@ -89,15 +89,10 @@ def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> 
     if requirement.operator in OPERATORS:
         return requirement_holds(requirement, labels)
     value = _integer(labels.get(requirement.key))
-    return any(
-        _compares(value, requirement.operator, _integer(bound)) for bound in requirement.values
-    )
-
-
-def _compares(left: int | None, operator: str, right: int | None) -> bool:
-    if left is None or right is None:
-        return False
-    return left > right if operator == "Gt" else left < right
+    for bound in map(_integer, requirement.values):
+        if value is not None and bound is not None:
+            return value > bound if requirement.operator == "Gt" else value < bound
+    return False
 
 
 def _integer(text: str | None) -> int | None:

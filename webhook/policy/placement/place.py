@@ -73,8 +73,8 @@ def incoming_pod(pod: SchedulingPod, namespace: str = "") -> IncomingPod:
 
     The namespace is that of the workload; the pod's own takes precedence.
     """
-    own = pod.metadata.namespace if pod.metadata else ""
-    return IncomingPod(own or namespace, pod.labels, pod.demands)
+    namespace = (pod.metadata.namespace if pod.metadata else "") or namespace
+    return IncomingPod(namespace, pod.labels, pod.demands)
 
 
 def tally_constraints(

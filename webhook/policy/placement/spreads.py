@@ -108,27 +108,24 @@ def resolve_constraints(
         merged = merge_match_label_keys(constraints, labels) if merges else constraints
         selectors = tuple(constraint.label_selector for constraint in merged)
     else:
-        chosen = defaults.constraints if _selects(defaults.selector) else ()
+        selects = defaults.selector not in (None, LabelSelector())
+        chosen = defaults.constraints if selects else ()
         selectors = (defaults.selector,) * len(chosen)
     spreads = tuple(
         _spread(index, constraint, selector, gates)
         for index, (constraint, selector) in enumerate(zip(chosen, selectors, strict=True))
     )
     # Hard and soft constraints are evaluated apart from here on, each set by its own nodes.
+    hard, soft = (
+        tuple(spread for spread in spreads if spread.constraint.when_unsatisfiable == action)
+        for action in (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)
+    )
     return SpreadConstraints(
-        tuple(
-            spread for spread in spreads if spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
-        ),
-        tuple(
-            spread for spread in spreads if spread.constraint.when_unsatisfiable == SCHEDULE_ANYWAY
-        ),
+        hard,
+        soft,
         defaulted=not constraints,
         requires_keys=bool(constraints) or not defaults.system,
     )
-
-
-def _selects(selector: LabelSelector | None) -> bool:
-    return selector is not None and selector != LabelSelector()
 
 
 def _spread(

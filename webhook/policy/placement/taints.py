@@ -42,7 +42,9 @@ def find_untolerated(
     Source: helpers.go ``FindMatchingUntoleratedTaint``.
     """
     for taint in taints:
-        if taint.effect in EXCLUDING and not any(tolerates(own, taint) for own in tolerations):
+        if taint.effect in EXCLUDING and not any(
+            tolerates(toleration, taint) for toleration in tolerations
+        ):
             return taint
     return None
 

@@ -17,7 +17,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import Enum, auto
 from http import HTTPStatus
 from typing import Annotated, NoReturn, TypeAlias
 
@@ -78,28 +77,15 @@ class ObservedLease:
     since: float
 
 
-class LeaseAction(Enum):
-    """What a candidate does about a Lease."""
-
-    RENEW = auto()
-    TAKE = auto()
-    WAIT = auto()
-
-
 def observe(last: ObservedLease | None, spec: LeaseSpec, now: float) -> ObservedLease:
     """Observe a Lease; an unchanged specification means that it was not renewed."""
     return last if last is not None and last.spec == spec else ObservedLease(spec, now)
 
 
-def choose_action(lease: ObservedLease, me: str, now: float) -> LeaseAction:
-    """Choose what a candidate with the identity ``me`` does about a Lease."""
-    spec = lease.spec
-    if spec.holder_identity == me:
-        return LeaseAction.RENEW
-    if not spec.holder_identity:
-        return LeaseAction.TAKE
-    until = lease.since + (spec.lease_duration_seconds or 0)
-    return LeaseAction.TAKE if now >= until else LeaseAction.WAIT
+def may_claim(lease: ObservedLease, me: str, now: float) -> bool:
+    """Whether the candidate ``me`` may take a Lease, or renew its own."""
+    holder, seconds = lease.spec.holder_identity, lease.spec.lease_duration_seconds or 0
+    return not holder or holder == me or now >= lease.since + seconds
 
 
 def claim(spec: LeaseSpec, me: str, duration_s: int, at: datetime) -> LeaseSpec:
@@ -235,7 +221,7 @@ class Election:
         try:
             lease = await self._read()
             self._observed = observed = observe(self._observed, lease.spec or LeaseSpec(), begun)
-            if choose_action(observed, self._candidate.identity, begun) is LeaseAction.WAIT:
+            if not may_claim(observed, self._candidate.identity, begun):
                 return None
             seconds = max(1, round(self._candidate.duration_s))
             spec = claim(observed.spec, self._candidate.identity, seconds, self._clocks.wall())

@@ -9,8 +9,9 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
-from webhook.audit.report import AuditReport, SpreadReport, WorkloadReport
+from webhook.audit.report import AuditReport, WorkloadReport
 from webhook.telemetry.catalogue import (
     AUDIT_FINDINGS,
     AUDIT_ROWS_LEFT_OUT,
@@ -44,9 +45,10 @@ class SkewRow:
     domains: int
 
     @property
-    def urgency(self) -> tuple[int, int]:
-        """The order in which rows are chosen: pods above maxSkew, then the skew."""
-        return (0 if self.max_skew is None else self.skew - self.max_skew), self.skew
+    def order(self) -> tuple[int, int, tuple[str, str, str]]:
+        """The sort key: most pods above maxSkew first, then the highest skew."""
+        excess = 0 if self.max_skew is None else self.skew - self.max_skew
+        return -excess, -self.skew, self.labels
 
     @property
     def labels(self) -> tuple[str, str, str]:
@@ -91,18 +93,17 @@ class AuditGauges:
     def samples(self) -> Samples:
         """Give the values to expose."""
         rows = self._foremost()
-        left_out = self._number - len(rows)
         return {
             SKEW: {row.labels: row.skew for row in rows},
             MAX_SKEW: {row.labels: row.max_skew for row in rows if row.max_skew is not None},
             DOMAINS: {row.labels: row.domains for row in rows},
             AUDIT_FINDINGS: self._counts,
             AUDIT_WORKLOADS: {(): self.workloads},
-            AUDIT_ROWS_LEFT_OUT: {(): left_out},
+            AUDIT_ROWS_LEFT_OUT: {(): self._number - len(rows)},
         }
 
     def _foremost(self) -> list[SkewRow]:
-        return heapq.nsmallest(self._most, self._rows, key=_order)
+        return heapq.nsmallest(self._most, self._rows, key=attrgetter("order"))
 
 
 def skew_rows(workloads: Iterable[WorkloadReport]) -> list[SkewRow]:
@@ -111,26 +112,17 @@ def skew_rows(workloads: Iterable[WorkloadReport]) -> list[SkewRow]:
 
     If a workload has several constraints with one topology key, the most urgent one counts.
     """
-    found: dict[tuple[str, str, str], SkewRow] = {}
-    for workload in workloads:
-        for row in (_row(workload, spread) for spread in workload.spreads):
-            known = found.get(row.labels)
-            if known is None or row.urgency > known.urgency:
-                found[row.labels] = row
-    return list(found.values())
-
-
-def _row(workload: WorkloadReport, spread: SpreadReport) -> SkewRow:
-    return SkewRow(
-        workload.namespace,
-        f"{workload.kind}/{workload.name}",
-        spread.topology_key,
-        spread.skew,
-        spread.max_skew,
-        spread.domains,
+    rows = (
+        SkewRow(
+            workload.namespace,
+            f"{workload.kind}/{workload.name}",
+            spread.topology_key,
+            spread.skew,
+            spread.max_skew,
+            spread.domains,
+        )
+        for workload in workloads
+        for spread in workload.spreads
     )
-
-
-def _order(row: SkewRow) -> tuple[int, int, tuple[str, str, str]]:
-    excess, skew = row.urgency
-    return -excess, -skew, row.labels
+    by_urgency = sorted(rows, key=attrgetter("order"), reverse=True)
+    return list({row.labels: row for row in by_urgency}.values())

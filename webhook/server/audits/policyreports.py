@@ -11,7 +11,6 @@ Source: kubernetes-sigs wg-policy-prototypes policy-report v1alpha2; openreports
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
@@ -59,33 +58,6 @@ class StoredReport:
     resource_version: str
     ours: bool
     digest: bytes
-
-
-class ReportChange(Enum):
-    """The change to the report of a namespace; YIELD leaves the object of another client alone."""
-
-    NOTHING = auto()
-    CREATE = auto()
-    REPLACE = auto()
-    DELETE = auto()
-    YIELD = auto()
-
-
-def choose_change(stored: StoredReport | None, wanted: bytes | None) -> ReportChange:
-    """
-    Choose the change to a report.
-
-    Args:
-        stored: The present report; None without one.
-        wanted: The digest of the new content; None for no report.
-    """
-    if stored is None:
-        return ReportChange.NOTHING if wanted is None else ReportChange.CREATE
-    if not stored.ours:
-        return ReportChange.NOTHING if wanted is None else ReportChange.YIELD
-    if wanted is None:
-        return ReportChange.DELETE
-    return ReportChange.NOTHING if stored.digest == wanted else ReportChange.REPLACE
 
 
 def digest(content: Any) -> bytes:
@@ -136,56 +108,40 @@ class PolicyReportWriter:
         for content in build_objects(report, self._api):
             namespace = content["metadata"]["namespace"]
             self._written.add(namespace)
-            await self._change(namespace, self._stored.get(namespace), content)
+            stored = self._stored.get(namespace)
+            if stored is None:
+                await self._send("POST", namespace, content)
+            elif not stored.ours:
+                self._add_problem(namespace, "belongs to another client, and is left unchanged")
+            elif stored.digest != digest(content):
+                metadata = {**content["metadata"], "resourceVersion": stored.resource_version}
+                await self._send("PUT", namespace, {**content, "metadata": metadata})
 
     async def delete_stale(self) -> None:
         """Delete the reports of namespaces for which ``write`` has written nothing."""
-        if self._stored is not None:
-            for namespace in sorted(self._stored.keys() - self._written):
-                await self._change(namespace, self._stored[namespace], None)
-
-    async def _change(
-        self, namespace: str, stored: StoredReport | None, content: Mapping[str, Any] | None
-    ) -> None:
-        change = choose_change(stored, None if content is None else digest(content))
-        match change:
-            case ReportChange.NOTHING:
-                return
-            case ReportChange.YIELD:
-                self.problems.append(
-                    f"{self._title(namespace)}: belongs to another client, and is left unchanged"
-                )
-                return
-            case ReportChange.CREATE:
-                method, path, body = "POST", self._path(namespace), msgspec.json.encode(content)
-            case ReportChange.REPLACE:
-                assert stored is not None, "REPLACE implies a stored report"
-                assert content is not None, "REPLACE implies new content"
-                metadata = {**content["metadata"], "resourceVersion": stored.resource_version}
-                body = msgspec.json.encode({**content, "metadata": metadata})
-                method, path = "PUT", f"{self._path(namespace)}/{NAME}"
-            case ReportChange.DELETE:
-                assert stored is not None, "DELETE implies a stored report"
+        for namespace, stored in sorted((self._stored or {}).items()):
+            if stored.ours and namespace not in self._written:
                 expected = {"uid": stored.uid, "resourceVersion": stored.resource_version}
                 options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": expected}
-                body = msgspec.json.encode(options)
-                method, path = "DELETE", f"{self._path(namespace)}/{NAME}"
+                await self._send("DELETE", namespace, options)
+
+    async def _send(self, method: str, namespace: str, content: Mapping[str, Any]) -> None:
+        path = self._path(namespace) if method == "POST" else f"{self._path(namespace)}/{NAME}"
         try:
-            response = await self._client.send(method, path, NO_QUERY, body)
+            response = await self._client.send(method, path, NO_QUERY, msgspec.json.encode(content))
             if response.status not in _WRITTEN:
                 raise status_error("", response.status, response.body)
         except ApiError as error:
-            problem = f"cannot be written: {error.problem}"
-            self.problems.append(f"{self._title(namespace)}: {problem}")
+            self._add_problem(namespace, f"cannot be written: {error.problem}")
+
+    def _add_problem(self, namespace: str, problem: str) -> None:
+        self.problems.append(f"{self._api.kind} {namespace}/{NAME}: {problem}")
 
     def _describe(self, error: ApiError) -> str:
         if error.status == HTTPStatus.NOT_FOUND:
             kind = f"{self._api.kind} {self._api.api_version}"
             return f"there is no kind {kind}: install its CustomResourceDefinition"
         return f"{self._plural} cannot be read: {error.problem}"
-
-    def _title(self, namespace: str) -> str:
-        return f"{self._api.kind} {namespace}/{NAME}"
 
     def _path(self, namespace: str) -> str:
         inside = f"/namespaces/{namespace}" if namespace else ""

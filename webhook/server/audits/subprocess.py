@@ -9,8 +9,8 @@ or hangs, or sends an invalid message gives an ``AuditFailure`` with the reason.
 import asyncio
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -60,12 +60,8 @@ class AuditProcess:
             )
         except (OSError, ValueError) as error:
             return AuditFailure(f"{PROCESS} cannot be started: {describe_error(error)}")
-        async with _killed_at_end(process), _read_stderr(process) as stderr:
-            return await self._outcome(process, order, stderr)
-
-    async def _outcome(
-        self, process: Process, order: AuditOrder, stderr: "_StderrTail"
-    ) -> AuditResult | AuditFailure:
+        stderr = bytearray()
+        reading = asyncio.create_task(_read_stderr(process, stderr), name="audit's standard error")
         try:
             return await self._serve(process, order)
         except TimeoutError:
@@ -73,7 +69,11 @@ class AuditProcess:
         except DECODE_ERRORS:
             return AuditFailure(f"{PROCESS} sent an invalid message")
         except (asyncio.IncompleteReadError, ConnectionError):
-            return AuditFailure(await stderr.describe_end(process))
+            return AuditFailure(await _describe_end(process, reading, stderr))
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+            await _kill(process)
 
     async def _serve(self, process: Process, order: AuditOrder) -> AuditResult | AuditFailure:
         message = encode(order)
@@ -93,55 +93,31 @@ class AuditProcess:
         return ApiResponse(response.status, response.body)
 
 
-class _StderrTail:
-    """The end of the standard error of a process, read while the process runs."""
-
-    def __init__(self) -> None:
-        self._kept = b""
-        self._read = asyncio.Event()
-
-    async def read(self, stream: asyncio.StreamReader) -> None:
-        """Read to the end of the stream, so that the process never waits for a reader."""
-        while piece := await stream.read(STDERR_BYTES):
-            self._kept = (self._kept + piece)[-STDERR_BYTES:]
-        self._read.set()
-
-    async def describe_end(self, process: Process) -> str:
-        """Describe the unexpected end of a process."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(GRACE_S):
-                await process.wait()
-                await self._read.wait()
-        if process.returncode is None:
-            return f"{PROCESS} closed its output and went on"
-        text = self._kept.decode(errors="replace").strip()
-        return f"{PROCESS} ended with {process.returncode}: {text.rpartition(chr(10))[2]}"
-
-
-@asynccontextmanager
-async def _killed_at_end(process: Process) -> AsyncGenerator[None]:
-    """Kill a process at the end of the context, and close its pipes by reading them to the end."""
-    try:
-        yield
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(GRACE_S):
-                await process.communicate()
-
-
-@asynccontextmanager
-async def _read_stderr(process: Process) -> AsyncGenerator[_StderrTail]:
-    """Read the standard error of a process as long as the context lasts."""
+async def _read_stderr(process: Process, kept: bytearray) -> None:
+    """Read to the end, so that the process never waits for a reader; keep the last bytes."""
     assert process.stderr is not None, "it has pipes"
-    stderr = _StderrTail()
-    reading = asyncio.create_task(stderr.read(process.stderr), name="audit's standard error")
-    try:
-        yield stderr
-    finally:
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
+    while piece := await process.stderr.read(STDERR_BYTES):
+        kept += piece
+        del kept[:-STDERR_BYTES]
+
+
+async def _describe_end(process: Process, reading: asyncio.Task[None], stderr: bytearray) -> str:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(GRACE_S):
+            await process.wait()
+            await asyncio.wait((reading,))
+    if process.returncode is None:
+        return f"{PROCESS} closed its output and went on"
+    text = stderr.decode(errors="replace").strip()
+    return f"{PROCESS} ended with {process.returncode}: {text.rpartition(chr(10))[2]}"
+
+
+async def _kill(process: Process) -> None:
+    """Kill a process, and close its pipes by reading them to the end."""
+    with suppress(ProcessLookupError):
+        process.kill()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(process.communicate(), GRACE_S)
 
 
 async def _exchange(process: Process, message: bytes) -> WorkerMessage:

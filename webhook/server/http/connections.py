@@ -8,6 +8,7 @@ the new connection is refused. The table has no sockets and reads no clock.
 """
 
 from collections.abc import Callable, Hashable
+from itertools import chain, islice
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -62,16 +63,11 @@ class Connections(Generic[Key]):
             self._proven.pop(key, None)
 
     def _make_room(self, now: float) -> bool:
-        victim = self._victim(now)
+        oldest = islice(self._proven.items(), 1)
+        idle = (key for key, used in oldest if now - used > self._idle)
+        victim = next(chain(self._unproven, idle), None)
         if victim is None:
             return False
         self.forget(victim)
         self._cut(victim)
         return True
-
-    def _victim(self, now: float) -> Key | None:
-        for key in self._unproven:
-            return key
-        for key, used in self._proven.items():
-            return key if now - used > self._idle else None
-        return None

@@ -15,7 +15,6 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from aiohttp import http_parser, web
-from aiohttp.abc import AbstractAccessLogger
 
 from webhook.errors import ConfigError, EvenspreadError
 from webhook.server.http.connections import Connections
@@ -31,10 +30,6 @@ SENTENCES = {400: "the request is broken HTTP", 504: "there was no answer in tim
 class ParserError(EvenspreadError):
     """aiohttp's C parser is missing; its Python twin is slow and has accepted invalid requests."""
 
-    def __str__(self) -> str:
-        """Name the problem and its solution."""
-        return "aiohttp has no C parser: install its wheel, and unset AIOHTTP_NO_EXTENSIONS"
-
 
 def require_c_parser() -> None:
     """
@@ -44,21 +39,8 @@ def require_c_parser() -> None:
         ParserError: The code of PYSEC-2026-4371 would parse them.
     """
     if http_parser.HttpRequestParser is http_parser.HttpRequestParserPy:
-        raise ParserError
-
-
-class NoAccessLog(AbstractAccessLogger):
-    """No access log: a line per request would take as long as its verdict."""
-
-    @property
-    def enabled(self) -> bool:
-        """False, so that aiohttp does not read the clock either."""
-        return False
-
-    def log(
-        self, request: web.BaseRequest, response: web.StreamResponse, time: float
-    ) -> None:  # pragma: no cover  # not enabled
-        """Do nothing."""
+        problem = "aiohttp has no C parser: install its wheel, and unset AIOHTTP_NO_EXTENSIONS"
+        raise ParserError(problem)
 
 
 class HttpConnection(web.RequestHandler):
@@ -72,7 +54,7 @@ class HttpConnection(web.RequestHandler):
             endpoint,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=limits.keep_alive,
-            access_log_class=NoAccessLog,
+            access_log=None,  # type: ignore[arg-type]  # a line per request would take as long as its verdict
             lingering_time=limits.discarded,
             read_bufsize=limits.read_buffer,
             auto_decompress=False,  # compressed bodies are refused
@@ -244,7 +226,8 @@ def bind(host: str, port: int) -> list[socket.socket]:
     """
     sockets: list[socket.socket] = []
     try:
-        for family, address in _addresses(host, port):
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, address in {(family, str(at[0])): None for family, *_, at in found}:
             port = sockets[0].getsockname()[1] if sockets else port
             dual = family == socket.AF_INET6 and host == "::" and socket.has_dualstack_ipv6()
             listener = socket.create_server(
@@ -256,14 +239,6 @@ def bind(host: str, port: int) -> list[socket.socket]:
         for listener in sockets:
             listener.close()
         reason = (error.strerror or str(error)).partition(" (")[0]
-        problem = f"cannot listen on {host} port {port}: {reason}"
-        raise ConfigError(f"{problem}: {_INSTEAD}") from None
+        advice = "choose a free one with --port, --health-port or --bind"
+        raise ConfigError(f"cannot listen on {host} port {port}: {reason}: {advice}") from None
     return sockets
-
-
-_INSTEAD = "choose a free one with --port, --health-port or --bind"
-
-
-def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, str]]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    return list(dict.fromkeys((family, str(address[0])) for family, _, _, _, address in found))

@@ -132,15 +132,10 @@ class Limits:
     finish: float = _limit(10.0, "seconds", "for requests in flight after the listener has closed")
 
 
-def limit_rows(limits: Limits | None = None) -> Iterator[LimitRow]:
+def limit_rows() -> Iterator[LimitRow]:
     """List all limits, and the one that the policy enforces."""
-    limits = limits or Limits()
+    limits = Limits()
     for limit in fields(limits):
-        yield LimitRow(
-            limit.name,
-            getattr(limits, limit.name),
-            limit.metadata["unit"],
-            limit.metadata["reason"],
-        )
+        yield LimitRow(limit.name, getattr(limits, limit.name), **limit.metadata)
     reason = "longer lists are denied with their number; no scheduler could process them"
     yield LimitRow("constraints", MAX_CONSTRAINTS, "constraints in one list", reason)

@@ -1,0 +1,111 @@
+import pytest
+
+from tests.config.configs import HEAD, check, errors_of, one_profile
+from webhook.config.spread import GATE_NAMES, LEAST_CA_OVERLAP, describe_unknown_gate
+from webhook.policy.catalogue import Action
+
+ERRORS = {
+    "a profile with an empty name": (
+        "profiles:\n- {name: '', defaultConstraints: []}",
+        "4: profiles[0].name: is empty: write a name, as `name: cluster`",
+    ),
+    "two profiles of one name": (
+        "profiles:\n- {name: a, defaultConstraints: []}\n- {name: a, defaultConstraints: []}",
+        "5: profiles[1].name: 'a' names an earlier profile too: write another name",
+    ),
+    "a profile without constraints": (
+        "profiles:\n- name: a",
+        "4: profiles[0]: has no constraints: write defaultConstraints or schedulerConfiguration",
+    ),
+    "a profile with two sources of constraints": (
+        one_profile("defaultConstraints: []\n  schedulerConfiguration: args.yaml"),
+        (
+            "6: profiles[0].schedulerConfiguration: "
+            "cannot stand beside defaultConstraints: leave one of the two out"
+        ),
+    ),
+    "a profile that applies to no pod": (
+        one_profile("match: {ownerKinds: []}\n  defaultConstraints: []"),
+        "5: profiles[0].match.ownerKinds: is empty, which fits no pod: name some, or leave it out",
+    ),
+    "an invalid name of a Namespace": (
+        "exempt: {namespaces: [kube-system, Kube_System]}",
+        (
+            "3: exempt.namespaces[1]: 'Kube_System' is no name of a Namespace: "
+            "write lower-case letters, digits and dashes"
+        ),
+    ),
+    "an unknown rule": (
+        "rules: {TSC100: warn}",
+        "3: rules.TSC100: is no policy rule: did you mean TSC110?",
+    ),
+    "a rule of the API": (
+        "rules:\n  TSC001: warn",
+        (
+            "4: rules.TSC001: is a rule of the API, which kube-apiserver "
+            "denies by as well: leave it out"
+        ),
+    ),
+    "an unknown action": (
+        "rules: {TSC101: error}",
+        "3: rules.TSC101: cannot be 'error': write deny, warn, audit or off",
+    ),
+    "a rule that is switched on": (
+        "rules: {TSC101: on}",
+        "3: rules.TSC101: cannot be true: write deny, warn, audit or off",
+    ),
+    "a list instead of an action": (
+        "rules: {TSC101: [deny]}",
+        "3: rules.TSC101: must be an action, not a list: write deny, warn, audit or off",
+    ),
+    "an unknown feature gate": (
+        "featureGates:\n  MinDomainsInPodTopologySpred: true",
+        (
+            "4: featureGates.MinDomainsInPodTopologySpred: is no feature gate: "
+            "did you mean MinDomainsInPodTopologySpread?"
+        ),
+    ),
+    "a duration without a unit": (
+        "caOverlap: 600",
+        "3: caOverlap: must be a duration, not 600: write it as `10m`",
+    ),
+    "a CA overlap that is too short": (
+        "caOverlap: 59s",
+        "3: caOverlap: is too short for every client to learn of a new CA: write 60s or more",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), ERRORS.values(), ids=ERRORS.keys())
+def test_an_invalid_setting_has_one_error(text: str, message: str) -> None:
+    assert errors_of(HEAD + text) == [f"etc/spread.yaml:{message}"]
+
+
+def test_an_action_may_be_written_alone_or_with_the_exemptions() -> None:
+    text = "rules: {TSC101: off, TSC102: deny, TSC103: {action: audit, exemptible: false}}"
+
+    configuration = check(text)
+
+    actions = [configuration.actions[rule] for rule in ("TSC101", "TSC102", "TSC103")]
+    assert actions == [Action.OFF, Action.DENY, Action.AUDIT]
+    assert configuration.not_exemptible == {"TSC103"}
+
+
+def test_an_unknown_gate_is_described_with_the_known_ones() -> None:
+    assert describe_unknown_gate("AllBetas") == "is no feature gate: did you mean AllBeta?"
+    assert describe_unknown_gate("X").endswith(f"{GATE_NAMES[-2]} or {GATE_NAMES[-1]}")
+
+
+def test_a_file_with_every_setting_is_valid() -> None:
+    configuration = check(
+        "mode: recommend\n"
+        "exempt: {namespaces: [kube-system]}\n"
+        "featureGates: {AllAlpha: true}\n"
+        "caOverlap: 60s\n"
+        "podTemplates: [{group: g, kind: K, path: spec.pod}]\n"
+        + one_profile("match: {ownerKinds: [Job]}\n  defaultConstraints: []")
+    )
+
+    assert configuration.ca_overlap == LEAST_CA_OVERLAP
+    assert configuration.configured_gates["AllAlpha"].on
+    assert configuration.profiles[0].owner_kinds == frozenset({"Job"})
