@@ -72,14 +72,12 @@ def parse_path(field: str) -> FieldPath:
         The steps before the first one that is neither a name nor an index: an error about two
         members names both in braces.
     """
-    return tuple(_parse_steps(field))
-
-
-def _parse_steps(field: str) -> Iterator[str | int]:
+    steps: list[str | int] = []
     position = 0
     while step := _step(field, position):
-        yield step[1] if step[2] is None else int(step[2])
+        steps.append(step[1] if step[2] is None else int(step[2]))
         position = step.end()
+    return tuple(steps)
 
 
 @lru_cache(CACHED_PATHS)

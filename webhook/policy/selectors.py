@@ -83,14 +83,12 @@ def merge_match_label_keys(
 
 def _merge_keys(constraint: Constraint, labels: Mapping[str, str]) -> Constraint:
     selector = constraint.label_selector
-    if selector is None:
-        return constraint
     added = tuple(
         LabelSelectorRequirement(key=key, operator=IN, values=(labels[key],))
         for key in constraint.match_label_keys
         if key in labels
     )
-    if not added:
+    if selector is None or not added:
         return constraint
     return replace(
         constraint,

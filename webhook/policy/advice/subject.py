@@ -87,7 +87,6 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     A workload or a pod.
 
     Attributes:
-        namespace: Its namespace; empty if unknown.
         replicas: Number of pods at a time; None if the object does not say, as a Deployment
             whose replicas are left to an autoscaler.
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.

@@ -142,7 +142,6 @@ class ClosedDomains(NamedTuple):
 
     Attributes:
         values: Some of the domains, at least one unless there are none.
-        number: Number of such domains.
         taint: The taint that the pod does not tolerate, as kubectl writes it.
     """
 

@@ -116,10 +116,9 @@ def _skips_validation(
 
 
 def _find_warnings(request: Request, stored: Constraints, at: str) -> list[ApiWarning]:
-    if request.old is None:
-        return list_warnings(stored, at)
-    if request.kind == POD or not request.changed:
+    old = request.old
+    if old is not None and (request.kind == POD or not request.changed):
         return []
-    if request.kind == REPLICATION_CONTROLLER:  # upstream warns about the old object here
-        return list_warnings(request.old.constraints, at)
+    if old is not None and request.kind == REPLICATION_CONTROLLER:
+        stored = old.constraints  # upstream warns about the old object here
     return list_warnings(stored, at)

@@ -69,7 +69,9 @@ class FieldError(msgspec.Struct, frozen=True, order=True, gc=False):
             return str(value)
         if longest is not None and len(value) > longest:
             value = f"{value[:longest]}..."
-        return _marshal(value) if self.named else quote(value)
+        if self.named:  # as Go's ``json.Marshal`` does
+            return json.dumps(value, ensure_ascii=False).translate(_JSON_ESCAPES)
+        return quote(value)
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}"
@@ -147,11 +149,6 @@ def quote(text: str) -> str:
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{"".join(map(_escape, text))}"'
-
-
-def _marshal(text: str) -> str:
-    """Encode a text as Go's ``json.Marshal`` does."""
-    return json.dumps(text, ensure_ascii=False).translate(_JSON_ESCAPES)
 
 
 def _escape(character: str) -> str:

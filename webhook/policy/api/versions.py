@@ -67,10 +67,7 @@ class VersionRange(NamedTuple):
 
 def parse_version_range(text: str) -> VersionRange:
     """
-    Parse a version or a range of versions.
-
-    Args:
-        text: ``1.33``, or ``1.24..1.36``; each version as for ``parse_version``.
+    Parse a version, or a range of versions such as ``1.24..1.36``.
 
     Raises:
         VersionError: The text is no version, or the last version is older than the first.

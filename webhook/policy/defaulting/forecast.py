@@ -93,10 +93,8 @@ def forecast_injection(pod: PodTemplate, namespace: str, policy: Policy, facts: 
 def first_pod(kind: GroupKind, name: str, template: PodTemplate) -> PodTemplate:
     """Build a pod as a workload of this kind and name creates it."""
     metadata = template.metadata or ObjectMeta()
-    owners: tuple[OwnerReference, ...] = ()
-    if kind in POD_CONTROLLERS:
-        row = POD_CONTROLLERS[kind]
-        owners = (OwnerReference(row.api_version, row.kind, name, controller=True),)
+    row = POD_CONTROLLERS.get(kind)
+    owners = (OwnerReference(row.api_version, row.kind, name, controller=True),) if row else ()
     pod_metadata = ObjectMeta(
         labels=metadata.labels, annotations=metadata.annotations, owner_references=owners
     )

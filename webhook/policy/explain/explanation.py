@@ -32,7 +32,6 @@ class NodeGroup(msgspec.Struct, frozen=True):
 
     Attributes:
         reason: The reason, in kube-scheduler's words where it has any.
-        nodes: Number of nodes; at least 1.
         named: Names of the first ones, at most ``NAMED_NODES``.
     """
 
@@ -74,7 +73,6 @@ class ConstraintExplanation(msgspec.Struct, frozen=True, rename="camel", kw_only
         minimum_because: Why the minimum is what it is.
         pods: All counted pods on eligible nodes.
         unevenness: Pods of the fullest domain above the emptiest one.
-        domains: Sorted by value.
         left_out: Ineligible nodes, the largest group first.
     """
 
@@ -119,10 +117,8 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     Why a pod can or cannot be placed.
 
     Attributes:
-        placeable: Whether any node passes.
         runs_on: The node that the pod runs on; empty if it does not run.
         defaulted: Whether the constraints are the scheduler's defaults rather than the pod's own.
-        nodes: In the order of the cluster.
         rejected: Nodes that do not pass, the largest group first.
         changes: Changes that let the pod be placed; empty if it can be placed.
         not_modelled: Reasons for rejection that are not examined.
@@ -169,16 +165,14 @@ def explain(scenario: Scenario, subject: str, runs_on: str = "") -> Explanation:
 
 
 def _explain_node(name: str, placement: PodPlacement, best: frozenset[str]) -> NodeExplanation:
-    reason = rejection_reason(name, placement)
-    if reason:
-        return NodeExplanation(name=name, passes=False, best=False, reason=reason)
-    scores = placement.scores
+    reason, scores = rejection_reason(name, placement), placement.scores
     return NodeExplanation(
         name=name,
-        passes=True,
+        passes=not reason,
         best=name in best,
-        score=scores.normalized[name] if scores else None,
-        raw_score=scores.raw[name] if scores else None,
+        reason=reason,
+        score=scores.normalized.get(name) if scores else None,
+        raw_score=scores.raw.get(name) if scores else None,
     )
 
 

@@ -63,7 +63,6 @@ class AddNodes(ScenarioEdit, frozen=True):
     Attributes:
         labels: Labels of the nodes. They also get the labels that all nodes share, and every
             node its own hostname.
-        number: Number of nodes; at least 1.
     """
 
     labels: dict[str, str]

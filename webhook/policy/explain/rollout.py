@@ -39,7 +39,6 @@ class Rollout(msgspec.Struct, frozen=True, rename="camel"):
     The result of a rollout.
 
     Attributes:
-        replicas: Desired number of replicas.
         running: Replicas that run already, on nodes that are left.
         placed: Node name -> replicas placed there, at least 1, in the order of the nodes.
         pending: Replicas without a node.
