@@ -1,20 +1,26 @@
-"""A command line in a folder of its own, with nothing of ours in the environment."""
+"""Fixtures for commands: each runs in an empty folder, without variables of evenspread."""
 
+import asyncio
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from threading import Thread
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 import pytest
 
+from tests.apiserver import ApiServer, listening, write_kubeconfig
 from webhook.__main__ import main
+
+T = TypeVar("T")
 
 
 class Ran(NamedTuple):
-    """What a command left behind."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -22,8 +28,15 @@ class Ran(NamedTuple):
 
     @property
     def documents(self) -> list[Any]:
-        """The lines of its output, read as JSON."""
+        """The lines of its output, decoded from JSON."""
         return [msgspec.json.decode(line) for line in self.out.splitlines()]
+
+
+class Screen(io.StringIO):
+    """A stream that counts as a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 Run: TypeAlias = Callable[..., Ran]
@@ -46,3 +59,26 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
         return Ran(code, *capsys.readouterr())
 
     return run
+
+
+@contextmanager
+def in_background(context: AbstractAsyncContextManager[T]) -> Iterator[T]:
+    """Enter a context in the event loop of another thread, since commands block."""
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield asyncio.run_coroutine_threadsafe(context.__aenter__(), loop).result(5)
+    finally:
+        asyncio.run_coroutine_threadsafe(context.__aexit__(None, None, None), loop).result(5)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(5)
+        loop.close()
+
+
+@pytest.fixture
+def api(folder: Path) -> Iterator[ApiServer]:
+    """An API server without objects; the file ``kubeconfig`` in the folder names it."""
+    with in_background(listening()) as server:
+        write_kubeconfig(folder, server.url)
+        yield server

@@ -1,6 +1,8 @@
-"""``evenspread certs``: from folders, from a listener, from a cluster."""
+"""``evenspread certs``: certificates of folders, of a listener, and of a cluster."""
 
-import asyncio
+import base64
+import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -10,51 +12,66 @@ from typing import Any
 
 import pytest
 
+from certs.pem import CertificatePair
 from certs.serving import LiveContext
 from certs.source import NoticeSubject
-from tests.apiserver import listening, write_kubeconfig
-from tests.certs.cluster import Cluster
-from tests.certs.world import authority, leaf, real_clock, write_pair
-from tests.certs.world import listening as listening_with_tls
-from tests.cli.conftest import Run
+from certs.trust import Trust
+from tests.apiserver import ApiServer, Json, refuse
+from tests.certs.world import authority, leaf, listening, real_clock, write_pair
+from tests.cli.conftest import Run, in_background
+from webhook.cli.certs import fetch_served
+from webhook.errors import SourceError
 
 CA, STRANGER = authority(), authority()
 PAIR = leaf(CA)
+SECRET = "/api/v1/namespaces/ns/secrets/web-ca"
+CLUSTER = ("--kubeconfig", "kubeconfig", "--name", "web")
+NAMESPACE = ("-n", "ns")
 
 
 @pytest.fixture
-def kept(folder: Path) -> Path:
-    """A folder as a standalone server keeps it."""
+def state(folder: Path) -> Path:
+    """A folder with the certificates of a standalone server."""
     write_pair(folder, PAIR)
     (folder / "ca.crt").write_bytes(CA.certificate_pem())
     return folder
 
 
-@contextmanager
-def listener() -> Iterator[str]:
-    """A listener that serves PAIR, in a loop of its own, since commands block."""
+def live_context() -> LiveContext:
     live = LiveContext()
     live.swap(PAIR, CA.chain)
-    with background(listening_with_tls(live)) as port:
+    return live
+
+
+@contextmanager
+def listener() -> Iterator[str]:
+    """A listener that serves PAIR."""
+    with in_background(listening(live_context())) as port:
         yield f"127.0.0.1:{port}"
 
 
-@contextmanager
-def background(context: Any) -> Iterator[Any]:
-    loop = asyncio.new_event_loop()
-    thread = Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        yield asyncio.run_coroutine_threadsafe(context.__aenter__(), loop).result(5)
-        asyncio.run_coroutine_threadsafe(context.__aexit__(None, None, None), loop).result(5)
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(5)
-        loop.close()
+def configurations() -> list[Json]:
+    """Both webhook configurations, with CA as their caBundle."""
+    bundle = base64.b64encode(CA.certificate_pem()).decode()
+    return [
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": kind,
+            "metadata": {"name": "web"},
+            "webhooks": [{"name": "one.web", "clientConfig": {"caBundle": bundle}}],
+        }
+        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    ]
+
+
+def secret(**data: str) -> Json:
+    metadata = {"name": "web-ca", "namespace": "ns"}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
 
 
 @pytest.mark.parametrize("flag", ["--state", "--tls-dir"])
-def test_a_folder_is_shown(flag: str, run: Run, kept: Path) -> None:
+@pytest.mark.usefixtures("state")
+def test_the_certificates_of_a_folder_are_shown(flag: str, run: Run) -> None:
     ran = run("certs", flag, ".", "-o", "json")
 
     assert ran.code == 0
@@ -67,8 +84,8 @@ def test_a_folder_is_shown(flag: str, run: Run, kept: Path) -> None:
     assert document["chains"] == [{"leaf": "tls.crt", "bundle": "ca.crt", "trusted": True}]
 
 
-def test_a_leaf_of_somebody_else_is_a_finding(run: Run, kept: Path) -> None:
-    (kept / "ca.crt").write_bytes(STRANGER.certificate_pem())
+def test_a_leaf_of_another_authority_is_a_finding(run: Run, state: Path) -> None:
+    (state / "ca.crt").write_bytes(STRANGER.certificate_pem())
 
     ran = run("certs", "--state", ".")
 
@@ -76,8 +93,8 @@ def test_a_leaf_of_somebody_else_is_a_finding(run: Run, kept: Path) -> None:
     assert "tls.crt does NOT lead to ca.crt\n" in ran.out
 
 
-def test_a_folder_without_an_authority_says_so(run: Run, kept: Path) -> None:
-    (kept / "ca.crt").unlink()
+def test_a_folder_without_an_authority_has_a_note(run: Run, state: Path) -> None:
+    (state / "ca.crt").unlink()
 
     ran = run("certs", "--tls-dir", ".")
 
@@ -85,8 +102,10 @@ def test_a_folder_without_an_authority_says_so(run: Run, kept: Path) -> None:
 
 
 @pytest.mark.parametrize(("trusted", "code"), [(CA, 0), (STRANGER, 1)], ids=["known", "unknown"])
-def test_a_listener_is_asked(trusted: Any, code: int, run: Run, kept: Path) -> None:
-    (kept / "ca.crt").write_bytes(trusted.certificate_pem())
+def test_a_listener_is_checked_against_the_bundle(
+    trusted: CertificatePair, code: int, run: Run, state: Path
+) -> None:
+    (state / "ca.crt").write_bytes(trusted.certificate_pem())
     with listener() as address:
         ran = run("certs", "--state", ".", "--address", address, "-o", "json")
 
@@ -95,45 +114,102 @@ def test_a_listener_is_asked(trusted: Any, code: int, run: Run, kept: Path) -> N
     assert chain == {"leaf": address, "bundle": "ca.crt", "trusted": code == 0}
 
 
-MISTAKES = {
+@contextmanager
+def one_connection() -> Iterator[str]:
+    """A listener that serves PAIR to one client, and then closes."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            server.close()
+            with live_context().context.wrap_socket(connection, server_side=True) as wrapped:
+                wrapped.recv(1)
+
+        thread = Thread(target=serve)
+        thread.start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        thread.join(5)
+
+
+def test_a_listener_that_has_closed_is_an_error() -> None:
+    with one_connection() as address:
+        served = fetch_served(address)
+
+    with pytest.raises(SourceError, match="does not answer any more: Connection refused"):
+        served.trusted_by((CA.leaf,))
+
+
+ERRORS = {
     "no folder": (("--state", "none"), 2, "cannot be read"),
     "no port": (("--address", "localhost"), 2, "write HOST:PORT"),
-    "nobody there": (("--address", "127.0.0.1:1"), 3, "serves no certificate"),
+    "no listener": (("--address", "127.0.0.1:1"), 3, "serves no certificate"),
     "no cluster": (("--kubeconfig", "none"), 3, "credentials cannot be used"),
-    "a rotation nowhere": (("rotate",), 2, "--namespace: is required"),
+    "a rotation without a namespace": (("rotate",), 2, "--namespace: is required"),
 }
 
 
-@pytest.mark.parametrize(("args", "code", "told"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_told(args: tuple[str, ...], code: int, told: str, run: Run) -> None:
+@pytest.mark.parametrize(("args", "code", "message"), ERRORS.values(), ids=ERRORS)
+def test_errors(args: tuple[str, ...], code: int, message: str, run: Run) -> None:
     ran = run("certs", *args)
 
     assert ran.code == code
-    assert told in ran.err
+    assert message in ran.err
 
 
-@contextmanager
-def reached(cluster: Cluster, folder: Path) -> Iterator[str]:
-    """Serve a cluster, and write a kubeconfig of it."""
-    with background(listening(cluster)):
-        yield write_kubeconfig(folder, cluster.url)
+@pytest.mark.usefixtures("state")
+def test_a_folder_is_checked_against_the_bundles_of_a_cluster(run: Run, api: ApiServer) -> None:
+    api.add(*configurations())
 
-
-def where(kubeconfig: str) -> tuple[str, ...]:
-    return ("--kubeconfig", kubeconfig, "-n", "ns", "--name", "web")
-
-
-def test_a_cluster_is_shown(run: Run, kept: Path) -> None:
-    cluster = Cluster(real_clock)
-    for path in [each for each in cluster.objects if each.endswith("/web")]:
-        cluster.set_bundle(path, CA.leaf)
-    with reached(cluster, kept) as kubeconfig:
-        ran = run("certs", "--state", ".", *where(kubeconfig), "-o", "json")
+    ran = run("certs", "--state", ".", *CLUSTER, *NAMESPACE, "-o", "json")
 
     assert ran.code == 0, ran.err
     (document,) = ran.documents
-    assert [each["trusted"] for each in document["chains"]] == [True] * 3
+    assert [chain["trusted"] for chain in document["chains"]] == [True] * 3
     assert document["notes"] == ["Secret ns/web-ca: does not exist"]
+
+
+def test_authorities_of_the_secret_are_shown(run: Run, api: ApiServer) -> None:
+    entries = Trust().add(CA).render()
+    api.add(secret(**{key: base64.b64encode(value).decode() for key, value in entries.items()}))
+
+    ran = run("certs", *CLUSTER, *NAMESPACE, "-o", "json")
+
+    assert ran.code == 0, ran.err
+    (document,) = ran.documents
+    assert [(row["where"], row["what"]) for row in document["certificates"]] == [
+        ("Secret ns/web-ca", "authority")
+    ]
+    assert document["notes"] == [
+        "MutatingWebhookConfiguration web: does not exist",
+        "ValidatingWebhookConfiguration web: does not exist",
+        "no served certificate was checked: name a replica with --address",
+    ]
+
+
+def test_without_a_namespace_the_secret_is_not_read(run: Run, api: ApiServer) -> None:
+    ran = run("certs", *CLUSTER)
+
+    assert ran.out.endswith("the Secret was not read: name its namespace with --namespace\n")
+    assert [path for path in api.paths if "secrets" in path] == []
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_secret_that_may_not_be_read_is_an_error(run: Run, api: ApiServer) -> None:
+    api.answers[f"GET {SECRET}"] = refuse("secrets is forbidden")
+
+    ran = run("certs", *CLUSTER, *NAMESPACE)
+
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith("error: Secret ns/web-ca: ")
+
+
+def test_an_api_server_that_closes_has_its_own_error(run: Run, api: ApiServer) -> None:
+    api.otherwise = ssl.SSLError("closed")
+
+    ran = run("certs", *CLUSTER, *NAMESPACE)
+
+    assert ran.code == 3
+    assert ran.err.startswith(f"error: {api.url}: ")
 
 
 @pytest.mark.parametrize(
@@ -141,19 +217,18 @@ def test_a_cluster_is_shown(run: Run, kept: Path) -> None:
     [((), NoticeSubject.LEAF), (("--ca",), NoticeSubject.CA)],
     ids=["leaf", "CA"],
 )
-def test_a_rotation_is_asked_for(
-    flags: tuple[str, ...], subject: NoticeSubject, run: Run, folder: Path
+def test_a_rotation_is_requested_at_the_time_of_the_api_server(
+    flags: tuple[str, ...], subject: NoticeSubject, run: Run, api: ApiServer
 ) -> None:
-    cluster = Cluster(real_clock)
-    cluster.ahead = timedelta(hours=1)
-    path = "/api/v1/namespaces/ns/secrets/web-ca"
-    cluster.put(path, {"metadata": {"name": "web-ca"}, "type": "Opaque"})
-    with reached(cluster, folder) as kubeconfig:
-        ran = run("certs", "rotate", *where(kubeconfig), *flags)
+    ahead = timedelta(hours=1)
+    api.clock = lambda: real_clock() + ahead
+    api.add(secret())
+
+    ran = run("certs", "rotate", *CLUSTER, *NAMESPACE, *flags)
 
     assert ran.code == 0, ran.err
     assert ran.out == f"Secret ns/web-ca: a new {subject} is requested\n"
-    ((annotation, wish),) = cluster.objects[path]["metadata"]["annotations"].items()
+    annotations: dict[str, Any] = api.objects[SECRET]["metadata"]["annotations"]
+    ((annotation, time),) = annotations.items()
     assert annotation == f"evenspread.io/rotate-{subject}"
-    by_the_server = datetime.fromisoformat(wish) - cluster.ahead
-    assert abs(by_the_server - real_clock()) < timedelta(minutes=1)
+    assert abs(datetime.fromisoformat(time) - ahead - real_clock()) < timedelta(minutes=1)

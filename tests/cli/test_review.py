@@ -8,8 +8,6 @@ import yaml
 
 from tests.cli import files
 from tests.cli.conftest import Run
-from webhook.cli.views.diffs import REASONS
-from webhook.policy.defaulting.inject import SkipReason
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -231,7 +229,3 @@ def test_both_configurations(run: Run) -> None:
 
     assert ran.code == 2
     assert ran.err.startswith("error: --scheduler-config: cannot be given together with --config")
-
-
-def test_every_reason_for_no_defaults_has_words() -> None:
-    assert set(REASONS) == set(SkipReason) - {SkipReason.NONE}

@@ -2,6 +2,7 @@ import io
 
 import pytest
 
+from tests.cli.conftest import Screen
 from webhook.cli.exits import ClosedOutputError
 from webhook.cli.terminal import Style, Terminal
 
@@ -11,13 +12,6 @@ class ClosedPipe(io.StringIO):
 
     def write(self, _text: str) -> int:
         raise BrokenPipeError
-
-
-class Screen(io.StringIO):
-    """A stream that counts as a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def test_a_table_has_columns_as_wide_as_their_widest_cell() -> None:

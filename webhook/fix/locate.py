@@ -54,7 +54,7 @@ EXPLICIT = FixObstacle("a key beside it has a question mark: write it without")
 def locate_change(tree: Tree, change: Change) -> Placement | FixObstacle:
     """Find the edits that make a change of a part of the document."""
     *path, step = change.path
-    way = tree.nodes_along(tuple(path))
+    way = [tree.root, *(entry.node for entry in tree.entries_along(tuple(path)))]
     container = way[-1]
     if len(way) <= len(path) or not container.collection:
         merged = any(entry.step is None for node in way for entry in node.entries)

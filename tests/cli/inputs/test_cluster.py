@@ -1,0 +1,141 @@
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from tests.apiserver import ApiServer
+from webhook.cli.inputs.cluster import ClusterReader, ManifestCluster, open_cluster
+from webhook.cli.inputs.manifests import Inputs
+from webhook.config import OwnerSelector
+from webhook.manifests import Document, parse
+from webhook.policy.kinds import DEPLOYMENT, POD
+from webhook.policy.model import GroupKind
+
+FLEET = GroupKind("example.io", "Fleet")
+OWNERS = (OwnerSelector(FLEET, ("spec", "selector")),)
+OBJECTS = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {selector: {app: web}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web-1, namespace: shop, labels: {app: web}}
+spec: {nodeName: n1}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec: {replicas: 2}
+---
+apiVersion: example.io/v1
+kind: Fleet
+metadata: {name: ships, namespace: shop}
+spec: {selector: {matchLabels: {app: web}}}
+"""
+
+
+def documents(text: str) -> list[Document]:
+    return [item for item in parse(text, "shop.yaml") if isinstance(item, Document)]
+
+
+def manifest_cluster(text: str, namespace: str = "default") -> tuple[ManifestCluster, Inputs]:
+    inputs = Inputs([])
+    return ManifestCluster(documents(text), OWNERS, inputs, namespace), inputs
+
+
+@pytest.fixture(params=["manifests", "API server"])
+def cluster(request: pytest.FixtureRequest, api: ApiServer) -> Iterator[ClusterReader]:
+    """The same objects, in manifests and behind an API server."""
+    if request.param == "manifests":
+        yield manifest_cluster(OBJECTS)[0]
+        return
+    api.add(*yaml.safe_load_all(OBJECTS))
+    with open_cluster("kubeconfig", "", OWNERS) as opened:
+        yield opened
+
+
+def test_facts_are_nodes_services_and_owners(cluster: ClusterReader) -> None:
+    facts = cluster.facts("shop")
+
+    assert [node.name for node in facts.node_store] == ["n1"]
+    assert [service.name for service in facts.services("shop", {"app": "web"})] == ["web"]
+
+
+def test_pods_are_those_of_a_namespace(cluster: ClusterReader) -> None:
+    (pod,) = cluster.pods("shop")
+
+    assert (pod.metadata.name, pod.metadata.namespace) == ("web-1", "shop")
+    assert cluster.pods("ops") == []
+
+
+@pytest.mark.parametrize("kind", [DEPLOYMENT, FLEET], ids=["built-in", "custom"])
+def test_an_object_is_found_by_its_name(kind: GroupKind, cluster: ClusterReader) -> None:
+    name = "web" if kind == DEPLOYMENT else "ships"
+
+    found = cluster.find(kind, "shop", name)
+
+    assert found is not None
+    assert found["metadata"]["name"] == name
+    assert cluster.find(kind, "shop", "none") is None
+    assert cluster.find(kind, "ops", name) is None
+
+
+def test_an_unknown_kind_has_no_objects(cluster: ClusterReader) -> None:
+    assert cluster.find(GroupKind("example.io", "Boat"), "shop", "ships") is None
+
+
+def test_all_objects_of_a_kind_are_listed(cluster: ClusterReader) -> None:
+    found = cluster.all_of(DEPLOYMENT, "shop")
+
+    assert [value["spec"]["replicas"] for value in found] == [2]
+
+
+def test_manifests_know_the_namespaces_of_a_name() -> None:
+    cluster, _ = manifest_cluster(OBJECTS)
+
+    assert cluster.namespaces_of(POD, "web-1") == ["shop"]
+    assert cluster.namespaces_of(POD, "web-2") == []
+
+
+def test_an_api_server_is_not_searched_for_namespaces(api: ApiServer) -> None:
+    with open_cluster("kubeconfig", "", ()) as cluster:
+        assert cluster.namespaces_of(POD, "web-1") == []
+
+    assert api.requests == []
+
+
+def test_facts_of_an_api_server_are_read_once(api: ApiServer) -> None:
+    with open_cluster("kubeconfig", "", ()) as cluster:
+        facts = cluster.facts("shop")
+        requests = len(api.requests)
+
+        assert cluster.facts("shop") is facts
+
+    assert len(api.requests) == requests
+
+
+def test_objects_without_a_namespace_are_in_the_given_one() -> None:
+    cluster, _ = manifest_cluster(OBJECTS.replace(", namespace: shop", ""), "ops")
+
+    assert [pod.metadata.namespace for pod in cluster.pods("ops")] == ["ops"]
+
+
+def test_a_pod_with_a_type_error_is_left_out_and_reported() -> None:
+    cluster, inputs = manifest_cluster(OBJECTS.replace("labels: {app: web}", "labels: [app]"))
+
+    assert cluster.pods("shop") == []
+    (problem,) = inputs.problems
+    assert str(problem).endswith("Pod/web-1: metadata.labels: expected an object, got a list")
+
+
+def test_objects_without_names_are_kept_apart() -> None:
+    nameless = "apiVersion: v1\nkind: Pod\nmetadata: {generateName: web-, namespace: shop}\n"
+    cluster, _ = manifest_cluster(f"{nameless}---\n{nameless}")
+
+    assert len(cluster.pods("shop")) == 2

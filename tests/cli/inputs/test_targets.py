@@ -1,0 +1,207 @@
+from functools import partial
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from webhook.cli.inputs.cluster import ManifestCluster
+from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.policy import RequestedPolicy, read_policy
+from webhook.cli.inputs.subjects import find, find_in_manifests
+from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
+from webhook.manifests import Document, parse
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
+
+NODES = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: n1}}
+---
+"""
+TEMPLATE = "{metadata: {labels: {app: web}}, spec: {containers: []}}"
+HASHED = "{metadata: {labels: {app: web, pod-template-hash: h1}}, spec: {containers: []}}"
+WEB = f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web, namespace: shop}}
+spec: {{replicas: 4, selector: {{matchLabels: {{app: web}}}}, template: {TEMPLATE}}}
+---
+"""
+REVISION = f"""\
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  name: web-%s
+  namespace: shop
+  annotations: {{deployment.kubernetes.io/revision: "%s"}}
+  ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: %s, controller: true}}]
+spec: {{selector: {{matchLabels: {{app: web}}}}, template: {HASHED}}}
+---
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, namespace: shop, labels: {app: web}}
+spec: {nodeName: n1}
+---
+"""
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {selector: {app: web}}
+"""
+PODS = POD % "web-1" + POD % "web-2"
+CONFIG = """\
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadConfiguration
+profiles:
+- name: zones
+  defaultConstraints:
+  - {maxSkew: 7, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}
+"""
+SCHEDULER = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: PodTopologySpreadArgs
+defaultingType: List
+defaultConstraints:
+- {maxSkew: 9, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway}
+"""
+
+
+read_defaults = partial(read_policy, kube_version="", allow_locked_gates=True)
+PLAIN = read_defaults(feature_gates="", config="")
+
+
+@pytest.fixture
+def configured(folder: Path) -> RequestedPolicy:
+    """The policy of CONFIG."""
+    (folder / "config.yaml").write_text(CONFIG)
+    return read_defaults(feature_gates="", config="config.yaml")
+
+
+def documents(text: str) -> list[Document]:
+    return [item for item in parse(text, "shop.yaml") if isinstance(item, Document)]
+
+
+def build(
+    subject: str, text: str, policy: RequestedPolicy = PLAIN, *, replaces: bool = False
+) -> PlacementTarget:
+    """Build the target of an object of this cluster."""
+    cluster = ManifestCluster(documents(NODES + text), (), Inputs([]))
+    builder = TargetBuilder(policy, cluster, replaces=replaces)
+    return builder.build(find(subject, "shop", BUILT_IN_TEMPLATES, cluster))
+
+
+def skews(target: PlacementTarget) -> list[int]:
+    spreads = target.situation.spreads
+    return [constraint.max_skew for constraint in (*spreads.hard, *spreads.soft)]
+
+
+def test_a_pod_is_placed_without_itself() -> None:
+    target = build("web-1", WEB + PODS)
+
+    assert (target.subject, target.runs_on) == ("Pod shop/web-1", "n1")
+    assert (target.replicas, target.running) == (2, {"n1": 1})
+
+
+def test_a_pod_without_labels_has_no_others_like_it() -> None:
+    target = build("web-1", PODS.replace(", labels: {app: web}", ""))
+
+    assert (target.replicas, target.running) == (1, {})
+
+
+def test_a_pod_without_a_spec_runs_nowhere() -> None:
+    assert build("web-1", PODS.replace("spec: {nodeName: n1}\n", "")).runs_on == ""
+
+
+def test_the_next_pod_of_a_workload_counts_the_running_ones() -> None:
+    target = build("deploy/web", WEB + PODS)
+
+    assert (target.subject, target.runs_on) == ("the next pod of Deployment shop/web", "")
+    assert (target.replicas, target.running) == (4, {"n1": 2})
+
+
+def test_a_workload_that_has_no_replica_sets_is_its_own_owner() -> None:
+    target = build("sts/web", WEB.replace("kind: Deployment", "kind: StatefulSet"))
+
+    assert target.situation.pod.labels["app"] == "web"
+
+
+def test_a_workload_without_a_number_of_replicas_has_one() -> None:
+    assert build("deploy/web", WEB.replace("replicas: 4, ", "")).replicas == 1
+
+
+def test_a_workload_without_a_selector_counts_pods_by_the_labels_of_its_template() -> None:
+    without = WEB.replace("selector: {matchLabels: {app: web}}, ", "")
+
+    assert build("deploy/web", without + PODS).running == {"n1": 2}
+
+
+# ReplicaSets, hash in the labels of the next pod
+REVISIONS: dict[str, tuple[str, str | None]] = {
+    "no ReplicaSet yet": ("", None),
+    "a ReplicaSet with the same template": (REVISION % ("h1", 1, "web"), "h1"),
+    "a ReplicaSet of another Deployment": (REVISION % ("h1", 1, "other"), None),
+    "a ReplicaSet with another template": (
+        (REVISION % ("h1", 1, "web")).replace("containers: []", "containers: [], nodeName: x"),
+        None,
+    ),
+    "the newest of two": (
+        REVISION % ("h1", 1, "web")
+        + (REVISION % ("h2", 2, "web")).replace("pod-template-hash: h1", "pod-template-hash: h2"),
+        "h2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "label"), REVISIONS.values(), ids=REVISIONS.keys())
+def test_the_next_pod_is_one_of_the_newest_replica_set(text: str, label: str | None) -> None:
+    incoming = build("deploy/web", WEB + text).situation.pod
+
+    assert incoming.labels.get("pod-template-hash") == label
+
+
+# gates, option, its file, maxSkew of the constraints in force
+CONSTRAINTS = {
+    "the defaults of kube-scheduler": ("", "", "", [3, 5]),
+    "no defaults without their gate": ("DefaultPodTopologySpread=false", "", "", []),
+    "the defaults of our webhook": ("", "config", CONFIG, [7]),
+    "a configuration of kube-scheduler": ("", "scheduler_config", SCHEDULER, [9]),
+}
+
+
+@pytest.mark.parametrize(
+    ("gates", "option", "text", "expected"), CONSTRAINTS.values(), ids=CONSTRAINTS.keys()
+)
+def test_defaults_come_from_the_configuration(
+    gates: str, option: str, text: str, expected: list[int], folder: Path
+) -> None:
+    (folder / "file.yaml").write_text(text)
+    config, scheduler_config = (
+        "file.yaml" if option == name else "" for name in ("config", "scheduler_config")
+    )
+    policy = read_defaults(feature_gates=gates, config=config, scheduler_config=scheduler_config)
+
+    target = build("deploy/web", WEB, policy, replaces=bool(scheduler_config))
+
+    assert skews(target) == expected
+
+
+def test_a_scheduler_configuration_without_profiles_has_no_defaults() -> None:
+    assert skews(build("deploy/web", WEB, PLAIN, replaces=True)) == []
+
+
+def test_our_webhook_does_not_patch_pods_that_exist(configured: RequestedPolicy) -> None:
+    # without a Service, kube-scheduler has no defaults for them either
+    assert skews(build("web-1", PODS, configured)) == []
+
+
+def test_our_webhook_patches_a_pod_of_a_manifest(configured: RequestedPolicy) -> None:
+    cluster = ManifestCluster(documents(NODES + SERVICE), (), Inputs([]))
+    pod = next(find_in_manifests(documents(POD % "web-3"), "", "shop", BUILT_IN_TEMPLATES))
+    unbound = replace(pod, value={**pod.value, "spec": {}})
+
+    target = TargetBuilder(configured, cluster, replaces=False).build(unbound)
+
+    assert skews(target) == [7]
