@@ -84,12 +84,7 @@ def fill(
 
 
 def complete_metadata(document: Document, namespace: str) -> dict[str, Any]:
-    """
-    Return an object with the namespace and the name label that kubectl and kube-apiserver add.
-
-    Args:
-        namespace: Namespace of an object that names none.
-    """
+    """Add the namespace and the name label that kubectl and kube-apiserver would add."""
     value: dict[str, Any] = document.value
     metadata: Any = value.get("metadata") or {}
     if not is_object(metadata):

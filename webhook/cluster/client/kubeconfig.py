@@ -23,9 +23,6 @@ def find_kubeconfig(kubeconfig: str, environ: Mapping[str, str]) -> str:
     """
     Return the files to read: the requested ones, otherwise those that kubectl would read.
 
-    Args:
-        kubeconfig: One file, or several as in ``KUBECONFIG``; empty: none is requested.
-
     Raises:
         SourceError: None of them exists.
     """
@@ -37,13 +34,7 @@ def find_kubeconfig(kubeconfig: str, environ: Mapping[str, str]) -> str:
 
 
 def kubeconfig_error(files: str, context: str) -> SourceError | None:
-    """
-    Explain why files could not be used; None if they look right.
-
-    Args:
-        files: From ``find_kubeconfig``.
-        context: The requested context; empty: the current one.
-    """
+    """Explain why files could not be used; None if their context exists."""
     contexts: list[str] = []
     for path in _existing(files):
         try:
