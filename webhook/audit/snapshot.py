@@ -16,11 +16,10 @@ from msgspec.structs import replace
 from webhook.audit.origins import Origin, StoredOrigin
 from webhook.cluster import wire
 from webhook.errors import SourceError
-from webhook.manifests import is_object
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
-from webhook.policy.paths import is_array
+from webhook.policy.paths import is_array, is_object
 from webhook.policy.placement.census import FINISHED, ObservedStatus
 
 SNAPSHOT_API_VERSION = "evenspread.io/v1alpha1"
