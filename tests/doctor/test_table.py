@@ -4,11 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.doctor.patient import (
-    hooks,
-    patient,
-    told,
-)
+from tests.doctor.patient import hooks, patient, told
 from webhook.doctor.findings import CheckState
 from webhook.doctor.installation import Lookup, Replica
 from webhook.doctor.probes import ProbeResult
