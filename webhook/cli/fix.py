@@ -21,7 +21,7 @@ from webhook.fix.atomic import replace_file
 from webhook.fix.engine import FixOutcome, fix_files
 from webhook.fix.evaluate import FixOptions
 from webhook.fix.report import FixReport
-from webhook.manifests import encode
+from webhook.manifests.files import encode
 
 
 def fix(

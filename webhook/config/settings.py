@@ -245,10 +245,7 @@ def setting_table() -> list[SettingRow]:
 
 def read_settings(flags: Mapping[str, Any]) -> Settings:
     """
-    Build the settings from flags and environment variables.
-
-    Args:
-        flags: The flags on the command line, by name with underscores, without the others.
+    Build the settings from environment variables and from the flags of the command line.
 
     Raises:
         CombinedConfigError: Every invalid value, with its flag or variable.
