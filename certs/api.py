@@ -58,10 +58,6 @@ class ObjectClient(Protocol):
         """
         Send a request and return the response, whatever its status.
 
-        Args:
-            body: Empty for none.
-            content_type: Media type of the body.
-
         Raises:
             Exception: There was no response; operators see its message.
         """

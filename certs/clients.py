@@ -7,7 +7,6 @@ after the handshake.
 """
 
 from dataclasses import dataclass
-from typing import Self
 
 from cryptography import x509
 from cryptography.x509.oid import NameOID
@@ -16,7 +15,6 @@ from certs.errors import PairError
 from certs.pem import (
     alternative_names_of,
     pair_errors,
-    read_certificates,
     read_der,
     write_certificates,
 )
@@ -35,30 +33,17 @@ class Clients:
     authorities: tuple[x509.Certificate, ...]
     names: frozenset[str] = frozenset()
 
-    @classmethod
-    def parse(cls, pem: bytes, names: frozenset[str] = frozenset(), *, where: str) -> Self:
-        """
-        Parse the file of ``--client-ca``.
-
-        Raises:
-            PairError: The file holds no readable certificate.
-        """
-        return cls(authorities=read_certificates(pem, where=where), names=names)
-
     def pem(self) -> str:
         """Return the authorities as PEM text for OpenSSL."""
         return write_certificates(self.authorities).decode("ascii")
 
     def admit(self, certificate: bytes | None) -> bool:
         """
-        Return whether the caller is permitted.
+        Return whether the caller is permitted; not if its names cannot be read.
 
         Args:
             certificate: DER from ``getpeercert(binary_form=True)`` after the handshake; OpenSSL
                 has checked signature and dates. None: the caller has no certificate.
-
-        Returns:
-            False also for unreadable names: OpenSSL accepts some that X.509 forbids.
         """
         if not certificate:
             return False

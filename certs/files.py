@@ -15,7 +15,7 @@ from cryptography import x509
 
 from certs.errors import PairError
 from certs.pem import CertificatePair, read_certificates
-from certs.polling import INTERVAL_S, LoadedPair, PollingSource, Trusts, unknown_trust
+from certs.polling import INTERVAL_S, LoadedPair, PollingSource, Trusts
 from certs.serving import LiveContext
 from certs.source import SourceEnvironment
 
@@ -29,7 +29,7 @@ def file_source(
     environment: SourceEnvironment,
     *,
     interval: float = INTERVAL_S,
-    trusts: Trusts = unknown_trust,
+    trusts: Trusts | None = None,
 ) -> PollingSource:
     """
     Serve the pair of a folder: ``tls.crt`` (leaf first), ``tls.key`` and optionally ``ca.crt``.

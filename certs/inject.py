@@ -45,13 +45,7 @@ class WebhookTrust:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """
-    The trust published to kube-apiserver.
-
-    Attributes:
-        configurations: The existing configurations.
-        absent: The titles of the missing ones.
-    """
+    """The existing webhook configurations, and the titles of the missing ones."""
 
     configurations: tuple[WebhookTrust, ...] = ()
     absent: tuple[str, ...] = ()

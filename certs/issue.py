@@ -20,6 +20,11 @@ from certs.pem import CertificatePair
 BACKDATE = timedelta(hours=1)
 """Interval from NotBefore to creation; a client's clock may be that far behind."""
 
+_PURPOSES = (
+    "digital_signature", "content_commitment", "key_encipherment", "data_encipherment",
+    "key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",
+)  # fmt: skip
+
 _SERVER_NAME = "evenspread"  # a subject is required; clients check the alternative names only
 
 
@@ -29,10 +34,6 @@ def make_authority(*, now: datetime, lifetime: timedelta) -> CertificatePair:
 
     Its name ends in eight hex digits of its serial number, so that no two generations share a
     name: with equal names OpenSSL may try the wrong one and report a bad signature.
-
-    Args:
-        now: Aware; truncated to seconds, the resolution of X.509.
-        lifetime: Validity from now on, in addition to ``BACKDATE``.
 
     Source: RFC 5280, 4.2.1.9 (basic constraints), 4.2.1.3 (key usage).
     """
@@ -47,7 +48,7 @@ def make_authority(*, now: datetime, lifetime: timedelta) -> CertificatePair:
         .not_valid_after(_whole_seconds(now) + lifetime)
         # Path length 0: a stolen leaf cannot sign certificates.
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_key_usage(key_cert_sign=True, crl_sign=True), critical=True)
+        .add_extension(_key_usage("key_cert_sign", "crl_sign"), critical=True)
         .add_extension(_authority_key(key), critical=False)
         .sign(key, hashes.SHA256())
     )
@@ -60,14 +61,11 @@ def sign_leaf(
     """
     Generate a key and sign a server certificate for it with ``authority``.
 
-    Args:
-        authority: The signer, from ``make_authority``.
-        hosts: DNS names and IP addresses that clients connect to; at least one.
-        now: Aware; truncated to seconds.
-        lifetime: Validity from now on, at most until the authority ends.
+    The chain lacks the authority, which clients must already trust.
 
-    Returns:
-        The leaf without the authority, which clients must already trust.
+    Args:
+        hosts: DNS names and IP addresses that clients connect to; at least one.
+        lifetime: Validity from now on, at most until the authority ends.
 
     Source: RFC 5280, 4.2.1.6 (alternative names), 4.2.1.12 (extended key usage); RFC 9525, 4.1:
         clients ignore the subject's common name.
@@ -81,7 +79,7 @@ def sign_leaf(
         .issuer_name(signer.subject)
         .not_valid_after(min(_whole_seconds(now) + lifetime, signer.not_valid_after_utc))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_key_usage(digital_signature=True), critical=True)
+        .add_extension(_key_usage("digital_signature"), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(alternative_names(hosts), critical=False)
         .add_extension(_authority_key(authority.key), critical=False)
@@ -139,17 +137,5 @@ def _authority_key(key: ec.EllipticCurvePrivateKey) -> x509.AuthorityKeyIdentifi
     return x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
 
 
-def _key_usage(
-    *, digital_signature: bool = False, key_cert_sign: bool = False, crl_sign: bool = False
-) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=digital_signature,
-        key_cert_sign=key_cert_sign,
-        crl_sign=crl_sign,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
+def _key_usage(*purposes: str) -> x509.KeyUsage:
+    return x509.KeyUsage(**{purpose: purpose in purposes for purpose in _PURPOSES})

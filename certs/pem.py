@@ -73,20 +73,15 @@ class CertificatePair:
     @classmethod
     def parse(cls, certificates: bytes, key: bytes, *, where: str = "certificate") -> Self:
         """
-        Parse a pair from the contents of a Secret or of two files.
-
-        Args:
-            certificates: PEM, the leaf first.
-            key: PEM, PKCS#8 or an older format, without a passphrase.
-            where: The file or object, for the error.
+        Parse a pair from the PEM of a Secret or of two files; the leaf comes first.
 
         Raises:
             PairError: A part is empty or broken, or the parts do not match.
         """
         chain = read_certificates(certificates, where=where)
-        private = read_key(key, where=where)
+        private_key = read_key(key, where=where)
         try:
-            return cls(chain=chain, key=private)
+            return cls(chain=chain, key=private_key)
         except PairError as error:
             raise PairError(where, error.problem) from None
 
@@ -117,10 +112,8 @@ class CertificatePair:
         if now >= self.leaf.not_valid_after_utc:
             raise PairError(where, f"expired at {self.leaf.not_valid_after_utc:%FT%TZ}; renew it")
         if now < self.leaf.not_valid_before_utc:
-            raise PairError(
-                where,
-                f"is valid only from {self.leaf.not_valid_before_utc:%FT%TZ} on; check the clock",
-            )
+            start = f"{self.leaf.not_valid_before_utc:%FT%TZ}"
+            raise PairError(where, f"is valid only from {start} on; check the clock")
 
 
 def read_certificates(pem: bytes, *, where: str = "certificate") -> tuple[x509.Certificate, ...]:

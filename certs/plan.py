@@ -58,13 +58,7 @@ class RotationAction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RotationStep:
-    """
-    The next step.
-
-    Attributes:
-        action: What to do.
-        names: The authorities concerned; empty if the action needs none.
-    """
+    """The next step, with the names of the authorities concerned."""
 
     action: RotationAction
     names: frozenset[str] = frozenset()
@@ -80,12 +74,7 @@ def next_step(state: RotationState) -> RotationStep:
 def advance(
     step: RotationStep, authorities: Sequence[Authority], now: datetime
 ) -> tuple[Authority, ...]:
-    """
-    Apply a step to the list; actions that do not write the list change nothing.
-
-    Args:
-        authorities: The list as it was read; the write must fail if it has changed since.
-    """
+    """Apply a step to the list as read; actions that do not write the list change nothing."""
     change = _CHANGES.get(step.action)
     if step.action is RotationAction.FORGET:
         return tuple(one for one in authorities if one.name not in step.names)

@@ -22,13 +22,7 @@ INTERVAL_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedPair:
-    """
-    A pair and its trust anchors.
-
-    Attributes:
-        pair: The pair to serve.
-        authorities: The certificates that clients have to trust; empty if unknown.
-    """
+    """A pair to serve, and the certificates that clients have to trust; empty if unknown."""
 
     pair: CertificatePair
     authorities: tuple[x509.Certificate, ...]
@@ -42,13 +36,13 @@ Trusts = Callable[[CertificatePair], Awaitable[bool | None]]
 """Returns whether clients trust a pair; None: unknown. It may raise a ``StoreError``."""
 
 
-async def unknown_trust(_pair: CertificatePair) -> bool | None:
-    """Return None: the trust of the clients is unknown."""
-    return None
-
-
 class PollingSource:
-    """The newest usable pair that ``find`` has returned, as a ``CertificateSource``."""
+    """
+    The newest usable pair that ``find`` has returned, as a ``CertificateSource``.
+
+    Attributes:
+        status: Current status; ready as soon as a pair is served.
+    """
 
     def __init__(
         self,
@@ -57,27 +51,23 @@ class PollingSource:
         environment: SourceEnvironment,
         *,
         interval: float = INTERVAL_S,
-        trusts: Trusts = unknown_trust,
+        trusts: Trusts | None = None,
     ) -> None:
         """
         Store the function that finds the pair, and the context to put it into.
 
         Args:
             interval: Seconds between two polls.
-            trusts: Called after each poll; its result only changes ``status.in_sync``.
+            trusts: Called after each poll; its result only changes ``status.in_sync``. None: the
+                trust of the clients stays unknown.
         """
         self._find = find
         self._live = live
         self._environment = environment
         self._interval = interval
         self._trusts = trusts
-        self._status = CertificateStatus()
+        self.status = CertificateStatus()
         self._trust_problem = ""  # reported last
-
-    @property
-    def status(self) -> CertificateStatus:
-        """Current status; ready as soon as a pair is served."""
-        return self._status
 
     async def start(self) -> None:
         """
@@ -106,7 +96,8 @@ class PollingSource:
 
     async def check_trust(self) -> None:
         """Check whether clients trust the served pair; report distrust without repairing it."""
-        assert self._live.served is not None
+        if self._trusts is None or self._live.served is None:
+            return
         in_sync: bool | None = None
         problem = ""
         try:
@@ -120,7 +111,7 @@ class PollingSource:
         if problem and problem != self._trust_problem:
             self._environment.report_problem(NoticeSubject.CA_BUNDLE, problem)
         self._trust_problem = problem
-        self._status = replace(self._status, in_sync=in_sync)
+        self.status = replace(self.status, in_sync=in_sync)
 
     async def _refresh(self) -> None:
         # In a thread, since the file system may be slow and another process may hold the lock.
@@ -130,12 +121,12 @@ class PollingSource:
             self._live.swap(found.pair)
             text = f"serving {describe_certificate(leaf)}"
             self._environment.report_success(NoticeSubject.LEAF, text)
-        self._status = replace(
-            self._status, leaf=leaf, authorities=found.authorities, problem="", ready=True
+        self.status = replace(
+            self.status, leaf=leaf, authorities=found.authorities, problem="", ready=True
         )
 
     def _report_problem(self, problem: str) -> None:
-        if problem != self._status.problem:
-            self._status = replace(self._status, problem=problem)
+        if problem != self.status.problem:
+            self.status = replace(self.status, problem=problem)
             text = f"{problem}; the old certificate is served on"
             self._environment.report_problem(NoticeSubject.LEAF, text)

@@ -25,12 +25,7 @@ class RepairLimit:
     _last: datetime | None = None
 
     def allows(self, wanted: object, now: datetime) -> bool:
-        """
-        Whether a repair is allowed now.
-
-        Args:
-            wanted: Intended content; a new one resets the limit.
-        """
+        """Whether a repair is allowed now; a new intended content resets the limit."""
         if self._last is None or wanted != self._wanted:
             return True
         return not timedelta(0) <= now - self._last < self._pause

@@ -13,7 +13,7 @@ from functools import partial
 from certs.errors import CertError, ConflictError, PairError
 from certs.inject import Hooks, Published, merge_bundle
 from certs.issue import make_authority, sign_leaf
-from certs.pem import CertificatePair, describe_certificate
+from certs.pem import describe_certificate
 from certs.plan import RotationAction, RotationStep, next_step
 from certs.probe import Probe
 from certs.ratelimit import RepairLimit
@@ -35,23 +35,18 @@ def nearest_time(now: datetime, second: datetime | None) -> datetime:
     return now if second is None else min(max(now, second), second + timedelta(seconds=1))
 
 
-async def skip_probe(_pair: CertificatePair) -> None:
-    """Skip the probe of the listener."""
-
-
 @dataclass(slots=True, kw_only=True)
 class SelfSource:
     """
     Certificate source with our own authority; implements ``CertificateSource``.
 
     Attributes:
+        status: Ready while every existing webhook configuration trusts the leaf.
         live: TLS context that serves the leaf.
         secret: Holds the authorities.
         hooks: Webhook configurations that publish them.
         hosts: Names and addresses of the leaf.
-        environment: Clock, sleep, report, jitter.
-        lifetimes: Lifetimes of certificates.
-        probe: Checks the listener before an authority is published.
+        probe: Checks the listener before an authority is published; None: no check.
     """
 
     live: LiveContext
@@ -60,17 +55,12 @@ class SelfSource:
     hosts: Sequence[str]
     environment: SourceEnvironment
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
-    probe: Probe = skip_probe
-    _status: CertificateStatus = field(default_factory=CertificateStatus, init=False)
+    probe: Probe | None = None
+    status: CertificateStatus = field(default_factory=CertificateStatus, init=False)
     _leaf: Leaf | None = field(default=None, init=False)
     _failures: int = field(default=0, init=False)
     _conflicts: int = field(default=0, init=False)
     _repair_limit: RepairLimit = field(default_factory=RepairLimit, init=False)
-
-    @property
-    def status(self) -> CertificateStatus:
-        """Current status; ready while every existing webhook configuration trusts the leaf."""
-        return self._status
 
     async def start(self) -> None:
         """Serve a first leaf; waits for the cluster without a limit."""
@@ -149,7 +139,7 @@ class SelfSource:
         """Carry out a step; returns whether another one may follow at once."""
         match step.action:
             case RotationAction.WAIT:
-                self._status = replace(self._status, problem=stored.problem)
+                self.status = replace(self.status, problem=stored.problem)
                 return False
             case RotationAction.DISTRUST:
                 off = abs(state.now - state.server_now).total_seconds()
@@ -179,7 +169,7 @@ class SelfSource:
         )
         self.live.swap(pair, trust.trusted)
         self._leaf = Leaf(issuer=signer.name, validity=validity(pair.leaf))
-        self._status = replace(self._status, leaf=pair.leaf)
+        self.status = replace(self.status, leaf=pair.leaf)
         text = f"serving {describe_certificate(pair.leaf)}"
         self.environment.report_success(NoticeSubject.LEAF, text)
 
@@ -192,7 +182,8 @@ class SelfSource:
                 self._report_problem(NoticeSubject.CA_BUNDLE, f"{problem}; {remedy}")
             return False
         assert self.live.served is not None
-        await self.probe(self.live.served)
+        if self.probe is not None:
+            await self.probe(self.live.served)
         merge = partial(
             merge_bundle,
             trusted=[trust.certificates[authority.name] for authority in state.alive],
@@ -213,11 +204,11 @@ class SelfSource:
             in_sync = self._leaf.issuer in state.everywhere
         if stored.problem:
             self._report_problem(NoticeSubject.CA, stored.problem)
-        for title in sorted(set(published.absent) - set(self._status.absent)):
+        for title in sorted(set(published.absent) - set(self.status.absent)):
             text = f"{title} does not exist, so that no API server calls for it; it stays absent"
             self.environment.report_problem(NoticeSubject.CA_BUNDLE, text)
-        self._status = replace(
-            self._status,
+        self.status = replace(
+            self.status,
             authorities=stored.trust.trusted,
             in_sync=in_sync,
             ready=self._leaf is not None and in_sync is not False,
@@ -234,8 +225,8 @@ class SelfSource:
             self.environment.report_success(NoticeSubject.CA_BUNDLE, text)
 
     def _report_problem(self, subject: NoticeSubject, problem: str) -> None:
-        if problem != self._status.problem:
-            self._status = replace(self._status, problem=problem)
+        if problem != self.status.problem:
+            self.status = replace(self.status, problem=problem)
             self.environment.report_problem(subject, problem)
 
     @property

@@ -49,20 +49,16 @@ class SecretStore:
     One Secret of type Opaque, which the manifests create empty.
 
     This class never creates it: RBAC cannot limit ``create`` to one Secret name.
+
+    Attributes:
+        title: The name of the Secret in messages.
     """
 
     def __init__(self, client: ObjectClient, namespace: str, name: str) -> None:
         """Store the location of the Secret."""
-        self._object = ApiObject(
-            client=client,
-            path=f"/api/v1/namespaces/{namespace}/secrets/{name}",
-            title=f"Secret {namespace}/{name}",
-        )
-
-    @property
-    def title(self) -> str:
-        """The name of the Secret in messages."""
-        return self._object.title
+        self.title = f"Secret {namespace}/{name}"
+        path = f"/api/v1/namespaces/{namespace}/secrets/{name}"
+        self._object = ApiObject(client=client, path=path, title=self.title)
 
     async def load(self) -> StoredTrust:
         """

@@ -38,6 +38,7 @@ class LiveContext:
     Attributes:
         context: TLS 1.2 or later, HTTP/1.1; requests client certificates if ``clients`` is given.
         clients: The permitted callers; None permits every caller.
+        served: The certificate of the next handshake; None before the first ``swap``.
     """
 
     def __init__(self, clients: Clients | None = None) -> None:
@@ -51,12 +52,7 @@ class LiveContext:
         self.context = server_context(clients)
         self.context.sni_callback = self._pick
         self._current: ssl.SSLContext | None = None
-        self._served: CertificatePair | None = None
-
-    @property
-    def served(self) -> CertificatePair | None:
-        """The certificate of the next handshake; None before the first ``swap``."""
-        return self._served
+        self.served: CertificatePair | None = None
 
     def swap(self, pair: CertificatePair, trusted: Sequence[x509.Certificate] = ()) -> None:
         """
@@ -75,7 +71,7 @@ class LiveContext:
             load(fresh, pair)
             shake_hands(fresh, pair, trusted)
         self._current = fresh
-        self._served = pair
+        self.served = pair
 
     def _pick(
         self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext

@@ -10,7 +10,7 @@ import fcntl
 import os
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -65,10 +65,10 @@ def standalone_source(
 def hosts_for(bind: str) -> tuple[str, ...]:
     """List the host names for the leaf; an address that means all addresses adds none."""
     try:
-        names_one = not ip_address(bind).is_unspecified
+        is_host = not ip_address(bind).is_unspecified
     except ValueError:
-        names_one = bool(bind)
-    return tuple(dict.fromkeys((*LOCAL_HOSTS, bind) if names_one else LOCAL_HOSTS))
+        is_host = bool(bind)
+    return tuple(dict.fromkeys((*LOCAL_HOSTS, bind) if is_host else LOCAL_HOSTS))
 
 
 def ensure_pair(folder: Path, hosts: Sequence[str], *, now: datetime) -> LoadedPair:
@@ -101,7 +101,9 @@ def _read(folder: Path, hosts: Sequence[str], now: datetime) -> LoadedPair:
         raise PairError(where, "ca.crt did not sign tls.crt")
     if not set(alternative_names(hosts)) <= _names(pair.leaf):
         raise PairError(where, "is for other addresses")
-    _close(folder / "tls.key")
+    key = folder / "tls.key"
+    if key.stat().st_mode & 0o077:  # other users have access; a read-only folder stays unchanged
+        key.chmod(0o600)
     return LoadedPair(pair=pair, authorities=(authority,))
 
 
@@ -145,35 +147,25 @@ def locked(folder: Path, *, tries: int = _LOCK_TRIES) -> Generator[None]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        _lock(handle, folder, tries)
+        for _ in range(tries):
+            with suppress(BlockingIOError):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(_LOCK_PAUSE_S)
+        else:
+            problem = "is locked by another process; end it, or name another folder"
+            raise StateError(str(folder), problem)
         yield
     finally:
         os.close(handle)
 
 
-def _lock(handle: int, folder: Path, tries: int) -> None:
-    for _ in range(tries):
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(_LOCK_PAUSE_S)
-        else:
-            return
-    raise StateError(str(folder), "is locked by another process; end it, or name another folder")
-
-
-def _close(key: Path) -> None:
-    """Remove other users' access to a key file; leave a read-only folder unchanged."""
-    if key.stat().st_mode & 0o077:
-        key.chmod(0o600)
-
-
-def _write(path: Path, read_file: bytes, *, mode: int) -> None:
+def _write(path: Path, content: bytes, *, mode: int) -> None:
     fresh = path.with_name(f".{path.name}.new")
     fresh.unlink(missing_ok=True)
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(handle, "wb") as file:
-        file.write(read_file)
+        file.write(content)
         file.flush()
         os.fsync(handle)
     fresh.replace(path)

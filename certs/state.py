@@ -97,13 +97,7 @@ class Authority:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
-    """
-    The leaf that this replica serves.
-
-    Attributes:
-        issuer: Name of its authority.
-        validity: Its validity period.
-    """
+    """The leaf that this replica serves, with the name of its authority."""
 
     issuer: str
     validity: Validity

@@ -49,11 +49,7 @@ class Trust:
     @classmethod
     def parse(cls, entries: Mapping[str, bytes], *, where: str) -> Self:
         """
-        Parse the entries of the Secret.
-
-        Args:
-            entries: Decoded values; an empty mapping means that no authority exists yet.
-            where: The Secret's name, for the error.
+        Parse the decoded entries of the Secret; without any, no authority exists yet.
 
         Raises:
             PairError: The entries are inconsistent. Do not use any of them.

@@ -46,20 +46,23 @@ SCOPES = (
 )
 """What is measured without arguments."""
 
-SHELLS = tuple(
-    Scope(folder, f"webhook/{folder}/[!_]*.py", branches=95)
-    for folder in (
-        "admission", "audit", "audit/renderers", "cli", "cli/inputs", "cli/views", "cluster",
-        "cluster/client", "config", "doctor", "doctor/checks", "fix", "manifests", "server",
-        "server/audits", "server/http", "spreadtest", "telemetry",
-    )
+SHELLS = (
+    Scope("certs", "certs/[!_]*.py", branches=95),
+    *(
+        Scope(folder, f"webhook/{folder}/[!_]*.py", branches=95)
+        for folder in (
+            "admission", "audit", "audit/renderers", "cli", "cli/inputs", "cli/views", "cluster",
+            "cluster/client", "config", "doctor", "doctor/checks", "fix", "manifests", "server",
+            "server/audits", "server/http", "spreadtest", "telemetry",
+        )
+    ),
 )  # fmt: skip
 """What is measured besides if its folder is named."""
 
 
 def main(folders: Sequence[str]) -> int:
     """Measure every pair and print what is missing; 0 if nothing is, else 1."""
-    scopes = [scope for scope in (*SCOPES, *SHELLS) if scope.folder in folders] or SCOPES
+    scopes = [scope for scope in (*SHELLS, *SCOPES) if scope.folder in folders] or SCOPES
     pairs = {
         source: (Path("tests", scope.folder, f"test_{source.name}"), scope.branches)
         for scope in scopes

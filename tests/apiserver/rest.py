@@ -49,7 +49,7 @@ class RestApi(ObjectStore):
         self.kinds = {version: list(kinds) for version, kinds in KINDS.items()}
         self.page_size: int | None = None
         self.allows: Callable[[Json], bool] = lambda _spec: True
-        self._rests: dict[str, list[Json]] = {}
+        self._rests: dict[str, tuple[list[Json], int]] = {}
         self.add(*objects)
 
     def add(self, *objects: Json) -> None:
@@ -160,14 +160,18 @@ class RestApi(ObjectStore):
         token = request.query.get("continue", "")
         if token and token not in self._rests:
             return refuse("the continue token has expired", 410)
-        items = self._rests[token] if token else list(select(self.select(place), request.query))
+        items, start = self._rests.get(token) or (
+            list(select(self.select(place), request.query)),
+            0,
+        )
         version = token.partition("-")[0] or str(self.revision)
-        limit = min(self.page_size or len(items), int(request.query.get("limit", len(items))))
+        limit = int(request.query.get("limit", len(items)))
+        end = start + min(self.page_size or limit, limit)
         metadata = {"resourceVersion": version, "continue": ""}
-        if limit < len(items):
+        if end < len(items):
             metadata["continue"] = f"{version}-{len(self._rests)}"
-            self._rests[metadata["continue"]] = items[limit:]
-        return respond({"metadata": metadata, "items": items[:limit]})
+            self._rests[metadata["continue"]] = (items, end)
+        return respond({"metadata": metadata, "items": items[start:end]})
 
     def pending_events(self, query: Mapping[str, str], place: ObjectPath) -> list[Json]:
         """Return the events that a watch sends at once."""

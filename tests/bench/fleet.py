@@ -8,18 +8,15 @@ nodes, and each pod tolerates what the API server lets every pod tolerate.
 """
 
 import asyncio
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
+from tests.apiserver import ApiServer, Json
 from webhook.audit.listing import ClusterListing
 from webhook.audit.snapshot import write_snapshot
-from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
 from webhook.config import Configuration
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-
-Json: TypeAlias = dict[str, Any]
 
 ZONES = ("eu-1a", "eu-1b", "eu-1c")
 POOLS = 10  # of nodes, told apart by a label
@@ -50,52 +47,19 @@ class Size(NamedTuple):
     workloads: int = 10_000
 
 
-class Fleet:
-    """
-    The cluster, as an API server that can be asked to list it.
-
-    Attributes:
-        name: As an ``ApiClient``.
-    """
-
-    name = "made"
-
-    def __init__(self, size: Size) -> None:
-        """Make every object."""
-        self._lists: dict[str, list[Json]] = {}
-        self._size = size
-        for number in range(size.nodes):
-            self._add("nodes", node(number))
-        placed = 0
-        for workload in workloads(size):
-            self._add(f"{workload.kind.lower()}s", workload.object())
-            self._add("services", workload.service())
-            for replica_set in workload.replica_sets():
-                self._add("replicasets", replica_set)
-            for pod in workload.pods(placed, size.nodes):
-                self._add("pods", pod)
-            placed += workload.replicas
-        for number in range(-(-size.workloads // WORKLOADS_A_NAMESPACE)):
-            self._add("namespaces", _meta("v1", "Namespace", f"team-{number}"))
-
-    async def send(
-        self,
-        method: str,
-        path: str,
-        query: Query = NO_QUERY,
-        body: bytes = b"",
-        content_type: str = JSON,
-    ) -> Response:
-        """Answer with a whole list, which is empty for kinds without objects."""
-        del method, query, content_type
-        if path == "/apis":
-            return Response(200, b'{"groups": []}')
-        items = self._lists.get(path.rpartition("/")[2], [])
-        body = json.dumps({"metadata": {"resourceVersion": "1"}, "items": items}).encode()
-        return Response(200, body)
-
-    def _add(self, plural: str, made: Json) -> None:
-        self._lists.setdefault(plural, []).append(made)
+def build_objects(size: Size) -> Iterator[Json]:
+    """Build every object of a cluster."""
+    for number in range(size.nodes):
+        yield node(number)
+    placed = 0
+    for workload in workloads(size):
+        yield workload.object()
+        yield workload.service()
+        yield from workload.replica_sets()
+        yield from workload.pods(placed, size.nodes)
+        placed += workload.replicas
+    for number in range(-(-size.workloads // WORKLOADS_A_NAMESPACE)):
+        yield _meta("v1", "Namespace", f"team-{number}")
 
 
 class Workload(NamedTuple):
@@ -262,11 +226,10 @@ def node(number: int) -> Json:
 def write(size: Size, file: Path) -> None:
     """Write the snapshot that ``evenspread audit --save-snapshot`` would make of the cluster."""
     configuration = Configuration()
-    listing = ClusterListing(
-        Fleet(size), configuration.pod_templates, configuration.owner_selectors
-    )
+    server = ApiServer(*build_objects(size))
+    listing = ClusterListing(server, configuration.pod_templates, configuration.owner_selectors)
     asyncio.run(listing.read())
-    assert not listing.problems, "made as an API server would"
+    assert not listing.problems
     write_snapshot(listing.snapshot, str(file))
 
 

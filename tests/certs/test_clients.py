@@ -2,7 +2,6 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from certs.clients import Clients
-from certs.errors import PairError
 from tests.certs.world import authority, leaf
 
 CA = authority()
@@ -32,12 +31,3 @@ def test_callers_are_told_apart(certificate: bytes | None, names: set[str], admi
     clients = Clients(authorities=CA.chain, names=frozenset(names))
 
     assert clients.admit(certificate) is admitted
-
-
-def test_the_file_of_the_ca_is_read() -> None:
-    assert Clients.parse(CA.certificate_pem(), where="ca.pem").authorities == CA.chain
-
-
-def test_a_file_without_a_certificate_is_refused() -> None:
-    with pytest.raises(PairError, match=r"ca\.pem: holds no readable PEM certificate"):
-        Clients.parse(b"# nothing here", where="ca.pem")

@@ -160,7 +160,8 @@ def test_a_corrupted_authority_of_callers_is_used_or_refused(
 ) -> None:
     spoil = corrupt if encoded else corrupt_der
     try:
-        clients = Clients.parse(spoil(CA.certificate_pem(), changed), where="ca.crt")
+        authorities = read_certificates(spoil(CA.certificate_pem(), changed))
+        clients = Clients(authorities=authorities)
         LiveContext(clients)
     except PairError:
         return

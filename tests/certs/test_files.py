@@ -2,19 +2,16 @@ import os
 import re
 import shutil
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from certs.errors import PairError, StoreError
+from certs.errors import PairError
 from certs.files import MAX_FILE_BYTES, file_source, read_file, read_pair
 from certs.pem import CertificatePair, write_certificates
-from certs.polling import LoadedPair, PollingSource
 from certs.serving import LiveContext
 from tests.certs.world import (
     DAY,
-    EndOfTestError,
     World,
     authority,
     call,
@@ -206,48 +203,6 @@ async def test_there_is_no_start_without_a_good_pair(
         await file_source(folder, live, world.environment).start()
 
 
-async def test_the_same_trouble_is_reported_once(
-    folder: Path, live: LiveContext, world: World
-) -> None:
-    source = file_source(folder, live, world.environment)
-    await source.start()
-
-    mismatch(folder)
-    for _ in range(5):
-        await source.poll()
-    empty(folder)
-    await source.poll()
-
-    assert len(world.complaints) == 2
-    assert all(text.endswith("the old certificate is served on") for text in world.complaints)
-
-
-async def test_the_same_pair_is_not_swapped_again(
-    folder: Path, live: LiveContext, world: World
-) -> None:
-    source = file_source(folder, live, world.environment)
-    await source.start()
-
-    await source.poll()
-
-    assert len(world.notices) == 1
-
-
-async def test_a_change_is_noticed_within_ten_seconds(
-    folder: Path, live: LiveContext, world: World
-) -> None:
-    source = file_source(folder, live, world.environment)
-    await source.start()
-    write_pair(folder, SECOND)
-    world.nights = 2
-
-    with pytest.raises(EndOfTestError):
-        await source.run()
-
-    assert world.slept == [10.0, 10.0]
-    assert live.served == SECOND
-
-
 async def test_clients_are_told_the_authority_of_the_folder(
     folder: Path, live: LiveContext, world: World
 ) -> None:
@@ -292,71 +247,6 @@ def test_a_symlink_that_is_swapped_between_two_reads_is_read_again(tmp_path: Pat
     assert read_pair(tmp_path, read) == SECOND
 
 
-async def test_bundles_that_trust_it_or_not_are_told_and_change_nothing(
-    folder: Path, live: LiveContext, world: World
-) -> None:
-    answers: list[bool | None] = [True, False, False, None, False]
-    told = []
-
-    async def trusts(pair: CertificatePair) -> bool | None:
-        assert pair == FIRST
-        return answers.pop(0)
-
-    source = file_source(folder, live, world.environment, trusts=trusts)
-    await source.start()
-    while answers:
-        await source.check_trust()
-        await source.poll()
-        told.append(source.status.in_sync)
-
-    assert told == [True, False, False, None, False]
-    assert source.status.ready
-    assert len(world.complaints) == 2
-
-
-async def test_an_api_server_that_is_away_leaves_it_open_who_trusts_it(
-    folder: Path, live: LiveContext, world: World
-) -> None:
-    async def trusts(_pair: CertificatePair) -> bool | None:
-        raise StoreError("hooks", "no answer")
-
-    source = file_source(folder, live, world.environment, trusts=trusts)
-    await source.start()
-    await source.check_trust()
-
-    assert source.status.in_sync is None
-    assert source.status.ready
-    assert world.complaints == []
-
-
 def test_a_name_that_no_file_can_have_is_refused() -> None:
     with pytest.raises(PairError, match="no file can have that name"):
         read_file(Path("/tls\0"))
-
-
-async def test_the_loop_outlasts_errors_that_nobody_expects(
-    live: LiveContext, world: World
-) -> None:
-    finds: list[CertificatePair | None] = [FIRST, None, None, SECOND]
-
-    def find(_now: datetime) -> LoadedPair:
-        pair = finds.pop(0)
-        if pair is None:
-            raise LookupError("canary")
-        return LoadedPair(pair=pair, authorities=())
-
-    async def trusts(_pair: CertificatePair) -> bool | None:
-        raise LookupError("canary")
-
-    source = PollingSource(find, live, world.environment, trusts=trusts)
-    await source.start()
-    world.nights = 4
-    finds.append(SECOND)
-
-    with pytest.raises(EndOfTestError):
-        await source.run()
-
-    assert live.served == SECOND
-    assert source.status.problem == ""
-    assert any("LookupError at test_files.py" in text for text in world.complaints)
-    assert not any("canary" in text for text in world.complaints)

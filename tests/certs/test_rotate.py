@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from certs.errors import PairError
 from certs.pem import CertificatePair, issued_by
 from certs.probe import Probe
-from certs.rotate import MAX_PAUSE_S, SelfSource, nearest_time, skip_probe
+from certs.rotate import MAX_PAUSE_S, SelfSource, nearest_time
 from certs.serving import LiveContext, shake_hands
 from certs.source import NoticeSubject
 from certs.state import Lifetimes
@@ -46,7 +46,7 @@ class Fleet:
     def __post_init__(self) -> None:
         self.cluster = Cluster(clock=lambda: self.world.now)
 
-    def add(self, probe: Probe = skip_probe) -> SelfSource:
+    def add(self, probe: Probe | None = None) -> SelfSource:
         source = SelfSource(
             live=LiveContext(),
             secret=self.cluster.secret,

@@ -5,16 +5,18 @@ import msgspec
 import pytest
 
 from tests.apiserver import ApiServer, respond
+from webhook.cluster import wire
 from webhook.cluster.discovery import (
     Resource,
     ResourcePath,
+    SkippedObject,
     list_resources,
     locate,
     make_custom_decoder,
 )
 from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import Response
-from webhook.cluster.quota import SelectorSizeError
+from webhook.cluster.quota import NamespaceSizeError, SelectorSizeError
 from webhook.config.kinds import OwnerSelector
 from webhook.errors import ApiError
 from webhook.policy.model import GroupKind, LabelSelector
@@ -180,3 +182,36 @@ def test_an_object_of_any_depth_is_read(resource: Resource, levels: int) -> None
     text = b'{"metadata":{"name":"a","managedFields":[%b]},"spec":{}}' % deep
 
     assert resource.decode(text).name == "a"
+
+
+REASONS = {
+    "a type error": (msgspec.ValidationError("odd"), "shape"),
+    "a large selector": (SelectorSizeError("large"), "selector-size"),
+    "a full namespace": (NamespaceSizeError("full"), "namespace-size"),
+}
+
+
+@pytest.mark.parametrize(("error", "reason"), REASONS.values(), ids=REASONS.keys())
+def test_a_skipped_object_has_a_reason(error: Exception, reason: str) -> None:
+    thing = wire.NamedObject(wire.NameMetadata("web", "shop"))
+
+    assert SkippedObject.of(error, thing) == ("shop", "web", reason, str(error))
+
+
+SELECTORS_OF_SERVICES = {"a large selector": huge(1000)["matchLabels"], "no selector": None}
+
+
+@pytest.mark.parametrize(
+    "selector", SELECTORS_OF_SERVICES.values(), ids=SELECTORS_OF_SERVICES.keys()
+)
+def test_only_the_cache_limits_the_selector_of_a_service(selector: Any) -> None:
+    spec = {"selector": selector, "externalName": "x" * 10_000}
+    data = msgspec.json.encode({"metadata": METADATA, "spec": spec})
+    service = resource("Service")
+
+    assert service.read(data).selector == selector
+    if selector is None:
+        assert service.decode(data).selector is None
+    else:
+        with pytest.raises(SelectorSizeError):
+            service.decode(data)

@@ -222,3 +222,34 @@ async def test_a_namespace_that_cannot_be_had_fits_no_profile_that_asks_for_it()
 
         assert (await fetching).namespace_labels(NAMESPACE) is None
         assert here.results == ["absent"]
+
+
+async def test_labels_in_the_cache_are_not_looked_up() -> None:
+    async with world() as here:
+        namespace = {"metadata": {"name": NAMESPACE, "labels": {"tier": "prod"}}}
+        here.caches.cluster.namespace_store.put(msgspec.convert(namespace, wire.NamespaceObject))
+
+        assert here.latecomers.fetch(request(pod()), CHOOSY, PATIENT) is None
+
+
+async def test_an_owner_of_a_kind_that_the_cluster_lacks_is_not_looked_up() -> None:
+    source = ApiServer()
+    caches = Caches(Cluster(), reflector_environment(source))
+    async with following(caches):
+        await caches.wait_synced()
+        fallback = OwnerFallback(caches, source, lambda _: None)
+        rollout = owned(apiVersion="argoproj.io/v1alpha1", kind="Rollout")
+
+        assert fallback.fetch(rollout, POLICY, PATIENT) is None
+
+
+async def test_a_lookup_that_is_cancelled_has_failed() -> None:
+    async with world({REPLICA_SET: Fault.SILENCE}) as here:
+        fetching = here.fetch()
+        assert fetching is not None
+        waiting = asyncio.ensure_future(fetching)
+        await asyncio.sleep(0)
+        await here.latecomers.close()
+
+        assert (await waiting).owner_selector(NAMESPACE, OWNER) is None
+        assert here.results == ["failed"]

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tests.apiserver import ApiServer
+from tests.apiserver import ApiServer, page
 from tests.build import service
 from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.facts import Cluster
@@ -60,3 +60,21 @@ async def test_objects_of_a_kind_in_a_namespace() -> None:
 
 async def test_an_object_that_is_not_there() -> None:
     assert await read_object(ApiServer(), PODS, "shop", "web-1") is None
+
+
+async def test_an_object_that_cannot_be_read_is_an_error() -> None:
+    server = ApiServer(otherwise=Response(403))
+
+    with pytest.raises(ApiError, match="answered 403"):
+        await read_object(server, PODS, "shop", "web-1")
+
+
+async def test_all_pages_of_a_list_are_read() -> None:
+    server = ApiServer()
+    server.script("/api/v1/pods", page(service("a"), rest="x"), page(service("b")))
+
+    assert [json.loads(item)["metadata"]["name"] async for item in list_objects(server, PODS)] == [
+        "a",
+        "b",
+    ]
+    assert [query.get("continue") for query in server.queries("/api/v1/pods")] == [None, "x"]

@@ -15,6 +15,10 @@ def raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(value).encode())
 
 
+def read_page(body: bytes) -> listwatch.Page:
+    return finish(listwatch.decode_page("here", body))
+
+
 LIMITS: dict[str, tuple[int, int, int]] = {
     "small objects": (500, 100_000, 500),
     "just as much as is aimed at": (500, 2 * MIB, 500),
@@ -31,8 +35,8 @@ def test_pages_have_about_the_same_size(limit: int, size: int, following: int) -
 
 
 def test_a_page_says_where_the_next_one_begins() -> None:
-    page = listwatch.read_page(
-        "here", b'{"metadata": {"resourceVersion": "7", "continue": "x"}, "items": [{"a": 1}]}'
+    page = read_page(
+        b'{"metadata": {"resourceVersion": "7", "continue": "x"}, "items": [{"a": 1}]}'
     )
 
     assert (page.metadata.resource_version, page.metadata.rest) == ("7", "x")
@@ -57,12 +61,12 @@ NO_PAGES = {
 @pytest.mark.parametrize("body", NO_PAGES.values(), ids=NO_PAGES.keys())
 def test_what_is_no_list_is_refused(body: bytes) -> None:
     with pytest.raises(ApiError, match="here: answered with") as caught:
-        listwatch.read_page("here", body)
+        read_page(body)
     assert caught.value.reason == "garbage"
 
 
 def test_a_list_of_nothing_may_be_null() -> None:
-    page = listwatch.read_page("here", b'{"metadata": {"resourceVersion": "7"}, "items": null}')
+    page = read_page(b'{"metadata": {"resourceVersion": "7"}, "items": null}')
 
     assert page.items is None
 
@@ -72,7 +76,7 @@ def test_a_list_of_nothing_may_be_null() -> None:
 )
 def test_what_is_no_event_is_refused(line: bytes) -> None:
     with pytest.raises(ApiError, match="here: sent text that is no event"):
-        finish(listwatch.read_event_in_steps("here", line))
+        finish(listwatch.decode_event("here", line))
 
 
 VERSIONS: dict[str, tuple[Any, str, bool]] = {
@@ -98,3 +102,11 @@ VERSIONS: dict[str, tuple[Any, str, bool]] = {
 def test_versions(value: Any, version: str, ends: bool) -> None:
     assert listwatch.resource_version_of(raw(value)) == version
     assert listwatch.ends_initial_list(raw(value)) == ends
+
+
+def test_a_watch_resumes_at_a_version_and_requests_bookmarks() -> None:
+    assert listwatch.watch_query("7") == {
+        "watch": "1",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": "7",
+    }

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from webhook.cluster.protocol import MAX_ERROR_CHARS, describe_error, status_error
+from tests.apiserver import ApiServer
+from webhook.cluster.protocol import MAX_ERROR_CHARS, Response, describe_error, read, status_error
 from webhook.errors import ApiError, ExpiredError, SourceError
 
 
@@ -104,3 +105,13 @@ def test_why(error: Exception, said: str) -> None:
 
 def test_what_another_says_without_end_is_cut() -> None:
     assert len(describe_error(ValueError("x" * 10_000))) == MAX_ERROR_CHARS
+
+
+async def test_a_body_is_read_and_another_status_is_an_error() -> None:
+    server = ApiServer()
+    server.script("/x", Response(200, b"body"), Response(403))
+
+    assert await read(server, "/x", {"limit": "1"}) == b"body"
+    with pytest.raises(ApiError, match="answered 403"):
+        await read(server, "/x")
+    assert server.queries("/x") == [{"limit": "1"}, {}]

@@ -7,15 +7,16 @@ from webhook.cluster.quota import (
     OBJECT_BYTES,
     NamespaceQuota,
     NamespaceSizeError,
-    labels_size,
+    SelectorSizeError,
+    check_selector_size,
     selector_size,
 )
 from webhook.policy.model import OwnerReference
 
 
 def test_a_selector_takes_its_characters_and_its_parts() -> None:
-    assert labels_size({}) == 0
-    assert labels_size({"app": "web"}) == 6 + 128
+    assert selector_size({}) == 0
+    assert selector_size({"app": "web"}) == 6 + 128
     assert selector_size(selector(app="web")) == 6 + 128
     assert selector_size(selector(requirement("app", "In", "a", "bc"))) == 5 + 128 + 3 + 128
 
@@ -33,7 +34,7 @@ def test_a_namespace_takes_no_more_than_its_quota() -> None:
 
 
 def test_all_caches_of_a_cluster_share_the_quota_of_a_namespace() -> None:
-    cluster = Cluster(quota=NamespaceQuota(2 * (OBJECT_BYTES + labels_size({"app": "a"}))))
+    cluster = Cluster(quota=NamespaceQuota(2 * (OBJECT_BYTES + selector_size({"app": "a"}))))
     cluster.service_store.put(service("a", {"app": "a"}))
     cluster.owner_stores[REPLICA_SET_V1].put(controller("a", {"app": "a"}))
 
@@ -47,7 +48,7 @@ def test_all_caches_of_a_cluster_share_the_quota_of_a_namespace() -> None:
 
 
 def test_replaced_and_removed_objects_free_their_bytes() -> None:
-    cluster = Cluster(quota=NamespaceQuota(2 * OBJECT_BYTES + labels_size({"app": "aa"}) * 2))
+    cluster = Cluster(quota=NamespaceQuota(2 * OBJECT_BYTES + selector_size({"app": "aa"}) * 2))
     owners, services = cluster.owner_stores[REPLICA_SET_V1], cluster.service_store
 
     for _ in range(10):
@@ -67,7 +68,7 @@ def test_replaced_and_removed_objects_free_their_bytes() -> None:
 
 
 def test_an_object_that_grows_beyond_the_quota_is_absent() -> None:
-    cluster = Cluster(quota=NamespaceQuota(OBJECT_BYTES + labels_size({"app": "a"})))
+    cluster = Cluster(quota=NamespaceQuota(OBJECT_BYTES + selector_size({"app": "a"})))
     owners = cluster.owner_stores[REPLICA_SET_V1]
     owners.put(controller("a", {"app": "a"}))
 
@@ -76,3 +77,18 @@ def test_an_object_that_grows_beyond_the_quota_is_absent() -> None:
 
     owner = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="a")
     assert cluster.owner_selector("shop", owner) is None
+
+
+def test_without_a_limit_a_namespace_takes_any_number_of_bytes() -> None:
+    quota = NamespaceQuota(None)
+
+    for _ in range(3):
+        quota.take("shop", 2**40)
+    quota.free("shop", 2**40)
+
+
+def test_a_selector_has_a_maximum_size() -> None:
+    check_selector_size({"app": "x" * 8_000})
+
+    with pytest.raises(SelectorSizeError, match="its selector takes 9131 bytes, at most 8192"):
+        check_selector_size(selector(app="x" * 9_000))

@@ -31,6 +31,7 @@ from webhook.cluster.client import Api, ApiAccess, Timeouts
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import Response
+from webhook.cluster.quota import OBJECT_BYTES, NamespaceQuota, selector_size
 from webhook.cluster.reflector import LASTING_S, Reflector, ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
 
@@ -501,3 +502,14 @@ async def test_deep_objects_are_listed_and_watched_as_any_other(play: Play) -> N
     assert play.held == "ac"
     assert play.restarts == ["ended"]
     assert play.skipped == []
+
+
+async def test_an_object_beyond_the_quota_of_its_namespace_is_skipped(play: Play) -> None:
+    play.cluster = Cluster(quota=NamespaceQuota(OBJECT_BYTES + selector_size({"app": "a"})))
+    play.resources = {resource.kind: resource for resource in list_resources(play.cluster)}
+    play.server.script(SERVICES, page(A, B))
+
+    await play.run()
+
+    assert play.held == "a"
+    assert play.skipped == [("Service", "shop", "b", "namespace-size")]

@@ -23,7 +23,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.clock = Clock()
-        self.pace = TimeSlicer(self.clock, slice_s=SLICE)
+        self.slicer = TimeSlicer(self.clock, slice_s=SLICE)
         self.diary: list[str] = []
 
     def work(self, name: str, steps: int) -> Generator[None, None, str]:
@@ -42,14 +42,14 @@ class Bench:
 async def test_work_gives_its_result() -> None:
     bench = Bench()
 
-    assert await bench.pace.run(bench.work("a", 10)) == "a is done"
-    assert await bench.pace.run(bench.work("a", 0)) == "a is done"
+    assert await bench.slicer.run(bench.work("a", 10)) == "a is done"
+    assert await bench.slicer.run(bench.work("a", 0)) == "a is done"
 
 
 async def test_the_event_loop_sees_to_others_after_each_slice() -> None:
     bench = Bench()
 
-    await asyncio.gather(bench.pace.run(bench.work("a", 12)), bench.others(3))
+    await asyncio.gather(bench.slicer.run(bench.work("a", 12)), bench.others(3))
 
     assert "".join(bench.diary) == "aaaa-aaaa-aaaa-"
 
@@ -58,9 +58,9 @@ async def test_several_workers_take_turns_and_one_slice_in_each_round() -> None:
     bench = Bench()
 
     await asyncio.gather(
-        bench.pace.run(bench.work("a", 8)),
-        bench.pace.run(bench.work("b", 8)),
-        bench.pace.run(bench.work("c", 4)),
+        bench.slicer.run(bench.work("a", 8)),
+        bench.slicer.run(bench.work("b", 8)),
+        bench.slicer.run(bench.work("c", 4)),
     )
 
     diary = "".join(bench.diary)
@@ -74,7 +74,7 @@ async def test_others_are_never_kept_for_two_slices() -> None:
     bench = Bench()
 
     await asyncio.gather(
-        *(bench.pace.run(bench.work(name, 40)) for name in "abcdef"), bench.others(200)
+        *(bench.slicer.run(bench.work(name, 40)) for name in "abcdef"), bench.others(200)
     )
 
     between = "".join(bench.diary).split("-")
@@ -82,9 +82,9 @@ async def test_others_are_never_kept_for_two_slices() -> None:
 
 
 async def test_work_is_done_even_if_no_time_is_left() -> None:
-    pace = TimeSlicer(lambda: 0.0, slice_s=0.0)
+    slicer = TimeSlicer(lambda: 0.0, slice_s=0.0)
 
-    assert await pace.run(Bench().work("a", 3)) == "a is done"
+    assert await slicer.run(Bench().work("a", 3)) == "a is done"
 
 
 async def test_an_error_comes_through_and_leaves_the_turn_to_others() -> None:
@@ -95,5 +95,16 @@ async def test_an_error_comes_through_and_leaves_the_turn_to_others() -> None:
         raise ValueError("odd")
 
     with pytest.raises(ValueError, match="odd"):
-        await bench.pace.run(fail())
-    assert await bench.pace.run(bench.work("a", 1)) == "a is done"
+        await bench.slicer.run(fail())
+    assert await bench.slicer.run(bench.work("a", 1)) == "a is done"
+
+
+async def test_no_work_is_done_while_it_is_suspended() -> None:
+    bench = Bench()
+
+    async with bench.slicer.still():
+        work = asyncio.create_task(bench.slicer.run(bench.work("a", 1)))
+        await bench.others(3)
+    await work
+
+    assert "".join(bench.diary) == "---a"

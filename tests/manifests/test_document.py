@@ -230,3 +230,11 @@ def test_what_is_not_a_string_tells_nothing() -> None:
     assert isinstance(document, Document)
     assert (document.api_version, document.kind) == ("", "")
     assert (document.name, document.namespace) == ("", "")
+
+
+def test_a_document_names_the_place_of_a_value() -> None:
+    (document,) = parse("a: 1\nb: 2\n", "web.yaml")
+
+    assert isinstance(document, Document)
+    assert document.place(("b",)) == "web.yaml:2"
+    assert str(document.error("is 2", ("b",))) == "web.yaml:2: is 2"

@@ -1,7 +1,9 @@
 """Manifests in files, folders and on the standard input."""
 
+import errno
 import io
 import os
+import resource
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,16 +12,16 @@ import pytest
 import yaml as pyyaml
 
 from webhook.errors import ManifestError, SourceError
-from webhook.manifests import (
-    Document,
-    SkippedSource,
+from webhook.manifests import Document, SkippedSource, read_documents
+from webhook.manifests.files import (
+    CHART_TEMPLATE,
+    NO_FILE,
+    NO_OBJECT,
     decode,
     encode,
-    files,
-    read_documents,
+    read_data,
     read_file,
 )
-from webhook.manifests.files import CHART_TEMPLATE, NO_FILE, NO_OBJECT
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\n"
 
@@ -190,6 +192,24 @@ def test_what_may_not_be_read_is_an_error(tmp_path: Path) -> None:
     ]
 
 
+def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))  # no further file can be opened
+    try:
+        read = names(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    assert read == [f"error {tmp_path.name}: cannot be read: {os.strerror(errno.EMFILE)}"]
+
+
+def test_a_name_that_no_file_can_have_is_an_error(tmp_path: Path) -> None:
+    name = "a" * 1000
+
+    reason = os.strerror(errno.ENAMETOOLONG)
+    assert names(tmp_path / name) == [f"error {name}: cannot be read: {reason}"]
+
+
 # bytes of a file, what is read of it
 BYTES: dict[str, tuple[bytes, list[str]]] = {
     "UTF-8 with a byte order mark": (b"\xef\xbb\xbf" + (POD % "a").encode(), ["Pod/a"]),
@@ -220,7 +240,7 @@ def test_the_standard_input_is_read() -> None:
 
 def test_a_stream_without_end_is_refused() -> None:
     with pytest.raises(SourceError, match="stdin: larger than 2 MiB: split it"):
-        files._read_bounded(io.BytesIO(bytes(2**21 + 1)), "stdin", most=2**21)
+        read_data("-", io.BytesIO(bytes(2**21 + 1)), most=2**21)
 
 
 def test_a_file_of_any_documents_is_read(tmp_path: Path) -> None:

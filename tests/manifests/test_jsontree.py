@@ -32,15 +32,11 @@ def test_invalid_json_is_refused_with_its_position(text: str, problem: str) -> N
         read_json(text)
 
 
-def test_brackets_may_be_yaml() -> None:
-    assert [read_tree(each).json for each in ('{"a": 1}', "{a: 1}", "a: 1")] == [True, False, False]
-
-
 def shape(tree: Tree) -> Any:
     def of(node: TreeNode) -> Any:
         if not node.collection:
             return tree.text[node.start : node.end]
-        return [(each.step, each.start, of(each.node)) for each in node.entries]
+        return [(entry.step, entry.start, of(entry.node)) for entry in node.entries]
 
     return of(tree.root)
 

@@ -4,11 +4,8 @@ from typing import Any
 
 import pytest
 
-from webhook.manifests import (
-    Document,
-    expand,
-    parse,
-)
+from webhook.manifests import Document, expand, parse
+from webhook.manifests.text import read_tree
 
 
 def values(text: str, *, unique_keys: bool = False) -> list[Any]:
@@ -63,7 +60,7 @@ LINES: dict[str, tuple[int, tuple[str | int, ...], int]] = {
 
 
 @pytest.mark.parametrize(("index", "path", "line"), LINES.values(), ids=LINES.keys())
-def test_each_value_has_a_line(index: int, path: tuple[str | int, ...], line: int) -> None:
+def test_every_value_has_a_line(index: int, path: tuple[str | int, ...], line: int) -> None:
     read = [item for item in parse(MANIFEST, "x.yaml") if isinstance(item, Document)]
     objects = [document for item in read for document in expand(item)]
 
@@ -88,13 +85,19 @@ def test_json_that_libyaml_cannot_read_has_lines() -> None:
     assert document.line(("a",)) == 2
 
 
-def test_a_document_knows_where_in_its_text_it_starts() -> None:
+def test_brackets_may_be_yaml() -> None:
+    texts = ('{"a": 1}', "{a: 1}", "a: 1")
+
+    assert [read_tree(text).json for text in texts] == [True, False, False]
+
+
+def test_a_document_has_its_position_in_the_whole_text() -> None:
     text = "# é\r\na: 1\r\n---\r\n- b\n--- {c: 1}\n---\n"
     streamed = '  {"a": 1} \n\n{"b": "é"}\n{"c": 3}'
 
-    for each in (text, streamed):
-        for document in parse(each, "x"):
+    for whole in (text, streamed):
+        for document in parse(whole, "x"):
             assert isinstance(document, Document)
             lines = document.text
-            assert each[lines.start :].startswith(lines.content)
+            assert whole[lines.start :].startswith(lines.content)
             assert [document.value] == values(lines.content)

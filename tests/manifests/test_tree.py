@@ -41,9 +41,9 @@ PARTS: dict[str, tuple[FieldPath, str]] = {
 
 
 def node_at(path: FieldPath) -> TreeNode:
-    nodes = read_yaml(TEXT).nodes_along(path)
-    assert len(nodes) == len(path) + 1
-    return nodes[-1]
+    entries = read_yaml(TEXT).entries_along(path)
+    assert len(entries) == len(path)
+    return entries[-1].node
 
 
 @pytest.mark.parametrize(("path", "part"), PARTS.values(), ids=PARTS.keys())
@@ -80,6 +80,10 @@ def test_a_node_has_the_properties_of_its_text() -> None:
     assert entries["d"].node.ends_literally
     assert not entries["c"].node.ends_literally
     assert entries[None].alias
+
+
+def test_an_empty_block_scalar_is_no_scalar_with_comments() -> None:
+    assert read_yaml("a: | # c\n").scalars == ((0, 1),)
 
 
 def test_an_empty_text_has_no_tree() -> None:

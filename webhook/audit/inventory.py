@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from webhook.audit.groups import ObjectKey, PodGroups, key_of
 from webhook.audit.origins import Origin
 from webhook.audit.snapshot import Snapshot, SnapshotWorkload
+from webhook.cluster import wire
 from webhook.cluster.facts import Cluster
 from webhook.config import OwnerSelector
 from webhook.policy.advice.context import ClusterState
@@ -127,7 +128,8 @@ def _fill_cluster(cluster: Cluster, snapshot: Snapshot) -> None:
     for owner in snapshot.owners:
         store = cluster.owner_store(owner.api_version, owner.kind)
         if store is not None:
-            store.put(owner)
+            metadata = wire.NameMetadata(owner.name, owner.namespace)
+            store.put(wire.CustomControllerObject(metadata, owner.selector))
 
 
 def _count_pods(

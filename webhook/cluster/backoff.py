@@ -16,13 +16,7 @@ class Backoff:
     def __init__(
         self, jitter: Callable[[], float], sleep: Callable[[float], Awaitable[object]]
     ) -> None:
-        """
-        Start with the shortest bound.
-
-        Args:
-            jitter: Returns uniform random numbers from 0 to 1.
-            sleep: Waits for a number of seconds.
-        """
+        """Start with the shortest bound; ``jitter`` returns uniform random numbers from 0 to 1."""
         self._jitter = jitter
         self._sleep = sleep
         self._bound_s = FIRST_BACKOFF_S

@@ -45,13 +45,7 @@ class Caches:
     """The caches of one cluster."""
 
     def __init__(self, cluster: Cluster, environment: ReflectorEnvironment) -> None:
-        """
-        Create empty caches.
-
-        Args:
-            cluster: Its stores are written only by these caches.
-            environment: Shared by all reflectors.
-        """
+        """Create empty caches; nothing else may write the stores of the cluster."""
         self.cluster = cluster
         self._reflectors = {
             resource.key: Reflector(resource, environment) for resource in list_resources(cluster)
@@ -63,12 +57,7 @@ class Caches:
         return tuple(reflector.resource.kind for reflector in self._reflectors.values())
 
     async def run(self, supervise: Supervise) -> NoReturn:
-        """
-        Watch all kinds until cancelled.
-
-        Args:
-            supervise: Restarts a failed reflector; the others continue.
-        """
+        """Watch all kinds until cancelled; ``supervise`` restarts a failed reflector."""
         tasks = [
             asyncio.create_task(supervise(f"reflector {reflector.resource.kind}", reflector.run))
             for reflector in self._reflectors.values()

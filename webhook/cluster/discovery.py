@@ -20,7 +20,7 @@ from webhook.cluster.quota import (
     SelectorSizeError,
     check_selector_size,
 )
-from webhook.cluster.store import Store, StoredObject
+from webhook.cluster.store import Store
 from webhook.errors import ApiError
 from webhook.policy.kinds import BUILT_IN_KINDS
 from webhook.policy.model import GroupKind, LabelSelector
@@ -50,7 +50,7 @@ class SkippedObject(NamedTuple):
     message: str
 
     @classmethod
-    def of(cls, error: Exception, thing: StoredObject) -> Self:
+    def of(cls, error: Exception, thing: wire.NamedObject) -> Self:
         """Describe an object that could not be decoded."""
         return cls(thing.namespace, thing.name, _REASONS.get(type(error), "shape"), str(error))
 
@@ -118,8 +118,6 @@ class Resource(NamedTuple):
         return _decode_bounded(self.read, data)
 
 
-NAMESPACES_PATH = ResourcePath("/api/v1", "namespaces")
-
 _STRUCTS: Mapping[str, type[msgspec.Struct]] = {
     "Namespace": wire.NamespaceObject,
     "Node": wire.NodeObject,
@@ -147,12 +145,7 @@ def list_resources(cluster: Cluster) -> Iterator[Resource]:
 
 
 def make_custom_decoder(path: TemplatePath) -> ObjectDecoder:
-    """
-    Create the decoder of a custom kind; it refuses selectors that are too large for the caches.
-
-    Args:
-        path: Member names from the object to its label selector, at least one.
-    """
+    """Create the decoder of a custom kind from the path of its selector, whose size it limits."""
     return partial(_decode_bounded, _custom_decoder(path))
 
 
@@ -160,7 +153,7 @@ def _decode_bounded(decode: ObjectDecoder, data: bytes | msgspec.Raw) -> Any:
     """Decode an object of any nesting depth, and refuse a selector that is too large."""
     thing = decode_nested(decode, data)
     if len(data) > MAX_SELECTOR_BYTES:  # no smaller object has a selector of that size
-        check_selector_size(getattr(thing, "selector", None))
+        check_selector_size(getattr(thing, "selector", None) or {})
     return thing
 
 

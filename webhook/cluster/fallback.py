@@ -50,14 +50,7 @@ class OwnerFallback:
     """Looks up missing objects; concurrent requests for the same object share one lookup."""
 
     def __init__(self, caches: Caches, source: ApiClient, report: Callable[[str], None]) -> None:
-        """
-        Create a fallback without lookups.
-
-        Args:
-            caches: Searched first.
-            source: Client of the API server.
-            report: Receives the result of every lookup that a request waited for.
-        """
+        """Create a fallback; ``report`` receives each result that a request waited for."""
         self._caches = caches
         self._cluster = caches.cluster
         self._source = source
@@ -68,10 +61,7 @@ class OwnerFallback:
         self, request: AdmissionRequest, policy: Policy, timeout_s: float
     ) -> Awaitable[Facts] | None:
         """
-        Complete the facts of the caches for a request.
-
-        Args:
-            timeout_s: Timeout of the request, in seconds.
+        Complete the facts of the caches for a request with a timeout.
 
         Returns:
             Facts for the verdict, in time and without errors, even if no lookup succeeds. None if

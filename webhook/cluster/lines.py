@@ -12,25 +12,14 @@ asyncio's reader fails at 64 KiB, that of aiohttp at twice its buffer.
 
 
 class LineSplitter:
-    """
-    Splits one stream into lines.
+    """Splits one stream into lines."""
 
-    Attributes:
-        pending: Bytes of the incomplete last line.
-    """
-
-    def __init__(self, source: str, longest: int = MAX_LINE_BYTES) -> None:
-        """
-        Create a splitter for a new stream.
-
-        Args:
-            source: Name of the server, for errors.
-            longest: Most bytes of a line.
-        """
+    def __init__(self, source: str, max_bytes: int = MAX_LINE_BYTES) -> None:
+        """Create a splitter for a new stream; ``source`` names the server in errors."""
         self._source = source
-        self._longest = longest
+        self._max_bytes = max_bytes
         self._pieces: list[bytes] = []
-        self.pending = 0
+        self._pending = 0
 
     def feed(self, piece: bytes) -> list[bytes]:
         """
@@ -42,11 +31,11 @@ class LineSplitter:
         *lines, rest = piece.split(b"\n")
         if lines:
             lines[0] = b"".join((*self._pieces, lines[0]))
-            self._pieces, self.pending = [], 0
+            self._pieces, self._pending = [], 0
         self._pieces.append(rest)
-        self.pending += len(rest)
-        if self.pending > self._longest or any(len(line) > self._longest for line in lines):
-            problem = f"sent an event of more than {self._longest} bytes"
+        self._pending += len(rest)
+        if self._pending > self._max_bytes or any(len(line) > self._max_bytes for line in lines):
+            problem = f"sent an event of more than {self._max_bytes} bytes"
             raise ApiError(self._source, problem, FailureReason.OVERSIZED)
         return [line for line in lines if line]
 
@@ -57,6 +46,6 @@ class LineSplitter:
         Raises:
             ApiError: It ends in the middle of a line.
         """
-        if self.pending:
+        if self._pending:
             problem = "ended in the middle of an event"
             raise ApiError(self._source, problem, FailureReason.UNREACHABLE)

@@ -12,11 +12,12 @@ import msgspec
 
 from webhook.cluster.discovery import Resource, ResourcePath, list_resources, locate
 from webhook.cluster.facts import Cluster
-from webhook.cluster.listwatch import PAGE_OBJECTS, next_limit, page_query, read_page
+from webhook.cluster.listwatch import PAGE_OBJECTS, decode_page, next_limit, page_query
 from webhook.cluster.protocol import NO_QUERY, ApiClient, Query, read
 from webhook.errors import ApiError
+from webhook.policy.nesting import finish
 
-_WIDE = frozenset({"Namespace", "Node"})  # watched kinds without a namespace
+_CLUSTER_SCOPED = frozenset({"Namespace", "Node"})  # watched kinds without a namespace
 LIST_TRIES = 3  # attempts at a list whose resource version expires while it is read
 
 
@@ -37,7 +38,7 @@ async def list_pages(
     limit, rest = first, ""
     while True:
         body = await read(source, path, {**query, **page_query(limit, rest)})
-        page = read_page(source.name, body)
+        page = finish(decode_page(source.name, body))
         yield page.items or ()
         limit, rest = next_limit(limit, len(body)), page.metadata.rest or ""
         if not rest:
@@ -48,11 +49,7 @@ async def list_objects(
     source: ApiClient, place: ResourcePath, namespace: str = ""
 ) -> AsyncIterator[bytes]:
     """
-    Yield the objects of a kind as JSON.
-
-    Args:
-        place: Path of the kind.
-        namespace: Namespace of the objects; empty: all namespaces.
+    Yield the objects of a kind as JSON, of one namespace or of all if it is empty.
 
     Raises:
         ApiError: They cannot be listed.
@@ -101,9 +98,9 @@ async def _fill(source: ApiClient, resource: Resource, place: ResourcePath, name
         if found is not None:
             resource.store.put(resource.decode(found))
         return
-    inside = "" if resource.kind in _WIDE else namespace
-    async for written in list_objects(source, place, inside):
+    inside = "" if resource.kind in _CLUSTER_SCOPED else namespace
+    async for data in list_objects(source, place, inside):
         try:
-            resource.store.put(resource.decode(written))
+            resource.store.put(resource.decode(data))
         except msgspec.MsgspecError:
             continue

@@ -13,28 +13,22 @@ import msgspec
 
 from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query
 from webhook.errors import ApiError
-from webhook.policy.nesting import decode_nested, decoding, finish
+from webhook.policy.nesting import decode_nested, decoding
 
 PAGE_OBJECTS = 500  # objects; the default of client-go's pager
 MIN_PAGE_OBJECTS = 20  # objects; smaller pages would cost too many requests
 PAGE_BYTES = 2 * 1024 * 1024
 """Target size of a page; finding where its objects begin takes 1.3 ms and cannot be sliced."""
 
-_INITIAL_END = (
-    "k8s.io/initial-events-end"  # Source: apimachinery meta/v1 InitialEventsAnnotationKey
-)
+_INITIAL_END = "k8s.io/initial-events-end"
+"""Source: apimachinery meta/v1 ``InitialEventsAnnotationKey``."""
 
 
 class ListMeta(msgspec.Struct, rename={"resource_version": "resourceVersion", "rest": "continue"}):
-    """
-    The list metadata of a page.
-
-    Attributes:
-        rest: Continue token of the next page; empty if there is none.
-    """
+    """The list metadata of a page."""
 
     resource_version: str
-    rest: str | None = None
+    rest: str | None = None  # continue token of the next page
 
 
 class Page(msgspec.Struct):
@@ -61,7 +55,7 @@ class _Object(msgspec.Struct):
 
 
 _decode_page = msgspec.json.Decoder(Page).decode
-_decode_change = msgspec.json.Decoder(WatchEvent).decode
+_decode_event = msgspec.json.Decoder(WatchEvent).decode
 _decode_object = msgspec.json.Decoder(_Object).decode
 
 
@@ -85,29 +79,18 @@ STREAMED_LIST_QUERY: Query = {
 
 
 def next_limit(limit: int, size: int) -> int:
-    """
-    Compute the limit of the next page, so that it has about PAGE_BYTES at most.
-
-    Args:
-        limit: Limit of the last page, in objects.
-        size: Size of the last page, in bytes.
-    """
+    """Compute the limit of a page of about PAGE_BYTES from the last page's limit and its bytes."""
     fitting = limit * PAGE_BYTES // max(size, 1)
     return max(MIN_PAGE_OBJECTS, min(PAGE_OBJECTS, fitting))
 
 
-def read_page(source: str, body: bytes) -> Page:
+def decode_page(source: str, body: bytes) -> Generator[None, None, Page]:
     """
-    Decode a page.
+    Decode a page in short steps, and return it.
 
     Raises:
         ApiError: It is not a list.
     """
-    return finish(read_page_in_steps(source, body))
-
-
-def read_page_in_steps(source: str, body: bytes) -> Generator[None, None, Page]:
-    """Decode a page in short steps, as ``read_page`` does, and return it."""
     try:
         page = yield from decoding(_decode_page, body)
     except DECODE_ERRORS:
@@ -117,7 +100,7 @@ def read_page_in_steps(source: str, body: bytes) -> Generator[None, None, Page]:
     return page
 
 
-def read_event_in_steps(source: str, line: bytes) -> Generator[None, None, WatchEvent]:
+def decode_event(source: str, line: bytes) -> Generator[None, None, WatchEvent]:
     """
     Decode a line of a watch in short steps, and return the event.
 
@@ -125,20 +108,20 @@ def read_event_in_steps(source: str, line: bytes) -> Generator[None, None, Watch
         ApiError: It is not an event.
     """
     try:
-        return (yield from decoding(_decode_change, line))
+        return (yield from decoding(_decode_event, line))
     except DECODE_ERRORS:
         raise protocol_error(source, "sent text that is no event") from None
 
 
-def resource_version_of(written: msgspec.Raw) -> str:
+def resource_version_of(data: msgspec.Raw) -> str:
     """Return the resource version of an object; empty if it has none."""
-    metadata = _metadata_of(written)
+    metadata = _metadata_of(data)
     return metadata.resource_version if metadata else ""
 
 
-def ends_initial_list(written: msgspec.Raw) -> bool:
+def ends_initial_list(data: msgspec.Raw) -> bool:
     """Return whether the object of a bookmark marks the end of a streamed list."""
-    metadata = _metadata_of(written)
+    metadata = _metadata_of(data)
     return bool(metadata and (metadata.annotations or {}).get(_INITIAL_END) == "true")
 
 
@@ -147,8 +130,8 @@ def protocol_error(source: str, problem: str) -> ApiError:
     return ApiError(source, problem, FailureReason.GARBAGE)
 
 
-def _metadata_of(written: msgspec.Raw) -> _Metadata | None:
+def _metadata_of(data: msgspec.Raw) -> _Metadata | None:
     try:
-        return decode_nested(_decode_object, written).metadata
+        return decode_nested(_decode_object, data).metadata
     except DECODE_ERRORS:
         return None

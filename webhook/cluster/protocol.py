@@ -85,10 +85,6 @@ class ApiClient(Protocol):
         """
         Send a request and return the response, whatever its status.
 
-        Args:
-            body: Empty for none.
-            content_type: Media type of the body.
-
         Raises:
             ApiError: There was no response.
         """
@@ -123,11 +119,7 @@ async def read(client: ApiClient, path: str, query: Query = NO_QUERY) -> bytes:
 
 
 class ApiStatus(msgspec.Struct, frozen=True):
-    """
-    Failure as an API server describes it.
-
-    Source: apimachinery pkg/apis/meta/v1 ``Status``.
-    """
+    """Failure as an API server describes it. Source: apimachinery meta/v1 ``Status``."""
 
     kind: str = ""
     code: int = 0

@@ -28,46 +28,35 @@ class NamespaceSizeError(msgspec.ValidationError):
     """A namespace exceeds its quota in the caches."""
 
 
-def selector_size(selector: LabelSelector) -> int:
-    """Estimate the memory of a selector, in bytes."""
-    size = labels_size(selector.match_labels)
-    for expression in selector.match_expressions:
+def selector_size(selector: LabelSelector | dict[str, str]) -> int:
+    """Estimate the memory of a label selector, or of the labels that a Service selects."""
+    labels = selector if isinstance(selector, dict) else selector.match_labels
+    size = sum(map(len, labels)) + sum(map(len, labels.values())) + 2 * _PART_BYTES * len(labels)
+    for expression in () if isinstance(selector, dict) else selector.match_expressions:
         size += len(expression.key) + len(expression.operator) + 2 * _PART_BYTES
         size += sum(map(len, expression.values)) + _PART_BYTES * len(expression.values)
     return size
 
 
-def check_selector_size(selector: LabelSelector | dict[str, str] | None) -> None:
+def check_selector_size(selector: LabelSelector | dict[str, str]) -> None:
     """
-    Check the size of a selector: a label selector, or the labels of a Service's selector.
+    Check the size of a selector.
 
     Raises:
         SelectorSizeError: It takes more than ``MAX_SELECTOR_BYTES``.
     """
-    if isinstance(selector, dict):
-        selector = LabelSelector(match_labels=selector)
-    size = selector_size(selector) if selector is not None else 0
+    size = selector_size(selector)
     if size > MAX_SELECTOR_BYTES:
         problem = f"its selector takes {size} bytes, at most {MAX_SELECTOR_BYTES} are kept"
         raise SelectorSizeError(problem)
 
 
-def labels_size(pairs: dict[str, str]) -> int:
-    """Estimate the memory of the labels in a selector, in bytes."""
-    return sum(map(len, pairs)) + sum(map(len, pairs.values())) + 2 * _PART_BYTES * len(pairs)
-
-
 class NamespaceQuota:
     """Limit on the bytes that the objects of one namespace take in all caches together."""
 
-    def __init__(self, most: int | None = NAMESPACE_BYTES) -> None:
-        """
-        Start with no bytes in use.
-
-        Args:
-            most: Maximum bytes of a namespace; None: no limit, as for the user's own files.
-        """
-        self._most = most
+    def __init__(self, max_bytes: int | None = NAMESPACE_BYTES) -> None:
+        """Start with no bytes in use; None sets no limit, as for the user's own files."""
+        self._max_bytes = max_bytes
         self._taken: dict[str, int] = {}
 
     def take(self, namespace: str, selector_bytes: int) -> None:
@@ -77,16 +66,16 @@ class NamespaceQuota:
         Raises:
             NamespaceSizeError: It exceeds the limit; it is not counted.
         """
-        if self._most is None:
+        if self._max_bytes is None:
             return
         taken = self._taken.get(namespace, 0) + OBJECT_BYTES + selector_bytes
-        if taken > self._most:
-            raise NamespaceSizeError(f"its namespace takes more than {self._most >> 20} MiB")
+        if taken > self._max_bytes:
+            raise NamespaceSizeError(f"its namespace takes more than {self._max_bytes >> 20} MiB")
         self._taken[namespace] = taken
 
     def free(self, namespace: str, selector_bytes: int) -> None:
         """Stop counting an object that leaves a cache."""
-        if self._most is None:
+        if self._max_bytes is None:
             return
         taken = self._taken[namespace] - OBJECT_BYTES - selector_bytes
         if taken:

@@ -52,7 +52,7 @@ from webhook.cluster.protocol import (
     status_error,
 )
 from webhook.cluster.quota import NamespaceSizeError
-from webhook.cluster.store import Key, StoredObject
+from webhook.cluster.store import Key
 from webhook.cluster.timeslices import TimeSlicer
 from webhook.errors import ApiError
 from webhook.policy.model import GroupKind
@@ -242,7 +242,7 @@ class Reflector:
 
     def _apply_events(self, lines: list[bytes]) -> Steps:
         for line in lines:
-            event = yield from listwatch.read_event_in_steps(self._server.name, line)
+            event = yield from listwatch.decode_event(self._server.name, line)
             match event.type:
                 case "ADDED" | "MODIFIED" | "DELETED":
                     self._apply(event.object, deleted=event.type == "DELETED")
@@ -258,7 +258,7 @@ class Reflector:
 
     def _apply(self, data: msgspec.Raw, *, deleted: bool = False) -> None:
         store = self.resource.store
-        thing: StoredObject
+        thing: wire.NamedObject
         try:
             thing = self.resource.decode(data)
         except DECODE_ERRORS as error:
@@ -277,10 +277,10 @@ class Reflector:
         except NamespaceSizeError as error:
             self._report_skipped(error, thing)
 
-    def _report_skipped(self, error: Exception, thing: StoredObject) -> None:
+    def _report_skipped(self, error: Exception, thing: wire.NamedObject) -> None:
         self._environment.report_skipped(self.resource.kind, SkippedObject.of(error, thing))
 
-    def _read_name(self, data: msgspec.Raw) -> StoredObject:
+    def _read_name(self, data: msgspec.Raw) -> wire.NamedObject:
         try:
             return decode_nested(_decode_named, data)
         except DECODE_ERRORS:
@@ -290,7 +290,7 @@ class Reflector:
         return listwatch.protocol_error(self._server.name, problem)
 
     def _store_page(self, body: bytes) -> Generator[None, None, listwatch.Page]:
-        page = yield from listwatch.read_page_in_steps(self._server.name, body)
+        page = yield from listwatch.decode_page(self._server.name, body)
         yield
         for item in page.items or ():
             self._apply(item)

@@ -13,7 +13,7 @@ from operator import attrgetter
 from sys import intern
 
 from webhook.cluster import wire
-from webhook.cluster.quota import NamespaceQuota, labels_size
+from webhook.cluster.quota import NamespaceQuota, selector_size
 from webhook.cluster.store import UNLIMITED, Key, Store, interned
 from webhook.policy.facts import ServiceSelector
 
@@ -97,7 +97,7 @@ class ServiceStore(Store[wire.ServiceObject]):
             self.remove(namespace, thing.name)
         elif selector != self._namespaces.get(namespace, _NO_SERVICES).selector(thing.name):
             self.remove(namespace, thing.name)
-            self._quota.take(namespace, labels_size(selector))
+            self._quota.take(namespace, selector_size(selector))
             index = self._namespaces.setdefault(intern(namespace), _NamespaceIndex())
             index.add(ServiceSelector(thing.name, interned(selector)))
 
@@ -108,7 +108,7 @@ class ServiceStore(Store[wire.ServiceObject]):
         if selector is None:
             return
         index.remove(name)
-        self._quota.free(namespace, labels_size(selector))
+        self._quota.free(namespace, selector_size(selector))
         if not index.services:
             del self._namespaces[namespace]
 

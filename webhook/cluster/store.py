@@ -8,7 +8,7 @@ Services and Nodes, whose indexes are more complex, are in ``services`` and ``no
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from sys import intern
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from webhook.cluster import wire
 from webhook.cluster.quota import NamespaceQuota, selector_size
@@ -19,21 +19,7 @@ Key = tuple[str, str]
 
 UNLIMITED = NamespaceQuota(None)
 
-T_contra = TypeVar("T_contra", bound="StoredObject", contravariant=True)
-
-
-class StoredObject(Protocol):
-    """An object with a name and a namespace."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def namespace(self) -> str:
-        """Its namespace; empty if its kind is cluster-scoped."""
-        ...
+T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Store(ABC, Generic[T_contra]):
@@ -81,13 +67,9 @@ class NamespaceStore(Store[wire.NamespaceObject]):
         return self._labels.get(name)
 
 
-class PodOwner(StoredObject, Protocol):
-    """An object that owns pods and selects them."""
-
-    @property
-    def selector(self) -> LabelSelector | None:
-        """Its selector; None if it has none."""
-        ...
+PodOwner: TypeAlias = (
+    wire.ControllerObject | wire.ReplicationControllerObject | wire.CustomControllerObject
+)
 
 
 class OwnerStore(Store[PodOwner]):

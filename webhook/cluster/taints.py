@@ -27,13 +27,7 @@ class TaintIndex:
         self._tainted: dict[str, dict[frozenset[TaintSet], dict[str, None]]] = {}
 
     def count(self, node: Node, change: int) -> None:
-        """
-        Add a Node to the counts or remove it; O(its labels).
-
-        Args:
-            node: A Node that is not cordoned.
-            change: 1 to add; -1 to remove a Node that was added with the same labels and taints.
-        """
+        """Add a Node that is not cordoned (1), or remove one with its labels and taints (-1)."""
         taint_set = tuple(taint for taint in node.taints if taint.effect in EXCLUDING)
         for key, value in node.labels.items():
             domains = self._domains.setdefault(key, {})

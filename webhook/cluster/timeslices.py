@@ -15,29 +15,21 @@ class TimeSlicer:
     """Scheduler that runs long work in slices and lets the event loop run between them."""
 
     def __init__(self, clock: Callable[[], float], slice_s: float = SLICE_S) -> None:
-        """
-        Create a scheduler without work.
-
-        Args:
-            clock: Monotonic, in seconds.
-            slice_s: Seconds of a slice; one step may exceed it.
-        """
+        """Create a scheduler without work; one step may exceed the seconds of a slice."""
         self._clock = clock
         self._slice_s = slice_s
         # One slice in each iteration of the event loop, for any number of tasks; the lock is fair.
         self._turn = asyncio.Lock()
 
     async def run(self, work: Generator[None, None, WorkResult]) -> WorkResult:
-        """
-        Run work that yields after each step, and return its result.
-
-        Args:
-            work: Its steps are far shorter than a slice; its exceptions propagate.
-        """
+        """Run work that yields after each step, far shorter than a slice; return its result."""
         while True:
             async with self._turn:
                 try:
-                    self._slice(work)
+                    end = self._clock() + self._slice_s
+                    next(work)
+                    while self._clock() < end:
+                        next(work)
                 except StopIteration as done:
                     result: WorkResult = done.value
                     return result
@@ -49,9 +41,3 @@ class TimeSlicer:
         """Suspend all work within the context, so that a thread may read the stores."""
         async with self._turn:
             yield
-
-    def _slice(self, work: Generator[None, None, object]) -> None:
-        until = self._clock() + self._slice_s
-        next(work)
-        while self._clock() < until:
-            next(work)

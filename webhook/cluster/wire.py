@@ -107,12 +107,7 @@ class ControllerObject(NamedObject, frozen=True, gc=False):
 
 
 class CustomControllerObject(NamedObject, frozen=True, gc=False):
-    """
-    An owner of a custom kind.
-
-    Attributes:
-        selector: The value at the selector path of its kind; None if there is none.
-    """
+    """An owner of a custom kind, with the value at the selector path of its kind."""
 
     selector: LabelSelector | None = None
 

@@ -99,9 +99,8 @@ def read_scheduler_defaults(reading: DocumentValidation) -> list[SchedulerDefaul
     """
     Read the default constraints of each scheduler.
 
-    Args:
-        reading: Validation of a ``KubeSchedulerConfiguration``, or of ``PodTopologySpreadArgs``,
-            whose kind is optional; it collects the errors.
+    The document is a ``KubeSchedulerConfiguration``, or ``PodTopologySpreadArgs``, whose kind is
+    optional.
     """
     value = reading.document.value
     kind = value.get("kind")
@@ -151,9 +150,9 @@ def _read_profile(
     for i in plugins[1:]:
         problem = f"configures {PLUGIN} once more: leave one of the entries"
         reading.refuse(problem, (*path, i, "name"))
-    if not plugins or profile.plugin_config[plugins[0]].args is None:
+    args = profile.plugin_config[plugins[0]].args if plugins else None
+    if args is None:
         return _read_args(reading, name, {}, (), api_version)
-    args = profile.plugin_config[plugins[0]].args
     return _read_args(reading, name, args, (*path, plugins[0], "args"), api_version)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from webhook.cluster.discovery import NAMESPACES_PATH, ResourcePath
+from webhook.cluster.discovery import ResourcePath
 from webhook.doctor import probes
 from webhook.doctor.client import DoctorClient, DoctorResponse, describe_right
 from webhook.doctor.installation import DryRunPod, Lookup
@@ -22,6 +22,7 @@ from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.request import Hook
 
+_NAMESPACES = ResourcePath("/api/v1", "namespaces")
 _PODS = ResourcePath("/api/v1", "pods")
 _POD_TEMPLATES = ResourcePath("/api/v1", "podtemplates")
 
@@ -30,7 +31,7 @@ async def choose_probe_namespace(
     client: DoctorClient, configurations: Mapping[Hook, Lookup[WebhookConfiguration]]
 ) -> str:
     """Choose a namespace that both webhooks are called for; prefer ``default``."""
-    listed = await client.list_objects(NAMESPACES_PATH, DoctorNamedObject)
+    listed = await client.list_objects(_NAMESPACES, DoctorNamedObject)
     found = [lookup.or_none for lookup in configurations.values()]
     webhooks = [webhook for item in found if item for webhook in item.webhooks]
     fitting = [

@@ -92,15 +92,10 @@ class Evaluation:
         self, evaluated: EvaluatedObject, finding: AuditFinding, changes: Iterable[Change]
     ) -> FixObstacle | None:
         """
-        Evaluate an object with changes, and find why they must not be made.
-
-        Args:
-            evaluated: The object before the changes.
-            finding: The finding that the changes should fix.
-            changes: With paths from the object.
+        Evaluate an object with the changes that should fix a finding.
 
         Returns:
-            None if the finding disappears and no worse one appears.
+            Why they must not be made; None if the finding disappears and no worse one appears.
         """
         value = apply_changes(changes, evaluated.document.value)
         collector = self._make_collector()

@@ -19,7 +19,6 @@ from webhook.fix.format import (
     infer_indent,
     infer_layout,
 )
-from webhook.manifests import is_array, is_object
 from webhook.manifests.edits import (
     TextEdit,
     after_break,
@@ -29,7 +28,7 @@ from webhook.manifests.edits import (
     line_start,
 )
 from webhook.manifests.tree import Tree, TreeEntry, TreeNode
-from webhook.policy.paths import format_path
+from webhook.policy.paths import format_path, is_array, is_object
 
 _comment = re.compile(r"(?:(?<=\s)|^)#[^\n\r\x85\u2028\u2029]*", re.MULTILINE)
 
@@ -54,7 +53,7 @@ EXPLICIT = FixObstacle("a key beside it has a question mark: write it without")
 def locate_change(tree: Tree, change: Change) -> Placement | FixObstacle:
     """Find the edits that make a change of a part of the document."""
     *path, step = change.path
-    way = tree.nodes_along(tuple(path))
+    way = [tree.root, *(entry.node for entry in tree.entries_along(tuple(path)))]
     container = way[-1]
     if len(way) <= len(path) or not container.collection:
         merged = any(entry.step is None for node in way for entry in node.entries)

@@ -9,7 +9,7 @@ must not interpret the content of a document.
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -28,14 +28,6 @@ _content_line = re.compile(r"^(?![%#])[ \t]*\S", re.MULTILINE).search
 _starts_as_json = re.compile(r"\s*(\{\s*[\"}]|\[)").match
 _content = re.compile(r"\S").search
 _scanner = json.JSONDecoder()
-
-
-class _Chunk(NamedTuple):
-    """A part of a text, and the line (from 1) and the character (from 0) at which it starts."""
-
-    text: str
-    first: int
-    start: int
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -102,7 +94,7 @@ def parse(
         Documents of any value, and errors in place of invalid ones. Empty documents are left out.
     """
     for chunk in _chunks(text):
-        if _starts_as_json(chunk.text):
+        if _starts_as_json(chunk.content):
             yield from _json(chunk, source, unique_keys=unique_keys)
             continue
         read = _yaml(chunk, source, unique_keys=unique_keys)
@@ -114,8 +106,8 @@ def expand(document: Document) -> Iterator[Document]:
     """
     Yield the objects of a ``List``, also of nested ones; any other document as it is.
 
-    The items of a typed list, such as ``PodList``, have no kind of their own in the API; they get
-    the kind from the list.
+    The items of a typed list, such as ``PodList``, get their kind from the list, since the API
+    omits it.
     """
     pending = [iter((document,))]
     while pending:
@@ -145,29 +137,31 @@ def _items(document: Document) -> Iterator[Document]:
         yield Document(document.source, value, document.text, (*document.path, "items", index))
 
 
-def _chunks(text: str) -> Iterator[_Chunk]:
+def _chunks(text: str) -> Iterator[DocumentText]:
     """Split at ``---``, which starts a line only between documents, and count lines."""
     start, first = 0, 1
     for found in _separator.finditer(text):
         chunk = text[start : found.start()]
         if _content_line(chunk):  # otherwise it has only comments and directives
-            yield _Chunk(chunk, first, start)
+            yield DocumentText(chunk, first, start)
         first += text.count("\n", start, found.end())
         start = found.end()
-    yield _Chunk(text[start:] if start else text, first, start)
+    yield DocumentText(text[start:] if start else text, first, start)
 
 
-def _yaml(chunk: _Chunk, source: str, *, unique_keys: bool) -> Document | ManifestError:
+def _yaml(chunk: DocumentText, source: str, *, unique_keys: bool) -> Document | ManifestError:
     try:
-        value = load(chunk.text, source, chunk.first, unique_keys=unique_keys)
+        value = load(chunk.content, source, chunk.first, unique_keys=unique_keys)
     except ManifestError as error:
         return error
-    return Document(source, value, DocumentText(*chunk))
+    return Document(source, value, chunk)
 
 
-def _json(chunk: _Chunk, source: str, *, unique_keys: bool) -> Iterator[Document | ManifestError]:
+def _json(
+    chunk: DocumentText, source: str, *, unique_keys: bool
+) -> Iterator[Document | ManifestError]:
     try:
-        yield Document(source, _decode(chunk.text), DocumentText(*chunk))
+        yield Document(source, _decode(chunk.content), chunk)
     except (msgspec.DecodeError, RecursionError):
         read = _yaml(chunk, source, unique_keys=unique_keys)
         if isinstance(read, Document):
@@ -176,21 +170,23 @@ def _json(chunk: _Chunk, source: str, *, unique_keys: bool) -> Iterator[Document
             yield from _json_stream(chunk, source)
 
 
-def _json_stream(chunk: _Chunk, source: str) -> Iterator[Document | ManifestError]:
+def _json_stream(chunk: DocumentText, source: str) -> Iterator[Document | ManifestError]:
     """Read JSON documents in sequence; after an invalid one, resume at the next {."""
-    text, first, offset = chunk
-    end, line, broken = 0, first, 0
+    text = chunk.content
+    end, line, broken = 0, chunk.first, 0
     while broken < MOST_BROKEN_DOCUMENTS and (found := _content(text, end)):
         start = found.start()
         line += text.count("\n", end, start)
         try:
             _, end = _scanner.raw_decode(text, start)
             part = text[start:end]
-            yield Document(source, _decode(part), DocumentText(part, line, offset + start))
+            yield Document(source, _decode(part), DocumentText(part, line, chunk.start + start))
         except (json.JSONDecodeError, msgspec.DecodeError, RecursionError) as error:
             broken += 1
-            yield _broken(error, source, first, line)
-            end = _next_object(text, max(getattr(error, "pos", start), start + 1))
+            yield _broken(error, source, chunk.first, line)
+            end = text.find("\n{", max(getattr(error, "pos", start), start + 1))
+            if end < 0:
+                end = len(text)
         line += text.count("\n", start, end)
     if broken == MOST_BROKEN_DOCUMENTS:
         yield ManifestError(
@@ -226,11 +222,6 @@ def _is_shallow(value: Any) -> bool:
 def _containers(outer: Any) -> list[Any]:
     inner: Any = outer.values() if is_object(outer) else outer if is_array(outer) else ()
     return [value for value in inner if isinstance(value, dict | list)]
-
-
-def _next_object(text: str, start: int) -> int:
-    found = text.find("\n{", start)
-    return len(text) if found < 0 else found
 
 
 def _member(value: Any, key: str) -> Any:

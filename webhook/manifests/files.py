@@ -3,7 +3,7 @@ Manifests in files, in folders and on the standard input, and the encoding of th
 
 ``read_documents`` is the entry point. It reads a folder recursively, sorted by name, without
 names that start with a dot, and only once if links lead to it again. It reports what it cannot
-read, and continues.
+read, and continues. The path ``-`` is the standard input; ``stdin`` replaces that of the process.
 """
 
 import stat
@@ -68,10 +68,8 @@ def read_documents(
     Read all objects of files and folders.
 
     Args:
-        paths: Files and folders; ``-`` is the standard input.
+        paths: Files and folders.
         strict: Whether a source that would be skipped, and a duplicate key in YAML, are errors.
-        stdin: Replaces the standard input of the process.
-        unpack: Yields the objects of a document.
 
     Yields:
         Objects with non-empty ``apiVersion`` and ``kind``, in the order in which they are found,
@@ -92,11 +90,6 @@ def read_file(
     """
     Read all documents of one file, of any value; a ``List`` is one document.
 
-    Args:
-        path: ``-`` is the standard input.
-        unique_keys: Whether a duplicate key in YAML is an error.
-        stdin: Replaces the standard input of the process.
-
     Raises:
         SourceError: The file cannot be read; ``ManifestError`` if a document in it is invalid.
     """
@@ -115,13 +108,13 @@ def _read_path(
         if not isinstance(found, str):
             yield found
             continue
+        source = source_of(found)
         try:
-            text = read_text(found, stdin)
+            parsed = parse(read_text(found, stdin), source, unique_keys=unique_keys)
         except SourceError as error:
             yield error
         else:
-            source = source_of(found)
-            yield from select_objects(parse(text, source, unique_keys=unique_keys), source, unpack)
+            yield from select_objects(parsed, source, unpack)
 
 
 def select_objects(
@@ -129,11 +122,6 @@ def select_objects(
 ) -> Iterator[Document | SkippedSource | SourceError]:
     """
     Select the objects among the documents of a text.
-
-    Args:
-        parsed: The documents, and the errors of those that cannot be read.
-        source: The file's name, for messages.
-        unpack: Yields the objects of a document.
 
     Yields:
         Objects and errors. A document without apiVersion and kind is an error beside objects; if
@@ -157,10 +145,7 @@ def select_objects(
 
 def find_files(root: Path) -> Iterator[str | SkippedSource | SourceError]:
     """
-    Find the files to read.
-
-    Args:
-        root: A folder; or a file, which is read whatever its suffix.
+    Find the files to read in a folder, or the file itself, which is read whatever its suffix.
 
     Yields:
         Paths, in the order of names; templates of charts, and folders that cannot be listed.
@@ -232,32 +217,24 @@ def read_text(path: str, stdin: BinaryIO | None = None) -> str:
     """
     Read a file as text.
 
-    Args:
-        path: ``-`` is the standard input.
-        stdin: Replaces the standard input of the process.
-
     Raises:
         SourceError: The file cannot be read, is too large, or is not text.
     """
     return decode(read_data(path, stdin), source_of(path))
 
 
-def read_data(path: str, stdin: BinaryIO | None = None) -> bytes:
+def read_data(path: str, stdin: BinaryIO | None = None, *, most: int = MANIFEST_BYTES) -> bytes:
     """
-    Read the bytes of a file.
-
-    Args:
-        path: ``-`` is the standard input.
-        stdin: Replaces the standard input of the process.
+    Read the bytes of a file, at ``most`` so many.
 
     Raises:
         SourceError: The file cannot be read, or is too large.
     """
     try:
         if path == STDIN:
-            return _read_bounded(stdin or sys.stdin.buffer, "stdin")
+            return _read_bounded(stdin or sys.stdin.buffer, "stdin", most)
         with Path(path).open("rb") as stream:
-            return _read_bounded(stream, path)
+            return _read_bounded(stream, path, most)
     except OSError as error:
         raise _unreadable(source_of(path), error) from error
 
@@ -266,7 +243,7 @@ def _unreadable(source: str, error: OSError) -> SourceError:
     return SourceError(source, f"cannot be read: {error.strerror or error}")
 
 
-def _read_bounded(stream: BinaryIO, source: str, most: int = MANIFEST_BYTES) -> bytes:
+def _read_bounded(stream: BinaryIO, source: str, most: int) -> bytes:
     data = bytearray()
     while chunk := stream.read(_CHUNK_BYTES):
         data += chunk
@@ -278,9 +255,6 @@ def _read_bounded(stream: BinaryIO, source: str, most: int = MANIFEST_BYTES) -> 
 def decode(data: bytes | bytearray, source: str) -> str:
     """
     Decode UTF-8, or the UTF-16 that PowerShell's ``>`` writes; leave out the byte order mark.
-
-    Args:
-        source: The file's name, for messages.
 
     Raises:
         SourceError: The bytes are not text; ``ManifestError`` if the line is known.

@@ -7,7 +7,6 @@ longer than 1024 characters.
 
 import json
 import re
-from collections.abc import Callable
 
 from webhook.manifests.events import MOST_LEVELS
 from webhook.manifests.tree import Tree, TreeEntry, TreeNode, count_places
@@ -18,6 +17,8 @@ _literal = re.compile(
 ).match
 _brackets = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL).finditer
 _scanner = json.JSONDecoder()
+
+_CLOSING = {"{": "}", "[": "]"}
 
 
 def read_json(text: str) -> Tree:
@@ -49,34 +50,26 @@ class _Reader:
 
     def _value(self, depth: int) -> TreeNode:
         start = self._skip_blanks()
-        opening = self._text[start : start + 1]
-        if opening not in ("{", "["):
+        close = _CLOSING.get(self._text[start : start + 1])
+        if close is None:
             self._skip_scalar()
             return TreeNode(start, start, self._at)
         entries: list[TreeEntry] = []
         if depth == 0:  # recursion ends here, however deep the text is
             self._skip_collection()
-        elif opening == "{":
-            entries = self._entries("}", self._member, depth - 1)
         else:
-            entries = self._entries("]", self._item, depth - 1)
+            self._at += 1
+            self._read_entries(entries, close, depth - 1)
         return TreeNode(start, start, self._at, collection=True, flow=True, entries=entries)
 
-    def _entries(
-        self, close: str, read: Callable[[int, int], TreeEntry], depth: int
-    ) -> list[TreeEntry]:
-        self._at += 1
-        entries: list[TreeEntry] = []
-        if self._take(close):
-            return entries
-        while True:
-            entries.append(read(len(entries), depth))
-            if self._take(close):
-                return entries
-            if not self._take(","):
+    def _read_entries(self, entries: list[TreeEntry], close: str, depth: int) -> None:
+        while not self._take(close):
+            if entries and not self._take(","):
                 raise ValueError(f"no {close} at {self._at}")
+            entry = self._member(depth) if close == "}" else self._item(len(entries), depth)
+            entries.append(entry)
 
-    def _member(self, _: int, depth: int) -> TreeEntry:
+    def _member(self, depth: int) -> TreeEntry:
         start = self._skip_blanks()
         if self._text[start : start + 1] != '"':
             raise ValueError(f"no key at {start}")

@@ -6,6 +6,7 @@ requested, because most documents never need them.
 """
 
 from bisect import bisect_right
+from dataclasses import dataclass
 from functools import cached_property
 
 from webhook.manifests.edits import find_line_starts
@@ -29,31 +30,24 @@ def read_tree(text: str) -> Tree:
     return read_yaml(text)
 
 
+@dataclass(eq=False)
 class DocumentText:
     """
     The text of one document.
 
     Attributes:
-        content: A document of YAML or JSON that was read as a value.
+        content: YAML or JSON.
+        first: The line at which the text starts in its file, from 1.
         start: The character at which the text starts in its file, from 0.
     """
 
-    def __init__(self, text: str, first: int, start: int = 0) -> None:
-        """
-        Store the text.
-
-        Args:
-            text: One document.
-            first: The line at which the text starts in its file, from 1.
-            start: The character at which it starts there, from 0.
-        """
-        self.content = text
-        self.start = start
-        self._first = first
+    content: str
+    first: int
+    start: int
 
     def line(self, path: FieldPath) -> int:
         """Return the line of a value's key, else of the nearest value that contains it, from 1."""
-        return self._first - 1 + bisect_right(self._line_starts, self.tree.find_position(path))
+        return self.first - 1 + bisect_right(self._line_starts, self.tree.find_position(path))
 
     @cached_property
     def tree(self) -> Tree:

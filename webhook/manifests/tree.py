@@ -102,26 +102,24 @@ class Tree(msgspec.Struct, frozen=True):
     root: TreeNode
     scalars: tuple[tuple[int, int], ...] = ()
 
-    def nodes_along(self, path: FieldPath) -> list[TreeNode]:
-        """Return the document's value and the values along a path, as far as they are written."""
-        nodes = [self.root]
-        for step in path:
-            entry = nodes[-1].find(step)
-            if entry is None:
-                break
-            nodes.append(entry.node)
-        return nodes
-
-    def find_position(self, path: FieldPath) -> int:
-        """Find the first character of a member's key or an item, else of what contains it."""
-        node, position = self.root, self.root.opening
+    def entries_along(self, path: FieldPath) -> list[TreeEntry]:
+        """Return the members and items along a path, as far as they are written."""
+        entries: list[TreeEntry] = []
+        node = self.root
         for step in path:
             entry = node.find(step)
             if entry is None:
                 break
-            position = entry.start if isinstance(step, str) else entry.value
+            entries.append(entry)
             node = entry.node
-        return position
+        return entries
+
+    def find_position(self, path: FieldPath) -> int:
+        """Find the first character of a member's key or an item, else of what contains it."""
+        entries = self.entries_along(path)
+        if not entries:
+            return self.root.opening
+        return entries[-1].start if isinstance(entries[-1].step, str) else entries[-1].value
 
 
 def read_yaml(text: str) -> Tree:
@@ -268,7 +266,7 @@ class _TreeBuilder(EventWalker[TreeNode]):
         node.entries = entries
         if node.flow:
             node.end = _end(self.closed)
-        elif entries:  # the end event of a block stands where the next token starts
+        else:  # the end event of a block has the position of the next token
             node.end = entries[-1].end
         return node
 

@@ -17,7 +17,6 @@ _WORDS = {
     "array": "a list",
 }
 
-_parts = re.compile(r"(.*?)(?: - at `\$(.*)`)?", re.DOTALL).fullmatch
 _steps = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]").finditer
 _quoted = re.compile(r"`(.*?)(?: \| null)?`").sub
 _SOME_KEY = "[...]"  # what msgspec writes for a key of a mapping
@@ -37,19 +36,11 @@ class TypeMismatch(NamedTuple):
 
 
 def find_type_mismatch(error: msgspec.ValidationError, value: Any) -> TypeMismatch:
-    """
-    Find the type and the path in an error of msgspec.
-
-    Args:
-        error: The error.
-        value: The value that was decoded; msgspec omits the keys of mappings, so they are searched.
-    """
-    found = _parts(str(error))
-    message, where = found.groups() if found else (str(error), None)
+    """Find the type and the path in an error of msgspec, which omits the keys of mappings."""
+    message, _, where = str(error).partition(" - at `$")
     problem = _quoted(lambda word: _WORDS.get(word[1], word[1]), message)
-    return TypeMismatch(
-        f"{problem[:1].lower()}{problem[1:]}", tuple(_parse_path(where or "", value))
-    )
+    path = tuple(_parse_path(where.removesuffix("`"), value))
+    return TypeMismatch(f"{problem[:1].lower()}{problem[1:]}", path)
 
 
 def _parse_path(where: str, value: Any) -> Iterator[str | int]:

@@ -30,7 +30,6 @@ def load(text: str, source: str, first: int, *, unique_keys: bool = False) -> An
     Args:
         source: The file's name, for messages.
         first: The line at which the text starts in its source, from 1.
-        unique_keys: Whether a duplicate key is an error.
 
     Returns:
         Its value, of JSON's types; None if it is empty. Aliases of one anchor share one value.
@@ -47,22 +46,18 @@ def load(text: str, source: str, first: int, *, unique_keys: bool = False) -> An
 def _manifest_error(error: yaml.YAMLError, text: str, source: str, first: int) -> ManifestError:
     if isinstance(error, UnsupportedYAMLError):
         return ManifestError(source, first + error.line, error.problem)
+    hint = "; render a chart with helm template first" if "{{" in text else ""
     if isinstance(error, yaml.MarkedYAMLError):
-        line = error.problem_mark.line if error.problem_mark else 0
+        mark = error.problem_mark
+        line = mark.line if mark else 0
         problem = ", ".join(part for part in (error.context, error.problem) if part)
+        if mark and text[mark.index : mark.index + 1] == "\t":
+            hint = "; indent with spaces, not with a tab"
     else:
         position = getattr(error, "position", 0)
         line, problem = text.count("\n", 0, position), "it contains a control character"
-    hint = "; render a chart with helm template first" if "{{" in text else ""
-    if _is_tab(error, text):
-        hint = "; indent with spaces, not with a tab"
     lines = text.count("\n")
     return ManifestError(source, first + min(line, lines), f"invalid YAML: {problem}{hint}")
-
-
-def _is_tab(error: yaml.YAMLError, text: str) -> bool:
-    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-    return mark is not None and text[mark.index : mark.index + 1] == "\t"
 
 
 class _ValueBuilder(EventWalker[Any]):

@@ -17,7 +17,7 @@ from certs.clients import Clients
 from certs.files import file_source
 from certs.inject import Hooks
 from certs.issue import service_hosts
-from certs.polling import unknown_trust
+from certs.pem import read_certificates
 from certs.probe import listener_probe
 from certs.rotate import SelfSource
 from certs.secret import SecretStore
@@ -40,10 +40,7 @@ FILE_MISSING = "{} does not exist"
 
 def build_certificate(context: ServerContext, live: LiveContext) -> CertificateSource:
     """
-    Build the source that the settings choose, with its metrics.
-
-    Args:
-        live: The TLS context that receives certificates.
+    Build the source that the settings choose, with its metrics; ``live`` gets its certificates.
 
     Raises:
         ConfigError: The settings contradict each other.
@@ -74,7 +71,7 @@ def _choose_source(
         case "files":
             if not settings.tls_dir:
                 raise ConfigError("is needed with --tls files: name the folder", "--tls-dir")
-            trusts = Hooks(context.api, settings.name).trust if context.api else unknown_trust
+            trusts = Hooks(context.api, settings.name).trust if context.api else None
             folder = Path(settings.tls_dir)
             return file_source(folder, live, environment, interval=interval, trusts=trusts)
         case "self":
@@ -137,7 +134,7 @@ def admitted_clients(settings: Settings) -> Clients | None:
         pem = read_text(file).encode()
     except ConfigError as error:
         raise ConfigError(error.problem, "--client-ca") from error
-    return Clients.parse(pem, names, where=file)
+    return Clients(authorities=read_certificates(pem, where=file), names=names)
 
 
 def authority_file(settings: Settings) -> Path | None:

@@ -25,7 +25,7 @@ from webhook.cluster.client import MAX_BODY_BYTES, RELOAD_S, Api, ApiAccess, Tim
 from webhook.cluster.protocol import Response, read
 from webhook.errors import ApiError
 
-QUICK = Timeouts(connect=5.0, answer=2.0, silence=0.05)
+QUICK = Timeouts(connect=5.0, answer=5.0, silence=0.3)
 POD = {"KUBERNETES_SERVICE_HOST": "127.0.0.1"}
 
 
@@ -247,31 +247,18 @@ async def test_a_token_file_is_read_again_each_minute(
     assert tokens(server) == ["old", "old", "new"]
 
 
-CONTEXTS = "contexts: [{name: a, context: {cluster: x, user: y}}, {name: b}]"
 BROKEN = {
     "no file": (
         None,
         "",
         ": does not exist: name a kubeconfig with --kubeconfig, or in KUBECONFIG",
     ),
-    "an empty file": ("", "", ": is no kubeconfig: write one with kubectl config set-context"),
-    "a list": ("[]", "", ": is no kubeconfig: write one with kubectl config set-context"),
-    "half a file": ('{"clusters": [{"na', "", ":1: invalid JSON: Unterminated string"),
-    "no YAML": ("a: [1,\nb", "", ":2: invalid YAML: while parsing a flow sequence, did not find"),
-    "a binary file": ("\x00", "", ": a binary file: manifests are YAML or JSON"),
-    "nothing at all": ("{}", "", ": has no current context: it has none at all, with --context"),
-    "no current context": (
-        CONTEXTS,
-        "",
-        ": has no current context: choose one of a, b, with --context",
+    "no such context": ("contexts: [{name: a}]", "c", ": has no context 'c': choose one of a"),
+    "a cluster that is not there": (
+        "contexts: [{name: a, context: {cluster: x, user: y}}]",
+        "a",
+        "ConfigException: Invalid kube-config file.",
     ),
-    "no such context": (CONTEXTS, "c", ": has no context 'c': choose one of a, b"),
-    "a current context that is not there": (
-        f"current-context: d\n{CONTEXTS}",
-        "",
-        ": has no context 'd': choose one of a, b",
-    ),
-    "a cluster that is not there": (CONTEXTS, "a", "ConfigException: Invalid kube-config file."),
 }
 
 
@@ -298,19 +285,6 @@ async def test_without_any_kubeconfig_it_is_told_which_was_looked_for(
     async with Api(access, clock, QUICK) as api:
         assert f"{tmp_path / 'none'}: does not exist: name a kubeconfig" in str(await raised(api))
     assert not caplog.records  # the library has a warning of its own
-
-
-@pytest.mark.parametrize("strict", [True, False])
-async def test_strict_certificates_are_a_choice(
-    server: ApiServer, clock: Clock, tmp_path: Path, *, strict: bool
-) -> None:
-    server.script("/x", Response(200))
-    access = ApiAccess(kubeconfig=write_kubeconfig(tmp_path, server.url), strict=strict)
-    async with Api(access, clock, QUICK) as api:
-        await read(api, "/x")
-
-        assert api._connection is not None
-        assert api._connection.configuration.disable_strict_ssl_verification is not strict
 
 
 async def test_certificates_use_the_same_door(server: ApiServer, api: Api) -> None:

@@ -9,10 +9,10 @@ from webhook.errors import SourceError
 ONE = "current-context: a\ncontexts: [{name: a}]\n"
 OTHER = "current-context: c\ncontexts: [{name: b}]\n"
 
-# asked for, in the environment, what is read; a name that ends in .yaml exists
+# requested, environment, result; a name that ends in .yaml exists
 NAMED = {
-    "what is asked for": ("one.yaml", {"KUBECONFIG": "other.yaml"}, "one.yaml"),
-    "what the environment names": ("", {"KUBECONFIG": "other.yaml"}, "other.yaml"),
+    "the requested file": ("one.yaml", {"KUBECONFIG": "other.yaml"}, "one.yaml"),
+    "the file in the environment": ("", {"KUBECONFIG": "other.yaml"}, "other.yaml"),
     "several, of which one exists": ("none:one.yaml", {}, "none:one.yaml"),
 }
 
@@ -25,9 +25,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
-@pytest.mark.parametrize(("asked", "environ", "read"), NAMED.values(), ids=NAMED.keys())
-def test_files(asked: str, environ: dict[str, str], read: str) -> None:
-    assert find_kubeconfig(asked, environ) == read
+@pytest.mark.parametrize(("requested", "environ", "files"), NAMED.values(), ids=NAMED.keys())
+def test_kubectl_reads_the_same_files(requested: str, environ: dict[str, str], files: str) -> None:
+    assert find_kubeconfig(requested, environ) == files
 
 
 @pytest.mark.parametrize("environ", [{}, {"KUBECONFIG": ""}], ids=["unset", "empty"])
@@ -38,10 +38,10 @@ def test_files_that_do_not_exist_are_named(environ: dict[str, str]) -> None:
         find_kubeconfig("", environ)
 
 
-# files, context that is asked for, what is wrong
-MISTAKES = {
-    "nothing that can be seen": ("one.yaml", "", None),
-    "nothing, with a context of the second file": (f"one.yaml{os.pathsep}other.yaml", "b", None),
+# files, requested context, message
+ERRORS = {
+    "no error that the file shows": ("one.yaml", "", None),
+    "a context of the second file": (f"one.yaml{os.pathsep}other.yaml", "b", None),
     "a context of no file": ("one.yaml", "b", "one.yaml: has no context 'b': choose one of a"),
     "a current context of no file": (
         "other.yaml",
@@ -56,8 +56,41 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize(("named", "context", "said"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_mistake(named: str, context: str, said: str | None) -> None:
+SET_ONE = "is no kubeconfig: write one with kubectl config set-context"
+CONTEXTS = "contexts: [{name: a, context: {cluster: x, user: y}}, {name: b}]"
+
+# content, requested context, start of the message
+BROKEN = {
+    "an empty file": ("", "", SET_ONE),
+    "a list": ("[]", "", SET_ONE),
+    "half a file": ('{"clusters": [{"na', "", "1: invalid JSON: Unterminated string"),
+    "no YAML": ("a: [1,\nb", "", "2: invalid YAML: while parsing a flow sequence, did not find"),
+    "a binary file": ("\0", "", "a binary file: manifests are YAML or JSON"),
+    "an empty object": ("{}", "", "has no current context: it has none at all, with --context"),
+    "no current context": (CONTEXTS, "", "has no current context: choose one of a, b, with"),
+    "a missing context": (CONTEXTS, "c", "has no context 'c': choose one of a, b"),
+    "a missing current context": (
+        f"current-context: d\n{CONTEXTS}",
+        "",
+        "has no context 'd': choose one of a, b",
+    ),
+    "contexts that are an object": ("contexts: {}", "", "has no current context: it has none"),
+}
+
+
+@pytest.mark.parametrize(("text", "context", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_broken_file_is_explained(tmp_path: Path, text: str, context: str, message: str) -> None:
+    path = tmp_path / "broken.yaml"
+    path.write_text(text)
+
+    error = kubeconfig_error(str(path), context)
+
+    assert error is not None
+    assert str(error).removeprefix(f"{path}:").lstrip().startswith(message)
+
+
+@pytest.mark.parametrize(("named", "context", "message"), ERRORS.values(), ids=ERRORS.keys())
+def test_the_context_must_exist(named: str, context: str, message: str | None) -> None:
     found = kubeconfig_error(named, context)
 
-    assert (found and str(found)) == said
+    assert (found and str(found)) == message

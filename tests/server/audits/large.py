@@ -1,9 +1,8 @@
 """
 What an audit of a large cluster costs: ``python -m tests.server.audits.large [PODS]`` prints it.
 
-The audit process is the real one. Here it is answered page by page, with the objects of the
-benchmarks' cluster, each made as long as those that API servers send. Not a test: the figures are
-those of the machine.
+The audit process is the real one. It lists the objects of the cluster of the benchmarks, which are
+as long as those of real clusters. This is no test, because the figures depend on the machine.
 """
 
 import asyncio
@@ -12,20 +11,21 @@ import os
 import resource
 import sys
 import time
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from tests.bench.fleet import Fleet, Size
-from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response, read
+from tests.apiserver import ApiServer, Json
+from tests.bench.fleet import Size, build_objects
+from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import AuditOrder, AuditResult
 from webhook.server.audits.subprocess import AuditProcess
 from webhook.server.reload import PolicySources
 
 MIB = 2**20
-MEMORY = 512 * MIB  # more than is needed, so that it is seen what is
+MEMORY = 512 * MIB  # more than the process needs, to measure what it needs
 
-LENGTHS = {"pods": 7000, "nodes": 12_000, "deployments": 6000, "replicasets": 6000}
+LENGTHS = {"Pod": 7000, "Node": 12_000, "Deployment": 6000, "ReplicaSet": 6000}
 """Bytes of objects with managedFields, environment, probes and status."""
 
 OTHERS = 3000  # bytes
@@ -33,15 +33,19 @@ OTHERS = 3000  # bytes
 WHOLE = Size()
 
 
-class Paged:
-    """An API server that answers in pages."""
+class MeasuringServer(ApiServer):
+    """
+    An API server that measures the audit process at each request.
 
-    name = "the API server"
+    Attributes:
+        bytes: Bytes of all responses.
+        resident: Most memory of the process.
+        data: Most private memory of the process.
+    """
 
-    def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
-        self._lists: dict[str, list[bytes]] = {}
-        self.requests = self.bytes = self.resident = self.data = 0
+    def __init__(self, size: Size) -> None:
+        super().__init__(*map(lengthen, build_objects(size)))
+        self.bytes = self.resident = self.data = 0
 
     async def send(
         self,
@@ -51,24 +55,13 @@ class Paged:
         body: bytes = b"",
         content_type: str = JSON,
     ) -> Response:
-        del content_type
-        assert (method, body) == ("GET", b"")
         self._look_at_child()
-        if path == "/apis":
-            return Response(200, b'{"groups": []}')
-        items = await self._items(path)
-        start = int(query.get("continue", "0"))
-        end = start + int(query["limit"])
-        metadata = {"resourceVersion": "1", "continue": str(end) if end < len(items) else ""}
-        length = LENGTHS.get(path.rpartition("/")[2], OTHERS)
-        page = b",".join(each.ljust(length) for each in items[start:end])
-        answer = b'{"metadata":%s,"items":[%s]}' % (json.dumps(metadata).encode(), page)
-        self.requests += 1
-        self.bytes += len(answer)
-        return Response(200, answer)
+        response = await super().send(method, path, query, body, content_type)
+        self.bytes += len(response.body)
+        return response
 
     def _look_at_child(self) -> None:
-        """Note the most memory that the process has had; ru_maxrss counts what it was forked of."""
+        """Read the peak from /proc: ru_maxrss includes the memory of the parent before exec."""
         me = os.getpid()
         (child,) = Path(f"/proc/{me}/task/{me}/children").read_text().split()
         status = Path(f"/proc/{child}/status").read_text()
@@ -76,23 +69,24 @@ class Paged:
         self.resident = max(self.resident, int(lines["VmHWM"].split()[0]) * 1024)
         self.data = max(self.data, int(lines["VmData"].split()[0]) * 1024)
 
-    async def _items(self, path: str) -> list[bytes]:
-        if path not in self._lists:
-            made: list[Any] = json.loads(await read(self._fleet, path))["items"]
-            made.sort(key=_position)
-            self._lists[path] = [json.dumps(each, separators=(",", ":")).encode() for each in made]
-        return self._lists[path]
+
+def lengthen(obj: Json) -> Json:
+    """Give an object the length of those in large clusters, by its managedFields."""
+    missing = LENGTHS.get(obj["kind"], OTHERS) - len(json.dumps(obj))
+    obj["metadata"]["managedFields"] = [{"manager": text_of(max(0, missing))}]
+    return obj
 
 
-def _position(made: Any) -> tuple[str, str]:
-    metadata = made["metadata"]
-    return f"{metadata.get('namespace', '')}/", metadata["name"]
+@cache
+def text_of(length: int) -> str:
+    """Build a text, which objects of the same length share."""
+    return "x" * length
 
 
 async def measure(pods: int) -> None:
     share = pods / WHOLE.pods
     size = Size(max(3, int(WHOLE.nodes * share)), pods, max(10, int(WHOLE.workloads * share)))
-    server = Paged(Fleet(size))
+    server = MeasuringServer(size)
     order = AuditOrder(
         sources=PolicySources(version=NEWEST_VERSION),
         policy_reports="",
@@ -107,7 +101,9 @@ async def measure(pods: int) -> None:
     child = used.ru_utime + used.ru_stime
     print(f"  took {took:.1f} s, and of CPU {child:.1f} s there, {ours:.1f} s here")
     print(f"  at most {server.resident / MIB:.0f} MiB, {server.data / MIB:.0f} of them data")
-    print(f"  {server.requests} requests, {server.bytes / MIB:.0f} MiB; {done.findings} findings")
+    print(
+        f"  {len(server.requests)} requests, {server.bytes / MIB:.0f} MiB; {done.findings} findings"
+    )
     print(f"  {len(done.exposition) / MIB:.2f} MiB of metrics")
 
 

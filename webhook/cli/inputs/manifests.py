@@ -11,7 +11,8 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
-from webhook.manifests import Document, SkippedSource, Unpacker, expand, read_documents
+from webhook.manifests import Document, SkippedSource, expand, read_documents
+from webhook.manifests.files import Unpacker
 
 
 class Inputs:

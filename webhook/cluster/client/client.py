@@ -1,9 +1,8 @@
 """
 Client of an API server: sends bytes of JSON to a path, with credentials that are kept up to date.
 
-``Api`` implements ``webhook.cluster.protocol.WatchClient`` and, with it, ``certs.api.Client``. It
-uses only the configuration loader of kubernetes_asyncio and sends requests itself, because the REST
-client, models and watch of the library do not fit a long-running server:
+``Api`` uses only the configuration loader of kubernetes_asyncio and sends requests itself, because
+the REST client, models and watch of the library do not fit a long-running server:
 
 * Its watch has no timeouts and no back-off, accepts any text as an event and never lists again
   after 410: ``reflector`` replaces it. Decoding into its models takes 30 times as long as JSON.
@@ -71,18 +70,13 @@ class Api:
     """
     Client of one API server; an asynchronous context manager that closes its connections.
 
-    Implements ``webhook.cluster.protocol.WatchClient`` and ``certs.api.Client``.
+    Implements ``webhook.cluster.protocol.WatchClient`` and ``certs.api.ObjectClient``.
     """
 
     def __init__(
         self, access: ApiAccess, clock: Callable[[], float], timeouts: Timeouts | None = None
     ) -> None:
-        """
-        Prepare the client; it reads credentials and connects with the first request.
-
-        Args:
-            clock: Monotonic, in seconds.
-        """
+        """Prepare the client; it reads credentials and connects with the first request."""
         timeouts = timeouts or Timeouts()
         self._access = access
         self._clock = clock
@@ -134,13 +128,7 @@ class Api:
 
     @asynccontextmanager
     async def stream(self, path: str, query: Query) -> AsyncGenerator[AsyncIterator[bytes]]:
-        """
-        Yield the chunks of an endless response as they arrive.
-
-        Raises:
-            ApiError: No response, or a status other than 200; also from the iterator, when the
-                server is silent or the connection breaks. ExpiredError if the status is 410.
-        """
+        """Yield the chunks of an endless response as ``WatchClient.stream`` does."""
         with self._translated_errors():
             response = await self._open(OutgoingRequest("GET", path, query), self._endless)
         try:
@@ -214,10 +202,8 @@ class Api:
 
     async def _renew_connection(self) -> Connection:
         self._load = self._load or make_loader(self._access)
-        renewed, known = (
-            Connection(await self._load(), strict=self._access.strict),
-            self._connection,
-        )
+        renewed = Connection(await self._load(), strict=self._access.strict)
+        known = self._connection
         if known is not None and known.identity == renewed.identity:
             known.take_token(renewed.configuration)
         else:

@@ -140,12 +140,7 @@ class Connection:
 
     def __init__(self, configuration: Any, *, strict: bool) -> None:
         """
-        Take a ``Configuration`` of the untyped library.
-
-        ``connect`` must be called before the first request.
-
-        Args:
-            strict: As in ``ApiAccess``.
+        Take a ``Configuration`` of the untyped library; call ``connect`` before the first request.
 
         Raises:
             OSError: A certificate file cannot be read.

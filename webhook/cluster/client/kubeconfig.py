@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from webhook.errors import SourceError
-from webhook.manifests import Document, is_array, is_object, parse, read_text
+from webhook.manifests import Document, parse
+from webhook.manifests.files import read_text
+from webhook.policy.paths import is_array, is_object
 
 KUBECONFIG_VARIABLE = "KUBECONFIG"
 DEFAULT_KUBECONFIG = "~/.kube/config"
@@ -20,9 +22,6 @@ DEFAULT_KUBECONFIG = "~/.kube/config"
 def find_kubeconfig(kubeconfig: str, environ: Mapping[str, str]) -> str:
     """
     Return the files to read: the requested ones, otherwise those that kubectl would read.
-
-    Args:
-        kubeconfig: One file, or several as in ``KUBECONFIG``; empty: none is requested.
 
     Raises:
         SourceError: None of them exists.
@@ -35,13 +34,7 @@ def find_kubeconfig(kubeconfig: str, environ: Mapping[str, str]) -> str:
 
 
 def kubeconfig_error(files: str, context: str) -> SourceError | None:
-    """
-    Explain why files could not be used; None if they look right.
-
-    Args:
-        files: From ``find_kubeconfig``.
-        context: The requested context; empty: the current one.
-    """
+    """Explain why files could not be used; None if their context exists."""
     contexts: list[str] = []
     for path in _existing(files):
         try:
