@@ -7,7 +7,7 @@ import pytest
 
 from tests.apiserver import ApiServer, refuse, respond
 from tests.doctor.api import client_of
-from tests.doctor.patient import METRICS, READY, replica
+from tests.doctor.installations import METRICS, READY, replica
 from webhook.cluster.protocol import Response
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.collect import DoctorTarget, collect_installation

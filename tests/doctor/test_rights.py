@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.deploy.manifests import Helm, Json, by_name
-from tests.doctor.patient import BASE
+from tests.doctor.installations import BASE
 from webhook.doctor.rights import (
     READ_VERBS,
     ROLLOUTS,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.doctor.patient import find_deviations, hooks, patient
+from tests.doctor.installations import build_installation, find_deviations, hooks
 from webhook.doctor.findings import CheckState
 from webhook.doctor.installation import Lookup, Replica
 from webhook.doctor.probes import ProbeResult
@@ -14,8 +14,10 @@ from webhook.policy.request import Hook
 
 
 def test_a_healthy_installation_has_no_finding() -> None:
-    assert find_deviations(patient()) == {}
-    assert [result.state for result in run_checks(patient())] == [CheckState.OK] * len(CHECKS)
+    assert find_deviations(build_installation()) == {}
+    assert [result.state for result in run_checks(build_installation())] == [CheckState.OK] * len(
+        CHECKS
+    )
 
 
 LACKS = "needs a right"
@@ -69,7 +71,7 @@ UNREADABLE: dict[str, tuple[dict[str, Any], set[str]]] = {
 
 @pytest.mark.parametrize(("changes", "checks"), UNREADABLE.values(), ids=UNREADABLE)
 def test_what_the_user_may_not_read_is_reported(changes: dict[str, Any], checks: set[str]) -> None:
-    found = find_deviations(patient(**changes))
+    found = find_deviations(build_installation(**changes))
 
     assert found.keys() == checks - (
         {"disruption-budget"} if "configurations" in changes else set()
@@ -81,7 +83,7 @@ def test_what_the_user_may_not_read_is_reported(changes: dict[str, Any], checks:
 def test_findings_count_though_another_object_is_unreadable() -> None:
     configurations = {**hooks({"timeoutSeconds": 30}), Hook.VALIDATE: Lookup(problem=LACKS)}
 
-    found = find_deviations(patient(configurations=configurations))["timeouts"]
+    found = find_deviations(build_installation(configurations=configurations))["timeouts"]
 
     assert (len(found.findings), found.unreadable, found.state) == (1, (LACKS,), CheckState.PROBLEM)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.doctor.patient import (
+from tests.doctor.installations import (
     OWN,
     assert_reported,
     configuration,

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from tests.deploy.manifests import Json
-from tests.doctor.patient import (
+from tests.doctor.installations import (
     BASE,
     assert_reported,
+    build_installation,
     configuration,
     deployment,
     find_deviations,
     hooks,
-    patient,
     serving_with,
 )
 from webhook.doctor import objects, webhooks
@@ -141,4 +141,4 @@ def test_one_check_reports_the_deviation_and_the_fix(case: str) -> None:
 def test_an_unusable_configuration_is_left_to_the_check_of_it(text: str | None) -> None:
     lookup = Lookup[objects.ConfigMap]() if text is None else configuration(text)
 
-    assert find_deviations(patient(configuration=lookup)).keys() == {"configuration"}
+    assert find_deviations(build_installation(configuration=lookup)).keys() == {"configuration"}

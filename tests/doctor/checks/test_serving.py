@@ -5,16 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.doctor.patient import (
+from tests.doctor.installations import (
     METRICS,
     UNREADY,
     answered,
     assert_reported,
     budget,
+    build_installation,
     deployment,
     find_deviations,
     hooks,
-    patient,
     pod,
     replica,
     slices,
@@ -199,7 +199,9 @@ FAILURES = {
 def test_a_failed_call_is_explained(message: str, means: str) -> None:
     configurations = hooks({"failurePolicy": "Fail"}, Hook.VALIDATE)
 
-    found = find_deviations(patient(probes=failed(message), configurations=configurations))
+    found = find_deviations(
+        build_installation(probes=failed(message), configurations=configurations)
+    )
 
     silent, failing = found["reached"].findings
     assert "no replica answered for mutate.evenspread.io" in silent.message
@@ -219,7 +221,7 @@ UNREADABLE: dict[str, tuple[dict[str, Any], set[str]]] = {
 
 @pytest.mark.parametrize(("changes", "checks"), UNREADABLE.values(), ids=UNREADABLE)
 def test_a_check_names_the_right_that_it_needs(changes: dict[str, Any], checks: set[str]) -> None:
-    found = find_deviations(patient(**changes))
+    found = find_deviations(build_installation(**changes))
 
     unreadable = {name for name, result in found.items() if result.unreadable == (LACKS,)}
     assert unreadable == checks
@@ -228,4 +230,4 @@ def test_a_check_names_the_right_that_it_needs(changes: dict[str, Any], checks: 
 def test_a_pod_without_a_version_is_of_none() -> None:
     unlabelled = msgspec.convert({"metadata": {"name": "a"}}, ServerPod)
 
-    assert find_deviations(patient(pods=Lookup((unlabelled,)))) == {}
+    assert find_deviations(build_installation(pods=Lookup((unlabelled,)))) == {}

@@ -136,7 +136,7 @@ def answered(*versions: str) -> dict[Hook, ProbeResult]:
     return {hook: ProbeResult(by) for hook in Hook}
 
 
-def patient(**changes: Any) -> Installation:
+def build_installation(**changes: Any) -> Installation:
     """Build a healthy installation, with these members changed."""
     good: dict[str, Any] = {
         "namespace": "evenspread",
@@ -176,7 +176,7 @@ def after(days: float) -> datetime:
 
 def assert_reported(changes: dict[str, Any], expected: dict[str, str], *, is_note: bool) -> None:
     """Assert that only these checks report the changed members, with these messages."""
-    found = find_deviations(patient(**changes))
+    found = find_deviations(build_installation(**changes))
 
     assert found.keys() == expected.keys()
     for name, words in expected.items():
