@@ -2,6 +2,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from certs.clients import Clients
+from certs.pem import read_certificates
 from tests.certs.world import authority, leaf
 
 CA = authority()
@@ -31,3 +32,9 @@ def test_callers_are_told_apart(certificate: bytes | None, names: set[str], admi
     clients = Clients(authorities=CA.chain, names=frozenset(names))
 
     assert clients.admit(certificate) is admitted
+
+
+def test_the_authorities_are_written_for_openssl() -> None:
+    clients = Clients(authorities=CA.chain)
+
+    assert read_certificates(clients.pem().encode()) == CA.chain

@@ -1,6 +1,7 @@
 from datetime import datetime
 
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, x25519
 
@@ -8,11 +9,13 @@ from certs.errors import PairError
 from certs.pem import (
     CertificatePair,
     PrivateKey,
+    alternative_names_of,
     describe_certificate,
     fingerprint,
     issued_by,
     name_of,
     read_certificates,
+    read_der,
     write_certificates,
 )
 from tests.certs.world import DAY, NOW, authority, leaf
@@ -124,3 +127,17 @@ def test_people_read_who_and_until_when() -> None:
 def test_a_fingerprint_names_one_certificate() -> None:
     assert fingerprint(LEAF.leaf) == fingerprint(read_certificates(LEAF.certificate_pem())[0])
     assert fingerprint(LEAF.leaf) != fingerprint(OTHER.leaf)
+
+
+def test_a_certificate_of_a_handshake_is_read() -> None:
+    assert read_der(LEAF.leaf.public_bytes(serialization.Encoding.DER), where="client") == LEAF.leaf
+    with pytest.raises(PairError, match="client: is no readable certificate"):
+        read_der(b"nothing", where="client")
+
+
+def test_alternative_names_are_those_of_the_leaf() -> None:
+    names = alternative_names_of(LEAF.leaf)
+
+    assert names is not None
+    assert names.get_values_for_type(x509.DNSName) == ["localhost"]
+    assert alternative_names_of(CA.leaf) is None
