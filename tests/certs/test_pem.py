@@ -68,7 +68,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("certificates", "key", "problem"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_pair_is_refused_with_the_place(
+def test_an_unusable_pair_is_refused_with_its_place(
     certificates: bytes, key: bytes, problem: str
 ) -> None:
     with pytest.raises(PairError, match=problem) as caught:
@@ -84,8 +84,8 @@ def test_no_error_repeats_what_it_could_not_read(
     with pytest.raises(PairError) as caught:
         CertificatePair.parse(certificates, key)
 
-    said = f"{caught.value!r}{caught.value.__cause__!r}"
-    assert not any(line and line in said for line in (key + certificates).decode().split("\n"))
+    shown = f"{caught.value!r}{caught.value.__cause__!r}"
+    assert not any(line and line in shown for line in (key + certificates).decode().split("\n"))
 
 
 def test_no_repr_shows_the_key() -> None:
@@ -110,13 +110,13 @@ def test_a_pair_within_its_time_is_taken(now: datetime) -> None:
     LEAF.check_time(now, where="/tls")
 
 
-def test_the_issuer_is_told_from_others() -> None:
+def test_only_the_issuer_verifies_a_certificate() -> None:
     assert issued_by(LEAF.leaf, CA.leaf)
     assert not issued_by(LEAF.leaf, authority().leaf)
     assert not issued_by(CA.leaf, LEAF.leaf)
 
 
-def test_people_read_who_and_until_when() -> None:
+def test_a_description_names_subject_serial_number_and_end() -> None:
     assert describe_certificate(LEAF.leaf) == (
         f"CN=evenspread, serial {LEAF.leaf.serial_number:x}, "
         f"valid until {NOW + 7 * DAY:%Y-%m-%dT%H:%M:%SZ}"
