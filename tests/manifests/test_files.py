@@ -12,16 +12,16 @@ import pytest
 import yaml as pyyaml
 
 from webhook.errors import ManifestError, SourceError
-from webhook.manifests import (
-    Document,
-    SkippedSource,
+from webhook.manifests import Document, SkippedSource, read_documents
+from webhook.manifests.files import (
+    CHART_TEMPLATE,
+    NO_FILE,
+    NO_OBJECT,
     decode,
     encode,
     read_data,
-    read_documents,
     read_file,
 )
-from webhook.manifests.files import CHART_TEMPLATE, NO_FILE, NO_OBJECT
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\n"
 

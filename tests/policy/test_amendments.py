@@ -54,7 +54,7 @@ STEPS: dict[str, tuple[Json, Policy, Steps]] = {
         PLAIN,
         [("add", f"{LIST}/1/whenUnsatisfiable", "DoNotSchedule")],
     ),
-    "an omitted maxSkew as well, if that is asked": (
+    "an omitted maxSkew as well, if that is configured": (
         pod(OMITTED, spread()),
         ALL_FILLED,
         [("add", f"{LIST}/0/whenUnsatisfiable", "DoNotSchedule"), ("add", f"{LIST}/0/maxSkew", 1)],
@@ -64,14 +64,14 @@ STEPS: dict[str, tuple[Json, Policy, Steps]] = {
         ALL_FILLED,
         [("add", f"{LIST}/0/maxSkew", 1)],
     ),
-    "no omitted field, if that is asked": (pod(OMITTED), NOTHING_FILLED, []),
+    "no omitted field, if that is configured": (pod(OMITTED), NOTHING_FILLED, []),
     "a gated field": (
         pod(spread(minDomains=2)),
         MIN_DOMAINS_OFF,
         [("remove", f"{LIST}/0/minDomains", None)],
     ),
     "the whole list behind its gate": (pod(spread()), LIST_OFF, [("remove", LIST, None)]),
-    "a null selector, if the profile says so": (
+    "a null selector, if the profile requests it": (
         pod(spread(), NULL_SELECTOR),
         COMPLETING,
         [("add", f"{LIST}/1/labelSelector", DERIVED)],
@@ -103,12 +103,12 @@ def written(amended: Amendment) -> list[dict[str, Any]]:
     return steps
 
 
-@pytest.mark.parametrize(("obj", "obeyed", "steps"), STEPS.values(), ids=STEPS.keys())
-def test_an_object_is_changed_in(obj: Json, obeyed: Policy, steps: Steps) -> None:
-    amended = amend_constraints(request(obj), obeyed, SELECTING)
+@pytest.mark.parametrize(("obj", "config", "steps"), STEPS.values(), ids=STEPS.keys())
+def test_an_object_is_changed_in(obj: Json, config: Policy, steps: Steps) -> None:
+    amended = amend_constraints(request(obj), config, SELECTING)
 
-    told = [(step["op"], step["path"], step.get("value")) for step in written(amended)]
-    assert told == steps
+    warned = [(step["op"], step["path"], step.get("value")) for step in written(amended)]
+    assert warned == steps
 
 
 def test_an_object_without_a_template_is_not_changed() -> None:
@@ -131,7 +131,7 @@ HELD_BACK = "MinDomainsInPodTopologySpread is off"
 LINE = "TSC111 topologySpreadConstraints"
 ENTRIES = "spec.topologySpreadConstraints"
 
-TOLD: dict[str, tuple[Json, Policy, list[str]]] = {
+WARNINGS: dict[str, tuple[Json, Policy, list[str]]] = {
     "one entry": (
         pod(spread(minDomains=1)),
         MIN_DOMAINS_OFF,
@@ -227,17 +227,17 @@ HELD: dict[str, Gates] = {
 def test_lines_fit_kubectl(mode: Mode, count: int, held: Gates) -> None:
     every, last = [spread(**FIELDS)] * count, [spread()] * (count - 1) + [spread(**FIELDS)]
     for constraints in (every, last):
-        told = amend_constraints(
+        warned = amend_constraints(
             request(pod(*constraints)), policy(gates=held, mode=mode), FakeFacts()
         ).warnings
 
-        assert len(told) == 3
-        assert all(len(line) <= 120 and line.isascii() for line in told)
+        assert len(warned) == 3
+        assert all(len(line) <= 120 and line.isascii() for line in warned)
 
 
-@pytest.mark.parametrize(("obj", "obeyed", "warnings"), TOLD.values(), ids=TOLD.keys())
-def test_a_warning_names(obj: Json, obeyed: Policy, warnings: list[str]) -> None:
-    assert list(amend_constraints(request(obj), obeyed, FakeFacts()).warnings) == warnings
+@pytest.mark.parametrize(("obj", "config", "warnings"), WARNINGS.values(), ids=WARNINGS.keys())
+def test_a_warning_names(obj: Json, config: Policy, warnings: list[str]) -> None:
+    assert list(amend_constraints(request(obj), config, FakeFacts()).warnings) == warnings
 
 
 EXEMPT = {"evenspread.io/exempt": "TSC111=for the next version"}
@@ -265,9 +265,9 @@ ACTIONS: dict[str, tuple[Json, Action, int, list[str]]] = {
 def test_the_configuration_says_what_is_done_about_drops(
     obj: Json, action: Action, lines: int, refused: list[str]
 ) -> None:
-    obeyed = replace(MIN_DOMAINS_OFF, actions={**DEFAULT_ACTIONS, "TSC111": action})
+    config = replace(MIN_DOMAINS_OFF, actions={**DEFAULT_ACTIONS, "TSC111": action})
 
-    amended = amend_constraints(request(obj), obeyed, FakeFacts())
+    amended = amend_constraints(request(obj), config, FakeFacts())
 
     assert len(amended.warnings) == lines
     assert [violation.error.field for violation in amended.refused] == refused
@@ -275,9 +275,9 @@ def test_the_configuration_says_what_is_done_about_drops(
 
 
 def test_the_whole_list_is_refused_at_its_place() -> None:
-    obeyed = replace(LIST_OFF, actions={**DEFAULT_ACTIONS, "TSC111": Action.DENY})
+    config = replace(LIST_OFF, actions={**DEFAULT_ACTIONS, "TSC111": Action.DENY})
 
-    (finding,) = amend_constraints(request(deployment(spread())), obeyed, FakeFacts()).refused
+    (finding,) = amend_constraints(request(deployment(spread())), config, FakeFacts()).refused
 
     assert finding.error.field == "spec.template.spec.topologySpreadConstraints"
     assert finding.error.message == "Forbidden: feature gate EvenPodsSpread is off"
@@ -295,20 +295,20 @@ def test_drops_are_told_apart_by_gate() -> None:
 def test_a_list_that_was_changed_is_changed_no_further(
     situation: tuple[Json, Policy, FakeFacts],
 ) -> None:
-    obj, obeyed, known = situation
-    amended = amend_constraints(request(obj), obeyed, known)
+    obj, config, known = situation
+    amended = amend_constraints(request(obj), config, known)
     changed = request(obj, template=with_constraints(template(obj), amended.constraints))
 
-    assert amend_constraints(changed, obeyed, known) == Amendment(amended.constraints)
+    assert amend_constraints(changed, config, known) == Amendment(amended.constraints)
 
 
 @given(strategies.situations)
 def test_the_operations_make_the_list_that_is_judged(
     situation: tuple[Json, Policy, FakeFacts],
 ) -> None:
-    obj, obeyed, known = situation
+    obj, config, known = situation
     listed = (obj["spec"] or {}).get("topologySpreadConstraints") or []
-    amended = amend_constraints(request(obj), obeyed, known)
+    amended = amend_constraints(request(obj), config, known)
     if None in listed:
         return  # is denied, since nothing can be filled in there
 

@@ -51,7 +51,7 @@ def test_the_answer_is_one_warning_and_nothing_else() -> None:
 
 OTHERS = {
     "a pod that is really made": probe(dryRun=False),
-    "a review that says nothing of dry runs": decode(review_body(pod(labels={LABEL: "true"}))),
+    "a review without a dry run": decode(review_body(pod(labels={LABEL: "true"}))),
     "a review that cannot be read again": replace(probe(), body=b"{"),
     "a review without a request": replace(probe(), body=b"{}"),
     "another value": probe("yes"),
@@ -61,17 +61,17 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("asked", OTHERS.values(), ids=OTHERS)
-def test_no_probe_is(asked: AdmissionRequest) -> None:
-    assert judge_probe(asked, Hook.MUTATE, PRESENT) is None
+@pytest.mark.parametrize("creation", OTHERS.values(), ids=OTHERS)
+def test_no_probe_is(creation: AdmissionRequest) -> None:
+    assert judge_probe(creation, Hook.MUTATE, PRESENT) is None
 
 
 def test_the_label_of_a_real_pod_is_no_way_around_the_rules() -> None:
     bad = {"maxSkew": 0, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
-    asked = decode(review_body(pod(bad, labels={LABEL: "true"}), namespace=NAMESPACE))
+    creation = decode(review_body(pod(bad, labels={LABEL: "true"}), namespace=NAMESPACE))
 
-    assert judge_probe(asked, Hook.MUTATE, PRESENT) is None
-    assert not judge(asked, Hook.MUTATE, policy(profile()), NoFacts()).allowed
+    assert judge_probe(creation, Hook.MUTATE, PRESENT) is None
+    assert not judge(creation, Hook.MUTATE, policy(profile()), NoFacts()).allowed
 
 
 def test_a_strange_name_becomes_a_warning_that_is_passed_on() -> None:

@@ -114,14 +114,14 @@ MERGING = {
 }
 
 
-@pytest.mark.parametrize(("asked", "merged"), MERGING.values(), ids=MERGING.keys())
+@pytest.mark.parametrize(("requested", "merged"), MERGING.values(), ids=MERGING.keys())
 def test_match_label_keys_join_the_selector(
-    asked: Constraint, merged: LabelSelector | None
+    requested: Constraint, merged: LabelSelector | None
 ) -> None:
-    (stored,) = merge_match_label_keys((asked,), LABELS)
+    (stored,) = merge_match_label_keys((requested,), LABELS)
 
     assert stored.label_selector == merged
-    assert stored.match_label_keys == asked.match_label_keys
+    assert stored.match_label_keys == requested.match_label_keys
 
 
 @given(st.lists(strategies.any_constraints, max_size=3).map(tuple), strategies.labels)

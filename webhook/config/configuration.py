@@ -146,13 +146,9 @@ def policy(
     """
     Build the policy that decides on requests.
 
-    A profile of System defaults has no constraints while their gate is off.
-
-    Args:
-        configuration: The operator's configuration.
-        gates: The gates in force.
-        validates_pods: Whether the validating webhook receives new pods; None: it does if a policy
-            rule has the action deny, as the chart registers it.
+    A profile of System defaults has no constraints while their gate is off. With None for
+    ``validates_pods``, the validating webhook receives new pods if a policy rule has the action
+    deny, as the chart registers it.
     """
     denies = Action.DENY in configuration.actions.values()
     system = Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates

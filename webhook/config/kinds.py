@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import msgspec
 from pydantic import AfterValidator, Field
@@ -12,8 +12,6 @@ from webhook.config.models import StrictModel
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, CUSTOM_KINDS, SHIPPED_TEMPLATES
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import FieldPath, TemplatePath
-
-Kinds: TypeAlias = Mapping[GroupKind, TemplatePath]
 
 
 class OwnerSelector(msgspec.Struct, frozen=True):
@@ -66,7 +64,7 @@ class OwnerSelectorModel(CustomKindModel):
     selector_path: Annotated[str, AfterValidator(_check_path)] = Field(examples=["spec.selector"])
 
 
-def collect_templates(written: tuple[PodTemplateModel, ...]) -> Kinds:
+def collect_templates(written: tuple[PodTemplateModel, ...]) -> Mapping[GroupKind, TemplatePath]:
     """Merge built-in, shipped and configured pod templates; configured ones replace shipped."""
     named = {row.group_kind: tuple(row.path.split(_SEPARATOR)) for row in written}
     return MappingProxyType({**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES, **named})

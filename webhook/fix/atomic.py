@@ -72,9 +72,8 @@ def _check_writable(original: OriginalFile, status: os.stat_result) -> None:
 
 def _check_unchanged(original: OriginalFile) -> None:
     if original.path.read_bytes() != original.data:
-        raise SourceError(
-            original.source, "changed by another process, not written: run the command again"
-        )
+        problem = "changed by another process, not written: run the command again"
+        raise SourceError(original.source, problem)
 
 
 def _write(descriptor: int, data: bytes, like: os.stat_result) -> None:

@@ -70,8 +70,6 @@ def read_documents(
     Args:
         paths: Files and folders.
         strict: Whether a source that would be skipped, and a duplicate key in YAML, are errors.
-        stdin: Replaces the standard input of the process.
-        unpack: Yields the objects of a document.
 
     Yields:
         Objects with non-empty ``apiVersion`` and ``kind``, in the order in which they are found,

@@ -30,8 +30,8 @@ some_labels = st.dictionaries(keys, values, min_size=1, max_size=4)
 
 
 def _expression(key: str, operator: str, listed: Sequence[str]) -> Json:
-    told: Json = {"key": key, "operator": operator}
-    return {**told, "values": list(listed)} if operator in {"In", "NotIn"} else told
+    requirement: Json = {"key": key, "operator": operator}
+    return {**requirement, "values": list(listed)} if operator in {"In", "NotIn"} else requirement
 
 
 expressions = st.builds(

@@ -87,12 +87,12 @@ def running(*nodes: str, labels: Json | None = None, **spec: Any) -> RunningPods
 
 
 def admission(
-    nodes: Sequence[Node] = THREE, *, obeyed: Policy | None = None, services: Json | None = None
+    nodes: Sequence[Node] = THREE, *, config: Policy | None = None, services: Json | None = None
 ) -> AdviceContext:
     """Make what an admission knows of a cluster of these nodes."""
     selected = [ServiceSelector("web", pairs) for pairs in ([services] if services else [])]
     facts = FakeFacts(nodes=nodes, services_of={NAMESPACE: selected})
-    return AdviceContext(obeyed or policy(), facts)
+    return AdviceContext(config or policy(), facts)
 
 
 def audit(
@@ -112,7 +112,7 @@ def audit(
     return context._replace(cluster=ClusterState(nodes, census, owners))
 
 
-def ask(rule: str, judged: Subject, context: AdviceContext) -> list[RuleViolation]:
+def check_rule(rule: str, judged: Subject, context: AdviceContext) -> list[RuleViolation]:
     """Ask one rule."""
     return list(RULES[rule](judged, context))
 
@@ -122,7 +122,7 @@ def documents(text: str) -> list[Json]:
     return [each for each in yaml.safe_load_all(text) if each]
 
 
-def from_manifests(text: str, *, obeyed: Policy | None = None) -> tuple[Subject, AdviceContext]:
+def from_manifests(text: str, *, config: Policy | None = None) -> tuple[Subject, AdviceContext]:
     """
     Read an example: the first document is the subject, the others are its cluster.
 
@@ -138,7 +138,7 @@ def from_manifests(text: str, *, obeyed: Policy | None = None) -> tuple[Subject,
         str(each): each.pod.labels
         for each in (subject(other) for other in others if other["kind"] == "Deployment")
     }
-    context = audit(nodes, pods, {str(judged): judged.pod.labels, **members}, obeyed=obeyed)
+    context = audit(nodes, pods, {str(judged): judged.pod.labels, **members}, config=config)
     facts = FakeFacts(
         nodes=nodes, services_of={NAMESPACE: [ServiceSelector("web", {"app": "web"})]}
     )

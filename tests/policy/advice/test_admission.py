@@ -27,7 +27,7 @@ HERE = build.spread(
 DENYING = build.policy(actions={**DEFAULT_ACTIONS, "TSC101": Action.DENY})
 
 
-def asked(obj: Json, old: Json | None = None) -> AdmissionRequest:
+def submit(obj: Json, old: Json | None = None) -> AdmissionRequest:
     return decode(build.review_body(obj, old=old, name="web"))
 
 
@@ -37,23 +37,23 @@ def rules(request: AdmissionRequest, policy: Policy | None = None) -> tuple[str,
 
 
 def test_a_workload_is_advised_on() -> None:
-    assert "TSC101" in rules(asked(build.deployment(ELSEWHERE)))
+    assert "TSC101" in rules(submit(build.deployment(ELSEWHERE)))
 
 
 def test_an_object_without_violations_gets_no_advice() -> None:
-    request = asked(build.deployment(HERE))
+    request = submit(build.deployment(HERE))
     facts = build.FakeFacts(nodes=[Node("n", {ZONE: "a"})])
 
     assert advise_request(request, build.policy(), facts) is NO_ADVICE
 
 
 PASSED_OVER = {
-    "a pod of a controller": asked(build.pod(ELSEWHERE, owner=build.owned_by())),
+    "a pod of a controller": submit(build.pod(ELSEWHERE, owner=build.owned_by())),
     "a request without its body": msgspec.structs.replace(
-        asked(build.deployment(ELSEWHERE)), body=b""
+        submit(build.deployment(ELSEWHERE)), body=b""
     ),
-    "a workload without a template": asked(build.deployment() | {"spec": {}}),
-    "an affinity that is no object": asked(build.pod(ELSEWHERE, affinity=["x"])),
+    "a workload without a template": submit(build.deployment() | {"spec": {}}),
+    "an affinity that is no object": submit(build.pod(ELSEWHERE, affinity=["x"])),
 }
 
 
@@ -83,29 +83,29 @@ DONE: dict[str, tuple[Json, Policy, Action]] = {
 }
 
 
-@pytest.mark.parametrize(("obj", "obeyed", "action"), DONE.values(), ids=DONE.keys())
+@pytest.mark.parametrize(("obj", "config", "action"), DONE.values(), ids=DONE.keys())
 def test_the_action_on_a_violation_found_outside_of_advice(
-    obj: Json, obeyed: Policy, action: Action
+    obj: Json, config: Policy, action: Action
 ) -> None:
-    assert effective_action("TSC101", asked(obj), obeyed) is action
+    assert effective_action("TSC101", submit(obj), config) is action
 
 
 def test_advice_is_about_the_constraints_that_will_be_stored() -> None:
-    request, wanted = asked(build.pod(ELSEWHERE)), build.template(build.pod(HERE)).constraints
+    request, constraints = submit(build.pod(ELSEWHERE)), build.template(build.pod(HERE)).constraints
 
     assert "TSC101" in rules(request)
-    stored = advise_request(request, build.policy(), build.facts(), wanted)
+    stored = advise_request(request, build.policy(), build.facts(), constraints)
     assert "TSC101" not in [finding.rule for finding in stored.warned]
 
 
 def test_no_advice_is_given_while_its_gate_is_off() -> None:
     off = build.policy(gates=build.gates(EvenspreadAdvice=False))
 
-    assert advise_request(asked(build.deployment(ELSEWHERE)), off, build.facts()) is NO_ADVICE
+    assert advise_request(submit(build.deployment(ELSEWHERE)), off, build.facts()) is NO_ADVICE
 
 
 def test_the_configured_action_decides_what_is_denied() -> None:
-    advice = advise_request(asked(build.deployment(ELSEWHERE)), DENYING, build.facts())
+    advice = advise_request(submit(build.deployment(ELSEWHERE)), DENYING, build.facts())
 
     assert [finding.rule for finding in advice.denied] == ["TSC101"]
 
@@ -114,7 +114,7 @@ def test_an_update_that_changes_no_template_is_not_denied() -> None:
     before = build.deployment(ELSEWHERE)
     scaled = {**before, "spec": {**before["spec"], "replicas": 7}}
 
-    advice = advise_request(asked(scaled, old=before), DENYING, build.facts())
+    advice = advise_request(submit(scaled, old=before), DENYING, build.facts())
 
     assert advice.denied == ()
     assert "TSC101" in [finding.rule for finding in advice.audited]
@@ -122,7 +122,7 @@ def test_an_update_that_changes_no_template_is_not_denied() -> None:
 
 def test_an_update_that_changes_the_template_is_denied() -> None:
     advice = advise_request(
-        asked(build.deployment(ELSEWHERE), old=build.deployment(HERE)), DENYING, build.facts()
+        submit(build.deployment(ELSEWHERE), old=build.deployment(HERE)), DENYING, build.facts()
     )
 
     assert [finding.rule for finding in advice.denied] == ["TSC101"]
@@ -132,7 +132,7 @@ def test_an_update_of_an_undecodable_object_is_advised_on_as_new() -> None:
     old = build.deployment()
     old["spec"]["template"] = None
 
-    assert "TSC101" in rules(asked(build.deployment(ELSEWHERE), old=old))
+    assert "TSC101" in rules(submit(build.deployment(ELSEWHERE), old=old))
 
 
 ALL_WARN = build.policy(actions=dict.fromkeys(DEFAULT_ACTIONS, Action.WARN))

@@ -129,15 +129,15 @@ def test_an_admission_makes_no_query_that_grows_with_the_cluster() -> None:
 def test_without_its_gate_there_is_no_advice_at_admission() -> None:
     off = policy(gates=gates(EvenspreadAdvice=False))
 
-    assert advise(deployed(WRONG), admission(obeyed=off)) is NO_ADVICE
-    assert rules(advise(deployed(WRONG), audit(obeyed=off)))["warned"] == ["TSC101"]
+    assert advise(deployed(WRONG), admission(config=off)) is NO_ADVICE
+    assert rules(advise(deployed(WRONG), audit(config=off)))["warned"] == ["TSC101"]
 
 
 def test_a_disabled_field_is_reported_and_hidden_from_other_rules() -> None:
     off = policy(gates=gates(MinDomainsInPodTopologySpread=False))
     judged = deployed(spread(minDomains=9, matchLabelKeys=["pod-template-hash"]))
 
-    assert rules(advise(judged, audit(obeyed=off))) == {"warned": ["TSC111"]}
+    assert rules(advise(judged, audit(config=off))) == {"warned": ["TSC111"]}
 
 
 def test_a_denial_has_the_format_of_the_api_rules() -> None:
@@ -229,15 +229,15 @@ def context(draw: st.DrawFn) -> AdviceContext:
     """Draw the context of an admission or an audit."""
     facts, nodes = draw(clusters()), draw(node_lists())
     known = replace_nodes(facts, nodes)
-    obeyed = draw(policies)
+    config = draw(policies)
     if draw(st.booleans()):
-        return AdviceContext(obeyed, known)
+        return AdviceContext(config, known)
     census, members = Census(), Census()
     for name in draw(st.lists(st.sampled_from(["n0", "n1", "gone"]), max_size=5)):
         carried = draw(labels)
         census.add(NAMESPACE, carried, name)
         members.add(NAMESPACE, carried, draw(st.sampled_from(["Deployment/web", "Pod/x"])))
-    return AdviceContext(obeyed, known, ClusterState(nodes, census, members))
+    return AdviceContext(config, known, ClusterState(nodes, census, members))
 
 
 def replace_nodes(facts: FakeFacts, nodes: Sequence[Node]) -> FakeFacts:
@@ -323,29 +323,29 @@ def test_an_object_fixed_as_suggested_has_no_finding_of_the_rule(
     for row in POLICY_RULES:
         found = row.check(judged, known)
         violations = [each for each in found if not each.instead.startswith("# ")]
-        told = {(violation.field, violation.problem) for violation in violations}
+        first = {(violation.field, violation.problem) for violation in violations}
 
         again = {
             (each.field, each.problem) for each in row.check(obeying(judged, violations), known)
         }
 
-        assert not told & again
+        assert not first & again
 
 
 class CountingFacts:
-    """A cluster that counts what it is asked, and how many label keys are looked at."""
+    """Facts that count their calls, and how many label keys are looked at."""
 
     def __init__(self, facts: FakeFacts) -> None:
         self.facts = facts
-        self.asked: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        self.asked[name] += 1
+        self.calls[name] += 1
         question: Callable[..., Any] = getattr(self.facts, name)
         return question
 
 
-def asked_of(nodes: int, services: int) -> Counter[str]:
+def count_calls(nodes: int, services: int) -> Counter[str]:
     """Count the questions that an admission asks a cluster of some size."""
     made = [node(f"n{i}", f"zone-{i % 3}") for i in range(nodes)]
     facts = FakeFacts(
@@ -362,9 +362,9 @@ def asked_of(nodes: int, services: int) -> Counter[str]:
     )
     advise(judged, AdviceContext(policy(profile()), counting), DENYING)
     advise(deployed(), AdviceContext(policy(profile()), counting), DENYING)
-    return counting.asked
+    return counting.calls
 
 
 def test_an_admission_makes_as_many_queries_in_a_large_cluster_as_in_a_small_one() -> None:
-    assert asked_of(6, 1) == asked_of(600, 100)
-    assert sum(asked_of(6, 1).values()) < 50
+    assert count_calls(6, 1) == count_calls(600, 100)
+    assert sum(count_calls(6, 1).values()) < 50

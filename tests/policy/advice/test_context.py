@@ -31,9 +31,9 @@ def test_cordoned_nodes_are_for_those_that_tolerate_it() -> None:
 
 
 def test_the_gates_are_those_of_the_policy() -> None:
-    obeyed = policy()
+    config = policy()
 
-    assert admission(obeyed=obeyed).gates is obeyed.gates
+    assert admission(config=config).gates is config.gates
 
 
 def test_nodes_lie_within_zones() -> None:
@@ -60,7 +60,7 @@ def test_constraints_that_no_api_server_would_take_are_left_out() -> None:
 
     found = resolve_valid((wrong, right, replace(right, min_domains=0)), WEB, gates())
 
-    assert [each.index for each in found.hard] == [1]
+    assert [counted.index for counted in found.hard] == [1]
     assert resolve_valid((right,), WEB, gates()).hard[0].selector == right.label_selector
 
 
@@ -93,4 +93,4 @@ def test_other_pods_on_the_same_nodes_are_measured_anew() -> None:
     before = known.tally(pod, (constraint(),), gates())
     after = known.with_pods(census, census).tally(pod, (constraint(),), gates())
 
-    assert [sum(each.hard[0].pods.values()) for each in (before, after)] == [0, 2]
+    assert [sum(counted.hard[0].pods.values()) for counted in (before, after)] == [0, 2]

@@ -80,7 +80,7 @@ SHOP = {"matchLabels": {"app": "shop"}}
 HASHED = {"matchExpressions": [{"key": HASH, "operator": "Exists"}]}
 UNKNOWN = {"matchExpressions": [{"key": "app", "operator": "Is"}]}
 
-# constraint, whether it counts nobody, whether it counts the pods of a Deployment, what they lack
+# constraint, whether it counts no pod, whether it counts the pods of a Deployment, what they lack
 COUNTED: dict[str, tuple[Json, bool, bool, list[str]]] = {
     "its own label": (spread(), False, True, []),
     "null": (spread(labelSelector=None), True, False, []),
@@ -108,16 +108,18 @@ COUNTED: dict[str, tuple[Json, bool, bool, list[str]]] = {
 
 
 @pytest.mark.parametrize(
-    ("told", "nobody", "itself", "lacks"), COUNTED.values(), ids=COUNTED.keys()
+    ("written", "no_pod", "itself", "lacks"), COUNTED.values(), ids=COUNTED.keys()
 )
-def test_whom_a_constraint_counts(told: Json, nobody: bool, itself: bool, lacks: list[str]) -> None:
-    judged = deployed(told)
-    (asked,) = judged.constraints
+def test_whom_a_constraint_counts(
+    written: Json, no_pod: bool, itself: bool, lacks: list[str]
+) -> None:
+    judged = deployed(written)
+    (entry,) = judged.constraints
 
-    assert counts_no_pod(asked, judged, gates()) is nobody
-    assert counts_itself(asked, judged, gates()) is itself
+    assert counts_no_pod(entry, judged, gates()) is no_pod
+    assert counts_itself(entry, judged, gates()) is itself
     assert [
-        what for what, _ in unmet_requirements(asked.label_selector or selector(), judged)
+        what for what, _ in unmet_requirements(entry.label_selector or selector(), judged)
     ] == lacks
 
 

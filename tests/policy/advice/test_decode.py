@@ -25,7 +25,7 @@ def cron_job(**spec: Any) -> Json:
 
 
 REPLICAS: dict[str, tuple[Json, int | None]] = {
-    "a Deployment says it": (workload(replicas=3), 3),
+    "a Deployment has replicas": (workload(replicas=3), 3),
     "a Deployment is left to an autoscaler": (workload(replicas=None), None),
     "a custom kind writes something else": (
         {**workload(replicas=None), "spec": {"template": pod(), "replicas": "many"}},

@@ -7,8 +7,8 @@ from tests.build import Json, default, gates, owned_by, pod, policy, profile, sp
 from tests.policy.advice.subjects import (
     ROLLOUT,
     admission,
-    ask,
     audit,
+    check_rule,
     deployed,
     running,
     subject,
@@ -24,20 +24,20 @@ from webhook.policy.selectors import merge_match_label_keys
 
 NONE = policy()
 GIVING = policy(profile(constraints=(default(),)))
-ONLY_TELLING = replace(GIVING, mode=Mode.RECOMMEND)
+RECOMMENDING = replace(GIVING, mode=Mode.RECOMMEND)
 WEB = {"matchLabels": {"app": "web"}}
 NODES = "kubernetes.io/hostname"
 
 
 def apart(required: bool = True, labels: Json | None = None, **term: Any) -> Subject:
     """Make a Deployment whose pods have one anti-affinity."""
-    told = {"topologyKey": NODES, "labelSelector": WEB, **term}
+    lacking = {"topologyKey": NODES, "labelSelector": WEB, **term}
     against = (
-        {"requiredDuringSchedulingIgnoredDuringExecution": [told]}
+        {"requiredDuringSchedulingIgnoredDuringExecution": [lacking]}
         if required
         else {
             "preferredDuringSchedulingIgnoredDuringExecution": [
-                {"weight": 1, "podAffinityTerm": told}
+                {"weight": 1, "podAffinityTerm": lacking}
             ]
         }
     )
@@ -63,9 +63,9 @@ BARE: dict[str, tuple[Subject, Policy, bool]] = {
         subject(workload(kind=GroupKind("batch", "Job"), replicas=None, parallelism=4)), NONE, True
     ),
     "a custom kind": (subject(workload(kind=ROLLOUT), ("spec", "template")), NONE, True),
-    "a profile that only tells": (deployed(), ONLY_TELLING, True),
+    "a profile in recommend mode": (deployed(), RECOMMENDING, True),
     "an anti-affinity to others": (apart(labelSelector={"matchLabels": {"app": "x"}}), NONE, True),
-    "an anti-affinity to nobody": (apart(labelSelector=None), NONE, True),
+    "an anti-affinity to no pod": (apart(labelSelector=None), NONE, True),
     "an anti-affinity over nothing": (apart(topologyKey=""), NONE, True),
     "an anti-affinity in another namespace": (apart(namespaces=["bank"]), NONE, True),
     "an anti-affinity to pods that differ in a label they all carry": (
@@ -77,7 +77,7 @@ BARE: dict[str, tuple[Subject, Policy, bool]] = {
     "pods that must be in the zone of others": (beside("zone", app="x"), NONE, True),
     "pods that must be together": (beside(app="web"), NONE, True),
     "pods that must be on the nodes of others": (beside(app="x"), NONE, False),
-    "pods that ask for a port of the node": (replace(deployed(), alone_on_node=True), NONE, False),
+    "pods that require a port of the node": (replace(deployed(), alone_on_node=True), NONE, False),
     "a constraint": (deployed(spread()), NONE, False),
     "a soft constraint": (deployed(spread(whenUnsatisfiable="ScheduleAnyway")), NONE, False),
     "an anti-affinity": (apart(), NONE, False),
@@ -87,7 +87,7 @@ BARE: dict[str, tuple[Subject, Policy, bool]] = {
         apart(namespaces=["bank"], namespaceSelector={}), NONE, False
     ),
     "a profile that gives it defaults": (deployed(), GIVING, False),
-    "pods that somebody else spreads": (
+    "running pods that have constraints": (
         replace(deployed(), running=(running("a1", constraints=(spread(),)),)), NONE, False
     ),
     "a part, whose labels and constraints stand elsewhere": (deployed(labels={}), NONE, False),
@@ -110,10 +110,10 @@ BARE: dict[str, tuple[Subject, Policy, bool]] = {
     "pods that are written for one node": (
         deployed(template_spec={"nodeName": "a1"}), NONE, False
     ),
-    "pods that ask for one node by its label": (
+    "pods that require one node by its label": (
         deployed(template_spec={"nodeSelector": {NODES: "a1"}}), NONE, False
     ),
-    "pods that ask for one zone": (
+    "pods that require one zone": (
         deployed(template_spec={"nodeSelector": {"topology.kubernetes.io/zone": "a"}}), NONE, True
     ),
     "a port of the node": (
@@ -150,13 +150,13 @@ BARE: dict[str, tuple[Subject, Policy, bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("judged", "obeyed", "fires"), BARE.values(), ids=BARE.keys())
-def test_a_workload_that_nothing_spreads(judged: Subject, obeyed: Policy, fires: bool) -> None:
-    assert bool(ask("TSC110", judged, admission(obeyed=obeyed))) is fires
+@pytest.mark.parametrize(("judged", "config", "fires"), BARE.values(), ids=BARE.keys())
+def test_a_workload_that_nothing_spreads(judged: Subject, config: Policy, fires: bool) -> None:
+    assert bool(check_rule("TSC110", judged, admission(config=config))) is fires
 
 
 def test_a_constraint_on_zones_and_one_on_nodes_are_to_be_written() -> None:
-    (violation,) = ask("TSC110", deployed(), admission())
+    (violation,) = check_rule("TSC110", deployed(), admission())
 
     tail = "whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}"
     assert violation.field == "spec.template.spec.topologySpreadConstraints"
@@ -171,17 +171,18 @@ WITH_KEYS = policy(profile(constraints=(default(match_label_keys=("rev",)),)))
 LABELS = {"app": "web", "rev": "1"}
 
 
-def injected(obeyed: Policy, labels: Json, *, merged: bool = False) -> PodTemplate:
+def injected(config: Policy, labels: Json, *, merged: bool = False) -> PodTemplate:
     """Make a pod that got its defaults, as the API server stores it."""
     raw = pod(labels=labels, owner=owned_by())
     bare = subject(raw).pod
-    context = admission(obeyed=obeyed, services={"app": "web"})
-    given = inject(bare, "shop", obeyed, context.facts)
+    context = admission(config=config, services={"app": "web"})
+    given = inject(bare, "shop", config, context.facts)
     constraints = tuple(
         replace(
-            each.constraint, label_selector=subject(pod(spread())).constraints[0].label_selector
+            violation.constraint,
+            label_selector=subject(pod(spread())).constraints[0].label_selector,
         )
-        for each in given.entries
+        for violation in given.entries
     )
     assert bare.metadata is not None
     assert bare.spec is not None
@@ -220,7 +221,7 @@ LACKING: dict[str, tuple[list[RunningPods], Policy, Json, str]] = {
     "a profile that is gone": ([GIVEN], NONE, {"app": "web"}, ""),
     "nothing to select them by": ([BARE_POD], GIVING, {"app": "shop"}, ""),
     "no pods": ([], GIVING, {"app": "web"}, ""),
-    "a mode that only tells": ([BARE_POD], ONLY_TELLING, {"app": "web"}, ""),
+    "recommend mode": ([BARE_POD], RECOMMENDING, {"app": "web"}, ""),
     "a namespace that gets no defaults": (
         [BARE_POD], replace(GIVING, exempt_namespaces=frozenset({"shop"})), {"app": "web"}, ""
     ),
@@ -235,17 +236,17 @@ LACKING: dict[str, tuple[list[RunningPods], Policy, Json, str]] = {
 
 
 @pytest.mark.parametrize(
-    ("pods", "obeyed", "services", "told"), LACKING.values(), ids=LACKING.keys()
+    ("pods", "config", "services", "lacking"), LACKING.values(), ids=LACKING.keys()
 )
 def test_pods_that_lack_their_defaults(
-    pods: list[RunningPods], obeyed: Policy, services: Json, told: str
+    pods: list[RunningPods], config: Policy, services: Json, lacking: str
 ) -> None:
     judged = replace(deployed(), running=tuple(pods))
 
-    violations = ask("TSC115", judged, audit(pods=pods, obeyed=obeyed, services=services))
+    violations = check_rule("TSC115", judged, audit(pods=pods, config=config, services=services))
 
-    expected = [f"{told} pods lack the defaults of profile cluster"] if told else []
-    assert [each.brief for each in violations] == expected
+    expected = [f"{lacking} pods lack the defaults of profile cluster"] if lacking else []
+    assert [violation.brief for violation in violations] == expected
 
 
 NULL = spread(labelSelector=None)
@@ -255,14 +256,14 @@ COMPLETED: dict[str, tuple[Subject, Policy, bool]] = {
     "a profile completes it": (deployed(NULL), COMPLETING, True),
     "a profile leaves it": (deployed(NULL), GIVING, False),
     "no profile": (deployed(NULL), NONE, False),
-    "a mode that only tells": (deployed(NULL), replace(COMPLETING, mode=Mode.RECOMMEND), False),
+    "recommend mode": (deployed(NULL), replace(COMPLETING, mode=Mode.RECOMMEND), False),
     "a pod that has its node": (subject(pod(NULL, nodeName="a1")), COMPLETING, False),
     "nothing to complete it by": (subject(pod(NULL)), COMPLETING, False),
 }
 
 
-@pytest.mark.parametrize(("judged", "obeyed", "expected"), COMPLETED.values(), ids=COMPLETED.keys())
+@pytest.mark.parametrize(("judged", "config", "expected"), COMPLETED.values(), ids=COMPLETED.keys())
 def test_whether_selectors_will_be_completed(
-    judged: Subject, obeyed: Policy, expected: bool
+    judged: Subject, config: Policy, expected: bool
 ) -> None:
-    assert completes_selectors(judged, admission(obeyed=obeyed)) is expected
+    assert completes_selectors(judged, admission(config=config)) is expected

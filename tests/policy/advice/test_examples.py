@@ -15,7 +15,7 @@ from webhook.policy.paths import constraints_field
 BY_ID = {row.id: row for row in POLICY_RULES}
 
 
-def obeyed(rule: str) -> Policy:
+def policy_of(rule: str) -> Policy:
     example = ADVICE_EXAMPLES[rule]
     profiles = (profile(constraints=(default(),)),) if example.profile else ()
     return policy(*profiles, gates=resolve(NEWEST_VERSION, example.gates))
@@ -33,7 +33,7 @@ def test_the_shared_cluster_has_three_zones_of_two_nodes() -> None:
 
 @pytest.mark.parametrize("row", POLICY_RULES, ids=lambda row: row.id)
 def test_the_first_manifest_violates_the_rule(row: PolicyRule) -> None:
-    judged, context = from_manifests(ADVICE_EXAMPLES[row.id].violates, obeyed=obeyed(row.id))
+    judged, context = from_manifests(ADVICE_EXAMPLES[row.id].violates, config=policy_of(row.id))
 
     violations = list(row.check(judged, context))
 
@@ -44,7 +44,7 @@ def test_the_first_manifest_violates_the_rule(row: PolicyRule) -> None:
 
 @pytest.mark.parametrize("row", POLICY_RULES, ids=lambda row: row.id)
 def test_the_second_manifest_does_not_violate_the_rule(row: PolicyRule) -> None:
-    judged, context = from_manifests(ADVICE_EXAMPLES[row.id].passes, obeyed=obeyed(row.id))
+    judged, context = from_manifests(ADVICE_EXAMPLES[row.id].passes, config=policy_of(row.id))
 
     assert list(row.check(judged, context)) == []
 

@@ -65,7 +65,9 @@ def test_exemptions(text: str, reasons: dict[str, str], refused: list[tuple[str,
     read = parse_exemptions({EXEMPT_ANNOTATION: text}, LOCKED)
 
     assert read.reasons == reasons
-    assert [each.problem for each in read.refused] == [f'"{rule}" {why}' for rule, why in refused]
+    assert [finding.problem for finding in read.refused] == [
+        f'"{rule}" {why}' for rule, why in refused
+    ]
 
 
 def test_without_the_annotation_there_is_no_exemption() -> None:

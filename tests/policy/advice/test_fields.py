@@ -7,8 +7,8 @@ from tests.policy.advice.subjects import (
     NO_MATCH_LABEL_KEYS,
     ROLLOUT,
     admission,
-    ask,
     audit,
+    check_rule,
     deployed,
     subject,
     workload,
@@ -58,19 +58,19 @@ REVISIONS: dict[str, tuple[Subject, bool]] = {
 
 @pytest.mark.parametrize(("judged", "fires"), REVISIONS.values(), ids=REVISIONS.keys())
 def test_revisions_that_are_counted_together(judged: Subject, fires: bool) -> None:
-    assert bool(ask("TSC107", judged, admission())) is fires
+    assert bool(check_rule("TSC107", judged, admission())) is fires
 
 
 def test_the_hash_is_added_to_the_keys_there_are() -> None:
-    (violation,) = ask("TSC107", deployed(spread(matchLabelKeys=["tier"])), admission())
+    (violation,) = check_rule("TSC107", deployed(spread(matchLabelKeys=["tier"])), admission())
 
     assert violation.instead == f"matchLabelKeys: [tier, {HASH}]"
 
 
 def test_where_there_are_no_match_label_keys_there_is_nothing_to_write() -> None:
-    context = admission(obeyed=policy(gates=NO_MATCH_LABEL_KEYS))
+    context = admission(config=policy(gates=NO_MATCH_LABEL_KEYS))
 
-    assert ask("TSC107", deployed(spread()), context) == []
+    assert check_rule("TSC107", deployed(spread()), context) == []
 
 
 def stateful(constraint: Json | None, **changes: Any) -> Subject:
@@ -100,10 +100,10 @@ VOLUMES: dict[str, tuple[Subject, bool]] = {
 
 @pytest.mark.parametrize(("judged", "fires"), VOLUMES.values(), ids=VOLUMES.keys())
 def test_volumes_that_cannot_follow(judged: Subject, fires: bool) -> None:
-    violations = ask("TSC108", judged, admission())
+    violations = check_rule("TSC108", judged, admission())
 
-    told = ["whenUnsatisfiable: ScheduleAnyway"] if fires else []
-    assert [each.instead for each in violations] == told
+    suggested = ["whenUnsatisfiable: ScheduleAnyway"] if fires else []
+    assert [violation.instead for violation in violations] == suggested
 
 
 PATH = "spec.template.spec.topologySpreadConstraints"
@@ -140,11 +140,11 @@ CASES: dict[str, tuple[Json, Gates, str, str]] = {
     ("constraint", "in_force", "field", "why"), CASES.values(), ids=CASES.keys()
 )
 def test_a_field_that_is_held_back(constraint: Json, in_force: Gates, field: str, why: str) -> None:
-    (violation,) = ask("TSC111", deployed(constraint), audit(obeyed=policy(gates=in_force)))
+    (violation,) = check_rule("TSC111", deployed(constraint), audit(config=policy(gates=in_force)))
 
     assert (violation.field, violation.problem) == (field, f"it has no effect, since {why}")
 
 
 @pytest.mark.parametrize("constraint", [spread(), spread(nodeTaintsPolicy="Honor")])
 def test_a_field_that_is_in_force(constraint: Json) -> None:
-    assert ask("TSC111", deployed(constraint), audit(obeyed=policy(gates=OFF))) == []
+    assert check_rule("TSC111", deployed(constraint), audit(config=policy(gates=OFF))) == []

@@ -39,9 +39,9 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize(("told", "line"), WORDS.values(), ids=WORDS.keys())
-def test_a_finding_is_one_line(told: AdviceFinding, line: str) -> None:
-    assert told.line == line
+@pytest.mark.parametrize(("reported", "line"), WORDS.values(), ids=WORDS.keys())
+def test_a_finding_is_one_line(reported: AdviceFinding, line: str) -> None:
+    assert reported.line == line
 
 
 def test_a_finding_is_a_cause_of_a_denial() -> None:
@@ -52,9 +52,9 @@ def test_a_finding_is_a_cause_of_a_denial() -> None:
 
 
 def test_a_denial_without_yaml_says_what_to_do() -> None:
-    told = AdviceFinding("TSC103", FIELD, "a key is missing", "# label the nodes")
+    reported = AdviceFinding("TSC103", FIELD, "a key is missing", "# label the nodes")
 
-    assert told.error.message == "Forbidden: a key is missing; label the nodes"
+    assert reported.error.message == "Forbidden: a key is missing; label the nodes"
 
 
 def test_few_findings_have_a_line_each() -> None:
@@ -62,12 +62,12 @@ def test_few_findings_have_a_line_each() -> None:
 
 
 def test_of_many_findings_the_last_line_counts_the_rest() -> None:
-    told = format_warnings(
+    reported = format_warnings(
         [finding(), finding(), finding("TSC101"), finding("TSC102"), finding("TSC101")]
     )
 
-    assert told[:2] == (finding().line,) * 2
-    assert told[2:] == ("and 3 more findings (TSC101, TSC102): evenspread audit",)
+    assert reported[:2] == (finding().line,) * 2
+    assert reported[2:] == ("and 3 more findings (TSC101, TSC102): evenspread audit",)
 
 
 def test_without_findings_there_are_no_warnings() -> None:
@@ -76,10 +76,10 @@ def test_without_findings_there_are_no_warnings() -> None:
 
 @given(st.lists(st.builds(AdviceFinding, st.text(), st.text(), st.text(), st.text(), st.text())))
 def test_lines_fit_kubectl(findings: list[AdviceFinding]) -> None:
-    told = format_warnings(findings)
+    reported = format_warnings(findings)
 
-    assert len(told) <= LINES
-    assert all(len(line) <= LINE_CHARACTERS and line.isprintable() for line in told)
+    assert len(reported) <= LINES
+    assert all(len(line) <= LINE_CHARACTERS and line.isprintable() for line in reported)
 
 
 @given(st.text(), st.integers(4, 20))

@@ -5,8 +5,8 @@ from tests.policy.advice.subjects import (
     GPU,
     THREE,
     admission,
-    ask,
     audit,
+    check_rule,
     deployed,
     node,
     subject,
@@ -39,7 +39,7 @@ BINDING: dict[str, tuple[Subject, bool]] = {
         deployed(spread(maxSkew=6, labelSelector={"matchLabels": {"app": "shop"}})),
         False,
     ),
-    "a selector that counts nobody": (deployed(spread(maxSkew=6, labelSelector={})), False),
+    "a selector that counts no pod": (deployed(spread(maxSkew=6, labelSelector={})), False),
     "pods that are written for one node": (
         deployed(spread(maxSkew=6), template_spec={"nodeName": "a1"}),
         False,
@@ -52,16 +52,18 @@ BINDING: dict[str, tuple[Subject, bool]] = {
 
 @pytest.mark.parametrize(("judged", "fires"), BINDING.values(), ids=BINDING.keys())
 def test_a_skew_that_never_binds(judged: Subject, fires: bool) -> None:
-    told = ["maxSkew: 1"] if fires else []
+    suggested = ["maxSkew: 1"] if fires else []
 
-    assert [each.instead for each in ask("TSC112", judged, admission())] == told
-    assert [each.instead for each in ask("TSC112", judged, audit())] == told
+    assert [
+        violation.instead for violation in check_rule("TSC112", judged, admission())
+    ] == suggested
+    assert [violation.instead for violation in check_rule("TSC112", judged, audit())] == suggested
 
 
 def test_a_skew_may_bind_where_others_are_counted() -> None:
     members = {"Deployment/cache": {"app": "web"}}
 
-    assert ask("TSC112", deployed(spread(maxSkew=6)), audit(members=members)) == []
+    assert check_rule("TSC112", deployed(spread(maxSkew=6)), audit(members=members)) == []
 
 
 HOST = spread(topologyKey=HOSTNAME)
@@ -78,7 +80,7 @@ AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
         UNEVEN,
         "",
     ),
-    "one that counts nobody": (
+    "one that counts no pod": (
         deployed(spread(), spread(topologyKey=HOSTNAME, labelSelector=None)),
         UNEVEN,
         "",
@@ -125,24 +127,24 @@ AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
 def test_constraints_that_exclude_each_other(
     judged: Subject, nodes: list[Node], instead: str
 ) -> None:
-    violations = ask("TSC109", judged, audit(nodes))
+    violations = check_rule("TSC109", judged, audit(nodes))
 
-    assert [each.instead for each in violations] == ([instead] if instead else [])
+    assert [violation.instead for violation in violations] == ([instead] if instead else [])
 
 
 def test_constraints_that_count_others_too_are_no_matter_of_the_replicas() -> None:
     members = {"Deployment/cache": {"app": "web"}}
 
-    assert ask("TSC109", deployed(spread(), HOST), audit(UNEVEN, members=members)) == []
+    assert check_rule("TSC109", deployed(spread(), HOST), audit(UNEVEN, members=members)) == []
 
 
 @pytest.mark.parametrize("constraints", [(spread(), HOST), (HOST, spread())])
 def test_the_constraint_on_nodes_is_the_one_to_change(constraints: tuple[Json, Json]) -> None:
-    (violation,) = ask("TSC109", deployed(*constraints), audit(UNEVEN))
+    (violation,) = check_rule("TSC109", deployed(*constraints), audit(UNEVEN))
 
     index = constraints.index(HOST)
     assert violation.field == f"spec.template.spec.topologySpreadConstraints[{index}]"
 
 
 def test_an_admission_does_not_know_the_zones() -> None:
-    assert ask("TSC109", deployed(spread(), HOST), admission(UNEVEN)) == []
+    assert check_rule("TSC109", deployed(spread(), HOST), admission(UNEVEN)) == []

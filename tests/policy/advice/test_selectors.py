@@ -5,8 +5,8 @@ from tests.policy.advice.subjects import (
     NO_MATCH_LABEL_KEYS,
     ROLLOUT,
     admission,
-    ask,
     audit,
+    check_rule,
     deployed,
     running,
     subject,
@@ -37,7 +37,7 @@ TEMPLATE = {
     "template": pod(selecting(revision="x")),
 }
 
-# subject, what the line says; None if nothing
+# subject, problem; None if there is none
 ITSELF: dict[str, tuple[Subject, str | None]] = {
     "another value": (
         deployed(selecting(app="shop")),
@@ -99,15 +99,17 @@ ITSELF: dict[str, tuple[Subject, str | None]] = {
 }
 
 
-@pytest.mark.parametrize(("judged", "told"), ITSELF.values(), ids=ITSELF.keys())
-def test_a_selector_that_does_not_match_its_own_pod(judged: Subject, told: str | None) -> None:
-    violations = ask("TSC101", judged, admission())
+@pytest.mark.parametrize(("judged", "problem"), ITSELF.values(), ids=ITSELF.keys())
+def test_a_selector_that_does_not_match_its_own_pod(judged: Subject, problem: str | None) -> None:
+    violations = check_rule("TSC101", judged, admission())
 
-    assert [each.brief for each in violations] == ([f"labelSelector {told}"] if told else [])
+    assert [violation.brief for violation in violations] == (
+        [f"labelSelector {problem}"] if problem else []
+    )
 
 
 def test_the_selector_to_write_matches() -> None:
-    (violation,) = ask("TSC101", deployed(spread(), selecting(app="shop")), admission())
+    (violation,) = check_rule("TSC101", deployed(spread(), selecting(app="shop")), admission())
 
     assert violation.field == "spec.template.spec.topologySpreadConstraints[1].labelSelector"
     assert violation.instead == "labelSelector: {matchLabels: {app: web}}"
@@ -133,7 +135,7 @@ COUNTED: dict[str, tuple[Subject, Policy, str | None]] = {
     ),
     "null in a pod that runs": (subject(pod(NULL, nodeName="a1")), COMPLETING, "null"),
     "null, and a profile that leaves it": (deployed(NULL), NOT_COMPLETING, "null"),
-    "null, and a mode that only tells": (
+    "null, in recommend mode": (
         deployed(NULL), policy(*COMPLETING.profiles, mode=Mode.RECOMMEND), "null"
     ),
     "null, of which nothing can be derived": (
@@ -154,12 +156,12 @@ COUNTED: dict[str, tuple[Subject, Policy, str | None]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("judged", "obeyed", "word"), COUNTED.values(), ids=COUNTED.keys())
-def test_a_selector_that_counts_no_pod(judged: Subject, obeyed: Policy, word: str | None) -> None:
-    violations = ask("TSC102", judged, admission(obeyed=obeyed))
+@pytest.mark.parametrize(("judged", "config", "word"), COUNTED.values(), ids=COUNTED.keys())
+def test_a_selector_that_counts_no_pod(judged: Subject, config: Policy, word: str | None) -> None:
+    violations = check_rule("TSC102", judged, admission(config=config))
 
-    told = f"labelSelector is {word} and counts no pod: the constraint spreads nothing"
-    assert [each.problem for each in violations] == ([told] if word else [])
+    problem = f"labelSelector is {word} and counts no pod: the constraint spreads nothing"
+    assert [violation.problem for violation in violations] == ([problem] if word else [])
 
 
 OTHERS = {
@@ -203,16 +205,16 @@ STRANGERS: dict[str, tuple[Subject, str | None]] = {
 
 @pytest.mark.parametrize(("judged", "instead"), STRANGERS.values(), ids=STRANGERS.keys())
 def test_a_selector_that_counts_others(judged: Subject, instead: str | None) -> None:
-    violations = ask("TSC113", judged, audit(members=OTHERS))
+    violations = check_rule("TSC113", judged, audit(members=OTHERS))
 
-    assert [each.instead for each in violations] == ([instead] if instead else [])
+    assert [violation.instead for violation in violations] == ([instead] if instead else [])
 
 
 def test_others_are_named() -> None:
-    (violation,) = ask("TSC113", deployed(spread(), labels=SERVER), audit(members=OTHERS))
+    (violation,) = check_rule("TSC113", deployed(spread(), labels=SERVER), audit(members=OTHERS))
 
     assert violation.problem == "app=web also counts pods of Deployment/cache (1)"
 
 
 def test_an_admission_does_not_know_the_others() -> None:
-    assert ask("TSC113", deployed(spread()), admission()) == []
+    assert check_rule("TSC113", deployed(spread()), admission()) == []

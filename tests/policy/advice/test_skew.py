@@ -6,8 +6,8 @@ from tests.policy.advice.subjects import (
     GPU,
     THREE,
     admission,
-    ask,
     audit,
+    check_rule,
     deployed,
     node,
     running,
@@ -57,22 +57,22 @@ KEPT: dict[str, tuple[Json, list[RunningPods], list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("constraint", "pods", "told"), KEPT.values(), ids=KEPT.keys())
+@pytest.mark.parametrize(("constraint", "pods", "reported"), KEPT.values(), ids=KEPT.keys())
 def test_a_skew_that_is_not_kept(
-    constraint: Json, pods: list[RunningPods], told: list[str]
+    constraint: Json, pods: list[RunningPods], reported: list[str]
 ) -> None:
     judged = replace(deployed(constraint), running=tuple(pods))
 
-    violations = ask("TSC114", judged, audit(THREE, [*pods, OTHERS]))
+    violations = check_rule("TSC114", judged, audit(THREE, [*pods, OTHERS]))
 
-    assert [each.brief for each in violations] == told
+    assert [violation.brief for violation in violations] == reported
 
 
 def test_the_domains_and_the_minimum_are_reported() -> None:
     pods = running("a1", "a2", "b1")
     judged = replace(deployed(spread()), running=(pods,))
 
-    (violation,) = ask("TSC114", judged, audit(THREE, [pods]))
+    (violation,) = check_rule("TSC114", judged, audit(THREE, [pods]))
 
     assert violation.field == f"{PATH}[0].maxSkew"
     assert violation.problem == (
@@ -104,32 +104,34 @@ CLOSED: dict[str, tuple[Json, list[Node], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("constraint", "more", "told"), CLOSED.values(), ids=CLOSED.keys())
-def test_domains_that_pods_cannot_go_to(constraint: Json, more: list[Node], told: str) -> None:
+@pytest.mark.parametrize(("constraint", "more", "reported"), CLOSED.values(), ids=CLOSED.keys())
+def test_domains_that_pods_cannot_go_to(constraint: Json, more: list[Node], reported: str) -> None:
     judged = replace(deployed(constraint, replicas=9), running=tuple(EVEN))
 
-    violations = ask("TSC114", judged, audit([*THREE, *more], EVEN))
+    violations = check_rule("TSC114", judged, audit([*THREE, *more], EVEN))
 
-    assert [each.brief.partition(":")[0] for each in violations] == ([told] if told else [])
+    assert [violation.brief.partition(":")[0] for violation in violations] == (
+        [reported] if reported else []
+    )
 
 
 def test_one_replica_cannot_be_uneven() -> None:
     pods = running("a1")
     judged = replace(deployed(spread(), replicas=1), running=(pods,))
 
-    assert ask("TSC114", judged, audit(THREE, [pods, running("a1", "a2")])) == []
+    assert check_rule("TSC114", judged, audit(THREE, [pods, running("a1", "a2")])) == []
 
 
 def test_the_pods_of_a_daemon_set_are_where_they_must_be() -> None:
     pods = running("a1", "a2")
     judged = subject(workload(spread(), kind=DAEMON_SET), running=(pods,))
 
-    assert ask("TSC114", judged, audit(THREE, [pods])) == []
+    assert check_rule("TSC114", judged, audit(THREE, [pods])) == []
 
 
 def test_an_admission_knows_no_pods() -> None:
-    assert ask("TSC114", deployed(spread()), admission()) == []
-    assert ask("TSC106", deployed(spread()), admission()) == []
+    assert check_rule("TSC114", deployed(spread()), admission()) == []
+    assert check_rule("TSC106", deployed(spread()), admission()) == []
 
 
 def stateful(replicas: int) -> Subject:
@@ -187,17 +189,21 @@ PLACES: dict[str, tuple[Subject, list[Node], list[RunningPods], tuple[str, str] 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("judged", "nodes", "pods", "told"), PLACES.values(), ids=PLACES.keys())
+@pytest.mark.parametrize(
+    ("judged", "nodes", "pods", "reported"), PLACES.values(), ids=PLACES.keys()
+)
 def test_a_next_pod_that_has_no_place(
-    judged: Subject, nodes: list[Node], pods: list[RunningPods], told: tuple[str, str] | None
+    judged: Subject, nodes: list[Node], pods: list[RunningPods], reported: tuple[str, str] | None
 ) -> None:
-    violations = ask("TSC106", judged, audit(nodes, pods))
+    violations = check_rule("TSC106", judged, audit(nodes, pods))
 
-    assert [(each.field, each.instead) for each in violations] == ([told] if told else [])
+    assert [(violation.field, violation.instead) for violation in violations] == (
+        [reported] if reported else []
+    )
 
 
 def test_the_rejecting_constraints_are_reported() -> None:
-    (violation,) = ask("TSC106", deployed(spread(), HOST), audit(SMALL, FULL))
+    (violation,) = check_rule("TSC106", deployed(spread(), HOST), audit(SMALL, FULL))
 
     assert violation.problem == (
         "none of the 3 nodes that its pods can go to accepts the next pod: "

@@ -15,7 +15,7 @@ def test_a_subject_names_itself_and_its_fields() -> None:
 
     assert str(found) == "Deployment/web"
     assert found.labels == found.next_labels == {"app": "web"}
-    assert [each.max_skew for each in found.constraints] == [1, 2]
+    assert [one_term.max_skew for one_term in found.constraints] == [1, 2]
     assert found.field(1) == "spec.template.spec.topologySpreadConstraints[1]"
     assert found.field(1, "maxSkew") == "spec.template.spec.topologySpreadConstraints[1].maxSkew"
     assert found.namespace == NAMESPACE
@@ -35,7 +35,7 @@ def test_pod_anti_affinity_is_read() -> None:
     against = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     found = deployed(template_spec={"affinity": {"podAntiAffinity": against}})
 
-    assert [each.topology_key for each in found.anti_affinity] == ["zone"]
+    assert [one_term.topology_key for one_term in found.anti_affinity] == ["zone"]
 
 
 def test_pod_affinity_is_read_as_far_as_it_is_required() -> None:
@@ -46,7 +46,7 @@ def test_pod_affinity_is_read_as_far_as_it_is_required() -> None:
     }
     found = deployed(template_spec={"affinity": {"podAffinity": among}})
 
-    assert [each.topology_key for each in found.companions] == ["zone"]
+    assert [one_term.topology_key for one_term in found.companions] == ["zone"]
     assert deployed(template_spec={"affinity": {"podAffinity": {}}}).companions == ()
     assert subject(workload()).companions == ()
 
@@ -84,11 +84,11 @@ def test_the_number_of_judged_constraints_is_bounded() -> None:
 
 
 def test_constraints_can_be_replaced() -> None:
-    (wanted,) = subject(pod(spread(topologyKey="rack"))).constraints
+    (number,) = subject(pod(spread(topologyKey="rack"))).constraints
 
-    assert subject(pod(spread())).with_constraints((wanted,)).constraints == (wanted,)
+    assert subject(pod(spread())).with_constraints((number,)).constraints == (number,)
     without = subject(workload() | {"spec": {"template": {"metadata": {}}}})
-    assert without.with_constraints((wanted,)) is without
+    assert without.with_constraints((number,)) is without
 
 
 def test_the_next_pod_has_the_labels_of_most() -> None:

@@ -52,9 +52,9 @@ RESTARTS = {
 }
 
 
-@pytest.mark.parametrize(("judged", "told"), RESTARTS.values(), ids=RESTARTS.keys())
-def test_how_to_make_pods_anew(judged: Subject, told: str) -> None:
-    assert suggest_restart(judged) == told
+@pytest.mark.parametrize(("judged", "suggestion"), RESTARTS.values(), ids=RESTARTS.keys())
+def test_how_to_make_pods_anew(judged: Subject, suggestion: str) -> None:
+    assert suggest_restart(judged) == suggestion
 
 
 CLOUD = [HOSTNAME, "topology.ebs.csi.aws.com/zone", ZONE, "example.io/rack"]
@@ -63,7 +63,7 @@ NEAREST: dict[str, tuple[str, list[str], str]] = {
     "a letter too much": ("topology.kubernetes.io/zones", CLOUD, ZONE),
     "a typing error in the prefix": ("topolgy.kubernetes.io/zone", CLOUD, ZONE),
     "the key of another": ("topology.ebs.csi.aws.com/zones", CLOUD, CLOUD[1]),
-    "a name of somebody's own": ("rak", CLOUD, "example.io/rack"),
+    "a name of the user's own": ("rak", CLOUD, "example.io/rack"),
     "nothing like it": ("shelf", CLOUD, ""),
     "nothing like it, with a prefix": ("example.io/shelf", CLOUD, ""),
     "no keys": ("zone", [], ""),

@@ -8,8 +8,8 @@ from tests.policy.advice.subjects import (
     GPU,
     THREE,
     admission,
-    ask,
     audit,
+    check_rule,
     deployed,
     node,
     subject,
@@ -51,7 +51,7 @@ CORDONED = Node("x1", {HOSTNAME: "x1"}, unschedulable=True)
 ONE_ZONE = zones("a1", "a2", "a3")
 BOUND: Json = {"nodeName": "a1"}
 
-# subject, nodes, what an admission says, what an audit says
+# subject, nodes, problem at admission, problem in an audit
 KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
     "on no node, and one like it is": (
         judged(spread(topologyKey="zone")), THREE,
@@ -101,20 +101,20 @@ KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("asked", "nodes", "soon", "later"), KEYS.values(), ids=KEYS.keys())
-def test_a_key_that_nodes_lack(asked: Subject, nodes: list[Node], soon: str, later: str) -> None:
-    assert problems("TSC103", asked, admission(nodes)) == ([soon] if soon else [])
-    assert problems("TSC103", asked, audit(nodes)) == ([later] if later else [])
+@pytest.mark.parametrize(("advised", "nodes", "soon", "later"), KEYS.values(), ids=KEYS.keys())
+def test_a_key_that_nodes_lack(advised: Subject, nodes: list[Node], soon: str, later: str) -> None:
+    assert problems("TSC103", advised, admission(nodes)) == ([soon] if soon else [])
+    assert problems("TSC103", advised, audit(nodes)) == ([later] if later else [])
 
 
-def problems(rule: str, asked: Subject, context: AdviceContext) -> list[str]:
-    return [violation.problem for violation in ask(rule, asked, context)]
+def problems(rule: str, advised: Subject, context: AdviceContext) -> list[str]:
+    return [violation.problem for violation in check_rule(rule, advised, context)]
 
 
 def test_the_suggested_key_is_the_nearest_one() -> None:
-    (meant,) = ask("TSC103", judged(spread(topologyKey="zone")), admission())
-    (unknown,) = ask("TSC103", judged(spread(topologyKey="rack")), admission())
-    (partial,) = ask("TSC103", judged(spread()), admission(UNZONED))
+    (meant,) = check_rule("TSC103", judged(spread(topologyKey="zone")), admission())
+    (unknown,) = check_rule("TSC103", judged(spread(topologyKey="rack")), admission())
+    (partial,) = check_rule("TSC103", judged(spread()), admission(UNZONED))
 
     assert meant.instead == unknown.instead == f"topologyKey: {ZONE}"
     assert partial.instead == f"# label the other nodes: kubectl label node NAME {ZONE}=VALUE"
@@ -124,7 +124,7 @@ def test_the_suggested_key_is_the_nearest_one() -> None:
 def test_where_nodes_have_no_zones_there_is_no_key_to_write(key: str) -> None:
     bare = [node("x1"), node("x2"), node("x3", "zone-a")][: 3 if key == "rack" else 2]
 
-    (violation,) = ask("TSC103", judged(spread(topologyKey=key)), admission(bare))
+    (violation,) = check_rule("TSC103", judged(spread(topologyKey=key)), admission(bare))
 
     assert violation.instead == f"# label the nodes: kubectl label node NAME {key}=VALUE"
 
@@ -132,7 +132,7 @@ def test_where_nodes_have_no_zones_there_is_no_key_to_write(key: str) -> None:
 def test_nodes_that_the_pods_can_go_to_are_to_be_labelled() -> None:
     nodes = [node("x1"), node("a1", "zone-a", GPU)]
 
-    (violation,) = ask("TSC103", judged(spread()), audit(nodes))
+    (violation,) = check_rule("TSC103", judged(spread()), audit(nodes))
 
     assert violation.instead == f"# label such nodes: kubectl label node NAME {ZONE}=VALUE"
 
@@ -144,7 +144,7 @@ def least(number: int, **changes: Any) -> Json:
 TAINTED_C = [*zones("a1", "b1"), node("c1", "zone-c", GPU)]
 CORDONED_C = [*zones("a1", "b1"), Node("c1", {ZONE: "zone-c", HOSTNAME: "c1"}, unschedulable=True)]
 
-# subject, nodes, domains that an admission says are left, domains that an audit says are left
+# subject, nodes, suggested minDomains at admission, and in an audit
 LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     "more than there are": (judged(least(4)), THREE, 3, 3),
     "more than a node selector leaves": (judged(least(2), **IN_B), THREE, 1, 1),
@@ -163,7 +163,7 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     "a tainted zone, tolerated": (judged(least(3), **TOLERATING), TAINTED_C, None, None),
     "as many as there are": (judged(least(3)), THREE, None, None),
     "one": (judged(least(1)), THREE, None, None),
-    "not said": (judged(spread()), THREE, None, None),
+    "no minDomains": (judged(spread()), THREE, None, None),
     "soft": (judged(least(4, whenUnsatisfiable="ScheduleAnyway")), THREE, None, None),
     "a key on no node": (judged(least(4, topologyKey="rack")), THREE, None, None),
     "no nodes": (judged(least(4)), [], None, None),
@@ -177,20 +177,20 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     "a Pod that has its node": (subject(pod(least(4), **BOUND)), THREE, None, None),
     "a Pod that has none yet": (subject(pod(least(4))), THREE, 3, 3),
     "a cluster of one zone": (judged(least(2)), ONE_ZONE, 1, 1),
-    "a cluster of one zone, of which no more is asked": (judged(least(1)), ONE_ZONE, None, None),
+    "a cluster of one zone, of which no more is required": (judged(least(1)), ONE_ZONE, None, None),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("asked", "nodes", "soon", "later"), LEFT.values(), ids=LEFT.keys())
+@pytest.mark.parametrize(("advised", "nodes", "soon", "later"), LEFT.values(), ids=LEFT.keys())
 def test_fewer_domains_than_min_domains(
-    asked: Subject, nodes: list[Node], soon: int | None, later: int | None
+    advised: Subject, nodes: list[Node], soon: int | None, later: int | None
 ) -> None:
-    assert suggestions("TSC104", asked, admission(nodes)) == written("minDomains", soon)
-    assert suggestions("TSC104", asked, audit(nodes)) == written("minDomains", later)
+    assert suggestions("TSC104", advised, admission(nodes)) == written("minDomains", soon)
+    assert suggestions("TSC104", advised, audit(nodes)) == written("minDomains", later)
 
 
-def suggestions(rule: str, asked: Subject, context: AdviceContext) -> list[str]:
-    return [violation.instead for violation in ask(rule, asked, context)]
+def suggestions(rule: str, advised: Subject, context: AdviceContext) -> list[str]:
+    return [violation.instead for violation in check_rule(rule, advised, context)]
 
 
 def written(key: str, value: object) -> list[str]:
@@ -198,9 +198,9 @@ def written(key: str, value: object) -> list[str]:
 
 
 def test_a_gate_that_is_off_holds_min_domains_back() -> None:
-    obeyed = policy(gates=gates(MinDomainsInPodTopologySpread=False))
+    config = policy(gates=gates(MinDomainsInPodTopologySpread=False))
 
-    assert ask("TSC104", judged(least(4)), admission(obeyed=obeyed)) == []
+    assert check_rule("TSC104", judged(least(4)), admission(config=config)) == []
 
 
 HOST = spread(topologyKey=HOSTNAME)
@@ -208,7 +208,7 @@ MIXED_C = [*TAINTED_C, node("c2", "zone-c")]
 TWICE_C = [*TAINTED_C, node("c2", "zone-c", GPU, SPOT)]
 OTHER_POOL = [*zones("a1", "b1"), node("c1", "zone-c", GPU, pool="gpu")]
 
-# subject, nodes, whether an admission says it, whether an audit says it
+# subject, nodes, whether admission reports it, whether an audit does
 SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
     "a zone of tainted nodes": (judged(spread()), TAINTED_C, True, True),
     "a tainted node where nodes are the domains": (judged(HOST), MIXED_C, True, True),
@@ -232,7 +232,7 @@ SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
     "a zone of which one node is open": (judged(spread()), MIXED_C, False, False),
     "the taint is tolerated": (judged(spread(), **TOLERATING), TAINTED_C, False, False),
     "one of two ways is tolerated": (judged(spread(), **TOLERATING), TWICE_C, False, False),
-    "a taint that keeps nobody away": (
+    "a taint that keeps no pod away": (
         judged(spread()), [*zones("a1"), node("c1", "zone-c", OLD)], False, False
     ),
     "a soft constraint": (
@@ -252,19 +252,19 @@ SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("asked", "nodes", "soon", "later"), SHUT.values(), ids=SHUT.keys())
+@pytest.mark.parametrize(("advised", "nodes", "soon", "later"), SHUT.values(), ids=SHUT.keys())
 def test_domains_of_tainted_nodes(
-    asked: Subject, nodes: list[Node], soon: bool, later: bool
+    advised: Subject, nodes: list[Node], soon: bool, later: bool
 ) -> None:
-    told = ["nodeTaintsPolicy: Honor"]
+    suggested = ["nodeTaintsPolicy: Honor"]
 
-    assert suggestions("TSC105", asked, admission(nodes)) == (told if soon else [])
-    assert suggestions("TSC105", asked, audit(nodes)) == (told if later else [])
+    assert suggestions("TSC105", advised, admission(nodes)) == (suggested if soon else [])
+    assert suggestions("TSC105", advised, audit(nodes)) == (suggested if later else [])
 
 
 @pytest.mark.parametrize("make", [admission, audit])
 def test_the_domain_and_the_taint_are_named(make: Any) -> None:
-    (violation,) = ask("TSC105", judged(spread()), make(TAINTED_C))
+    (violation,) = check_rule("TSC105", judged(spread()), make(TAINTED_C))
 
     assert violation.problem == (
         "nodes with taints that its pods do not tolerate (gpu=a100:NoSchedule) form 1 domain of "
@@ -275,6 +275,6 @@ def test_the_domain_and_the_taint_are_named(make: Any) -> None:
 def test_without_node_policies_the_nodes_have_to_be_left_out() -> None:
     off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
 
-    (violation,) = ask("TSC105", subject(pod(spread())), admission(TAINTED_C, obeyed=off))
+    (violation,) = check_rule("TSC105", subject(pod(spread())), admission(TAINTED_C, config=off))
 
     assert violation.instead.startswith("# leave these nodes out by required node affinity")

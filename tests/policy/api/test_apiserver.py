@@ -44,7 +44,7 @@ KEYS_OFF = gates(
 )
 
 
-def asked(
+def submit(
     kind: GroupKind,
     *constraints: dict[str, object],
     old: dict[str, object] | None = None,
@@ -62,7 +62,7 @@ def asked(
     )
 
 
-def told(given: PredictedResponse) -> tuple[list[str], list[str], list[str]]:
+def summarize(given: PredictedResponse) -> tuple[list[str], list[str], list[str]]:
     """Rules that refuse, rules that warn, fields that are dropped."""
     return (
         [finding.rule for finding in given.findings],
@@ -72,56 +72,56 @@ def told(given: PredictedResponse) -> tuple[list[str], list[str], list[str]]:
 
 
 ANSWERS: dict[str, tuple[Request, Gates, tuple[list[str], list[str], list[str]]]] = {
-    "a good pod is taken": (asked(POD, GOOD), NEWEST, ([], [], [])),
-    "a bad pod is refused": (asked(POD, BAD), NEWEST, (["TSC001"], [], [])),
-    "a pod is warned of": (asked(POD, UNSELECTING), NEWEST, ([], ["TSC021"], [])),
+    "a good pod is taken": (submit(POD, GOOD), NEWEST, ([], [], [])),
+    "a bad pod is refused": (submit(POD, BAD), NEWEST, (["TSC001"], [], [])),
+    "a pod is warned of": (submit(POD, UNSELECTING), NEWEST, ([], ["TSC021"], [])),
     "a refused pod is not warned of": (
-        asked(POD, BAD, UNSELECTING), NEWEST, (["TSC001", "TSC004"], [], [])
+        submit(POD, BAD, UNSELECTING), NEWEST, (["TSC001", "TSC004"], [], [])
     ),
     "a dropped field is not judged": (
-        asked(POD, spread(minDomains=-1)),
+        submit(POD, spread(minDomains=-1)),
         gates(MinDomainsInPodTopologySpread=False),
         ([], [], ["minDomains"]),
     ),
     "a pod's keys are merged before they are judged": (
-        asked(POD, APART), NEWEST, (["TSC008"], [], [])
+        submit(POD, APART), NEWEST, (["TSC008"], [], [])
     ),
-    "a template's keys are not merged": (asked(DEPLOYMENT, APART), NEWEST, ([], [], [])),
+    "a template's keys are not merged": (submit(DEPLOYMENT, APART), NEWEST, ([], [], [])),
     "before merging, keys must stand apart": (
-        asked(DEPLOYMENT, APART), LEGACY, (["TSC008"], [], [])
+        submit(DEPLOYMENT, APART), LEGACY, (["TSC008"], [], [])
     ),
     "a StatefulSet was not judged by 1.29": (
-        asked(STATEFUL_SET, BAD), gates(Version(1, 29)), ([], [], [])
+        submit(STATEFUL_SET, BAD), gates(Version(1, 29)), ([], [], [])
     ),
     "a StatefulSet is judged by 1.30": (
-        asked(STATEFUL_SET, BAD), gates(Version(1, 30)), (["TSC001"], [], [])
+        submit(STATEFUL_SET, BAD), gates(Version(1, 30)), (["TSC001"], [], [])
     ),
     "a StatefulSet whose old list fails is not judged": (
-        asked(STATEFUL_SET, BAD, old=APART), KEYS_OFF, ([], [], [])
+        submit(STATEFUL_SET, BAD, old=APART), KEYS_OFF, ([], [], [])
     ),
     "a StatefulSet whose old list passes is judged": (
-        asked(STATEFUL_SET, BAD, old=GOOD), LEGACY, (["TSC001"], [], [])
+        submit(STATEFUL_SET, BAD, old=GOOD), LEGACY, (["TSC001"], [], [])
     ),
     "an update of a pod is not warned of": (
-        asked(POD, UNSELECTING, old=GOOD), NEWEST, ([], [], [])
+        submit(POD, UNSELECTING, old=GOOD), NEWEST, ([], [], [])
     ),
     "an update of a template is warned of": (
-        asked(DEPLOYMENT, UNSELECTING, old=GOOD), NEWEST, ([], ["TSC021"], [])
+        submit(DEPLOYMENT, UNSELECTING, old=GOOD), NEWEST, ([], ["TSC021"], [])
     ),
     "an update that changes nothing is not warned of": (
-        asked(DEPLOYMENT, UNSELECTING, old=UNSELECTING, changed=False), NEWEST, ([], [], [])
+        submit(DEPLOYMENT, UNSELECTING, old=UNSELECTING, changed=False), NEWEST, ([], [], [])
     ),
     "a ReplicationController is warned of its old list": (
-        asked(CONTROLLER, UNSELECTING, old=OLD_LABEL), NEWEST, ([], ["TSC020"], [])
+        submit(CONTROLLER, UNSELECTING, old=OLD_LABEL), NEWEST, ([], ["TSC020"], [])
     ),
     "an old invalid selector is not held against an update": (
-        asked(DEPLOYMENT, MISSELECTING, old=MISSELECTING), NEWEST, ([], [], [])
+        submit(DEPLOYMENT, MISSELECTING, old=MISSELECTING), NEWEST, ([], [], [])
     ),
     "a new invalid selector is": (
-        asked(DEPLOYMENT, MISSELECTING, old=GOOD), NEWEST, (["TSC009"], [], [])
+        submit(DEPLOYMENT, MISSELECTING, old=GOOD), NEWEST, (["TSC009"], [], [])
     ),
     "what an update keeps behind a gate is judged by the legacy form": (
-        asked(DEPLOYMENT, APART, old=APART), KEYS_OFF, (["TSC008"], [], [])
+        submit(DEPLOYMENT, APART, old=APART), KEYS_OFF, (["TSC008"], [], [])
     ),
 }  # fmt: skip
 
@@ -130,7 +130,7 @@ ANSWERS: dict[str, tuple[Request, Gates, tuple[list[str], list[str], list[str]]]
 def test_kube_apiserver_would_answer(
     request_: Request, in_force: Gates, expected: tuple[list[str], list[str], list[str]]
 ) -> None:
-    assert told(predict_response(request_, in_force)) == expected
+    assert summarize(predict_response(request_, in_force)) == expected
 
 
 def test_an_object_without_a_template_has_nothing_to_judge() -> None:
@@ -140,7 +140,7 @@ def test_an_object_without_a_template_has_nothing_to_judge() -> None:
 
 
 def test_a_new_pod_is_stored_with_its_merged_keys() -> None:
-    (stored,) = predict_response(asked(POD, KEYED), NEWEST).stored
+    (stored,) = predict_response(submit(POD, KEYED), NEWEST).stored
 
     assert stored.label_selector is not None
     (merged,) = stored.label_selector.match_expressions
@@ -150,9 +150,9 @@ def test_a_new_pod_is_stored_with_its_merged_keys() -> None:
 @pytest.mark.parametrize(
     ("request_", "in_force"),
     [
-        (asked(POD, KEYED), LEGACY),
-        (asked(POD, KEYED, old=GOOD), NEWEST),
-        (asked(DEPLOYMENT, KEYED), NEWEST),
+        (submit(POD, KEYED), LEGACY),
+        (submit(POD, KEYED, old=GOOD), NEWEST),
+        (submit(DEPLOYMENT, KEYED), NEWEST),
     ],
     ids=["before 1.34", "an updated pod", "a template"],
 )

@@ -33,9 +33,9 @@ def test_every_rule_has_an_example() -> None:
 
 @pytest.mark.parametrize("rule", DENYING)
 def test_what_violates_a_rule_is_denied_by_it_alone(rule: str) -> None:
-    asked = request(yaml.safe_load(API_EXAMPLES[rule].violates))
+    creation = request(yaml.safe_load(API_EXAMPLES[rule].violates))
 
-    verdict = judge(asked, Hook.VALIDATE, POLICY, NoFacts())
+    verdict = judge(creation, Hook.VALIDATE, POLICY, NoFacts())
 
     assert {finding.rule for finding in verdict.findings} == {rule}
     assert not verdict.allowed
@@ -53,7 +53,7 @@ def test_what_violates_a_warning_is_allowed_and_warned_of(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", API_EXAMPLES)
 def test_what_passes_is_allowed_without_a_warning(rule: str) -> None:
-    asked = request(yaml.safe_load(API_EXAMPLES[rule].passes))
+    creation = request(yaml.safe_load(API_EXAMPLES[rule].passes))
 
-    assert judge(asked, Hook.VALIDATE, POLICY, NoFacts()).allowed
+    assert judge(creation, Hook.VALIDATE, POLICY, NoFacts()).allowed
     assert list_warnings(constraints(API_EXAMPLES[rule].passes), "spec") == []

@@ -45,7 +45,7 @@ WORDED: dict[str, tuple[Callable[[], FieldError], str, str]] = {
         "FieldValueRequired",
         "a: Required value: can not be empty",
     ),
-    "an unsupported value is told the supported ones": (
+    "an unsupported value is reported with the supported ones": (
         lambda: fielderrors.not_supported("a", "", ("B", "C")),
         "FieldValueNotSupported",
         'a: Unsupported value: "": supported values: "B", "C"',

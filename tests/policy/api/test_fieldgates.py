@@ -101,16 +101,16 @@ CASES: dict[str, Case] = {
 
 
 @pytest.mark.parametrize(
-    ("in_force", "asked", "old", "left", "drops"), CASES.values(), ids=CASES.keys()
+    ("in_force", "requested", "old", "left", "drops"), CASES.values(), ids=CASES.keys()
 )
 def test_a_gate_that_is_off_takes_its_field_away(
     in_force: Gates,
-    asked: list[Constraint],
+    requested: list[Constraint],
     old: list[Constraint] | None,
     left: list[Constraint],
     drops: list[DroppedField],
 ) -> None:
-    kept = drop_disabled_fields(tuple(asked), old, in_force)
+    kept = drop_disabled_fields(tuple(requested), old, in_force)
 
     assert list(kept.constraints) == left
     assert list(kept.drops) == drops
@@ -171,9 +171,9 @@ old_lists = st.none() | strategies.any_lists
 
 @given(strategies.any_lists, old_lists, some_gates)
 def test_gates_change_nothing_but_the_fields_they_guard(
-    asked: tuple[Constraint, ...], old: tuple[Constraint, ...] | None, in_force: Gates
+    requested: tuple[Constraint, ...], old: tuple[Constraint, ...] | None, in_force: Gates
 ) -> None:
-    kept = drop_disabled_fields(asked, old, in_force)
+    kept = drop_disabled_fields(requested, old, in_force)
 
     if kept.drops == (DroppedField(Gate.EVEN_PODS_SPREAD),):
         assert (kept.constraints, bool(old)) == ((), False)
@@ -181,7 +181,7 @@ def test_gates_change_nothing_but_the_fields_they_guard(
     guarded = {field for gate in Gate if gate not in in_force for field in GATES[gate].fields}
     assert {drop.field for drop in kept.drops} <= guarded
     gone = [(drop.entry, ATTRIBUTES[drop.field]) for drop in kept.drops]
-    for i, (before, after) in enumerate(zip(asked, kept.constraints, strict=True)):
+    for i, (before, after) in enumerate(zip(requested, kept.constraints, strict=True)):
         for attribute in Constraint.__struct_fields__:
             expected = Constraint() if (i, attribute) in gone else before
             assert getattr(after, attribute) == getattr(expected, attribute)
@@ -189,9 +189,9 @@ def test_gates_change_nothing_but_the_fields_they_guard(
 
 @given(strategies.any_lists, old_lists, some_gates)
 def test_what_is_left_loses_nothing_more(
-    asked: tuple[Constraint, ...], old: tuple[Constraint, ...] | None, in_force: Gates
+    requested: tuple[Constraint, ...], old: tuple[Constraint, ...] | None, in_force: Gates
 ) -> None:
-    left = drop_disabled_fields(asked, old, in_force).constraints
+    left = drop_disabled_fields(requested, old, in_force).constraints
 
     assert drop_disabled_fields(left, old, in_force) == (left, ())
 

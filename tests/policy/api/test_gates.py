@@ -95,9 +95,9 @@ TEXTS: dict[str, tuple[str, dict[str, bool]]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "asked"), TEXTS.values(), ids=TEXTS.keys())
-def test_gates_are_read_as_by_kubernetes(text: str, asked: dict[str, bool]) -> None:
-    assert parse_gates(text) == asked
+@pytest.mark.parametrize(("text", "requested"), TEXTS.values(), ids=TEXTS.keys())
+def test_gates_are_read_as_by_kubernetes(text: str, requested: dict[str, bool]) -> None:
+    assert parse_gates(text) == requested
 
 
 BAD_TEXTS = {
@@ -113,7 +113,7 @@ BAD_TEXTS = {
 
 
 @pytest.mark.parametrize(("text", "sentence"), BAD_TEXTS.values(), ids=BAD_TEXTS.keys())
-def test_what_cannot_be_read_as_gates_is_said_so(text: str, sentence: str) -> None:
+def test_a_text_that_cannot_be_parsed_is_reported(text: str, sentence: str) -> None:
     with pytest.raises(GateError) as raised:
         parse_gates(text)
 
@@ -121,15 +121,15 @@ def test_what_cannot_be_read_as_gates_is_said_so(text: str, sentence: str) -> No
 
 
 @given(st.dictionaries(st.sampled_from(Gate), st.booleans()))
-def test_written_gates_are_read_as_themselves(asked: dict[Gate, bool]) -> None:
-    written = ",".join(f"{name}={str(on).lower()}" for name, on in asked.items())
+def test_written_gates_are_read_as_themselves(requested: dict[Gate, bool]) -> None:
+    written = ",".join(f"{name}={str(on).lower()}" for name, on in requested.items())
 
-    assert parse_gates(written) == asked
+    assert parse_gates(written) == requested
 
 
 NEW, OLD = Version(1, 36), Version(1, 26)
 
-ASKED: dict[str, tuple[Version, dict[str, bool], Gate, tuple[bool, str]]] = {
+REQUESTED: dict[str, tuple[Version, dict[str, bool], Gate, tuple[bool, str]]] = {
     "by its own name": (
         OLD, {"MinDomainsInPodTopologySpread": True}, Gate.MIN_DOMAINS, (True, "flags")
     ),
@@ -147,10 +147,10 @@ ASKED: dict[str, tuple[Version, dict[str, bool], Gate, tuple[bool, str]]] = {
         Gate.NODE_INCLUSION_POLICY,
         (True, "flags"),
     ),
-    "a gate that is GA may be asked to be on": (
+    "a gate that is GA may be requested to be on": (
         NEW, {"EvenPodsSpread": True}, Gate.EVEN_PODS_SPREAD, (True, "flags")
     ),
-    "a gate that does not exist yet may be asked to be off": (
+    "a gate that does not exist yet may be requested to be off": (
         OLD,
         {"MatchLabelKeysInPodTopologySpreadSelectorMerge": False},
         Gate.SELECTOR_MERGE,
@@ -159,11 +159,13 @@ ASKED: dict[str, tuple[Version, dict[str, bool], Gate, tuple[bool, str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("version", "asked", "gate", "expected"), ASKED.values(), ids=ASKED.keys())
+@pytest.mark.parametrize(
+    ("version", "requested", "gate", "expected"), REQUESTED.values(), ids=REQUESTED.keys()
+)
 def test_a_gate_is_set(
-    version: Version, asked: dict[str, bool], gate: Gate, expected: tuple[bool, str]
+    version: Version, requested: dict[str, bool], gate: Gate, expected: tuple[bool, str]
 ) -> None:
-    gates = resolve(version, asked, source="flags")
+    gates = resolve(version, requested, source="flags")
 
     assert (gates.settings[gate].on, gates.settings[gate].source) == expected
     assert (gate in gates) is expected[0]
@@ -204,10 +206,10 @@ REFUSED: dict[str, tuple[Version, dict[str, bool], str]] = {
 }
 
 
-@pytest.mark.parametrize(("version", "asked", "sentence"), REFUSED.values(), ids=REFUSED.keys())
-def test_a_gate_cannot_be_set(version: Version, asked: dict[str, bool], sentence: str) -> None:
+@pytest.mark.parametrize(("version", "requested", "sentence"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_gate_cannot_be_set(version: Version, requested: dict[str, bool], sentence: str) -> None:
     with pytest.raises(GateError) as raised:
-        resolve(version, asked)
+        resolve(version, requested)
 
     assert str(raised.value) == sentence
 
@@ -225,13 +227,17 @@ versions = st.builds(Version, st.just(1), st.integers(16, 40))
 
 
 @given(versions, st.dictionaries(st.sampled_from([*Gate, "AllAlpha", "AllBeta"]), st.booleans()))
-def test_gates_are_in_force_as_asked_or_refused(version: Version, asked: dict[str, bool]) -> None:
+def test_gates_are_in_force_as_requested_or_refused(
+    version: Version, requested: dict[str, bool]
+) -> None:
     try:
-        gates = resolve(version, asked)
+        gates = resolve(version, requested)
     except GateError:
         return
 
-    assert all(gates.settings[Gate(name)].on is on for name, on in asked.items() if name in GATES)
+    assert all(
+        gates.settings[Gate(name)].on is on for name, on in requested.items() if name in GATES
+    )
     assert Gate.SELECTOR_MERGE not in gates or Gate.MATCH_LABEL_KEYS in gates
     assert set(gates.fields_off.values()) == {
         gate for gate in Gate if gate not in gates and GATES[gate].fields

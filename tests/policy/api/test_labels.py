@@ -47,8 +47,8 @@ KEYS = {
     "a name must not end with a newline": ("a\n", [NAME]),
     "a name must be ASCII": ("größe", [NAME]),
     "two slashes are judged alone": ("A!/b/-", [KEY_FORM]),
-    "an empty prefix is told": ("/app", ["prefix part must be non-empty"]),
-    "prefix and name are both told": (
+    "an empty prefix is reported": ("/app", ["prefix part must be non-empty"]),
+    "prefix and name are both reported": (
         "/",
         ["prefix part must be non-empty", "name part must be non-empty", NAME],
     ),

@@ -18,7 +18,7 @@ from webhook.policy.model import Constraint, LabelSelector
 
 PATH = "spec.topologySpreadConstraints"
 LEGACY, MERGED = ValidationOptions(merged=False), ValidationOptions(merged=True)
-FORMS = st.builds(ValidationOptions, st.booleans(), st.booleans())
+OPTIONS = st.builds(ValidationOptions, st.booleans(), st.booleans())
 
 SOFT = "ScheduleAnyway"
 TWO_ACTIONS = 'supported values: "DoNotSchedule", "ScheduleAnyway"'
@@ -37,7 +37,7 @@ def selecting(*expressions: Any, **pairs: str) -> Constraint:
 Case = tuple[list[Constraint], list[str]]
 
 CASES: dict[str, Case] = {
-    "an ordinary constraint is taken": ([constraint()], []),
+    "an ordinary constraint is accepted": ([constraint()], []),
     "every field may be set": (
         [
             constraint(
@@ -68,7 +68,7 @@ CASES: dict[str, Case] = {
         [constraint(when_unsatisfiable="doNotSchedule")],
         [f'TSC003 [0].whenUnsatisfiable: Unsupported value: "doNotSchedule": {TWO_ACTIONS}'],
     ),
-    "of three equal pairs two are told": (
+    "of three equal pairs two are reported": (
         [constraint(topology_key="a")] * 3,
         [
             'TSC004 [0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{a, DoNotSchedule}"',
@@ -143,7 +143,7 @@ CASES: dict[str, Case] = {
 }
 
 
-def told(findings: list[ApiViolation]) -> list[str]:
+def format_violations(findings: list[ApiViolation]) -> list[str]:
     return [f"{violation.rule} {str(violation.error).removeprefix(PATH)}" for violation in findings]
 
 
@@ -151,7 +151,7 @@ def told(findings: list[ApiViolation]) -> list[str]:
 def test_a_list_is_judged_as_by_kube_apiserver(
     constraints: list[Constraint], texts: list[str]
 ) -> None:
-    assert told(check(tuple(constraints), PATH, MERGED)) == texts
+    assert format_violations(check(tuple(constraints), PATH, MERGED)) == texts
 
 
 PLACES: dict[str, tuple[Constraint, list[str]]] = {
@@ -183,7 +183,7 @@ def test_the_syntax_of_a_selector_is_told_at(judged: Constraint, places: list[st
     ]
 
 
-def test_selectors_are_not_judged_where_the_form_says_so() -> None:
+def test_selectors_are_not_validated_if_the_options_exclude_them() -> None:
     assert (
         check(
             (selecting(requirement("a", "x")),),
@@ -197,7 +197,7 @@ def test_selectors_are_not_judged_where_the_form_says_so() -> None:
 WITHOUT = ".matchLabelKeys: Forbidden: must not be specified when labelSelector is not set"
 
 KEYS: dict[str, tuple[Constraint, list[str], list[str]]] = {
-    "a key beside the selector is taken": (keyed("a", selector=selector(b="1")), [], []),
+    "a key beside the selector is accepted": (keyed("a", selector=selector(b="1")), [], []),
     "a key in a pair": (
         keyed("b", "a", selector=selector(a="1")),
         [f'.matchLabelKeys[1]: Invalid value: "a": {IN_BOTH}'],
@@ -213,7 +213,7 @@ KEYS: dict[str, tuple[Constraint, list[str], list[str]]] = {
         [f'.matchLabelKeys[0]: Invalid value: "a": {IN_BOTH}'],
         [f'[0]: Invalid value: "a": {IN_BOTH}'],
     ),
-    "a key that stands twice, and in two expressions": (
+    "a key that is listed twice, and in two expressions": (
         keyed("a", "a", selector=selector(*[requirement("a", "Exists")] * 3)),
         [
             f'.matchLabelKeys[0]: Invalid value: "a": {IN_BOTH}',
@@ -221,7 +221,7 @@ KEYS: dict[str, tuple[Constraint, list[str], list[str]]] = {
         ],
         [f'[1]: Invalid value: "a": {IN_BOTH}'] * 2,
     ),
-    "an expression that stands twice on another key": (
+    "two expressions on another key": (
         keyed("a", selector=selector(*[requirement("b", "Exists")] * 2)),
         [],
         [],
@@ -244,39 +244,41 @@ KEYS: dict[str, tuple[Constraint, list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize(("judged", "legacy", "merged"), KEYS.values(), ids=KEYS.keys())
-def test_match_label_keys_are_judged_in_two_forms(
+def test_match_label_keys_are_judged_in_two_variants(
     judged: Constraint, legacy: list[str], merged: list[str]
 ) -> None:
-    for form, texts in ((LEGACY, legacy), (MERGED, merged)):
-        found = check((judged,), PATH, form)
+    for options, texts in ((LEGACY, legacy), (MERGED, merged)):
+        found = check((judged,), PATH, options)
 
         assert {violation.rule for violation in found} <= {"TSC008"}
         for violation, text in zip(found, texts, strict=True):
             assert str(violation.error).startswith(f"{PATH}[0]{text}")
 
 
-def test_a_list_has_a_bound_of_ours() -> None:
+def test_hooks_limit_the_length_of_a_list() -> None:
     found = rules.too_many((constraint(),) * 1001, PATH)
 
-    assert told([found]) == ["TSC010 : Too many: 1001: must have at most 1000 items"]
+    assert format_violations([found]) == ["TSC010 : Too many: 1001: must have at most 1000 items"]
 
 
-@given(strategies.any_lists, FORMS)
+@given(strategies.any_lists, OPTIONS)
 def test_a_list_violates_the_rules_that_a_check_reports(
-    constraints: tuple[Constraint, ...], form: ValidationOptions
+    constraints: tuple[Constraint, ...], options: ValidationOptions
 ) -> None:
-    reported = {violation.rule for violation in check(constraints, PATH, form)}
+    reported = {violation.rule for violation in check(constraints, PATH, options)}
 
-    assert {rule for rule in API_RULES if rules.violates(rule, constraints, form)} == reported
+    assert {rule for rule in API_RULES if rules.violates(rule, constraints, options)} == reported
 
 
-def test_the_rules_stand_in_the_order_of_their_ids() -> None:
+def test_the_rules_are_in_the_order_of_their_ids() -> None:
     assert list(API_RULES) == [f"TSC00{n}" for n in range(1, 10)]
 
 
-@given(strategies.any_lists, FORMS)
-def test_any_list_is_judged(constraints: tuple[Constraint, ...], form: ValidationOptions) -> None:
-    found = check(constraints, PATH, form)
+@given(strategies.any_lists, OPTIONS)
+def test_check_takes_any_list(
+    constraints: tuple[Constraint, ...], options: ValidationOptions
+) -> None:
+    found = check(constraints, PATH, options)
 
     assert all(violation.error.field.startswith(f"{PATH}[") for violation in found)
     assert found == sorted(found, key=entry)
@@ -287,24 +289,24 @@ def entry(finding: ApiViolation) -> int:
     return int(finding.error.field.removeprefix(f"{PATH}[").partition("]")[0])
 
 
-@given(strategies.any_lists, FORMS)
+@given(strategies.any_lists, OPTIONS)
 def test_a_list_written_twice_repeats_every_pair(
-    constraints: tuple[Constraint, ...], form: ValidationOptions
+    constraints: tuple[Constraint, ...], options: ValidationOptions
 ) -> None:
     pairs = {(item.topology_key, item.when_unsatisfiable) for item in constraints}
 
-    found = check(constraints * 2, PATH, form)
+    found = check(constraints * 2, PATH, options)
 
     repeats = [violation for violation in found if violation.rule == "TSC004"]
     assert len(repeats) == 2 * len(constraints) - len(pairs)
 
 
-@given(strategies.any_lists, strategies.any_lists, FORMS)
+@given(strategies.any_lists, strategies.any_lists, OPTIONS)
 def test_but_for_repeats_constraints_are_judged_one_by_one(
-    one: tuple[Constraint, ...], other: tuple[Constraint, ...], form: ValidationOptions
+    one: tuple[Constraint, ...], other: tuple[Constraint, ...], options: ValidationOptions
 ) -> None:
     def apart(constraints: tuple[Constraint, ...]) -> list[tuple[str, str]]:
-        found = check(constraints, PATH, form)
+        found = check(constraints, PATH, options)
         return [
             (violation.rule, violation.error.message)
             for violation in found
@@ -340,11 +342,11 @@ def assert_linear(work: Callable[[int], object]) -> None:
     assert three - two <= two - one + len(API_RULES)
 
 
-@given(strategies.any_lists, FORMS)
+@given(strategies.any_lists, OPTIONS)
 def test_the_work_grows_with_the_length_of_a_list(
-    constraints: tuple[Constraint, ...], form: ValidationOptions
+    constraints: tuple[Constraint, ...], options: ValidationOptions
 ) -> None:
-    assert_linear(lambda size: check(constraints * size, PATH, form))
+    assert_linear(lambda size: check(constraints * size, PATH, options))
 
 
 LONGER: dict[str, Callable[[int], Constraint]] = {
@@ -360,8 +362,8 @@ LONGER: dict[str, Callable[[int], Constraint]] = {
 
 
 @pytest.mark.parametrize("make", LONGER.values(), ids=LONGER.keys())
-@pytest.mark.parametrize("form", [LEGACY, MERGED], ids=["legacy", "merged"])
+@pytest.mark.parametrize("options", [LEGACY, MERGED], ids=["legacy", "merged"])
 def test_the_work_grows_with_the_size_of_a_constraint(
-    make: Callable[[int], Constraint], form: ValidationOptions
+    make: Callable[[int], Constraint], options: ValidationOptions
 ) -> None:
-    assert_linear(lambda size: check((make(size),), PATH, form))
+    assert_linear(lambda size: check((make(size),), PATH, options))

@@ -82,12 +82,12 @@ def test_arguments_are_judged_as_by_kube_scheduler(
     assert [str(error) for error in check(kind, constraints)] == texts
 
 
-def test_every_problem_of_a_key_is_told() -> None:
+def test_every_problem_of_a_key_is_reported() -> None:
     constraint = Constraint(max_skew=1, topology_key="/", when_unsatisfiable="DoNotSchedule")
 
-    told = [error.field for error in check("List", [constraint])]
+    errors = [error.field for error in check("List", [constraint])]
 
-    assert told == ["defaultConstraints[0].topologyKey"] * 3
+    assert errors == ["defaultConstraints[0].topologyKey"] * 3
 
 
 some_constraints = st.lists(
@@ -107,7 +107,7 @@ def test_a_list_written_twice_repeats_every_pair_but_the_first_of_each(
 ) -> None:
     pairs = {(entry.topology_key, entry.when_unsatisfiable) for entry in constraints}
 
-    told = check("List", constraints * 2)
+    errors = check("List", constraints * 2)
 
-    repeats = [error for error in told if error.message.startswith("Duplicate")]
+    repeats = [error for error in errors if error.message.startswith("Duplicate")]
     assert len(repeats) == 2 * len(constraints) - len(pairs)

@@ -23,7 +23,7 @@ from webhook.policy.model import GroupKind
 from webhook.policy.request import AdmissionRequest
 
 DEFAULTS = policy(profile(constraints=(default(),)))
-TOLD = (
+WARNING = (
     "evenspread would give its pods the defaults of profile cluster: "
     "topology.kubernetes.io/zone (maxSkew 1, ScheduleAnyway)"
 )
@@ -36,14 +36,14 @@ SELECTING = {"Deployment", "ReplicaSet", "StatefulSet", "ReplicationController"}
 
 @pytest.mark.parametrize("kind", [kind for kind in BUILT_IN_TEMPLATES if kind != POD], ids=str)
 def test_the_pods_of_a_kind_are_selected_by_their_controller(kind: GroupKind) -> None:
-    told = forecast_defaults(request(workload(kind)), DEFAULTS, NOTHING)
+    warned = forecast_defaults(request(workload(kind)), DEFAULTS, NOTHING)
 
-    assert told == ((TOLD,) if kind.kind in SELECTING else ())
+    assert warned == ((WARNING,) if kind.kind in SELECTING else ())
 
 
 @pytest.mark.parametrize("kind", [kind for kind in BUILT_IN_TEMPLATES if kind != POD], ids=str)
 def test_the_pods_of_every_kind_are_selected_by_a_service(kind: GroupKind) -> None:
-    assert forecast_defaults(request(workload(kind)), DEFAULTS, WEB) == (TOLD,)
+    assert forecast_defaults(request(workload(kind)), DEFAULTS, WEB) == (WARNING,)
 
 
 def test_every_kind_with_a_controller_is_known() -> None:
@@ -54,10 +54,10 @@ def owned_only(*kinds: str) -> Policy:
     return policy(profile(constraints=(default(),), owner_kinds=frozenset(kinds)))
 
 
-FORETOLD: dict[str, tuple[AdmissionRequest, Policy, bool]] = {
+FORECASTS: dict[str, tuple[AdmissionRequest, Policy, bool]] = {
     "a Deployment is new": (request(deployment()), DEFAULTS, True),
     "a custom kind is new": (custom(deployment()), DEFAULTS, True),
-    "its pods have the owner that is asked for": (
+    "its pods have the required owner": (
         request(deployment()),
         owned_only("ReplicaSet"),
         True,
@@ -77,9 +77,9 @@ FORETOLD: dict[str, tuple[AdmissionRequest, Policy, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("asked", "obeyed", "told"), FORETOLD.values(), ids=FORETOLD.keys())
-def test_it_is_told_if(asked: AdmissionRequest, obeyed: Policy, told: bool) -> None:
-    assert bool(forecast_defaults(asked, obeyed, WEB)) is told
+@pytest.mark.parametrize(("creation", "config", "warned"), FORECASTS.values(), ids=FORECASTS.keys())
+def test_it_is_told_if(creation: AdmissionRequest, config: Policy, warned: bool) -> None:
+    assert bool(forecast_defaults(creation, config, WEB)) is warned
 
 
 def test_a_template_without_metadata_has_pods_without_labels() -> None:
@@ -94,5 +94,5 @@ def test_a_namespace_is_looked_at_as_for_pods() -> None:
     asking = policy(profile(constraints=(default(),), namespace_selector=selector(tier="prod")))
     known = FakeFacts(services_of=WEB.services_of, namespaces={NAMESPACE: {"tier": "prod"}})
 
-    assert forecast_defaults(request(deployment()), asking, known) == (TOLD,)
+    assert forecast_defaults(request(deployment()), asking, known) == (WARNING,)
     assert forecast_defaults(request(deployment()), asking, WEB) == ()

@@ -19,7 +19,7 @@ BARE = template(pod())
 OTHER = template(pod(schedulerName="other"))
 
 FITS: dict[str, tuple[dict[str, Any], PodTemplate, bool]] = {
-    "any pod, if nothing is asked": ({}, WEB, True),
+    "any pod, if nothing is required": ({}, WEB, True),
     "a pod without members": ({}, PodTemplate(), True),
     "a pod of the default scheduler, by name": (
         {},
@@ -27,7 +27,7 @@ FITS: dict[str, tuple[dict[str, Any], PodTemplate, bool]] = {
         True,
     ),
     "no pod of another scheduler": ({}, OTHER, False),
-    "a pod of the scheduler that is asked for": (
+    "a pod of the required scheduler": (
         {"scheduler_names": frozenset({"other"})},
         OTHER,
         True,
@@ -47,14 +47,14 @@ FITS: dict[str, tuple[dict[str, Any], PodTemplate, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("asks", "asked", "expected"), FITS.values(), ids=FITS.keys())
-def test_a_profile_fits(asks: dict[str, Any], asked: PodTemplate, expected: bool) -> None:
-    assert profile(**asks).fits(asked) is expected
+@pytest.mark.parametrize(("members", "candidate", "expected"), FITS.values(), ids=FITS.keys())
+def test_a_profile_fits(members: dict[str, Any], candidate: PodTemplate, expected: bool) -> None:
+    assert profile(**members).fits(candidate) is expected
 
 
 NAMESPACES = {
-    "any, if nothing is asked": (None, {}, True),
-    "an unknown one, if nothing is asked": (None, None, True),
+    "any, if nothing is required": (None, {}, True),
+    "an unknown one, if nothing is required": (None, None, True),
     "one that the selector selects": (selector(tier="prod"), {"tier": "prod"}, True),
     "none that it does not": (selector(tier="prod"), {}, False),
     "none that is unknown": (selector(requirement("x", "DoesNotExist")), None, False),
@@ -79,9 +79,9 @@ def test_a_policy_needs_namespaces_if_a_profile_asks_for_their_labels() -> None:
 
 
 def test_the_system_defaults_are_those_of_kube_scheduler() -> None:
-    told = [(c.topology_key, c.max_skew, c.when_unsatisfiable) for c in SYSTEM_CONSTRAINTS]
+    listed = [(c.topology_key, c.max_skew, c.when_unsatisfiable) for c in SYSTEM_CONSTRAINTS]
 
-    assert told == [(HOSTNAME, 3, "ScheduleAnyway"), (ZONE, 5, "ScheduleAnyway")]
+    assert listed == [(HOSTNAME, 3, "ScheduleAnyway"), (ZONE, 5, "ScheduleAnyway")]
 
 
 def test_a_policy_is_careful_unless_it_is_told_otherwise() -> None:

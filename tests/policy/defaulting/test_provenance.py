@@ -18,9 +18,9 @@ def digest_of(value: Constraint) -> str:
 
 
 def annotation(*values: Constraint) -> str:
-    """The annotation that tells of these constraints."""
-    told = Provenance("cluster", ("Service/web",), (), ",".join(map(digest_of, values)))
-    return msgspec.json.encode(told).decode()
+    """The annotation that records these constraints."""
+    written = Provenance("cluster", ("Service/web",), (), ",".join(map(digest_of, values)))
+    return msgspec.json.encode(written).decode()
 
 
 RECOGNISED: dict[str, tuple[str | None, tuple[Constraint, ...], list[int]]] = {
@@ -36,12 +36,12 @@ RECOGNISED: dict[str, tuple[str | None, tuple[Constraint, ...], list[int]]] = {
 
 
 @pytest.mark.parametrize(
-    ("told", "constraints", "indexes"), RECOGNISED.values(), ids=RECOGNISED.keys()
+    ("written", "constraints", "indexes"), RECOGNISED.values(), ids=RECOGNISED.keys()
 )
 def test_it_is_recognised(
-    told: str | None, constraints: tuple[Constraint, ...], indexes: list[int]
+    written: str | None, constraints: tuple[Constraint, ...], indexes: list[int]
 ) -> None:
-    recognised = recognize_constraints(told, constraints)
+    recognised = recognize_constraints(written, constraints)
 
     assert list(recognised) == indexes
     assert all(recognised[i] == digest_of(constraints[i]) for i in indexes)
@@ -57,19 +57,21 @@ FORGED = {
 }
 
 
-@pytest.mark.parametrize("told", FORGED.values(), ids=FORGED.keys())
-def test_nothing_is_recognised_by(told: str) -> None:
-    assert recognize_constraints(told, (OURS,)) == {}
+@pytest.mark.parametrize("written", FORGED.values(), ids=FORGED.keys())
+def test_nothing_is_recognised_by(written: str) -> None:
+    assert recognize_constraints(written, (OURS,)) == {}
 
 
 @given(st.text(), strategies.any_lists)
-def test_any_text_may_stand_there(told: str, constraints: tuple[Constraint, ...]) -> None:
-    assert recognize_constraints(told, constraints) == {}
+def test_any_text_may_stand_there(written: str, constraints: tuple[Constraint, ...]) -> None:
+    assert recognize_constraints(written, constraints) == {}
 
 
 @given(strategies.any_lists, st.sets(st.integers(0, 3)))
-def test_what_was_told_is_recognised(constraints: tuple[Constraint, ...], told: set[int]) -> None:
-    ours = [entry for i, entry in enumerate(constraints) if i in told]
+def test_what_was_told_is_recognised(
+    constraints: tuple[Constraint, ...], written: set[int]
+) -> None:
+    ours = [entry for i, entry in enumerate(constraints) if i in written]
 
     recognised = recognize_constraints(annotation(*ours), constraints)
 

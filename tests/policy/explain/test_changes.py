@@ -25,7 +25,7 @@ from webhook.policy.placement.topology import Topology
 CORDONED = replace(node("n3", "c"), unschedulable=True)
 ZONES = (node("n1", "a"), node("n2", "b"))
 
-# scenario, what is told
+# scenario, sentences
 CHANGES: dict[str, tuple[Scenario, list[str]]] = {
     "a pod that can be placed": (scenario(ZONES, spread_over()), []),
     "a zone that is cordoned": (
@@ -37,7 +37,7 @@ CHANGES: dict[str, tuple[Scenario, list[str]]] = {
             "make constraint 0 (zone) ScheduleAnyway",
         ],
     ),
-    "a third domain is asked for": (
+    "a third domain is required": (
         scenario(ZONES, spread_over(min_domains=3), pods={"n1": 1, "n2": 2}),
         [
             "raise maxSkew of constraint 0 (zone) from 1 to 2",
@@ -82,7 +82,7 @@ CHANGES: dict[str, tuple[Scenario, list[str]]] = {
             "make constraint 1 (rack) ScheduleAnyway",
         ],
     ),
-    "two nodes have to be told apart": (
+    "two nodes need different values": (
         scenario(
             [node("n1"), node("n2")], spread_over(min_domains=2), pods={"n1": 1, "n2": 1}
         ),
@@ -98,11 +98,11 @@ CHANGES: dict[str, tuple[Scenario, list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("asked", "told"), CHANGES.values(), ids=CHANGES.keys())
-def test_changes(asked: Scenario, told: list[str]) -> None:
-    found = find_changes(asked, asked.placement())
+@pytest.mark.parametrize(("question", "sentences"), CHANGES.values(), ids=CHANGES.keys())
+def test_changes(question: Scenario, sentences: list[str]) -> None:
+    found = find_changes(question, question.placement())
 
-    assert [change.sentence for change in found] == told
+    assert [change.sentence for change in found] == sentences
 
 
 def test_changes_that_only_help_together_are_combined() -> None:
@@ -122,16 +122,18 @@ def test_changes_that_only_help_together_are_combined() -> None:
     )
 
 
-def passing(asked: Scenario) -> tuple[str, ...]:
+def passing(question: Scenario) -> tuple[str, ...]:
     """Place anew, with nothing of what was remembered."""
-    topology = Topology(asked.topology.nodes)
-    measured = tally_constraints(asked.pod, asked.spreads, topology, asked.census.copy())
-    return place_pod(measured, topology, find_rejections(topology, asked.pod.demands)).passing
+    topology = Topology(question.topology.nodes)
+    measured = tally_constraints(question.pod, question.spreads, topology, question.census.copy())
+    return place_pod(measured, topology, find_rejections(topology, question.pod.demands)).passing
 
 
-def written(edits: Sequence[ScenarioEdit], asked: Scenario) -> Scenario:
+def written(edits: Sequence[ScenarioEdit], question: Scenario) -> Scenario:
     """Do it as an author would: change what is written, and have it resolved again."""
-    spreads = sorted((*asked.spreads.hard, *asked.spreads.soft), key=lambda each: each.index)
+    spreads = sorted(
+        (*question.spreads.hard, *question.spreads.soft), key=lambda entry: entry.index
+    )
     constraints = [spread.constraint for spread in spreads]
     others: list[ScenarioEdit] = []
     for edit in edits:
@@ -147,33 +149,33 @@ def written(edits: Sequence[ScenarioEdit], asked: Scenario) -> Scenario:
                 constraints[index] = wish
             case other:
                 others.append(other)
-    spreads_again = resolve_constraints(tuple(constraints), asked.pod.labels, gates())
-    return apply_all(others, replace(asked, spreads=spreads_again))
+    spreads_again = resolve_constraints(tuple(constraints), question.pod.labels, gates())
+    return apply_all(others, replace(question, spreads=spreads_again))
 
 
 @settings(max_examples=60)
 @given(blocked)
-def test_every_change_lets_the_pod_be_placed(asked: Scenario) -> None:
-    changes = find_changes(asked, asked.placement())
+def test_every_change_lets_the_pod_be_placed(question: Scenario) -> None:
+    changes = find_changes(question, question.placement())
 
     assert changes
     for change in changes:
-        assert passing(written(change.edits, asked)) == change.nodes != ()
+        assert passing(written(change.edits, question)) == change.nodes != ()
 
 
 @settings(max_examples=60)
 @given(blocked)
-def test_no_part_of_a_change_can_be_left_out(asked: Scenario) -> None:
-    for change in find_changes(asked, asked.placement()):
+def test_no_part_of_a_change_can_be_left_out(question: Scenario) -> None:
+    for change in find_changes(question, question.placement()):
         for edit in change.edits:
-            fewer = [each for each in change.edits if each is not edit]
-            assert not passing(apply_all(fewer, asked)), f"{edit} of {change.sentence}"
+            fewer = [entry for entry in change.edits if entry is not edit]
+            assert not passing(apply_all(fewer, question)), f"{edit} of {change.sentence}"
 
 
 @settings(max_examples=60)
 @given(blocked)
-def test_no_number_of_a_change_could_be_nearer(asked: Scenario) -> None:
-    for change in find_changes(asked, asked.placement()):
+def test_no_number_of_a_change_could_be_nearer(question: Scenario) -> None:
+    for change in find_changes(question, question.placement()):
         for place_of, edit in enumerate(change.edits):
             match edit:
                 case RaiseMaxSkew(after=after):
@@ -183,19 +185,19 @@ def test_no_number_of_a_change_could_be_nearer(asked: Scenario) -> None:
                 case _:
                     continue
             edits = [*change.edits[:place_of], nearer, *change.edits[place_of + 1 :]]
-            assert not passing(apply_all(edits, asked))
+            assert not passing(apply_all(edits, question))
 
 
 @given(scenarios())
-def test_a_pod_that_can_be_placed_needs_no_change(asked: Scenario) -> None:
-    placement = asked.placement()
+def test_a_pod_that_can_be_placed_needs_no_change(question: Scenario) -> None:
+    placement = question.placement()
 
-    assert bool(find_changes(asked, placement)) is not bool(placement.passing)
+    assert bool(find_changes(question, placement)) is not bool(placement.passing)
 
 
 def test_a_hostname_is_no_label_to_give() -> None:
     full = scenario([node("n1")], spread_over(HOSTNAME, min_domains=2), pods={"n1": 1})
 
-    told = [str(change.sentence) for change in find_changes(full, full.placement())]
+    sentences = [str(change.sentence) for change in find_changes(full, full.placement())]
 
-    assert "add 1 node" in told
+    assert "add 1 node" in sentences

@@ -32,21 +32,21 @@ ASKED = scenario(
 )
 
 
-def skews(asked: Scenario) -> list[tuple[int, int]]:
+def skews(question: Scenario) -> list[tuple[int, int]]:
     """List maxSkew and minDomains of the hard constraints."""
-    return [(each.max_skew, each.min_domains) for each in asked.spreads.hard]
+    return [(spread.max_skew, spread.min_domains) for spread in question.spreads.hard]
 
 
-def soft(asked: Scenario) -> list[tuple[int, str, int]]:
+def soft(question: Scenario) -> list[tuple[int, str, int]]:
     """List index, action and minDomains of the soft constraints."""
     return [
-        (each.index, each.constraint.when_unsatisfiable, each.min_domains)
-        for each in asked.spreads.soft
+        (spread.index, spread.constraint.when_unsatisfiable, spread.min_domains)
+        for spread in question.spreads.soft
     ]
 
 
-def demands(asked: Scenario) -> Demands:
-    return asked.pod.demands
+def demands(question: Scenario) -> Demands:
+    return question.pod.demands
 
 
 # edit, its sentence, what to look at, how that is before and after
@@ -74,19 +74,19 @@ EDITS: dict[str, tuple[ScenarioEdit, str, Callable[[Scenario], object], object, 
     "a taint that is tolerated": (
         Tolerate(TAINT),
         "tolerate taint spot=yes:NoExecute",
-        lambda asked: demands(asked).tolerations,
+        lambda question: demands(question).tolerations,
         (), (Toleration("spot", "Equal", "yes", "NoExecute"),),
     ),
-    "a label that is not asked for": (
+    "a label that is not required": (
         DropSelector("disk", "ssd"),
         "take disk=ssd out of nodeSelector",
-        lambda asked: demands(asked).pairs,
+        lambda question: demands(question).pairs,
         ASKING.pairs, (("tier", "x"),),
     ),
-    "an affinity that is not asked for": (
+    "an affinity that is not required": (
         DropAffinity(),
         "take the required node affinity out of the pod",
-        lambda asked: demands(asked).terms,
+        lambda question: demands(question).terms,
         ASKING.terms, None,
     ),
 }  # fmt: skip
@@ -124,7 +124,7 @@ def test_edits_are_made_in_order() -> None:
 def test_a_toleration_is_added_to_those_there_are() -> None:
     both = apply_all([Tolerate(GPU), Tolerate(TAINT)], ASKED)
 
-    assert [each.key for each in demands(both).tolerations or ()] == ["gpu", "spot"]
+    assert [spread.key for spread in demands(both).tolerations or ()] == ["gpu", "spot"]
 
 
 def test_programs_tell_edits_apart() -> None:
@@ -136,7 +136,7 @@ def test_programs_tell_edits_apart() -> None:
 
 
 class Half(ScenarioEdit, frozen=True):
-    """An edit that says what to do, but cannot be done."""
+    """An edit with a sentence that cannot be applied."""
 
     def __str__(self) -> str:
         return "hope"

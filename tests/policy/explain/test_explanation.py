@@ -23,13 +23,13 @@ NO_KEY = f"node(s) lack a topology key {ZONE}"
 TAINTED = "node(s) had untolerated taint gpu:NoSchedule"
 
 
-def asked(**changes: Any) -> Scenario:
-    """Make three web pods in two zones, and ask where a fourth goes."""
+def one_zone(**changes: Any) -> Scenario:
+    """Place a fourth web pod beside three in two zones."""
     return scenario(NODES, spread_over(**changes), pods={"n1": 2, "n2": 1})
 
 
 def test_the_domains_of_a_constraint() -> None:
-    (part,) = explain(asked(node_taints_policy="Honor"), "Pod shop/web-4").constraints
+    (part,) = explain(one_zone(node_taints_policy="Honor"), "Pod shop/web-4").constraints
 
     assert part == ConstraintExplanation(
         index=0,
@@ -55,15 +55,16 @@ def test_the_domains_of_a_constraint() -> None:
 
 
 def test_a_soft_constraint_has_no_skew_to_keep_and_scores() -> None:
-    told = explain(
-        asked(when_unsatisfiable=SCHEDULE_ANYWAY, node_affinity_policy="Ignore"), "Pod shop/web-4"
+    explained = explain(
+        one_zone(when_unsatisfiable=SCHEDULE_ANYWAY, node_affinity_policy="Ignore"),
+        "Pod shop/web-4",
     )
 
-    (part,) = told.constraints
+    (part,) = explained.constraints
     assert part.node_affinity_policy == "Ignore"
     assert {(row.skew, row.fits) for row in part.domains} == {(None, True)}
-    assert told.sentence == "can be placed on 3 of 4 nodes; spreading prefers n2"
-    assert told.nodes == (
+    assert explained.sentence == "can be placed on 3 of 4 nodes; spreading prefers n2"
+    assert explained.nodes == (
         NodeExplanation(name="n1", passes=True, best=False, score=33, raw_score=3),
         NodeExplanation(name="n2", passes=True, best=True, score=100, raw_score=1),
         NodeExplanation(name="n3", passes=False, best=False, reason=TAINTED),
@@ -72,18 +73,20 @@ def test_a_soft_constraint_has_no_skew_to_keep_and_scores() -> None:
 
 
 def test_a_constraint_that_counts_no_pod() -> None:
-    (part,) = explain(asked(label_selector=None), "Pod shop/web-4").constraints
+    (part,) = explain(one_zone(label_selector=None), "Pod shop/web-4").constraints
 
     assert (part.selector, part.selects_pod, part.pods) == ("<none>", False, 0)
 
 
 def test_a_pod_that_cannot_be_placed_gets_suggested_changes() -> None:
-    told = explain(asked(), "Pod shop/web-4", runs_on="n1")
+    explained = explain(one_zone(), "Pod shop/web-4", runs_on="n1")
 
-    assert not told.placeable
-    assert told.sentence.startswith("runs on n1; it cannot be placed anew: zone (maxSkew 1) allows")
-    assert told.changes
-    assert told.rejected == (
+    assert not explained.placeable
+    assert explained.sentence.startswith(
+        "runs on n1; it cannot be placed anew: zone (maxSkew 1) allows"
+    )
+    assert explained.changes
+    assert explained.rejected == (
         NodeGroup(TAINTED, 1, ("n3",)),
         NodeGroup(NO_KEY, 1, ("n4",)),
         NodeGroup("zone: skew 2 > maxSkew 1", 1, ("n2",)),
@@ -102,9 +105,9 @@ def test_of_many_nodes_the_first_are_named() -> None:
 def test_constraints_stand_in_their_order() -> None:
     soft = spread_over(HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY)
 
-    told = explain(scenario(NODES, soft, spread_over()), "x")
+    explained = explain(scenario(NODES, soft, spread_over()), "x")
 
-    assert [part.index for part in told.constraints] == [0, 1]
+    assert [part.index for part in explained.constraints] == [0, 1]
 
 
 def test_defaults_of_the_scheduler_are_marked() -> None:
@@ -114,17 +117,21 @@ def test_defaults_of_the_scheduler_are_marked() -> None:
 
     assert explain(given, "x").defaulted
     assert not explain(bare, "x").defaulted
-    assert not explain(asked(), "x").defaulted
+    assert not explain(one_zone(), "x").defaulted
 
 
 @given(scenarios())
 def test_an_explanation_agrees_with_the_placement(some: Scenario) -> None:
-    told, placement = explain(some, "x"), some.placement()
+    explained, placement = explain(some, "x"), some.placement()
 
-    assert [each.name for each in told.nodes if each.passes] == list(placement.passing)
-    assert told.placeable is bool(placement.passing)
-    assert sum(group.nodes for group in told.rejected) + len(placement.passing) == len(told.nodes)
-    assert [part.index for part in told.constraints] == sorted(
+    assert [node_row.name for node_row in explained.nodes if node_row.passes] == list(
+        placement.passing
+    )
+    assert explained.placeable is bool(placement.passing)
+    assert sum(group.nodes for group in explained.rejected) + len(placement.passing) == len(
+        explained.nodes
+    )
+    assert [part.index for part in explained.constraints] == sorted(
         tally.spread.index for tally in (*placement.tallies.hard, *placement.tallies.soft)
     )
-    assert told.not_modelled == NOT_MODELLED
+    assert explained.not_modelled == NOT_MODELLED

@@ -29,10 +29,10 @@ def cordoned(name: str, zone: str | None = None) -> Node:
     return replace(node(name, zone, taints=[UNSCHEDULABLE]), unschedulable=True)
 
 
-Way = Callable[[Scenario, PodPlacement], Iterator[Edits]]
+Search = Callable[[Scenario, PodPlacement], Iterator[Edits]]
 
 # way, scenario, the first of what is tried
-TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
+TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
     "a cordoned node of each zone, then all": (
         uncordon,
         scenario([*TWO, cordoned("c1", "c"), cordoned("c2", "c"), cordoned("d1", "d")],
@@ -122,9 +122,11 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("way", "asked", "expected"), TRIED.values(), ids=TRIED.keys())
-def test_the_candidates_in_order(way: Way, asked: Scenario, expected: list[list[str]]) -> None:
-    tried = [list(map(str, edits)) for edits in way(asked, asked.placement())]
+@pytest.mark.parametrize(("search", "question", "expected"), TRIED.values(), ids=TRIED.keys())
+def test_the_candidates_in_order(
+    search: Search, question: Scenario, expected: list[list[str]]
+) -> None:
+    tried = [list(map(str, edits)) for edits in search(question, question.placement())]
 
     assert tried[: len(expected)] == expected
     assert bool(tried) is bool(expected)
@@ -135,5 +137,5 @@ def test_only_so_many_nodes_are_changed_together() -> None:
     bare = scenario(many, spread_over(min_domains=MOST_TOGETHER + 1))
     shut = scenario([cordoned(each.name, each.name) for each in many], spread_over())
 
-    for way, asked in ((label_nodes, bare), (add_nodes, bare), (uncordon, shut)):
-        assert max(map(len, way(asked, asked.placement()))) == MOST_TOGETHER
+    for search, question in ((label_nodes, bare), (add_nodes, bare), (uncordon, shut)):
+        assert max(map(len, search(question, question.placement()))) == MOST_TOGETHER

@@ -35,10 +35,10 @@ RACKED = (
 HOST = spread_over(HOSTNAME)
 CORDONED = replace(node("n3", "c", taints=[UNSCHEDULABLE]), unschedulable=True)
 
-Way = Callable[[Scenario, PodPlacement], Iterator[Edits]]
+Search = Callable[[Scenario, PodPlacement], Iterator[Edits]]
 
 # way, scenario, what is tried
-TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
+TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
     "a skew is raised as far as the emptiest open domain asks": (
         raise_max_skew,
         scenario(RACKED, spread_over(), pods={"n1": 3, "n2": 2}),
@@ -61,7 +61,7 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
         [["raise maxSkew of constraint 0 (zone) from 1 to 3"]],
     ),
     "no skew is too large": (raise_max_skew, scenario(TWO, spread_over()), []),
-    "fewer domains are asked for": (
+    "fewer domains are required": (
         lower_min_domains,
         scenario(TWO, spread_over(min_domains=3), replace(HOST, min_domains=4)),
         [
@@ -93,7 +93,7 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
         ],
     ),
     "no taint to tolerate": (tolerate, scenario(TWO), [[]]),
-    "labels that are asked for, then affinity, then all": (
+    "required labels, then affinity, then all": (
         loosen_selector,
         scenario(TWO, demands=Demands(pairs=(("disk", "ssd"),), terms=())),
         [
@@ -110,13 +110,15 @@ TRIED: dict[str, tuple[Way, Scenario, list[list[str]]]] = {
         scenario(TWO, demands=Demands(terms=())),
         [["take the required node affinity out of the pod"]],
     ),
-    "nothing is asked for": (loosen_selector, scenario(TWO), []),
+    "nothing is required": (loosen_selector, scenario(TWO), []),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("way", "asked", "expected"), TRIED.values(), ids=TRIED.keys())
-def test_the_candidates_in_order(way: Way, asked: Scenario, expected: list[list[str]]) -> None:
-    tried = [list(map(str, edits)) for edits in way(asked, asked.placement())]
+@pytest.mark.parametrize(("search", "question", "expected"), TRIED.values(), ids=TRIED.keys())
+def test_the_candidates_in_order(
+    search: Search, question: Scenario, expected: list[list[str]]
+) -> None:
+    tried = [list(map(str, edits)) for edits in search(question, question.placement())]
 
     assert tried == expected
 

@@ -43,7 +43,7 @@ def test_rollout(
     rollout, _ = roll_out(before, edits, replicas, EVEN)
 
     assert (rollout.placed, rollout.pending) == (placed, pending)
-    assert [each.after for each in rollout.skews] == [skew]
+    assert [counted.after for counted in rollout.skews] == [skew]
 
 
 def test_a_rollout_in_a_sentence() -> None:
@@ -58,17 +58,17 @@ def test_a_rollout_in_a_sentence() -> None:
 
 
 @given(scenarios(), st.integers(0, 12))
-def test_replicas_run_or_wait(asked: Scenario, replicas: int) -> None:
-    rollout, end = roll_out(asked, [], replicas, {})
+def test_replicas_run_or_wait(question: Scenario, replicas: int) -> None:
+    rollout, end = roll_out(question, [], replicas, {})
 
     assert sum(rollout.placed.values()) + rollout.pending == replicas
     assert not (rollout.pending and end.placement().passing)
 
 
 @given(scenarios())
-def test_a_rollout_leaves_the_cluster_as_it_was(asked: Scenario) -> None:
-    before = asked.placement()
+def test_a_rollout_leaves_the_cluster_as_it_was(question: Scenario) -> None:
+    before = question.placement()
 
-    roll_out(asked, [Cordon("n1"), AddNodes({ZONE: "x"})], 5, {})
+    roll_out(question, [Cordon("n1"), AddNodes({ZONE: "x"})], 5, {})
 
-    assert asked.placement() == before
+    assert question.placement() == before

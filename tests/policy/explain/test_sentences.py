@@ -12,7 +12,7 @@ from webhook.policy.placement.nodes import Demands
 TWO = (node("n1", "us-1a"), node("n2", "us-1b"))
 CORDONED = replace(node("n3", "us-1c"), unschedulable=True)
 
-# scenario, where the pod runs, what is said
+# scenario, where the pod runs, its sentence
 HEADLINES: dict[str, tuple[Scenario, str, str]] = {
     "every node is as good": (scenario(TWO, spread_over()), "", "can be placed on 2 of 2 nodes"),
     "some nodes are better": (
@@ -36,11 +36,11 @@ HEADLINES: dict[str, tuple[Scenario, str, str]] = {
         ("cannot be placed: no node takes it: 1 node(s) were unschedulable, "
         "1 node(s) had untolerated taint gpu:NoSchedule"),
     ),
-    "a third domain is asked for": (
+    "a third domain is required": (
         scenario(TWO, spread_over(min_domains=3), pods={"n1": 1, "n2": 1}), "",
         "cannot be placed: zone needs a third domain (minDomains 3, found 2: us-1a, us-1b)",
     ),
-    "many more domains are asked for": (
+    "many more domains are required": (
         scenario(
             [node(f"n{i}", f"z{i}") for i in range(7)],
             spread_over(min_domains=9),
@@ -72,9 +72,11 @@ HEADLINES: dict[str, tuple[Scenario, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("asked", "runs_on", "said"), HEADLINES.values(), ids=HEADLINES.keys())
-def test_headline(asked: Scenario, runs_on: str, said: str) -> None:
-    assert summarize(asked, asked.placement(), runs_on) == said
+@pytest.mark.parametrize(
+    ("question", "runs_on", "sentence"), HEADLINES.values(), ids=HEADLINES.keys()
+)
+def test_headline(question: Scenario, runs_on: str, sentence: str) -> None:
+    assert summarize(question, question.placement(), runs_on) == sentence
 
 
 # scenario, what makes its minimum
@@ -88,17 +90,17 @@ MINIMA: dict[str, tuple[Scenario, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("asked", "said"), MINIMA.values(), ids=MINIMA.keys())
-def test_why_minimum(asked: Scenario, said: str) -> None:
-    (tally,) = asked.placement().tallies.hard
+@pytest.mark.parametrize(("question", "sentence"), MINIMA.values(), ids=MINIMA.keys())
+def test_why_minimum(question: Scenario, sentence: str) -> None:
+    (tally,) = question.placement().tallies.hard
 
-    assert explain_minimum(tally) == said
+    assert explain_minimum(tally) == sentence
 
 
 def test_unmet_demands_of_a_pod_are_rejections() -> None:
-    asked = scenario(TWO, demands=Demands(pairs=(("disk", "ssd"),)))
+    question = scenario(TWO, demands=Demands(pairs=(("disk", "ssd"),)))
 
-    assert summarize(asked, asked.placement(), "") == (
+    assert summarize(question, question.placement(), "") == (
         "cannot be placed: no node takes it: 2 node(s) didn't match Pod's node affinity/selector"
     )
 
@@ -109,7 +111,7 @@ REASONS = scenario(
     pods={"n1": 2, "n2": 1, "n3": 1, "n4": 1},
 )
 
-# node, what is said of it
+# node, its reason
 OBSTACLES = {
     "the pod can go there": ("n2", ""),
     "a skew": ("n1", "zone: skew 2 > maxSkew 1"),
@@ -119,6 +121,6 @@ OBSTACLES = {
 }
 
 
-@pytest.mark.parametrize(("name", "said"), OBSTACLES.values(), ids=OBSTACLES.keys())
-def test_why_a_node_does_not_pass(name: str, said: str) -> None:
-    assert rejection_reason(name, REASONS.placement()) == said
+@pytest.mark.parametrize(("name", "sentence"), OBSTACLES.values(), ids=OBSTACLES.keys())
+def test_why_a_node_does_not_pass(name: str, sentence: str) -> None:
+    assert rejection_reason(name, REASONS.placement()) == sentence

@@ -31,9 +31,9 @@ WEB_POD = IncomingPod("shop", WEB)
 GPU = Taint(key="gpu", effect="NoSchedule")
 
 
-def gates(**asked: bool) -> Gates:
+def gates(**requested: bool) -> Gates:
     """Make those of 1.36, with some switched by their names in the enumeration."""
-    chosen = {Gate[name].value: on for name, on in asked.items()}
+    chosen = {Gate[name].value: on for name, on in requested.items()}
     return resolve(Version(1, 36), chosen, allow_locked=True)
 
 

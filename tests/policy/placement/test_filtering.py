@@ -23,7 +23,7 @@ def tallies(
     )
 
 
-# constraints, what is said of n1 (zone a, rack r1, two pods), n2 (zone b, one pod), n3 (no zone)
+# constraints, statuses of n1 (zone a, rack r1, two pods), n2 (zone b, one pod), n3 (no zone)
 CHECKS: dict[str, tuple[tuple[Constraint, ...], list[str]]] = {
     "no constraint": ((), ["Skip", "Skip", "Skip"]),
     "one constraint": ((spread_over(),), [SKEWED, "Success", LACKING]),
@@ -37,12 +37,12 @@ CHECKS: dict[str, tuple[tuple[Constraint, ...], list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("constraints", "said"), CHECKS.values(), ids=CHECKS.keys())
-def test_check(constraints: tuple[Constraint, ...], said: list[str]) -> None:
+@pytest.mark.parametrize(("constraints", "statuses"), CHECKS.values(), ids=CHECKS.keys())
+def test_check(constraints: tuple[Constraint, ...], statuses: list[str]) -> None:
     topology = Topology([node("n1", "a", rack="r1"), node("n2", "b"), node("n3")])
     hard = tallies(topology, {"n1": 2, "n2": 1}, *constraints)
 
-    assert [str(status) for status in filter_nodes(topology, hard).values()] == said
+    assert [str(status) for status in filter_nodes(topology, hard).values()] == statuses
 
 
 def test_a_rejection_names_the_constraint_and_the_skew() -> None:

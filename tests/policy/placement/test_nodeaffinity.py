@@ -68,7 +68,7 @@ TERMS = {
     "Gt of a text matches nothing": ([on_label("cores", "Gt", "many")], False),
     "a bound that is no label value matches nothing": ([on_label("cores", "Gt", "-3")], False),
     "a key that is no label key matches nothing": ([on_label("no key", "DoesNotExist")], False),
-    "a field asked for by Exists matches nothing": ([on_field("metadata.name", "Exists")], False),
+    "a field required by Exists matches nothing": ([on_field("metadata.name", "Exists")], False),
     "a field with two values matches nothing": (
         [on_field("metadata.name", "In", "n1", "n2")], False
     ),

@@ -42,7 +42,7 @@ def node(*taints: Taint, unschedulable: bool = False) -> Node:
 
 # node, demands, obstacle of the spreading policies, obstacle of all filters
 OBSTACLES = {
-    "nothing is asked": (node(), Demands(), None, None),
+    "nothing is required": (node(), Demands(), None, None),
     "the node selector matches": (node(), Demands(pairs=SSD), None, None),
     "the node selector does not match": (
         node(), Demands(pairs=(("disk", "hdd"),)),

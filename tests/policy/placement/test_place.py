@@ -159,10 +159,10 @@ def test_a_zone_that_the_node_selector_excludes_is_no_domain() -> None:
     assert refused == {"3": NodeRejection(RejectionReason.AFFINITY)}
 
 
-def replicas(topology: Topology, wanted: int, constraint: Constraint) -> dict[str, int]:
+def replicas(topology: Topology, number: int, constraint: Constraint) -> dict[str, int]:
     """Place pods one after another as long as they fit; node -> pods."""
     census, total = Census(), Counter[str]()
-    for _ in range(wanted):
+    for _ in range(number):
         best = placed(topology, census, constraint).best
         if best:
             census.add("shop", WEB, best[0])
@@ -249,11 +249,11 @@ def plainly_counted(
     """Domain -> pods of one constraint, by looking at every node and every pod."""
     demands = pod.demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
     counted: Counter[str] = Counter()
-    for each in nodes:
-        has_keys = all(other.topology_key in each.labels for other in spreads)
-        if has_keys and find_mismatch(each, demands) is None:
-            counted[each.labels[spread.topology_key]] += sum(
-                (namespace, name) == (pod.namespace, each.name)
+    for variant in nodes:
+        has_keys = all(other.topology_key in variant.labels for other in spreads)
+        if has_keys and find_mismatch(variant, demands) is None:
+            counted[variant.labels[spread.topology_key]] += sum(
+                (namespace, name) == (pod.namespace, variant.name)
                 and spread.selector not in (None, LabelSelector())
                 and matches(spread.selector, labels)
                 for namespace, labels, name in pods
@@ -265,15 +265,15 @@ def plainly_allowed(
     pod: IncomingPod, spreads: tuple[SpreadConstraint, ...], nodes: list[Node], pods: Pods
 ) -> list[str]:
     """Names of the nodes that pass, straight from the definition of the skew."""
-    allowed = {each.name: True for each in nodes}
+    allowed = {variant.name: True for variant in nodes}
     for spread in spreads:
         counted = plainly_counted(pod, spread, spreads, nodes, pods)
         trusted = counted and len(counted) >= spread.min_domains
         minimum = min(counted.values()) if trusted else 0
-        for each in nodes:
-            value = each.labels.get(spread.topology_key)
+        for variant in nodes:
+            value = variant.labels.get(spread.topology_key)
             skew = counted[value or ""] + matches(spread.selector, pod.labels) - minimum
-            allowed[each.name] &= value is not None and skew <= spread.max_skew
+            allowed[variant.name] &= value is not None and skew <= spread.max_skew
     return [name for name, passes in allowed.items() if passes]
 
 
@@ -318,7 +318,8 @@ def test_a_larger_max_skew_never_closes_a_node(
     relaxed = msgspec.structs.replace(own, max_skew=own.max_skew + wider)
 
     before, after = (
-        placed(Topology(nodes), census_of(pods), each, pod=pod).passing for each in (own, relaxed)
+        placed(Topology(nodes), census_of(pods), variant, pod=pod).passing
+        for variant in (own, relaxed)
     )
 
     assert set(before) <= set(after)
@@ -337,13 +338,13 @@ def test_only_passing_nodes_are_scored(
 
 @given(st.integers(1, 5), st.integers(0, 20), st.integers(1, 3))
 def test_replicas_placed_one_after_another_keep_the_skew(
-    zones: int, wanted: int, max_skew: int
+    zones: int, number: int, max_skew: int
 ) -> None:
     topology, _ = cluster({str(number): 0 for number in range(zones)})
 
-    total = replicas(topology, wanted, spread_over(max_skew=max_skew))
+    total = replicas(topology, number, spread_over(max_skew=max_skew))
 
-    assert sum(total.values()) == wanted
+    assert sum(total.values()) == number
     counts = [total.get(str(number), 0) for number in range(zones)]
     assert max(counts) - min(counts) <= max_skew
 

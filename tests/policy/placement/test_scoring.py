@@ -114,7 +114,7 @@ def test_a_half_is_rounded_up(number: float, rounded: int) -> None:
 def test_fewer_pods_are_never_worth_less(raw: dict[str, int]) -> None:
     points = normalize_scores(raw)
 
-    assert all(0 <= each <= 100 for each in points.values())
+    assert all(0 <= score <= 100 for score in points.values())
     assert all(points[a] >= points[b] for a in raw for b in raw if raw[a] <= raw[b])
 
 

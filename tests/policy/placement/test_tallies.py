@@ -40,11 +40,11 @@ def tally(
 MINIMA = {
     "the emptiest domain": ({"a": 3, "b": 2, "c": 1}, 1, 1, MinimumReason.FEWEST_PODS),
     "an empty domain": ({"a": 1, "b": 1, "c": 0}, 1, 0, MinimumReason.EMPTY_DOMAIN),
-    "as many domains as asked for": ({"a": 2, "b": 2}, 2, 2, MinimumReason.FEWEST_PODS),
-    "fewer domains than asked for": ({"a": 2, "b": 2}, 3, 0, MinimumReason.TOO_FEW_DOMAINS),
+    "as many domains as required": ({"a": 2, "b": 2}, 2, 2, MinimumReason.FEWEST_PODS),
+    "fewer domains than required": ({"a": 2, "b": 2}, 3, 0, MinimumReason.TOO_FEW_DOMAINS),
     "too few domains, one of them empty": ({"a": 2, "b": 0}, 3, 0, MinimumReason.TOO_FEW_DOMAINS),
     "no domain": ({}, 1, 0, MinimumReason.NO_DOMAIN),
-    "no domain, and more asked for": ({}, 3, 0, MinimumReason.NO_DOMAIN),
+    "no domain, and more required": ({}, 3, 0, MinimumReason.NO_DOMAIN),
 }
 
 
@@ -61,7 +61,7 @@ def test_global_minimum(
 
 def test_fewer_domains_have_a_minimum_of_their_own() -> None:
     topology, census = cluster({"a": 3, "b": 2, "c": 0})
-    closed = Topology(each for each in topology.nodes if each.name != "c")
+    closed = Topology(counted for counted in topology.nodes if counted.name != "c")
     found = tally(spread_over(), topology, census)
 
     fewer = found.within(closed.domains(ZONE, (ZONE,), Demands()))
@@ -127,7 +127,7 @@ def test_a_node_must_carry_the_keys_of_all_constraints() -> None:
 
     found = tally_pods(WEB_POD, spreads, topology, running({"n1": 1, "n2": 1}))
 
-    assert [each.pods for each in found] == [{"a": 1}, {"r1": 1}]
+    assert [counted.pods for counted in found] == [{"a": 1}, {"r1": 1}]
 
 
 def test_without_required_keys_a_missing_value_is_a_domain() -> None:

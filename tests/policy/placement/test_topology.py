@@ -44,9 +44,9 @@ def test_every_required_key_is_checked() -> None:
 def test_the_same_question_is_answered_from_memory() -> None:
     topology = Topology(NODES)
 
-    asked = [topology.domains(ZONE, (ZONE,), Demands()) for _ in range(2)]
+    required = [topology.domains(ZONE, (ZONE,), Demands()) for _ in range(2)]
 
-    assert asked[0] is asked[1]
+    assert required[0] is required[1]
 
 
 def test_a_node_carries_all_keys_or_does_not() -> None:
@@ -56,9 +56,9 @@ def test_a_node_carries_all_keys_or_does_not() -> None:
 
 @given(node_lists(), st.sampled_from(KEYS), demands)
 def test_every_node_is_in_one_domain_or_left_out(
-    nodes: list[Node], key: str, asked: Demands
+    nodes: list[Node], key: str, required: Demands
 ) -> None:
-    domains = Topology(nodes).domains(key, (key,), asked)
+    domains = Topology(nodes).domains(key, (key,), required)
 
     assert domains.values.keys().isdisjoint(domains.left_out)
     assert {*domains.values, *domains.left_out} == {node.name for node in nodes}
@@ -69,6 +69,6 @@ def test_every_node_is_in_one_domain_or_left_out(
 def test_the_order_of_nodes_does_not_matter(nodes: list[Node], random: Random) -> None:
     shuffled = random.sample(nodes, len(nodes))
 
-    answers = [Topology(each).domains(ZONE, (ZONE,), Demands()) for each in (nodes, shuffled)]
+    answers = [Topology(order).domains(ZONE, (ZONE,), Demands()) for order in (nodes, shuffled)]
 
     assert answers[0] == answers[1]
