@@ -10,8 +10,8 @@ from webhook.fix.conflicts import (
 )
 from webhook.fix.evaluate import Evaluation
 from webhook.manifests import Document, parse
+from webhook.manifests.document import read_tree
 from webhook.manifests.edits import TextEdit
-from webhook.manifests.text import read_tree
 from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
 LIST = """\

@@ -9,7 +9,7 @@ from webhook.fix import changes as values
 from webhook.fix.changes import Change, FixObstacle, Put, Remove
 from webhook.fix.locate import EXPLICIT, MERGED, Placement, locate_change
 from webhook.manifests import Document, edits, parse
-from webhook.manifests.text import read_tree
+from webhook.manifests.document import read_tree
 
 SELECTOR = {"matchLabels": {"app": "web"}}
 
