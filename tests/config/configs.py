@@ -3,7 +3,7 @@
 import pytest
 
 from webhook import config
-from webhook.config import Configuration
+from webhook.config import Configuration, configuration
 from webhook.config.validation import read_document
 from webhook.errors import CombinedConfigError, ConfigError
 
@@ -43,7 +43,7 @@ def check(text: str) -> Configuration:
 
 
 def check_scheduler(text: str) -> Configuration:
-    return config.check_scheduler(read_document(text, "k.yaml"))
+    return configuration.check_scheduler(read_document(text, "k.yaml"))
 
 
 def errors_of(text: str) -> list[str]:

@@ -3,6 +3,7 @@ import pytest
 from tests.config.configs import check
 from webhook import config
 from webhook.config import Configuration
+from webhook.config.summary import gate_table
 from webhook.errors import CombinedConfigError
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.versions import parse_version
@@ -11,7 +12,7 @@ NEWEST = parse_version("1.36")
 FILE = "featureGates:\n  EvenspreadAdvice: false\n  AllBeta: false\n"
 
 
-def test_the_flag_counts_before_the_file_gate_by_gate() -> None:
+def test_the_flag_overrides_the_file_gate_by_gate() -> None:
     gates = config.gates_in_force(check(FILE), NEWEST, "AllBeta=true")
 
     assert Gate.ADVICE not in gates
@@ -23,7 +24,7 @@ def test_every_value_names_its_place() -> None:
 
     gates = config.gates_in_force(check(FILE), NEWEST, flag)
 
-    sources = {row.name: row.source for row in config.gate_table(gates)}
+    sources = {row.name: row.source for row in gate_table(gates)}
     assert sources == {
         Gate.EVEN_PODS_SPREAD: "default of 1.36",
         Gate.DEFAULT_POD_TOPOLOGY_SPREAD: "default of 1.36",

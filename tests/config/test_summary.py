@@ -2,6 +2,7 @@ import pytest
 
 from tests.config.configs import HARD, SOFT, check, one_profile
 from webhook import config
+from webhook.config import summary
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import parse_version
 from webhook.policy.defaulting.inject import SkipReason
@@ -57,11 +58,11 @@ def test_hard_defaults_are_compared_with_the_nodes(
 ) -> None:
     in_force = policy(one_profile(f"defaultConstraints: [{entry}]"))
 
-    assert config.advise(in_force, facts) == sentences
+    assert summary.advise(in_force, facts) == sentences
 
 
 def test_profiles_are_shown_with_the_pods_they_are_for() -> None:
-    (row,) = config.profile_table(
+    (row,) = summary.profile_table(
         policy(
             one_profile(
                 "match:\n"
@@ -88,7 +89,7 @@ def test_the_example_gets_the_constraints_of_the_first_profile() -> None:
     match = f"match: {{namespaceSelector: {selector}}}"
     text = one_profile(f"{match}\n  defaultConstraints: [{SOFT}]")
 
-    injection = config.example(policy(text))
+    injection = summary.example(policy(text))
 
     assert injection.profile == "a"
     assert not injection.skip
@@ -97,19 +98,21 @@ def test_the_example_gets_the_constraints_of_the_first_profile() -> None:
 def test_a_pod_of_the_operator_is_evaluated_in_its_namespace() -> None:
     pod = PodTemplate(ObjectMeta(namespace="kube-system"), PodSpec())
 
-    injection = config.example(policy(one_profile(f"defaultConstraints: [{SOFT}]")), NoFacts(), pod)
+    injection = summary.example(
+        policy(one_profile(f"defaultConstraints: [{SOFT}]")), NoFacts(), pod
+    )
 
     assert injection.skip is SkipReason.EXEMPT_NAMESPACE
 
 
 def test_gates_are_shown_with_what_they_guard() -> None:
-    rows = {row.name: row for row in config.gate_table(GATES)}
+    rows = {row.name: row for row in summary.gate_table(GATES)}
 
     row = rows["MinDomainsInPodTopologySpread"]
     assert (row.stage, row.on, row.guards) == ("GA", True, "`minDomains`")
 
 
 def test_a_profile_without_conditions_is_for_its_schedulers() -> None:
-    (row,) = config.profile_table(policy(one_profile("defaultConstraints: []")))
+    (row,) = summary.profile_table(policy(one_profile("defaultConstraints: []")))
 
     assert row.pods == "schedulerName default-scheduler"

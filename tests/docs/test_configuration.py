@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from tests.docs.markdown import PAGES, ROOT, Block, blocks, name
-from webhook.config import check, check_scheduler
+from webhook.config import check
+from webhook.config.configuration import check_scheduler
 from webhook.config.constraints import DefaultConstraint
 from webhook.config.kinds import OwnerSelectorModel, PodTemplateModel
 from webhook.config.models import StrictModel

@@ -82,7 +82,7 @@ class InProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop._requested.set)
+        self._loop.call_soon_threadsafe(self._stop.requested.set)
         self._serving.result(PATIENCE_S)
         self._thread.shutdown()
 

@@ -27,12 +27,14 @@ rules: {TSC101: deny}
 
 
 @asynccontextmanager
-async def built(folder: Path, **members: Any) -> AsyncGenerator[tuple[Server, io.BytesIO]]:
+async def built(
+    folder: Path, readiness: Readiness | None = None, **members: Any
+) -> AsyncGenerator[tuple[Server, io.BytesIO]]:
     """Build a server without a cluster."""
     stream = io.BytesIO()
     settings = {"standalone": True, "state": str(folder), **members}
     context = server_context(stream, **settings)
-    yield await build(context, Readiness()), stream
+    yield await build(context, readiness or Readiness()), stream
 
 
 @asynccontextmanager
@@ -94,10 +96,11 @@ async def test_the_advice_waits_for_the_facts_of_a_cluster(tmp_path: Path) -> No
 
 
 async def test_conditions_have_the_order_of_the_start(tmp_path: Path) -> None:
-    async with built(tmp_path) as (server, _):
-        conditions = server.readiness.check()
+    readiness = Readiness()
+    async with built(tmp_path, readiness):
+        pass
 
-    assert list(conditions) == ["configuration", "certificate", "facts", "tasks", "server"]
+    assert list(readiness.check()) == ["configuration", "certificate", "facts", "tasks", "server"]
 
 
 async def test_the_rules_are_those_of_the_version_in_the_settings(tmp_path: Path) -> None:
@@ -108,10 +111,11 @@ async def test_the_rules_are_those_of_the_version_in_the_settings(tmp_path: Path
 async def test_an_invalid_newer_configuration_leaves_the_server_ready(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(CONFIG)
-    async with built(tmp_path, config=str(file)) as (server, stream):
+    readiness = Readiness()
+    async with built(tmp_path, readiness, config=str(file)) as (server, stream):
         file.write_text(f"{CONFIG}mode: sometimes\n")
         server.watcher.check()
-        condition = server.readiness.check()["configuration"]
+        condition = readiness.check()["configuration"]
 
     assert condition.ok
     assert condition.detail == "the files were changed, and are invalid"

@@ -126,8 +126,8 @@ async def test_broken_http_is_answered_with_a_text_reply() -> None:
 
 def test_readiness_grows_with_its_parts_and_tells_the_phase_last() -> None:
     readiness = Readiness()
-    readiness.add(lambda: {"cache": ReadinessCondition(ok=True)})
-    readiness.add(lambda: {"certificate": ReadinessCondition(ok=False)})
+    readiness.checks.append(lambda: {"cache": ReadinessCondition(ok=True)})
+    readiness.checks.append(lambda: {"certificate": ReadinessCondition(ok=False)})
 
     before = readiness.check()
     readiness.phase = Phase.SERVING

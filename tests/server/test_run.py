@@ -104,7 +104,7 @@ async def started(
     try:
         yield server
     finally:
-        if not stop.requested:
+        if not stop.requested.is_set():
             stop.take(signal.SIGINT)
         async with asyncio.timeout(PATIENCE):
             await serving

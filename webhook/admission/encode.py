@@ -57,19 +57,19 @@ _HEAD = f'{{"apiVersion":"{REVIEW_API_VERSION}","kind":"{REVIEW_KIND}","response
 def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:
     """Encode the review that answers a request."""
     if not verdict.allowed:
-        rest = _encode_denial(request, verdict)
+        rest = _encode_rest(verdict, _status(request, verdict))
     elif verdict.recurs:
-        rest = _encode_allowance(verdict)
+        rest = _encode_recurring(verdict)
     else:
-        rest = _encode_allowance.__wrapped__(verdict)
+        rest = _encode_rest(verdict)
     return b'%b{"uid":"%b",%b}' % (_HEAD, request.uid.encode(), rest)
 
 
-@lru_cache(CACHED_INJECTIONS)
-def _encode_allowance(verdict: Verdict) -> bytes:
-    """Encode all but the uid; cached, because the pods of a ReplicaSet get the same verdict."""
+def _encode_rest(verdict: Verdict, status: _Status | msgspec.UnsetType = msgspec.UNSET) -> bytes:
+    """Encode all but the uid."""
     response = _Response(
-        allowed=True,
+        allowed=verdict.allowed,
+        status=status,
         patch=_base64(verdict.patch) if verdict.patch else msgspec.UNSET,
         patch_type="JSONPatch" if verdict.patch else msgspec.UNSET,
         audit_annotations=audit_annotations(verdict) or msgspec.UNSET,
@@ -78,14 +78,8 @@ def _encode_allowance(verdict: Verdict) -> bytes:
     return _encode(response)[1:]
 
 
-def _encode_denial(request: AdmissionRequest, verdict: Verdict) -> bytes:
-    response = _Response(
-        allowed=False,
-        status=_status(request, verdict),
-        audit_annotations=audit_annotations(verdict) or msgspec.UNSET,
-        warnings=verdict.warnings or msgspec.UNSET,
-    )
-    return _encode(response)[1:]
+_encode_recurring = lru_cache(CACHED_INJECTIONS)(_encode_rest)
+"""For the pods of a ReplicaSet, which get the same verdict."""
 
 
 def audit_annotations(verdict: Verdict) -> dict[str, str]:

@@ -75,7 +75,6 @@ def reduce_review(body: bytes | bytearray, path: TemplatePath) -> bytes:
     Remove the members of a review that no rule reads.
 
     Args:
-        body: The review.
         path: The path of the pod template in its object.
 
     Returns:

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from webhook import admission
 from webhook.admission.encode import REVIEW_API_VERSION, REVIEW_KIND
 from webhook.admission.jsonpatch import apply_patch
-from webhook.manifests import Document, expand, is_object
+from webhook.manifests import Document, expand
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.paths import FieldPath, TemplatePath, find_value
+from webhook.policy.paths import FieldPath, TemplatePath, find_value, is_object
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict, judge
 

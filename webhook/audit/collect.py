@@ -16,7 +16,8 @@ from webhook.audit.snapshot import Snapshot, SnapshotOwner, UnreadableObject
 from webhook.cluster.manifests import DEFAULT_NAMESPACE, complete_metadata
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
-from webhook.manifests import Document, TypeMismatch, find_type_mismatch
+from webhook.manifests import Document, find_type_mismatch
+from webhook.manifests.type_errors import TypeMismatch
 from webhook.policy.advice.subject import SubjectPod
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path

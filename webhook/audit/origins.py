@@ -10,13 +10,14 @@ from typing import Any, Self
 
 import msgspec
 
-from webhook.manifests import Document, is_object
+from webhook.manifests import Document
 from webhook.policy.paths import (
     CONSTRAINTS_IN_POD,
     FieldPath,
     TemplatePath,
     find_value,
     is_array,
+    is_object,
     parse_path,
     walk_path,
 )

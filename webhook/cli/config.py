@@ -11,7 +11,7 @@ from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.configuration import ExamplePod, as_document, show
-from webhook.config import advise, example
+from webhook.config.summary import advise, example
 from webhook.errors import ConfigError, ReviewError
 from webhook.manifests import Document
 from webhook.policy.facts import Facts

@@ -9,9 +9,9 @@ from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
 from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
-from webhook.manifests import Document, SkippedSource, find_type_mismatch, is_object, read_documents
+from webhook.manifests import Document, SkippedSource, find_type_mismatch, read_documents
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.paths import format_path
+from webhook.policy.paths import format_path, is_object
 
 DEFAULT_NAMESPACE = "default"
 """Namespace of objects that name none, as in kubectl."""
@@ -86,7 +86,7 @@ def fill(
 def complete_metadata(document: Document, namespace: str) -> dict[str, Any]:
     """Add the namespace and the name label that kubectl and kube-apiserver would add."""
     value: dict[str, Any] = document.value
-    metadata: Any = value.get("metadata") or {}
+    metadata: Any = {} if value.get("metadata") is None else value["metadata"]
     if not is_object(metadata):
         return value
     if document.kind == "Namespace":

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from webhook.config import kinds, scheduler, spread
 from webhook.config.kinds import OwnerSelector
-from webhook.config.profiles import ProfileMaker, Read, read_defaults
+from webhook.config.profiles import ProfileMaker, Read, complete_profile, read_defaults
 from webhook.config.scheduler import SchedulerDefaults
 from webhook.config.spread import SpreadConfiguration
 from webhook.config.validation import DocumentValidation
@@ -126,18 +126,11 @@ def check_scheduler(document: Document) -> Configuration:
         CombinedConfigError: All errors in it.
     """
     found = read_defaults(document)
-    profiles = (
-        Profile(
-            name=defaults.scheduler or DEFAULT_SCHEDULER,
-            scheduler_names=frozenset({defaults.scheduler or DEFAULT_SCHEDULER}),
-            constraints=defaults.constraints,
-            system=defaults.system,
-        )
+    profiles = tuple(
+        complete_profile(Profile(name=defaults.scheduler or DEFAULT_SCHEDULER), defaults)
         for defaults in found
     )
-    return Configuration(
-        files=(document.source,), profiles=tuple(profiles), notices=_notices([found])
-    )
+    return Configuration(files=(document.source,), profiles=profiles, notices=_notices([found]))
 
 
 def policy(
@@ -146,13 +139,9 @@ def policy(
     """
     Build the policy that decides on requests.
 
-    A profile of System defaults has no constraints while their gate is off.
-
-    Args:
-        configuration: The operator's configuration.
-        gates: The gates in force.
-        validates_pods: Whether the validating webhook receives new pods; None: it does if a policy
-            rule has the action deny, as the chart registers it.
+    A profile of System defaults has no constraints while their gate is off. With None for
+    ``validates_pods``, the validating webhook receives new pods if a policy rule has the action
+    deny, as the chart registers it.
     """
     denies = Action.DENY in configuration.actions.values()
     system = Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates

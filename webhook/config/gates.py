@@ -24,16 +24,13 @@ def gates_in_force(
     allow_locked: bool = False,
 ) -> Gates:
     """
-    Decide which gates are on.
+    Decide which gates are on, with the source of each setting.
 
     Args:
-        configuration: The configuration with the gates of the file.
+        configuration: The gates of the file.
         version: Kubernetes version of the cluster, which decides the defaults.
         flag: The text of ``--feature-gates``, such as ``A=true,B=false``.
         allow_locked: Whether a feature that Kubernetes has locked on may be switched off.
-
-    Returns:
-        Gates whose settings name their source.
 
     Raises:
         CombinedConfigError: Every gate that cannot be set as configured.

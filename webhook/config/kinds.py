@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import msgspec
 from pydantic import AfterValidator, Field
@@ -13,16 +13,9 @@ from webhook.policy.kinds import BUILT_IN_TEMPLATES, CUSTOM_KINDS, SHIPPED_TEMPL
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import FieldPath, TemplatePath
 
-Kinds: TypeAlias = Mapping[GroupKind, TemplatePath]
-
 
 class OwnerSelector(msgspec.Struct, frozen=True):
-    """
-    A kind of controller whose label selector becomes part of its pods' deduced selector.
-
-    Attributes:
-        path: Member names from the object to its label selector.
-    """
+    """A kind of controller, and the path to the label selector of its pods."""
 
     kind: GroupKind
     path: TemplatePath
@@ -66,7 +59,7 @@ class OwnerSelectorModel(CustomKindModel):
     selector_path: Annotated[str, AfterValidator(_check_path)] = Field(examples=["spec.selector"])
 
 
-def collect_templates(written: tuple[PodTemplateModel, ...]) -> Kinds:
+def collect_templates(written: tuple[PodTemplateModel, ...]) -> Mapping[GroupKind, TemplatePath]:
     """Merge built-in, shipped and configured pod templates; configured ones replace shipped."""
     named = {row.group_kind: tuple(row.path.split(_SEPARATOR)) for row in written}
     return MappingProxyType({**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES, **named})

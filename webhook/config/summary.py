@@ -23,19 +23,17 @@ EXAMPLE = PodTemplate(ObjectMeta(name="example", namespace="default", labels=_LA
 """A pod without constraints, for use if the operator provides none."""
 
 
-class ExampleFacts(NoFacts):
+class _ExampleFacts(NoFacts):
     """Facts of a cluster with one Service, which selects ``EXAMPLE``, and unlabelled Namespaces."""
 
     def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
-        """Return the one Service."""
         return (ServiceSelector("example", _LABELS),)
 
     def namespace_labels(self, _namespace: str) -> Mapping[str, str] | None:
-        """Return no labels."""
         return {}
 
 
-EXAMPLE_FACTS = ExampleFacts()
+_EXAMPLE_FACTS = _ExampleFacts()
 
 
 class GateRow(NamedTuple):
@@ -95,7 +93,7 @@ def profile_table(policy: Policy) -> list[ProfileRow]:
     ]
 
 
-def example(policy: Policy, facts: Facts = EXAMPLE_FACTS, pod: PodTemplate = EXAMPLE) -> Injection:
+def example(policy: Policy, facts: Facts = _EXAMPLE_FACTS, pod: PodTemplate = EXAMPLE) -> Injection:
     """Compute what would be injected into a pod that is created now, in the namespace it names."""
     namespace = pod.metadata.namespace if pod.metadata else ""
     return inject.inject(pod, namespace or "default", policy, facts)

@@ -47,13 +47,7 @@ class DocumentValidation:
         context: Mapping[str, Any] | None = None,
     ) -> Model | None:
         """
-        Validate a part of the document.
-
-        Args:
-            model: The model of the part.
-            value: The part, without nulls.
-            path: Path of the part in the document.
-            context: Of the validation, for validators.
+        Validate a part of the document: the ``value`` at ``path``, without nulls.
 
         Returns:
             None if the part is invalid; then ``errors`` has the reasons.

@@ -18,13 +18,7 @@ _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class OriginalFile(NamedTuple):
-    """
-    A file as it was read.
-
-    Attributes:
-        source: The path as it was given.
-        data: The content.
-    """
+    """The path of a file as it was given, and the content as it was read."""
 
     source: str
     data: bytes
@@ -72,9 +66,8 @@ def _check_writable(original: OriginalFile, status: os.stat_result) -> None:
 
 def _check_unchanged(original: OriginalFile) -> None:
     if original.path.read_bytes() != original.data:
-        raise SourceError(
-            original.source, "changed by another process, not written: run the command again"
-        )
+        problem = "changed by another process, not written: run the command again"
+        raise SourceError(original.source, problem)
 
 
 def _write(descriptor: int, data: bytes, like: os.stat_result) -> None:

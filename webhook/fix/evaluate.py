@@ -92,15 +92,10 @@ class Evaluation:
         self, evaluated: EvaluatedObject, finding: AuditFinding, changes: Iterable[Change]
     ) -> FixObstacle | None:
         """
-        Evaluate an object with changes, and find why they must not be made.
-
-        Args:
-            evaluated: The object before the changes.
-            finding: The finding that the changes should fix.
-            changes: With paths from the object.
+        Evaluate an object with the changes that should fix a finding.
 
         Returns:
-            None if the finding disappears and no worse one appears.
+            Why they must not be made; None if the finding disappears and no worse one appears.
         """
         value = apply_changes(changes, evaluated.document.value)
         collector = self._make_collector()
@@ -123,10 +118,7 @@ def _compare_findings(
     # Advice is not evaluated while API rules are broken: findings that appear then are not caused.
     is_refused = bool(API_RULES.keys() & had.keys())
     forbidden = API_RULES.keys() if is_refused else API_RULES.keys() | PENDING_RULES
-    worse = (
-        found for found in after if found.rule in forbidden and has[found.rule] > had[found.rule]
-    )
-    cause = next(worse, None)
-    if cause is None:
-        return None
-    return FixObstacle(f"the proposed value would cause {cause.rule}: {cause.problem}")
+    for found in after:
+        if found.rule in forbidden and has[found.rule] > had[found.rule]:
+            return FixObstacle(f"the proposed value would cause {found.rule}: {found.problem}")
+    return None

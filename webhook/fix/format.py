@@ -8,10 +8,10 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from webhook.manifests import is_array, is_object
 from webhook.manifests.edits import indentation, line_start
 from webhook.manifests.tree import Tree, TreeNode
 from webhook.policy.advice import flow
+from webhook.policy.paths import is_array, is_object
 
 
 class Layout(NamedTuple):

@@ -19,7 +19,6 @@ from webhook.fix.format import (
     infer_indent,
     infer_layout,
 )
-from webhook.manifests import is_array, is_object
 from webhook.manifests.edits import (
     TextEdit,
     after_break,
@@ -29,7 +28,7 @@ from webhook.manifests.edits import (
     line_start,
 )
 from webhook.manifests.tree import Tree, TreeEntry, TreeNode
-from webhook.policy.paths import format_path
+from webhook.policy.paths import format_path, is_array, is_object
 
 _comment = re.compile(r"(?:(?<=\s)|^)#[^\n\r\x85\u2028\u2029]*", re.MULTILINE)
 

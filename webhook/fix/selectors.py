@@ -8,12 +8,11 @@ from difflib import get_close_matches
 
 from webhook.fix.changes import FixObstacle, Put, Remove, Solution
 from webhook.fix.finding import FindingContext
-from webhook.manifests import is_object
 from webhook.policy.advice.counting import may_add, other_workloads
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.suggestions import own_selector
 from webhook.policy.model import LabelSelector
-from webhook.policy.paths import FieldPath
+from webhook.policy.paths import FieldPath, is_object
 from webhook.policy.selectors import EXISTS, OPERATORS, matches
 
 MIN_SIMILARITY = 0.9

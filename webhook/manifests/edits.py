@@ -41,12 +41,7 @@ def overlap(one: TextEdit, other: TextEdit) -> bool:
 
 
 def apply_edits(edits: Iterable[TextEdit], text: str) -> str:
-    """
-    Apply edits to a text.
-
-    Args:
-        edits: In any order; no two overlap.
-    """
+    """Apply edits, of which no two overlap, to a text."""
     parts: list[str] = []
     done = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
@@ -57,12 +52,9 @@ def apply_edits(edits: Iterable[TextEdit], text: str) -> str:
 
 def find_original_position(edits: Sequence[TextEdit], position: int) -> int:
     """
-    Find where a character of an edited text was before the edits.
+    Find where a character of an edited text was before the edits, given in the order of the text.
 
-    Args:
-        edits: In the order of the text.
-        position: In the edited text. For a character that an edit wrote, the result is the start
-            of that edit.
+    For a character that an edit wrote, the result is the start of that edit.
     """
     shift = 0
     for edit in edits:

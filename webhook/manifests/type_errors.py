@@ -23,26 +23,14 @@ _SOME_KEY = "[...]"  # what msgspec writes for a key of a mapping
 
 
 class TypeMismatch(NamedTuple):
-    """
-    A value of the wrong type.
-
-    Attributes:
-        problem: The expected and the actual type: ``expected an integer, got a string``.
-        path: From the decoded value to the wrong one.
-    """
+    """A value of the wrong type, as ``expected an integer, got a string``, and its path."""
 
     problem: str
     path: FieldPath
 
 
 def find_type_mismatch(error: msgspec.ValidationError, value: Any) -> TypeMismatch:
-    """
-    Find the type and the path in an error of msgspec.
-
-    Args:
-        error: Of the validation of ``value``.
-        value: The decoded value; msgspec omits the keys of mappings, so they are searched.
-    """
+    """Find the type and the path in an error of msgspec, which omits the keys of mappings."""
     message, _, where = str(error).partition(" - at `$")
     problem = _quoted(lambda word: _WORDS.get(word[1], word[1]), message)
     path = tuple(_parse_path(where.removesuffix("`"), value))

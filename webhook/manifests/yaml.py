@@ -30,7 +30,6 @@ def load(text: str, source: str, first: int, *, unique_keys: bool = False) -> An
     Args:
         source: The file's name, for messages.
         first: The line at which the text starts in its source, from 1.
-        unique_keys: Whether a duplicate key is an error.
 
     Returns:
         Its value, of JSON's types; None if it is empty. Aliases of one anchor share one value.

@@ -46,7 +46,6 @@ class Server:
     """
 
     context: ServerContext
-    readiness: Readiness
     supervisor: Supervisor
     admission: Admission
     certificate: CertificateSource
@@ -112,16 +111,14 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     restarts = context.metrics.task_restarts
     supervisor = Supervisor(log, restarts, time.monotonic, asyncio.sleep, random.random)
     audits = build_audits(context, lambda: watcher.sources)
-    readiness.add(partial(_check_configuration, watcher))
     readiness.phase = Phase.CERTIFYING
-    readiness.add(partial(check_certificate, certificate))
+    readiness.checks.append(partial(_check_configuration, watcher))
+    readiness.checks.append(partial(check_certificate, certificate))
     await certificate.start()
-    readiness.add(facts.check)
-    readiness.add(supervisor.check)
+    readiness.checks += facts.check, supervisor.check
     enforcement.start(configuration, policy)
     return Server(
         context=context,
-        readiness=readiness,
         supervisor=supervisor,
         admission=admission,
         certificate=certificate,

@@ -40,10 +40,7 @@ FILE_MISSING = "{} does not exist"
 
 def build_certificate(context: ServerContext, live: LiveContext) -> CertificateSource:
     """
-    Build the source that the settings choose, with its metrics.
-
-    Args:
-        live: The TLS context that receives certificates.
+    Build the source that the settings choose, with its metrics; ``live`` gets its certificates.
 
     Raises:
         ConfigError: The settings contradict each other.

@@ -7,7 +7,8 @@ or call the API server.
 """
 
 from webhook import __version__
-from webhook.config import Configuration, advise
+from webhook.config import Configuration
+from webhook.config.summary import advise
 from webhook.errors import ConfigError
 from webhook.policy.defaulting.profiles import Policy
 from webhook.server.admission import Admission

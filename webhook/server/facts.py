@@ -17,6 +17,7 @@ from typing import NoReturn, TypeAlias
 from prometheus_client import Gauge
 
 from webhook.cluster.caches import Caches, CacheStatus, Supervise
+from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
 from webhook.cluster.fallback import OwnerFallback
 from webhook.cluster.manifests import load_cluster
@@ -32,9 +33,6 @@ from webhook.telemetry.logs import Log
 from webhook.telemetry.metrics import Metrics
 
 Owners: TypeAlias = Sequence[OwnerSelector]
-
-Number: TypeAlias = Callable[[CacheStatus], float]
-"""The value of a metric of a cache."""
 
 
 class FileFacts:
@@ -103,13 +101,7 @@ class FileFacts:
 
 
 def _sizes(cluster: Cluster) -> Iterator[tuple[str, int]]:
-    yield "Service", len(cluster.service_store)
-    yield "Namespace", len(cluster.namespace_store)
-    yield "Node", len(cluster.node_store)
-    for (_, kind), store in cluster.owner_stores.items():
-        yield kind, len(store)
-    for custom, store in cluster.custom_stores.items():
-        yield str(custom), len(store)
+    return ((resource.kind, len(resource.store)) for resource in list_resources(cluster))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +119,9 @@ class LiveFacts:
 
     The kinds of a set of caches are fixed. A change of the custom controllers therefore needs
     another set, which is filled while the old one serves; for these seconds both take memory.
+
+    Attributes:
+        freeze: Pauses the reflectors.
     """
 
     def __init__(
@@ -143,6 +138,7 @@ class LiveFacts:
             changed: Called when ``facts`` becomes another object.
         """
         self._environment = environment
+        self.freeze: Freeze = environment.slicer.still
         self._metrics = metrics
         self._changed = changed
         self._wanted = owners
@@ -159,11 +155,6 @@ class LiveFacts:
     def fetch(self) -> Fetch:
         """Look up at the API server what the caches do not have yet."""
         return self._now.fallback.fetch
-
-    @property
-    def freeze(self) -> Freeze:
-        """Pause the reflectors."""
-        return self._environment.slicer.still
 
     def check(self) -> Conditions:
         """Report each cache: one that was filled once is ready, even if it is out of date."""
@@ -234,7 +225,7 @@ class LiveFacts:
     def _show(self) -> None:
         """Read the cache metrics from the caches in use at each scrape."""
         metrics = self._metrics
-        shown: tuple[tuple[Gauge, Number], ...] = (
+        shown: tuple[tuple[Gauge, Callable[[CacheStatus], float]], ...] = (
             (metrics.cache_objects, lambda cache: cache.objects),
             (metrics.cache_synced, lambda cache: cache.synced),
             (metrics.cache_age, lambda cache: math.inf if cache.age is None else cache.age),
@@ -244,7 +235,7 @@ class LiveFacts:
             for kind in self._now.caches.kinds:
                 gauge.labels(kind).set_function(partial(self._read, kind, read))
 
-    def _read(self, kind: str, read: Number) -> float:
+    def _read(self, kind: str, read: Callable[[CacheStatus], float]) -> float:
         return next(map(read, (s for s in self._now.caches.statuses() if s.kind == kind)))
 
 

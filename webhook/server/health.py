@@ -7,7 +7,7 @@ would restart all replicas.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -50,26 +50,22 @@ class Phase(StrEnum):
     STOPPING = "stopping"
 
 
+@dataclass(slots=True)
 class Readiness:
     """
-    The conditions of readiness: the checks of the parts built so far, and the phase.
+    The conditions of readiness.
 
     Attributes:
         phase: The present phase of the server.
+        checks: The checks of the parts built so far.
     """
 
-    def __init__(self) -> None:
-        """Start without a check."""
-        self.phase = Phase.CONFIGURED
-        self._checks: list[Check] = []
-
-    def add(self, check: Check) -> None:
-        """Add the check of one more part."""
-        self._checks.append(check)
+    phase: Phase = Phase.CONFIGURED
+    checks: list[Check] = field(default_factory=list[Check])
 
     def check(self) -> Conditions:
         """Give the conditions of all parts, the phase last."""
-        found = {name: condition for check in self._checks for name, condition in check().items()}
+        found = {name: condition for check in self.checks for name, condition in check().items()}
         return {**found, "server": ReadinessCondition(self.phase is Phase.SERVING, self.phase)}
 
 

@@ -129,7 +129,7 @@ async def serve(
                 if building is not None and building.exception() is None:
                     server, at = building.result(), _addresses(settings, callers[0], probes[0])
                     greeting = partial(_greet, server, at, console, greet)
-                    await _serve_until_stopped(server, stop, greeting, callers)
+                    await _serve_until_stopped(server, readiness, stop, greeting, callers)
             if building is not None:
                 building.result()  # raise the error of the start, now that no listener is open
         log.info("stopped")
@@ -139,7 +139,7 @@ async def _unless_stopped(
     stop: StopRequest, building: Coroutine[object, object, Server]
 ) -> asyncio.Task[Server] | None:
     """Wait until a server is built or its build has failed; None if a signal comes first."""
-    task, stopped = asyncio.create_task(building), asyncio.create_task(stop.wait())
+    task, stopped = asyncio.create_task(building), asyncio.create_task(stop.requested.wait())
     await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
     done = task.done()
     for waiting in (task, stopped):
@@ -149,13 +149,13 @@ async def _unless_stopped(
 
 
 async def _serve_until_stopped(
-    server: Server, stop: StopRequest, greeting: Start, callers: Sockets
+    server: Server, readiness: Readiness, stop: StopRequest, greeting: Start, callers: Sockets
 ) -> None:
     """Answer reviews and run all background tasks until a signal, and drain if it allows that."""
-    admission, readiness = server.admission, server.readiness
+    admission = server.admission
     readiness.phase = Phase.SERVING
     async with _running(server, greeting), listening(admission, callers):
-        await stop.wait()
+        await stop.requested.wait()
         server.context.log.info("stopping", patient=stop.patient)
         readiness.phase = Phase.STOPPING
         admission.draining = True

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
-from webhook.manifests import find_files, read_text
+from webhook.manifests.files import find_files, read_text
 from webhook.spreadtest.schema import SUITE_API_VERSION, SUITE_KIND
 
 _holds_suite = re.compile(

@@ -14,9 +14,10 @@ from webhook.admission.encode import REVIEW_KIND
 from webhook.admission.offline import unpack_recording
 from webhook.config.validation import DocumentValidation
 from webhook.errors import SourceError
-from webhook.manifests import Document, is_object, read_file
+from webhook.manifests import Document
+from webhook.manifests.files import read_file
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.paths import FieldPath, TemplatePath
+from webhook.policy.paths import FieldPath, TemplatePath, is_object
 from webhook.spreadtest.schema import ObjectReference
 
 Templates = Mapping[GroupKind, TemplatePath]

@@ -19,14 +19,15 @@ from webhook.admission.offline import (
 )
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
-from webhook.config import Configuration, ConfiguredGate, check, gates_in_force, load, policy
+from webhook.config import Configuration, check, gates_in_force, load, policy
+from webhook.config.configuration import ConfiguredGate
 from webhook.config.files import read_text
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, SourceError
-from webhook.manifests import Document, SkippedSource, expand, is_object, read_documents
+from webhook.manifests import Document, SkippedSource, expand, read_documents
 from webhook.policy.api.versions import NEWEST_VERSION, parse_version
 from webhook.policy.defaulting.profiles import Policy
-from webhook.policy.paths import FieldPath
+from webhook.policy.paths import FieldPath, is_object
 from webhook.policy.request import Hook
 from webhook.spreadtest import schema
 from webhook.spreadtest.discovery import SuiteText

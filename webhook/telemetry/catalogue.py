@@ -28,7 +28,6 @@ class Metric:
 
     Attributes:
         name: The name in Prometheus.
-        help: One sentence.
         labels: The names of its labels, in order.
     """
 

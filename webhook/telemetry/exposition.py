@@ -30,12 +30,7 @@ class _Computed(Collector):
 
 
 def expose(samples: Samples) -> bytes:
-    """
-    Write the metrics of an audit in Prometheus' text format.
-
-    Args:
-        samples: The values; a metric of an audit that is missing here gets no sample.
-    """
+    """Write the metrics of an audit in Prometheus' text format, also those without a sample."""
     registry = CollectorRegistry()
     registry.register(_Computed(samples))
     return generate_latest(registry)

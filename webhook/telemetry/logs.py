@@ -197,15 +197,12 @@ class _Bridge(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
             log_bug(self._log, error, library=record.name)
-        else:
-            self._log.warning("library", library=record.name, said=_message(record))
-
-
-def _message(record: logging.LogRecord) -> str:
-    try:
-        return record.getMessage().partition("\n")[0]
-    except Exception:  # noqa: BLE001  # arguments that do not fit the format, or whose methods raise
-        return f"a message that cannot be formatted, from {record.filename}:{record.lineno}"
+            return
+        try:
+            message = record.getMessage().partition("\n")[0]
+        except Exception:  # noqa: BLE001  # invalid arguments, or a method of one raises
+            message = f"a message that cannot be formatted, from {record.filename}:{record.lineno}"
+        self._log.warning("library", library=record.name, said=message)
 
 
 @contextmanager

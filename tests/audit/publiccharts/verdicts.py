@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import yaml
 
 from tests.controlplane.api import Api, ApiError, Json, Reply
-from webhook.manifests import Document, is_object, read_documents
+from webhook.manifests import Document, read_documents
 from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.paths import TemplatePath
+from webhook.policy.paths import TemplatePath, is_object
 
 LIST = "topologySpreadConstraints"
 SECONDS = 300  # of judging one project's objects; the most, 2 600 of Kyverno, took 3

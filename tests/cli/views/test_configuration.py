@@ -6,7 +6,7 @@ from tests.build import default, policy, profile
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.configuration import ExamplePod, as_document, show
-from webhook.config import example
+from webhook.config.summary import example
 
 TEXT = """\
 apiVersion: evenspread.io/v1alpha1

@@ -63,7 +63,7 @@ async def test_sigterm_waits_for_callers_and_a_second_signal_does_not() -> None:
     stop = StopRequest(codes.append)
 
     stop.take(signal.SIGTERM)
-    await stop.wait()
+    await stop.requested.wait()
     first = list(codes)
     stop.take(signal.SIGTERM)
 
@@ -76,7 +76,7 @@ async def test_sigint_does_not_wait() -> None:
     stop = StopRequest(lambda _code: None)
 
     stop.take(signal.SIGINT)
-    await stop.wait()
+    await stop.requested.wait()
 
     assert not stop.patient
 
@@ -86,6 +86,6 @@ async def test_signals_of_the_process_are_taken() -> None:
     stop.listen()
 
     os.kill(os.getpid(), signal.SIGTERM)
-    await stop.wait()
+    await stop.requested.wait()
 
     assert stop.patient

@@ -5,18 +5,8 @@ from pathlib import Path
 
 from webhook.errors import SourceError
 from webhook.fix.atomic import OriginalFile
-from webhook.manifests import (
-    STDIN,
-    Document,
-    SkippedSource,
-    decode,
-    expand,
-    find_files,
-    parse,
-    read_data,
-    select_objects,
-    source_of,
-)
+from webhook.manifests import Document, SkippedSource, expand, parse
+from webhook.manifests.files import STDIN, decode, find_files, read_data, select_objects, source_of
 
 STDIN_SOURCE = source_of(STDIN)
 

@@ -11,7 +11,8 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
-from webhook.manifests import Document, SkippedSource, Unpacker, expand, read_documents
+from webhook.manifests import Document, SkippedSource, expand, read_documents
+from webhook.manifests.files import Unpacker
 
 
 class Inputs:
@@ -53,13 +54,12 @@ class Inputs:
         self, items: Iterable[Document | SkippedSource | SourceError]
     ) -> Iterator[Document]:
         for item in items:
-            match item:
-                case Document():
-                    yield item
-                case SkippedSource():
-                    self.skipped.append(item)
-                case SourceError():
-                    self.problems.append(item)
+            if isinstance(item, Document):
+                yield item
+            elif isinstance(item, SkippedSource):
+                self.skipped.append(item)
+            else:
+                self.problems.append(item)
 
     def report(self) -> None:
         """Write to stderr what could not be read and what was skipped."""

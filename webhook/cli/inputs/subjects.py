@@ -12,12 +12,12 @@ import msgspec
 
 from webhook.cli.inputs.cluster import ClusterReader, Json
 from webhook.errors import ConfigError, SourceError
-from webhook.manifests import Document, find_type_mismatch, is_object
+from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, group_of
-from webhook.policy.paths import TemplatePath, find_value, format_path
+from webhook.policy.paths import TemplatePath, find_value, format_path, is_object
 from webhook.policy.placement.nodes import SchedulingPod
 
 Templates = Mapping[GroupKind, TemplatePath]

@@ -8,7 +8,7 @@ import msgspec
 from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
-from webhook.config import GateRow, ProfileRow, gate_table, profile_table
+from webhook.config.summary import GateRow, ProfileRow, gate_table, profile_table
 from webhook.manifests import format_yaml
 from webhook.policy.defaulting.inject import Injection
 

@@ -16,7 +16,7 @@ from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import show_diff
 from webhook.cli.views.findings import name_of
 from webhook.errors import ConfigError, SourceError
-from webhook.manifests import is_object
+from webhook.policy.paths import is_object
 from webhook.server.run import ServerAddresses
 
 REQUEST_TIMEOUT_S = 10.0  # the default of kube-apiserver, admissionregistration/v1 timeoutSeconds

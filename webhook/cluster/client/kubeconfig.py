@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from webhook.errors import SourceError
-from webhook.manifests import Document, is_array, is_object, parse, read_text
+from webhook.manifests import Document, parse
+from webhook.manifests.files import read_text
+from webhook.policy.paths import is_array, is_object
 
 KUBECONFIG_VARIABLE = "KUBECONFIG"
 DEFAULT_KUBECONFIG = "~/.kube/config"

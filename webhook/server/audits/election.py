@@ -102,13 +102,8 @@ def claim(spec: LeaseSpec, me: str, duration_s: int, at: datetime) -> LeaseSpec:
 
 def release(spec: LeaseSpec, at: datetime) -> LeaseSpec:
     """Write the specification in which the holder gives a Lease up."""
-    return LeaseSpec(
-        holder_identity="",
-        lease_duration_seconds=RELEASED_LEASE_S,
-        acquire_time=format_micro_time(at),
-        renew_time=format_micro_time(at),
-        lease_transitions=spec.lease_transitions,
-    )
+    released = claim(spec, "", RELEASED_LEASE_S, at)
+    return msgspec.structs.replace(released, lease_transitions=spec.lease_transitions)
 
 
 def format_micro_time(at: datetime) -> str:

@@ -63,8 +63,6 @@ class AuditResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     Attributes:
         exposition: Its metrics, in Prometheus' text format.
-        workloads: The number of audited workloads.
-        pods: The number of audited pods.
         problems: What could not be read or written, in sentences.
     """
 

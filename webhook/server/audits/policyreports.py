@@ -31,10 +31,7 @@ from webhook.cluster.protocol import NO_QUERY, ApiClient, status_error
 from webhook.errors import ApiError
 
 DIALECTS: Mapping[str, tuple[ReportApi, str]] = MappingProxyType(
-    {
-        "wgpolicyk8s.io": (WG_POLICY, "policyreports"),
-        "openreports.io": (OPEN_REPORTS, "reports"),
-    }
+    {"wgpolicyk8s.io": (WG_POLICY, "policyreports"), "openreports.io": (OPEN_REPORTS, "reports")}
 )
 """API group -> its schema, and the plural of its kind."""
 

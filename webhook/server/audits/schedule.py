@@ -89,7 +89,10 @@ class AuditSchedule:
             pods=result.pods,
             findings=result.findings,
         )
-        self._warn_of(result.problems)
+        if result.problems != self._logged_problems:
+            self._logged_problems = result.problems
+            for problem in result.problems:
+                self._log.warning("audit", says=problem)
         return took_s
 
     async def _try(self) -> AuditResult | AuditFailure:
@@ -99,13 +102,6 @@ class AuditSchedule:
         except Exception as error:  # noqa: BLE001  # the next audit may succeed
             log_bug(self._log, error)
             return AuditFailure(f"by a bug of evenspread ({type(error).__name__})")
-
-    def _warn_of(self, problems: tuple[str, ...]) -> None:
-        """Log what an audit could not read or write, unless the last audit had the same."""
-        if problems != self._logged_problems:
-            self._logged_problems = problems
-            for problem in problems:
-                self._log.warning("audit", says=problem)
 
 
 def build_audits(context: ServerContext, sources: Callable[[], PolicySources]) -> Start | None:

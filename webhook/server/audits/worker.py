@@ -63,13 +63,10 @@ class PipeClient:
         """
         Send a request through the server.
 
-        Args:
-            content_type: Always JSON.
-
         Raises:
             ApiError: There was no response.
         """
-        del content_type
+        del content_type  # always JSON
         self.write(ApiRequest(method, path, dict(query), body))
         response = decode_response(self.receive())
         if response.reason:

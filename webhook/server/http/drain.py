@@ -21,6 +21,7 @@ class StopRequest:
     The request to stop: the first signal requests it, the second one ends the process at once.
 
     Attributes:
+        requested: Set by the first signal.
         patient: Whether to wait until callers have left.
     """
 
@@ -32,7 +33,7 @@ class StopRequest:
             exit_now: Ends the process at once with an exit code.
         """
         self._exit_now = exit_now
-        self._requested = asyncio.Event()
+        self.requested = asyncio.Event()
         self.patient = False
 
     def listen(self) -> None:
@@ -43,31 +44,18 @@ class StopRequest:
 
     def take(self, number: signal.Signals) -> None:
         """Handle a signal."""
-        if self.requested:
+        if self.requested.is_set():
             self._exit_now(SIGNALED + number)
         self.patient = number is signal.SIGTERM
-        self._requested.set()
-
-    @property
-    def requested(self) -> bool:
-        """Whether a signal has come."""
-        return self._requested.is_set()
-
-    async def wait(self) -> None:
-        """Wait for the first signal."""
-        await self._requested.wait()
+        self.requested.set()
 
 
 def time_to_wait(requested: float, last_call: float, now: float, limits: Limits) -> float:
     """
-    Compute how long to serve before checking again; all times are seconds of one clock.
-
-    Args:
-        requested: The time of the request to stop.
-        last_call: The time of the last call.
+    Compute how many seconds to serve before checking again; all times are of one clock.
 
     Returns:
-        Seconds; 0 or less: stop now.
+        0 or less: stop now.
     """
     least = requested + limits.drain_least
     quiet = last_call + limits.drain_quiet
