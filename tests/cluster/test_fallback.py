@@ -51,12 +51,12 @@ class World:
         self.source = ApiServer(service("a"), service("b"), answers=requests)
         self.caches = Caches(Cluster(owners=()), reflector_environment(self.source))
         self.results: list[str] = []
-        self.latecomers = OwnerFallback(self.caches, self.source, self.results.append)
+        self.fallback = OwnerFallback(self.caches, self.source, self.results.append)
 
     def fetch(
         self, asked: AdmissionRequest | None = None, timeout_s: float = PATIENT
     ) -> Awaitable[Facts] | None:
-        return self.latecomers.fetch(asked or owned(), POLICY, timeout_s)
+        return self.fallback.fetch(asked or owned(), POLICY, timeout_s)
 
     @property
     def asked(self) -> list[str]:
@@ -69,7 +69,7 @@ async def world(answers: Mapping[str, Behavior] | None = None) -> AsyncGenerator
     async with following(made.caches):
         await made.caches.wait_synced()
         yield made
-        await made.latecomers.close()
+        await made.fallback.close()
 
 
 def owned(**owner: Any) -> AdmissionRequest:
@@ -135,7 +135,7 @@ async def test_there_is_nothing_to_fetch_for(asked: AdmissionRequest) -> None:
 
 async def test_there_is_nothing_to_fetch_without_profiles() -> None:
     async with world() as here:
-        assert here.latecomers.fetch(owned(), policy(), PATIENT) is None
+        assert here.fallback.fetch(owned(), policy(), PATIENT) is None
 
 
 async def test_there_is_nothing_to_fetch_for_an_owner_in_the_cache() -> None:
@@ -166,7 +166,7 @@ async def test_without_the_owner_the_rest_decides(answer: Behavior, result: str)
         fetching = here.fetch(timeout_s=0.0)
         assert fetching is not None
         if answer is not Fault.SILENCE:
-            await asyncio.wait(here.latecomers._lookups.values())
+            await asyncio.wait(here.fallback._lookups.values())
         facts = await fetching
 
         assert facts.owner_selector(NAMESPACE, OWNER) is None
@@ -183,7 +183,7 @@ async def test_requests_that_need_the_same_share_one_look_up() -> None:
             selector(app="web")
         ] * 5
         assert here.asked == [REPLICA_SET]
-        assert here.latecomers._lookups == {}
+        assert here.fallback._lookups == {}
 
 
 async def test_one_that_cannot_wait_takes_nothing_from_the_others() -> None:
@@ -205,7 +205,7 @@ async def test_labels_of_a_namespace_are_asked_for_if_a_profile_needs_them() -> 
     async with world(
         {NAMESPACE_PATH: respond(labelled), REPLICA_SET: respond(replica_set())}
     ) as here:
-        fetching = here.latecomers.fetch(owned(), CHOOSY, PATIENT)
+        fetching = here.fallback.fetch(owned(), CHOOSY, PATIENT)
         assert fetching is not None
         facts = await fetching
 
@@ -217,7 +217,7 @@ async def test_labels_of_a_namespace_are_asked_for_if_a_profile_needs_them() -> 
 
 async def test_a_namespace_that_cannot_be_had_fits_no_profile_that_asks_for_it() -> None:
     async with world() as here:
-        fetching = here.latecomers.fetch(request(pod()), CHOOSY, PATIENT)
+        fetching = here.fallback.fetch(request(pod()), CHOOSY, PATIENT)
         assert fetching is not None
 
         assert (await fetching).namespace_labels(NAMESPACE) is None
@@ -229,7 +229,7 @@ async def test_labels_in_the_cache_are_not_looked_up() -> None:
         namespace = {"metadata": {"name": NAMESPACE, "labels": {"tier": "prod"}}}
         here.caches.cluster.namespace_store.put(msgspec.convert(namespace, wire.NamespaceObject))
 
-        assert here.latecomers.fetch(request(pod()), CHOOSY, PATIENT) is None
+        assert here.fallback.fetch(request(pod()), CHOOSY, PATIENT) is None
 
 
 async def test_an_owner_of_a_kind_that_the_cluster_lacks_is_not_looked_up() -> None:
@@ -249,7 +249,7 @@ async def test_a_lookup_that_is_cancelled_has_failed() -> None:
         assert fetching is not None
         waiting = asyncio.ensure_future(fetching)
         await asyncio.sleep(0)
-        await here.latecomers.close()
+        await here.fallback.close()
 
         assert (await waiting).owner_selector(NAMESPACE, OWNER) is None
         assert here.results == ["failed"]
