@@ -44,3 +44,11 @@ def test_what_is_no_report(text: str, tmp_path: Path) -> None:
         load_baseline(str(tmp_path / "old.json"))
     with pytest.raises(SourceError, match="cannot be read"):
         load_baseline(str(tmp_path / "none.json"))
+
+
+def test_a_document_of_another_kind_is_no_baseline(tmp_path: Path) -> None:
+    text = render_report(report(), "json").replace('"AuditReport"', '"FixReport"')
+    (tmp_path / "old.json").write_text(text)
+
+    with pytest.raises(SourceError, match=r"but evenspread.io/v1alpha1, FixReport; make one"):
+        load_baseline(str(tmp_path / "old.json"))

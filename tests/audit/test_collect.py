@@ -47,3 +47,36 @@ def test_namespaces_carry_their_name_as_a_label() -> None:
 
 def test_other_kinds_are_passed_over() -> None:
     assert gather("{apiVersion: v1, kind: Secret, metadata: {name: a}}").snapshot.workloads == []
+
+
+UNREADABLE = {
+    "a field of the pod template": (
+        "spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: '1'}]}}}",
+        "spec.template.spec.topologySpreadConstraints[0].maxSkew",
+    ),
+    "a field of the metadata": (
+        "metadata: {name: a, labels: []}\nspec: {template: {}}",
+        "metadata.labels",
+    ),
+    "the specification itself": ("spec: []", "spec"),
+    "metadata that are a list": ("metadata: []\nspec: {template: {}}", "metadata"),
+}
+
+
+@pytest.mark.parametrize(("fields", "path"), UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_a_type_error_of_a_workload_is_recorded_with_its_path(fields: str, path: str) -> None:
+    collected = gather(f"apiVersion: apps/v1\nkind: Deployment\n{fields}\n")
+
+    (unreadable,) = collected.snapshot.unreadable
+    assert (unreadable.field, collected.problems) == (path, [])
+    assert collected.snapshot.workloads == []
+
+
+def test_a_controller_without_a_name_selects_for_no_owner() -> None:
+    controller = "{apiVersion: apps/v1, kind: ReplicaSet, spec: {template: {}, selector: {}}}"
+
+    collected = gather(controller)
+
+    assert (collected.snapshot.owners, collected.problems) == ([], [])
+    (workload,) = collected.snapshot.workloads
+    assert workload.subject.namespace == "default"

@@ -1,8 +1,10 @@
 import pytest
+from msgspec.structs import replace
 
 from tests.audit import world
 from tests.audit.world import LIVE, gather, inventory, pod
 from webhook.audit.inventory import Inventory
+from webhook.policy.model import LabelSelector, OwnerReference
 
 
 def audited(text: str, neighbours: str = "") -> Inventory:
@@ -75,3 +77,51 @@ def test_templates_of_manifests_stand_for_their_pods() -> None:
     assert selector is not None
     del selector.match_labels["pod-template-hash"]
     assert members.count("shop", selector) == {"Deployment/web": 4}
+
+
+def test_facts_of_the_snapshot_are_in_the_cluster() -> None:
+    facts = (
+        "---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {a: b}}}\n"
+        "---\n{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop},"
+        " spec: {selector: {app: web}}}\n"
+    )
+
+    cluster = audited(world.LIVE + facts).cluster
+
+    assert (cluster.namespace_labels("shop") or {})["a"] == "b"
+    assert [service.name for service in cluster.services("shop", {"app": "web"})] == ["web"]
+    owner = OwnerReference("apps/v1", "ReplicaSet", "web-1", controller=True)
+    assert cluster.owner_selector("shop", owner) is not None
+
+
+def test_the_parts_of_a_cluster_share_its_nodes() -> None:
+    whole = audited(world.NODES)
+    snapshot = gather(world.DEPLOYMENT + world.REPLICA_SET + world.RUNNING).snapshot
+
+    part = Inventory(snapshot, world.CONFIGURATION.owner_selectors, whole=whole)
+
+    assert part.cluster.node_store is whole.cluster.node_store
+    assert len(part.state.topology.nodes) == 3
+    assert part.pods == 4
+
+
+PENDING = {
+    "pods without a node": world.pod("a", ""),
+    "a workload without pods": world.BARE.replace("replicas: 3", "replicas: 0"),
+}
+
+
+@pytest.mark.parametrize("text", PENDING.values(), ids=PENDING)
+def test_what_no_node_runs_is_not_counted(text: str) -> None:
+    found = audited(world.REPLICA_SET.replace("replicas: 4", "replicas: 0") + text)
+
+    assert found.state.members.count("shop", LabelSelector()) == {}
+
+
+def test_owners_that_the_configuration_does_not_name_are_left_out() -> None:
+    snapshot = gather(world.REPLICA_SET).snapshot
+    snapshot.owners[:] = [replace(snapshot.owners[0], api_version="example.com/v1", kind="Fleet")]
+
+    cluster = inventory(snapshot).cluster
+
+    assert cluster.owner_store("example.com/v1", "Fleet") is None

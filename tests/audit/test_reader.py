@@ -8,6 +8,7 @@ from tests.audit import world
 from webhook.audit.reader import ObjectReader
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster.facts import VersionKind
+from webhook.policy.model import LabelSelector
 
 LEVELS = 9000
 DEEP = '{"a":' * LEVELS + "{}" + "}" * LEVELS  # no encoder of Python writes it
@@ -44,3 +45,28 @@ def test_deep_members_that_are_not_read_change_nothing(
     deep = put(version_kind, text.replace('"@"', DEEP))
 
     assert deep == put(version_kind, text)
+
+
+OWNED = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "controller": True}]
+PODS: dict[str, tuple[dict[str, Any], int]] = {
+    "a pod without a controller": ({"metadata": {"name": "a"}}, 1),
+    "a pod with a controller": ({"metadata": {"name": "a", "ownerReferences": OWNED}}, 0),
+    "a pod without metadata": ({}, 1),
+}
+
+
+@pytest.mark.parametrize(("pod", "workloads"), PODS.values(), ids=PODS)
+def test_only_a_pod_without_a_controller_is_a_workload(pod: dict[str, Any], workloads: int) -> None:
+    snapshot = put(("v1", "Pod"), json.dumps(pod))
+
+    assert (len(snapshot.pods), len(snapshot.workloads)) == (1, workloads)
+
+
+def test_the_selector_of_a_controller_is_an_owner() -> None:
+    metadata = {"name": "web", "namespace": "shop"}
+    obj = {"metadata": metadata, "spec": {"selector": {"matchLabels": {"app": "web"}}}}
+
+    (owner,) = put(("apps/v1", "ReplicaSet"), json.dumps(obj)).owners
+
+    assert (owner.kind, owner.namespace, owner.name) == ("ReplicaSet", "shop", "web")
+    assert owner.selector == LabelSelector({"app": "web"})

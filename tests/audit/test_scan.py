@@ -126,3 +126,18 @@ def test_the_order_of_files_makes_no_difference() -> None:
     turned = "---".join(reversed(EVERYTHING.split("---\n")))
 
     assert rules(audit(f"---{turned}".replace("---", "---\n"))) == rules(audit(EVERYTHING))
+
+
+def test_the_defaults_of_a_pod_are_those_of_its_own_labels() -> None:
+    constraint = Constraint(max_skew=1, topology_key="zone", when_unsatisfiable="ScheduleAnyway")
+    profile = Profile(name="all", constraints=(constraint,))
+    configured = replace(world.CONFIGURATION, profiles=(profile,))
+    text = "{apiVersion: v1, kind: Pod, metadata: {name: one, labels: {app: one}}, spec: {}}\n"
+    text += (
+        "---\n{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {selector: {app: one}}}"
+    )
+
+    (workload,) = audit(text, asked=question(configured)).workloads
+
+    assert workload.defaults is not None
+    assert workload.defaults.constraints[0]["labelSelector"] == {"matchLabels": {"app": "one"}}

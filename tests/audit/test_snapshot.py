@@ -1,11 +1,21 @@
 import gzip
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from tests.audit import world
 from tests.audit.world import EVERYTHING, gather, report_on
-from webhook.audit.snapshot import load_snapshot, write_snapshot
+from webhook.audit.snapshot import (
+    Snapshot,
+    SnapshotFact,
+    SnapshotOwner,
+    SnapshotPod,
+    load_snapshot,
+    write_snapshot,
+)
+from webhook.cluster import wire
 from webhook.errors import SourceError
 
 MISTYPED = world.BARE.replace("replicas: 3", "replicas: 3\n  template: []").replace(
@@ -74,3 +84,47 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         load_snapshot(str(tmp_path / "none"))
     with pytest.raises(SourceError, match="cannot be written: Is a directory"):
         write_snapshot(gather("").snapshot, str(tmp_path))
+
+
+def test_a_snapshot_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    file = str(tmp_path / "large")
+    write_snapshot(gather(EVERYTHING).snapshot, file)
+
+    with pytest.raises(SourceError, match="holds more than"):
+        load_snapshot(file, most_bytes=100)
+
+
+FACTS = {
+    "a Namespace": ("namespaces", wire.NamespaceObject()),
+    "a Node": ("nodes", wire.NodeObject()),
+    "a Service": ("services", wire.ServiceObject()),
+    "an owner": ("owners", SnapshotOwner(api_version="v1", kind="A", namespace="", name="a")),
+}
+
+
+@pytest.mark.parametrize(("name", "fact"), FACTS.values(), ids=FACTS)
+def test_a_fact_is_added_to_the_list_of_its_kind(name: str, fact: SnapshotFact) -> None:
+    snapshot, whole = Snapshot(), Snapshot()
+
+    snapshot.add_fact(fact)
+    snapshot.add_fact(None)
+    whole.extend(snapshot)
+
+    assert getattr(whole, name) == [fact]
+    assert whole == snapshot
+
+
+GONE = {
+    "a finished pod": ({"status": {"phase": "Succeeded"}}, True),
+    "a pod that is being deleted": (
+        {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
+        True,
+    ),
+    "a running pod": ({"metadata": {}, "status": {"phase": "Running"}}, False),
+    "a pod without a status": ({}, False),
+}
+
+
+@pytest.mark.parametrize(("pod", "is_gone"), GONE.values(), ids=GONE)
+def test_pods_that_end_are_gone(pod: dict[str, Any], is_gone: bool) -> None:
+    assert msgspec.convert(pod, SnapshotPod).is_gone is is_gone

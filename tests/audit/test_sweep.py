@@ -23,6 +23,7 @@ from webhook.audit.listing import ClusterListing
 from webhook.audit.report import WorkloadReport
 from webhook.audit.scan import scan
 from webhook.audit.sweep import ClusterSweep, ListCursor
+from webhook.cluster.lists import LIST_TRIES
 from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError, ExpiredError
 from webhook.policy.kinds import KindRow
@@ -186,3 +187,17 @@ async def test_objects_that_cannot_be_read_are_told_and_the_rest_is_audited() ->
 
     assert [each.name for report in reports for each in report.workloads] == ["web"]
     assert [each.source for each in sweep.problems] == ["/apis/apps/v1/statefulsets"]
+
+
+async def test_a_list_that_expires_again_and_again_is_given_up() -> None:
+    expired = ExpiredError("api", "gone")
+    server = serve_objects(pods("a"), {LISTED_PODS.path(""): [expired] * LIST_TRIES})
+
+    with pytest.raises(ExpiredError):
+        await names_of(server)
+
+
+async def test_a_namespace_without_a_workload_has_no_report() -> None:
+    service = "---\n{apiVersion: v1, kind: Service, metadata: {name: web, namespace: empty}}\n"
+
+    assert {item.namespace for item in await swept(serve_objects(DEPLOYMENT + service))} == {"shop"}

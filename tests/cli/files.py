@@ -36,7 +36,7 @@ BROKEN = """\
     labelSelector: {matchLabels: {app: web}}
 """
 
-MISTYPED = """\
+TYPE_ERROR = """\
   topologySpreadConstraints:
   - topologyKey: topology.kubernetes.io/zone
     maxSkew: "1"

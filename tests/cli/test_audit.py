@@ -34,7 +34,9 @@ def test_findings_make_the_exit_code(
     assert run("audit", "-f", "all.yaml", "--fail-on", fail_on).code == code
 
 
-def test_what_cannot_be_read_is_told_and_wins_over_findings(manifests: Path, run: Run) -> None:
+def test_an_unreadable_file_is_reported_and_takes_precedence_over_findings(
+    manifests: Path, run: Run
+) -> None:
     (manifests / "broken.yaml").write_text("{")
 
     ran = run("audit", "-f", ".")
@@ -44,7 +46,7 @@ def test_what_cannot_be_read_is_told_and_wins_over_findings(manifests: Path, run
     assert "Deployment shop/web" in ran.out
 
 
-def test_several_outputs_in_one_run(manifests: Path, run: Run) -> None:
+def test_one_run_writes_several_outputs(manifests: Path, run: Run) -> None:
     ran = run("audit", "-f", "all.yaml", "-o", "table", "-o", "sarif=a.sarif", "-o", "html=a.html")
 
     assert ran.out.startswith("Pod ops/lone")
@@ -60,20 +62,20 @@ def test_a_snapshot_gives_the_same_bytes_as_the_files_in_every_format(
         return [word for name in AUDIT_FORMATS for word in ("-o", f"{name}={folder}/{name}")]
 
     def written(folder: str) -> dict[str, bytes]:
-        return {each.name: each.read_bytes() for each in (manifests / folder).iterdir()}
+        return {file.name: file.read_bytes() for file in (manifests / folder).iterdir()}
 
     run("audit", "-f", "all.yaml", "--save-snapshot", "all.gz", *outputs("files"))
     run("audit", "-f", "all.yaml", "--save-snapshot", "again.gz", *outputs("again"))
     run("audit", "--snapshot", "all.gz", *outputs("snapshot"))
 
     assert written("files").keys() == set(AUDIT_FORMATS)
-    assert all(b"shop" in each for each in written("files").values())
+    assert all(b"shop" in data for data in written("files").values())
     assert written("again") == written("files")
     assert written("snapshot") == written("files")
     assert (manifests / "all.gz").read_bytes() == (manifests / "again.gz").read_bytes()
 
 
-def test_only_what_is_new_since_a_baseline(manifests: Path, run: Run) -> None:
+def test_findings_of_the_baseline_are_left_out(manifests: Path, run: Run) -> None:
     run("audit", "-f", "all.yaml", "-o", "json=old.json")
     (manifests / "new.yaml").write_text(world.BARE.replace("name: db", "name: cache"))
 
@@ -91,7 +93,7 @@ def test_rules_and_namespace_narrow_the_audit(manifests: Path, run: Run) -> None
     assert (ran.code, "TSC110" in ran.out, "TSC001" in ran.out) == (0, True, False)
 
 
-def test_a_cluster_beside_the_manifests(folder: Path, run: Run) -> None:
+def test_objects_of_the_cluster_are_context_only(folder: Path, run: Run) -> None:
     (folder / "web.yaml").write_text(world.DEPLOYMENT)
     (folder / "cluster.yaml").write_text(
         world.NODES + world.REPLICA_SET + world.RUNNING + world.BARE
@@ -103,11 +105,11 @@ def test_a_cluster_beside_the_manifests(folder: Path, run: Run) -> None:
     assert "StatefulSet" not in ran.out
 
 
-def test_manifests_from_the_standard_input(run: Run) -> None:
+def test_manifests_are_read_from_the_standard_input(run: Run) -> None:
     assert run("audit", "-f", "-", stdin=world.REFUSED.encode()).code == 1
 
 
-WRONG = {
+INVALID = {
     "two outputs to stdout": (["-f", ".", "-o", "json", "-o", "html"], "only one format fits"),
     "no name of a file": (["-f", ".", "-o", "html="], "'html=' names no file: write html=FILE"),
     "no such format": (
@@ -124,12 +126,12 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("args", "said"), WRONG.values(), ids=WRONG.keys())
-def test_wrong_usage(args: list[str], said: str, manifests: Path, run: Run) -> None:
+@pytest.mark.parametrize(("args", "message"), INVALID.values(), ids=INVALID.keys())
+def test_usage_errors(args: list[str], message: str, manifests: Path, run: Run) -> None:
     ran = run("audit", *args)
 
     assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
+    assert message in ran.err
 
 
 MISSING = {
@@ -141,7 +143,7 @@ MISSING = {
 
 
 @pytest.mark.parametrize("args", MISSING.values(), ids=MISSING.keys())
-def test_what_is_missing_leaves_the_work_unfinished(
+def test_a_missing_file_leaves_the_work_unfinished(
     args: list[str], manifests: Path, run: Run
 ) -> None:
     ran = run("audit", *args)

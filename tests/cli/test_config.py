@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.build import pod, review_body
 from tests.cli import files
 from tests.cli.conftest import Run
 from webhook.policy.api.gates import Gate
@@ -30,7 +31,7 @@ def configured(folder: Path) -> Path:
 
 
 @pytest.mark.usefixtures("configured")
-def test_everything_for_programs(run: Run) -> None:
+def test_the_json_document_has_every_setting(run: Run) -> None:
     ran = run("config", "check", "--config", "config.yaml", "-o", "json")
 
     (shown,) = ran.documents
@@ -63,7 +64,7 @@ def test_everything_for_programs(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("configured")
-def test_everything_for_people(run: Run) -> None:
+def test_the_text_has_every_setting(run: Run) -> None:
     ran = run("config", "check", "--config", "config.yaml", "--kube-version", "1.24")
 
     lines = ran.out.splitlines()
@@ -85,14 +86,14 @@ def test_everything_for_people(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("configured")
-def test_yaml_says_the_same_as_json(run: Run) -> None:
+def test_yaml_equals_json(run: Run) -> None:
     args = ("config", "check", "--config", "config.yaml")
 
     assert [yaml.safe_load(run(*args, "-o", "yaml").out)] == run(*args, "-o", "json").documents
 
 
 @pytest.mark.usefixtures("configured")
-def test_flag_counts_before_the_file(run: Run) -> None:
+def test_a_flag_overrides_the_file(run: Run) -> None:
     ran = run(
         *("config", "check", "--config", "config.yaml", "-o", "json"),
         *("--feature-gates", "EvenspreadAdvice=true"),
@@ -102,7 +103,7 @@ def test_flag_counts_before_the_file(run: Run) -> None:
     assert (advice["on"], advice["source"]) == (True, "--feature-gates")
 
 
-def test_example_of_the_operator(configured: Path, run: Run) -> None:
+def test_the_example_is_the_first_pod_of_the_files(configured: Path, run: Run) -> None:
     (configured / "pod.yaml").write_text(f"{files.POD}---\n{files.SERVICE}")
 
     ran = run("config", "check", "--config", "config.yaml", "-f", "pod.yaml")
@@ -111,7 +112,7 @@ def test_example_of_the_operator(configured: Path, run: Run) -> None:
     assert ran.out.endswith("        app: web\n")
 
 
-def test_example_without_defaults(configured: Path, run: Run) -> None:
+def test_an_example_without_defaults_has_a_reason(configured: Path, run: Run) -> None:
     (configured / "pod.yaml").write_text(files.POD + files.VALID)
 
     ran = run("config", "check", "--config", "config.yaml", "-f", "pod.yaml")
@@ -119,29 +120,40 @@ def test_example_without_defaults(configured: Path, run: Run) -> None:
     assert ran.out.endswith("defaults of Pod shop/web-1: none, since it has its own constraints\n")
 
 
-# what -f names, exit code, what is said
+def test_a_recorded_review_without_a_pod_is_no_example(configured: Path, run: Run) -> None:
+    (configured / "delete.json").write_bytes(review_body(None, pod()))
+    (configured / "pod.yaml").write_text(files.POD)
+
+    ran = run("config", "check", "--config", "config.yaml", "-f", "delete.json", "-f", "pod.yaml")
+
+    assert "defaults of Pod shop/web-1: " in ran.out
+
+
+# file of -f, exit code, message
 EXAMPLES = {
     "no pod": (
         files.SERVICE,
         2,
         "error: --filename: contains no Pod: name the",
     ),
-    "a pod that cannot be read": (files.POD + files.MISTYPED, 2, "error: pod.yaml:1: the object"),
+    "a pod that cannot be read": (files.POD + files.TYPE_ERROR, 2, "error: pod.yaml:1: the object"),
     "no YAML": ("kind: [", 3, "error: pod.yaml:1: invalid YAML"),
 }
 
 
-@pytest.mark.parametrize(("text", "code", "said"), EXAMPLES.values(), ids=EXAMPLES.keys())
-def test_example_that_is_none(text: str, code: int, said: str, folder: Path, run: Run) -> None:
+@pytest.mark.parametrize(("text", "code", "message"), EXAMPLES.values(), ids=EXAMPLES.keys())
+def test_an_unusable_example_is_an_error(
+    text: str, code: int, message: str, folder: Path, run: Run
+) -> None:
     (folder / "pod.yaml").write_text(text)
 
     ran = run("config", "check", "-f", "pod.yaml")
 
     assert ran.code == code
-    assert ran.err.startswith(said)
+    assert ran.err.startswith(message)
 
 
-def test_advice_about_nodes(folder: Path, run: Run) -> None:
+def test_advice_needs_the_nodes_of_the_cluster(folder: Path, run: Run) -> None:
     (folder / "config.yaml").write_text(HARD)
     (folder / "nodes.yaml").write_text(NODE)
 
@@ -151,7 +163,7 @@ def test_advice_about_nodes(folder: Path, run: Run) -> None:
     assert "advice: profile 'hard': the hard default on rack keeps pods off 1 of 1 " in ran.out
 
 
-def test_every_mistake_is_told_with_its_place(folder: Path, run: Run) -> None:
+def test_every_invalid_setting_is_reported_with_its_place(folder: Path, run: Run) -> None:
     (folder / "config.yaml").write_text(
         "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\nmode: aply\nprofils: []\n"
     )
@@ -163,7 +175,7 @@ def test_every_mistake_is_told_with_its_place(folder: Path, run: Run) -> None:
     assert places == ["config.yaml:3", "config.yaml:4"]
 
 
-def test_no_configuration(run: Run) -> None:
+def test_without_a_file_the_defaults_are_shown(run: Run) -> None:
     ran = run("config", "check")
 
     assert ran.code == 0

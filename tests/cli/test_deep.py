@@ -1,7 +1,7 @@
 """
 Files nested thousands of levels deep: no command ends with a traceback or a signal.
 
-The programs are run as processes of their own: a parser in C may end the one that it runs in.
+Each command runs as a process, since a parser in C may crash the process that it runs in.
 """
 
 import json
@@ -16,9 +16,9 @@ from tests.cli import files
 
 DEEP = 9000  # levels: what kube-apiserver stores
 DEEPER = 10_200  # levels: more than an API server sends in a review
-LONGEST_S = 60.0
+TIMEOUT_S = 60.0
 
-POD = files.POD + files.BROKEN  # with a finding, so that each command has something to say
+POD = files.POD + files.BROKEN  # with a finding, so that every command has output
 MARK = '"@"'
 
 
@@ -27,7 +27,7 @@ def nested(depth: int, opening: str = '{"f:a":', closing: str = "}") -> str:
 
 
 def managed(depth: int) -> str:
-    """A Pod as JSON whose managed fields are so many levels deep; without them it is sound."""
+    """A valid Pod as JSON, except that its managed fields are ``depth`` levels deep."""
     head = {"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsV1": "@"}
     pod = {
         "apiVersion": "v1",
@@ -43,8 +43,8 @@ def indented(depth: int) -> str:
     return "".join(f"{' ' * level}a:\n" for level in range(depth))
 
 
-def laughing(levels: int) -> str:
-    """A document of YAML whose aliases stand for 10 to the power of so many items."""
+def billion_laughs(levels: int) -> str:
+    """A document of YAML whose aliases expand to 10 to the power of ``levels`` items."""
     lines = ["a0: &a0 [x]"]
     for level in range(1, levels + 1):
         inner = ",".join([f"*a{level - 1}"] * 10)
@@ -66,7 +66,7 @@ UNREAD = {
     "brackets.yaml": "[" * 100_000,
     "sequences.yaml": "- " * 100_000,
     "keys.yaml": "? " * 100_000,
-    "aliases.yaml": laughing(9),
+    "aliases.yaml": billion_laughs(9),
 }
 COMMANDS = {
     "validate": ("validate", "-f", "."),
@@ -83,12 +83,12 @@ def run(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedP
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=LONGEST_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
 
 
-def holds(done: subprocess.CompletedProcess[str]) -> None:
+def assert_no_crash(done: subprocess.CompletedProcess[str]) -> None:
     """No traceback, no bug, no signal."""
     assert "Traceback" not in done.stderr
     assert "bug of evenspread" not in done.stderr
@@ -106,22 +106,24 @@ def test_deep_managed_fields_change_nothing(folder: Path, command: str) -> None:
 
     done = run(folder, *COMMANDS[command])
 
-    holds(done)
+    assert_no_crash(done)
     assert (done.returncode, done.stdout) == (shallow.returncode, shallow.stdout), done.stderr
 
 
 @pytest.mark.parametrize("command", ["validate", "audit", "fix"])
-def test_what_is_too_deep_is_named_and_the_rest_is_judged(folder: Path, command: str) -> None:
+def test_files_that_are_too_deep_are_reported_and_the_others_are_read(
+    folder: Path, command: str
+) -> None:
     (folder / "pod.yaml").write_text(POD)
     for name, text in UNREAD.items():
         (folder / name).write_text(text)
 
     done = run(folder, *COMMANDS[command])
 
-    holds(done)
+    assert_no_crash(done)
     assert done.returncode == 3
     assert [name for name in UNREAD if f"error: {name}:" not in done.stderr] == []
-    assert "web-1" in done.stdout + done.stderr  # `fix --diff` tells of it beside the diff
+    assert "web-1" in done.stdout + done.stderr  # `fix --diff` reports it on stderr
 
 
 @pytest.mark.parametrize("depth", [DEEP, DEEPER])
@@ -134,13 +136,13 @@ def test_a_review_with_deep_managed_fields_is_answered_as_one_without(
 
     done = run(folder, "review", "-f", "-", stdin=body.replace(MARK, nested(depth)))
 
-    holds(done)
+    assert_no_crash(done)
     assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)
 
 
-def test_a_review_that_is_deep_and_broken_is_refused_with_a_sentence(folder: Path) -> None:
+def test_a_deep_and_broken_review_is_an_error(folder: Path) -> None:
     done = run(folder, "review", "-f", "-", stdin=review_body({}).decode()[:-3] + "[" * 100_000)
 
-    holds(done)
+    assert_no_crash(done)
     assert done.returncode == 3
     assert done.stderr.startswith("error: stdin:")

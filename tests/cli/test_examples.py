@@ -1,4 +1,4 @@
-"""Every example that a help shows does what it says."""
+"""Every example of a help text succeeds."""
 
 import io
 import re
@@ -19,16 +19,16 @@ REVIEW = Path(__file__).parents[2] / "examples/reviews/web-pod.json"
 
 ELSEWHERE = (
     "serve",  # waits for a signal; its example runs in test_serve
-    "certs -n",  # asks a cluster, as does the next; test_certs has one
+    "certs -n",  # needs a cluster, as the next one; see test_certs
     "certs rotate",
     "audit --context",
-    "doctor",  # asks a cluster: see the test of doctor on a real control plane
-    "fix",  # tells on stderr what it did where stdout is for something else: see test_fix
+    "doctor",  # needs a cluster; see test_doctor
+    "fix",  # reports on stderr; see test_fix
 )
 
 
 def helps() -> dict[str, str]:
-    """The help of every command, by what is written to call it."""
+    """Command line -> help text, of every command."""
     found: dict[str, str] = {}
     pending: list[tuple[str, click.Command]] = [("", program)]
     while pending:
@@ -36,10 +36,10 @@ def helps() -> dict[str, str]:
         context = click.Context(command, info_name="evenspread", **command.context_settings)
         found[name] = command.get_help(context)
         if isinstance(command, click.Group):
-            for each in command.list_commands(context):
-                inner = command.get_command(context, each)
+            for inner_name in command.list_commands(context):
+                inner = command.get_command(context, inner_name)
                 assert inner is not None
-                pending.append((f"{name} {each}".strip(), inner))
+                pending.append((f"{name} {inner_name}".strip(), inner))
     return found
 
 
@@ -49,13 +49,13 @@ def examples() -> list[str]:
         for text in helps().values()
         for line in text.partition("\nExamples:\n")[2].splitlines()
     }
-    others = [f"evenspread {each}" for each in ELSEWHERE]
-    return sorted(line for line in lines if not any(each in line for each in others))
+    others = [f"evenspread {command}" for command in ELSEWHERE]
+    return sorted(line for line in lines if not any(other in line for other in others))
 
 
 @pytest.fixture
 def named(folder: Path) -> Path:
-    """A folder with everything that the examples name."""
+    """A folder with all files that the examples name."""
     for name in ("manifests", "cluster", "tests"):
         (folder / name).mkdir()
     (folder / "pod.yaml").write_text(files.POD)
@@ -76,7 +76,7 @@ def named(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", helps())
-def test_help_has_an_example(name: str) -> None:
+def test_every_help_has_an_example(name: str) -> None:
     shown = helps()[name].partition("\nExamples:\n")[2]
 
     assert f"evenspread {name}".strip() in shown
@@ -84,12 +84,12 @@ def test_help_has_an_example(name: str) -> None:
 
 @pytest.mark.parametrize("example", examples())
 @pytest.mark.usefixtures("named")
-def test_example(
+def test_an_example_succeeds(
     example: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = re.search(r"evenspread ([^|>)]*)", example)
     assert found is not None
-    capsys.readouterr()  # what the snapshot was made with
+    capsys.readouterr()  # of the audit that wrote the snapshot
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(files.POD.encode())))
 
     code = main(shlex.split(found[1]))

@@ -1,3 +1,5 @@
+import errno
+
 import click
 import pytest
 
@@ -5,11 +7,19 @@ from certs.errors import PairError, StateError, StoreError
 from webhook.cli.exits import DEBUG_VARIABLE, ClosedOutputError, ExitCode, outcome, report
 from webhook.errors import CombinedConfigError, ConfigError, ManifestError, SourceError
 
-# error, exit code, what is said on stderr
+# error, exit code, stderr
 ERRORS: dict[str, tuple[BaseException, ExitCode, str]] = {
-    "wrong usage": (click.UsageError("No such option"), ExitCode.USAGE, "Error: No such option\n"),
-    "a mistake": (ConfigError("write x", "a.yaml:3"), ExitCode.USAGE, "error: a.yaml:3: write x\n"),
-    "several mistakes": (
+    "a usage error": (
+        click.UsageError("No such option"),
+        ExitCode.USAGE,
+        "Error: No such option\n",
+    ),
+    "an invalid setting": (
+        ConfigError("write x", "a.yaml:3"),
+        ExitCode.USAGE,
+        "error: a.yaml:3: write x\n",
+    ),
+    "several invalid settings": (
         CombinedConfigError([ConfigError("write x"), ConfigError("write y")]),
         ExitCode.USAGE,
         "error: write x\nerror: write y\n",
@@ -40,22 +50,27 @@ ERRORS: dict[str, tuple[BaseException, ExitCode, str]] = {
         "error: Secret/ca: forbidden\n",
     ),
     "Ctrl-C": (KeyboardInterrupt(), ExitCode.INTERRUPTED, ""),
-    "Ctrl-C, as click tells it": (click.Abort(), ExitCode.INTERRUPTED, ""),
+    "Ctrl-C, as click raises it": (click.Abort(), ExitCode.INTERRUPTED, ""),
+    "a full device": (
+        OSError(errno.ENOSPC, "no space"),
+        ExitCode.UNFINISHED,
+        "error: the output cannot be written: No space left on device\n",
+    ),
     "a reader that is gone": (ClosedOutputError(), ExitCode.OUTPUT_CLOSED, ""),
 }
 
 
-@pytest.mark.parametrize(("error", "code", "said"), ERRORS.values(), ids=ERRORS.keys())
-def test_report(
-    error: BaseException, code: ExitCode, said: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("error", "code", "message"), ERRORS.values(), ids=ERRORS.keys())
+def test_an_error_has_an_exit_code_and_a_message(
+    error: BaseException, code: ExitCode, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert report(error) == code
 
     out, err = capsys.readouterr()
-    assert (out, err) == ("", said)
+    assert (out, err) == ("", message)
 
 
-def test_bug_is_told_without_its_text(
+def test_a_bug_is_reported_without_its_text(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(DEBUG_VARIABLE, raising=False)
@@ -67,7 +82,7 @@ def test_bug_is_told_without_its_text(
     assert "secret" not in err
 
 
-def test_bug_shows_its_traceback_if_asked(
+def test_a_bug_shows_its_traceback_if_requested(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(DEBUG_VARIABLE, "1")
@@ -80,7 +95,9 @@ def test_bug_shows_its_traceback_if_asked(
 @pytest.mark.parametrize(
     ("findings", "unfinished", "code"),
     [(False, False, 0), (True, False, 1), (False, True, 3), (True, True, 3)],
-    ids=["fine", "findings", "unfinished", "unfinished wins over findings"],
+    ids=["fine", "findings", "unfinished", "both"],
 )
-def test_outcome(findings: bool, unfinished: bool, code: int) -> None:
+def test_unfinished_work_takes_precedence_over_findings(
+    findings: bool, unfinished: bool, code: int
+) -> None:
     assert outcome(findings=findings, unfinished=unfinished) == code

@@ -105,7 +105,7 @@ def shop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def asked(run: Run, *options: str) -> Any:
+def explain(run: Run, *options: str) -> Any:
     ran = run("explain", *options, "-n", "shop", "--cluster", "shop.yaml", "-o", "json")
     assert ran.err == ""
     return json.loads(ran.out)
@@ -115,10 +115,10 @@ def test_a_pod_that_cannot_be_placed(shop: Path, run: Run) -> None:
     assert run("explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml") == (1, BLOCKED, "")
 
 
-WISH = """\
+API_POD = """\
 apiVersion: v1
 kind: Pod
-metadata: {name: wish, namespace: shop, labels: {app: api}}
+metadata: {name: api, namespace: shop, labels: {app: api}}
 spec:
   topologySpreadConstraints:
   - maxSkew: 1
@@ -133,9 +133,9 @@ spec:
 def test_a_long_table_is_cut_off(shop: Path, run: Run) -> None:
     more = "".join(NODE % (f"m{i:02}", f"m{i:02}", "us-1d", "false") for i in range(30))
     (shop / "shop.yaml").write_text(f"{NODES}{more}{WEB}{PODS}")
-    (shop / "wish.yaml").write_text(WISH)
+    (shop / "api.yaml").write_text(API_POD)
 
-    ran = run("explain", "-f", "wish.yaml", "--cluster", "shop.yaml")
+    ran = run("explain", "-f", "api.yaml", "--cluster", "shop.yaml")
 
     lines = ran.out.splitlines()
     assert ran.code == 0
@@ -172,15 +172,15 @@ def test_a_pod_without_constraints(shop: Path, run: Run) -> None:
     ]
 
 
-# what is wrong with a Deployment, what is said of it
-WRONG = {
+# spec of a Deployment, message
+INVALID = {
     "no template": ("spec: {replicas: 1}", "has nothing at spec.template: write a pod template"),
     "a type": ("spec: {template: {spec: []}}", "spec.template.spec: expected an object, got a"),
 }
 
 
-@pytest.mark.parametrize(("spec", "said"), WRONG.values(), ids=WRONG.keys())
-def test_workloads_that_cannot_be_read(shop: Path, run: Run, spec: str, said: str) -> None:
+@pytest.mark.parametrize(("spec", "message"), INVALID.values(), ids=INVALID.keys())
+def test_invalid_workloads_are_errors(shop: Path, run: Run, spec: str, message: str) -> None:
     (shop / "wrong.yaml").write_text(
         f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, namespace: shop}}\n{spec}\n"
     )
@@ -188,10 +188,10 @@ def test_workloads_that_cannot_be_read(shop: Path, run: Run, spec: str, said: st
     ran = run("explain", "-f", "wrong.yaml", "--cluster", "shop.yaml")
 
     assert (ran.code, ran.out) == (3, "")
-    assert f"error: Deployment shop/web: {said}" in ran.err
+    assert f"error: Deployment shop/web: {message}" in ran.err
 
 
-def test_what_if(shop: Path, run: Run) -> None:
+def test_a_simulated_rollout_comes_first(shop: Path, run: Run) -> None:
     ran = run(
         "explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml", "--without", "zone=us-1c"
     )
@@ -208,19 +208,21 @@ def test_what_if(shop: Path, run: Run) -> None:
     ]
 
 
-# options, replicas that wait in the end, exit code
-SUPPOSED = {
-    "nothing but what should run": (["--what-if"], 2, 1),
+# options, pending replicas, exit code
+CHANGES = {
+    "no change": (["--what-if"], 2, 1),
     "another zone": (["--add-nodes", "zone=us-1d:3"], 1, 1),
-    "more nodes where they are missing": (["--add-nodes", "zone=us-1c"], 0, 0),
+    "a node in the cordoned zone": (["--add-nodes", "zone=us-1c"], 0, 0),
     "the cordoned zone is gone": (["--without", "zone=us-1c", "--scale", "9"], 0, 0),
     "all are cordoned": (["--cordon", "n1", "--cordon", "n2"], 2, 1),
     "fewer than run": (["--scale", "1"], 0, 0),
 }
 
 
-@pytest.mark.parametrize(("options", "pending", "code"), SUPPOSED.values(), ids=SUPPOSED.keys())
-def test_suppositions(shop: Path, run: Run, options: list[str], pending: int, code: int) -> None:
+@pytest.mark.parametrize(("options", "pending", "code"), CHANGES.values(), ids=CHANGES.keys())
+def test_hypothetical_changes_decide_how_many_replicas_wait(
+    shop: Path, run: Run, options: list[str], pending: int, code: int
+) -> None:
     ran = run(
         "explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml", "-o", "json", *options
     )
@@ -237,14 +239,16 @@ SUBJECTS = {
 
 
 @pytest.mark.parametrize(("subject", "named", "node"), SUBJECTS.values(), ids=SUBJECTS.keys())
-def test_subjects(shop: Path, run: Run, subject: str, named: str, node: str) -> None:
-    explanation = asked(run, subject)["explanation"]
+def test_a_subject_is_found_by_its_name(
+    shop: Path, run: Run, subject: str, named: str, node: str
+) -> None:
+    explanation = explain(run, subject)["explanation"]
 
     assert (explanation["subject"], explanation["runsOn"]) == (named, node)
 
 
 def test_a_pod_does_not_count_itself(shop: Path, run: Run) -> None:
-    explanation = asked(run, "pod/web-1")["explanation"]
+    explanation = explain(run, "pod/web-1")["explanation"]
 
     assert explanation["sentence"] == "runs on n1; it can be placed anew on 1 of 3 nodes"
     assert explanation["constraints"][0]["pods"] == 1
@@ -256,25 +260,25 @@ def test_the_next_pod_is_of_the_current_revision(shop: Path, run: Run) -> None:
     text = f"{NODES}{WEB}{REVISION}{PODS}".replace(selector, selector + keys)
     (shop / "shop.yaml").write_text(text)
 
-    constraint = asked(run, "deploy/web")["explanation"]["constraints"][0]
+    constraint = explain(run, "deploy/web")["explanation"]["constraints"][0]
 
     assert constraint["selector"] == "app=web,pod-template-hash=1"
     assert constraint["pods"] == 0
 
 
-def test_defaults_of_the_scheduler(shop: Path, run: Run) -> None:
+def test_the_defaults_of_kube_scheduler_apply(shop: Path, run: Run) -> None:
     (shop / "plain.yaml").write_text(
         re.sub(r"      topologySpread[^~]*", "      containers: []\n", WEB)
     )
 
-    explanation = asked(run, "-f", "plain.yaml")["explanation"]
+    explanation = explain(run, "-f", "plain.yaml")["explanation"]
 
     assert explanation["defaulted"]
-    assert [each["maxSkew"] for each in explanation["constraints"]] == [3, 5]
-    assert {each["selector"] for each in explanation["constraints"]} == {"app=web"}
+    assert [part["maxSkew"] for part in explanation["constraints"]] == [3, 5]
+    assert {part["selector"] for part in explanation["constraints"]} == {"app=web"}
 
 
-def test_defaults_of_a_scheduler_that_is_configured(shop: Path, run: Run) -> None:
+def test_a_configuration_of_kube_scheduler_replaces_its_defaults(shop: Path, run: Run) -> None:
     (shop / "plain.yaml").write_text(
         re.sub(r"      topologySpread[^~]*", "      containers: []\n", WEB)
     )
@@ -284,13 +288,13 @@ def test_defaults_of_a_scheduler_that_is_configured(shop: Path, run: Run) -> Non
         "topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]}"
     )
 
-    explanation = asked(run, "-f", "plain.yaml", "--scheduler-config", "scheduler.yaml")
+    explanation = explain(run, "-f", "plain.yaml", "--scheduler-config", "scheduler.yaml")
 
     assert not explanation["explanation"]["placeable"]
     assert explanation["explanation"]["defaulted"]
 
 
-def test_constraints_that_our_server_would_inject(shop: Path, run: Run) -> None:
+def test_the_defaults_of_the_server_are_injected_first(shop: Path, run: Run) -> None:
     (shop / "plain.yaml").write_text(
         re.sub(r"      topologySpread[^~]*", "      containers: []\n", WEB)
     )
@@ -300,14 +304,14 @@ def test_constraints_that_our_server_would_inject(shop: Path, run: Run) -> None:
         "whenUnsatisfiable: DoNotSchedule}\n"
     )
 
-    explanation = asked(run, "-f", "plain.yaml", "--config", "config.yaml")["explanation"]
+    explanation = explain(run, "-f", "plain.yaml", "--config", "config.yaml")["explanation"]
 
     assert not explanation["placeable"]
     assert not explanation["defaulted"]
 
 
-# arguments, what stderr says, exit code
-MISTAKES = {
+# arguments, message, exit code
+ERRORS = {
     "nothing to explain": (["-n", "shop"], "nothing to explain", 2),
     "an unknown kind": (["node/n1", "--cluster", "shop.yaml"], "is not a kind with", 2),
     "no name": (["pod/", "--cluster", "shop.yaml"], "the name is missing", 2),
@@ -336,17 +340,17 @@ MISTAKES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "said", "code"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_mistakes(shop: Path, run: Run, arguments: list[str], said: str, code: int) -> None:
+@pytest.mark.parametrize(("arguments", "message", "code"), ERRORS.values(), ids=ERRORS.keys())
+def test_errors(shop: Path, run: Run, arguments: list[str], message: str, code: int) -> None:
     (shop / "empty.yaml").touch()
 
     ran = run("explain", *arguments)
 
-    assert said in ran.err
+    assert message in ran.err
     assert (ran.code, ran.out) == (code, "")
 
 
-def test_without_any_node_it_is_told_where_they_come_from(shop: Path, run: Run) -> None:
+def test_without_nodes_the_options_that_provide_them_are_named(shop: Path, run: Run) -> None:
     (shop / "web.yaml").write_text(WEB)
 
     ran = run("explain", "-f", "web.yaml")
@@ -361,7 +365,7 @@ def test_without_any_node_it_is_told_where_they_come_from(shop: Path, run: Run) 
     )
 
 
-def test_a_pod_of_wrong_types_is_told_and_the_rest_is_explained(shop: Path, run: Run) -> None:
+def test_a_pod_with_a_type_error_is_reported_and_the_others_count(shop: Path, run: Run) -> None:
     with (shop / "shop.yaml").open("a") as file:
         file.write((POD % (3, "n3")).replace("labels: {app: web}", "labels: [app]"))
 
@@ -373,7 +377,7 @@ def test_a_pod_of_wrong_types_is_told_and_the_rest_is_explained(shop: Path, run:
 
 
 class Page(HTMLParser):
-    """What a browser would fetch or run, and the drawings."""
+    """The resources that a browser would load, and the elements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -385,7 +389,7 @@ class Page(HTMLParser):
         self.fetched += [f"{tag} {name}" for name, _ in attrs if name in ("src", "href", "onload")]
 
 
-def test_a_page_needs_nothing_but_itself(shop: Path, run: Run) -> None:
+def test_a_page_loads_no_other_resource(shop: Path, run: Run) -> None:
     ran = run("explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml", "-o", "html")
     page = Page()
     page.feed(ran.out)
@@ -398,7 +402,7 @@ def test_a_page_needs_nothing_but_itself(shop: Path, run: Run) -> None:
     assert "@media print" in ran.out
 
 
-def test_a_page_escapes_what_it_is_given(shop: Path, run: Run) -> None:
+def test_a_page_escapes_names(shop: Path, run: Run) -> None:
     text = (shop / "shop.yaml").read_text().replace("name: web,", 'name: "<script>",')
     (shop / "shop.yaml").write_text(text)
 

@@ -33,7 +33,7 @@ def web(folder: Path) -> Path:
     return path
 
 
-def test_a_file_is_mended_in_place_and_told_of(web: Path, run: Run) -> None:
+def test_a_file_is_fixed_in_place_and_reported(web: Path, run: Run) -> None:
     ran = run("fix", "-f", "web.yaml")
 
     assert (ran.code, ran.err) == (0, "")
@@ -55,7 +55,7 @@ def test_a_second_run_finds_nothing_and_writes_nothing(web: Path, run: Run) -> N
     assert web.stat() == before
 
 
-def test_a_difference_is_shown_and_nothing_is_written(web: Path, run: Run) -> None:
+def test_a_diff_is_shown_and_nothing_is_written(web: Path, run: Run) -> None:
     ran = run("fix", "-f", "web.yaml", "--diff")
 
     assert (ran.code, ran.out) == (1, DIFF)
@@ -63,7 +63,7 @@ def test_a_difference_is_shown_and_nothing_is_written(web: Path, run: Run) -> No
     assert web.read_text() == POD
 
 
-def test_no_difference_is_fine(folder: Path, run: Run) -> None:
+def test_an_empty_diff_is_no_finding(folder: Path, run: Run) -> None:
     (folder / "web.yaml").write_text(files.POD + files.VALID)
 
     assert run("fix", "-f", "web.yaml", "--diff")[:2] == (0, "")
@@ -78,7 +78,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("data", ENDS.values(), ids=ENDS.keys())
-def test_git_makes_of_the_difference_what_fix_writes(data: bytes, web: Path, run: Run) -> None:
+def test_git_applies_the_diff_to_the_result_of_fix(data: bytes, web: Path, run: Run) -> None:
     web.write_bytes(data)
     diff = run("fix", "-f", "web.yaml", "--diff").out
     run("fix", "-f", "web.yaml")
@@ -107,8 +107,8 @@ def test_a_file_keeps_its_encoding(encoding: str, web: Path, run: Run) -> None:
 
 
 PIPED = {
-    "mended": (POD, FIXED, 0),
-    "nothing to mend": (files.POD, files.POD, 0),
+    "an object with a finding": (POD, FIXED, 0),
+    "an object without a finding": (files.POD, files.POD, 0),
     "no object": ("a:   1\n", "a:   1\n", 0),
     "no YAML": ("{\n", "{\n", 0),
     "no YAML among objects": (f"{POD}---\n{{\n", f"{POD}---\n{{\n", 3),
@@ -117,7 +117,9 @@ PIPED = {
 
 
 @pytest.mark.parametrize(("before", "after", "code"), PIPED.values(), ids=PIPED.keys())
-def test_a_pipe_is_passed_through(before: str, after: str, code: int, run: Run) -> None:
+def test_the_standard_input_is_written_to_the_standard_output(
+    before: str, after: str, code: int, run: Run
+) -> None:
     ran = run("fix", "-f", "-", "--fail-on", "never", stdin=before.encode())
 
     assert ran.out == after
@@ -125,7 +127,7 @@ def test_a_pipe_is_passed_through(before: str, after: str, code: int, run: Run) 
     assert "left\n" in ran.err
 
 
-def test_what_was_done_as_json(web: Path, run: Run) -> None:
+def test_the_report_is_json(web: Path, run: Run) -> None:
     (report,) = run("fix", "-f", "web.yaml", "-o", "json").documents
 
     assert report == {
@@ -149,7 +151,7 @@ def test_what_was_done_as_json(web: Path, run: Run) -> None:
     }
 
 
-def test_what_is_left_has_its_reason_and_makes_the_exit_code(web: Path, run: Run) -> None:
+def test_a_remaining_finding_has_a_reason_and_makes_the_exit_code(web: Path, run: Run) -> None:
     web.write_text(files.POD + files.BROKEN)
 
     ran = run("fix", "-f", "web.yaml")
@@ -161,7 +163,7 @@ def test_what_is_left_has_its_reason_and_makes_the_exit_code(web: Path, run: Run
     )
     assert run("fix", "-f", "web.yaml", "--fail-on", "never").code == 0
     (report,) = run("fix", "-f", "web.yaml", "-o", "json").documents
-    assert [each["instead"] for each in report["left"]] == [
+    assert [finding["instead"] for finding in report["left"]] == [
         "write `DoNotSchedule` to hold the pod back, `ScheduleAnyway` to prefer emptier domains"
     ]
 
@@ -170,7 +172,9 @@ FAIL_ON = {"deny": 0, "warn": 0, "audit": 1, "never": 0}
 
 
 @pytest.mark.parametrize(("fail_on", "code"), FAIL_ON.items())
-def test_the_least_finding_that_counts(fail_on: str, code: int, web: Path, run: Run) -> None:
+def test_the_lowest_severity_that_makes_the_exit_code(
+    fail_on: str, code: int, web: Path, run: Run
+) -> None:
     skew = files.DEPLOYMENT.replace("maxSkew: -1", "maxSkew: 9").replace(
         "spec:\n  template", "spec:\n  replicas: 3\n  template"
     )
@@ -179,7 +183,7 @@ def test_the_least_finding_that_counts(fail_on: str, code: int, web: Path, run: 
     assert run("fix", "-f", "web.yaml", "--fail-on", fail_on).code == code
 
 
-def test_only_some_rules_are_mended(web: Path, run: Run) -> None:
+def test_only_the_selected_rules_are_fixed(web: Path, run: Run) -> None:
     web.write_text(files.DEPLOYMENT)
 
     run("fix", "-f", "web.yaml", "--rules", "TSC001")
@@ -187,7 +191,7 @@ def test_only_some_rules_are_mended(web: Path, run: Run) -> None:
     assert web.read_text() == files.DEPLOYMENT.replace("maxSkew: -1", "maxSkew: 1")
 
 
-def test_a_cluster_tells_the_labels_of_nodes(web: Path, run: Run) -> None:
+def test_a_cluster_provides_the_labels_of_nodes(web: Path, run: Run) -> None:
     web.write_text(files.DEPLOYMENT)
     (web.parent / "nodes.yaml").write_text(files.NODE)
 
@@ -197,7 +201,7 @@ def test_a_cluster_tells_the_labels_of_nodes(web: Path, run: Run) -> None:
     assert (web.parent / "nodes.yaml").read_text() == files.NODE
 
 
-def test_a_rule_that_is_off_mends_nothing(web: Path, run: Run) -> None:
+def test_a_disabled_rule_fixes_nothing(web: Path, run: Run) -> None:
     web.write_text(files.DEPLOYMENT.replace("maxSkew: -1", "maxSkew: 1"))
     (web.parent / "config.yaml").write_text(
         "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
@@ -209,7 +213,7 @@ def test_a_rule_that_is_off_mends_nothing(web: Path, run: Run) -> None:
     assert ran.out == "0 findings fixed in 0 files, 0 left\n"
 
 
-def test_a_file_that_is_named_twice_is_mended_once(web: Path, run: Run) -> None:
+def test_a_file_that_is_named_twice_is_fixed_once(web: Path, run: Run) -> None:
     (web.parent / "link.yaml").symlink_to("web.yaml")
 
     ran = run("fix", "-f", "web.yaml", "-f", ".", "-f", "link.yaml")
@@ -218,7 +222,7 @@ def test_a_file_that_is_named_twice_is_mended_once(web: Path, run: Run) -> None:
     assert (web.parent / "link.yaml").is_symlink()
 
 
-def test_what_cannot_be_written_is_told_and_the_rest_written(web: Path, run: Run) -> None:
+def test_a_read_only_file_is_reported_and_the_others_are_written(web: Path, run: Run) -> None:
     (web.parent / "other.yaml").write_text(POD.replace("web-1", "web-2"))
     web.chmod(0o444)
 
@@ -230,7 +234,7 @@ def test_what_cannot_be_written_is_told_and_the_rest_written(web: Path, run: Run
     assert web.read_text() == POD
 
 
-def test_what_cannot_be_read_is_told_and_the_rest_mended(web: Path, run: Run) -> None:
+def test_an_unreadable_file_is_reported_and_the_others_are_fixed(web: Path, run: Run) -> None:
     (web.parent / "broken.yaml").write_text("{\n")
     (web.parent / "latin.yaml").write_bytes(POD.encode() + b"# \xe9\n")
 
@@ -243,31 +247,31 @@ def test_what_cannot_be_read_is_told_and_the_rest_mended(web: Path, run: Run) ->
     assert web.read_text() == FIXED
 
 
-def test_files_without_manifests_are_skipped_or_strictly_errors(web: Path, run: Run) -> None:
+def test_files_without_manifests_are_skipped_or_errors(web: Path, run: Run) -> None:
     (web.parent / "values.yaml").write_text("replicas: 3\n")
 
     assert run("fix", "-f", ".").err.startswith("skipped values.yaml: ")
     assert run("fix", "-f", ".", "--strict").code == 3
 
 
-WRONG = {
+INVALID = {
     "no file": ([], "Missing option '-f'"),
     "no such rule": (["-f", ".", "--rules", "TSC999"], "'TSC999' is not a rule: use some of"),
     "no such format": (["-f", ".", "-o", "yaml"], "'yaml' is not one of 'table', 'json'"),
 }
 
 
-@pytest.mark.parametrize(("args", "said"), WRONG.values(), ids=WRONG.keys())
-def test_wrong_usage(args: list[str], said: str, web: Path, run: Run) -> None:
+@pytest.mark.parametrize(("args", "message"), INVALID.values(), ids=INVALID.keys())
+def test_usage_errors(args: list[str], message: str, web: Path, run: Run) -> None:
     ran = run("fix", *args)
 
     assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
+    assert message in ran.err
     assert web.read_text() == POD
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
-def test_what_is_said_to_be_mended_is_valid(suffix: str, folder: Path, run: Run) -> None:
+def test_a_fixed_file_is_valid(suffix: str, folder: Path, run: Run) -> None:
     path = folder / f"web.{suffix}"
     path.write_text(
         POD if suffix == "yaml" else msgspec.json.encode(msgspec.yaml.decode(POD)).decode()

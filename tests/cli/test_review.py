@@ -26,7 +26,7 @@ def shop(folder: Path) -> Path:
 
 
 @pytest.mark.usefixtures("shop")
-def test_patch_for_people(run: Run) -> None:
+def test_a_patch_is_shown_as_a_diff(run: Run) -> None:
     ran = run("review", "-f", "pod.yaml", "--config", "config.yaml", "--cluster", "cluster")
 
     assert (ran.code, ran.err) == (0, "")
@@ -51,7 +51,7 @@ def test_patch_for_people(run: Run) -> None:
 
 @pytest.mark.parametrize("output", ["json", "yaml"])
 @pytest.mark.usefixtures("shop")
-def test_patch_for_programs(output: str, run: Run) -> None:
+def test_a_patch_is_decoded_in_documents(output: str, run: Run) -> None:
     ran = run(
         *("review", "-f", "pod.yaml", "--config", "config.yaml"),
         *("--cluster", "cluster", "-o", output),
@@ -84,7 +84,7 @@ def test_facts_come_from_the_files_themselves(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("shop")
-def test_second_webhook_finds_nothing_to_do(run: Run) -> None:
+def test_the_validating_webhook_gets_the_patched_object(run: Run) -> None:
     ran = run(
         *("review", "-f", "pod.yaml", "--config", "config.yaml", "--cluster", "cluster"),
         *("--hook", "both", "-o", "json"),
@@ -96,7 +96,7 @@ def test_second_webhook_finds_nothing_to_do(run: Run) -> None:
     assert second["response"] == {"uid": first["response"]["uid"], "allowed": True}
 
 
-def test_scheduler_configuration_is_enough(shop: Path, run: Run) -> None:
+def test_a_scheduler_configuration_provides_the_defaults(shop: Path, run: Run) -> None:
     (shop / "scheduler.yaml").write_text(files.SCHEDULER)
 
     ran = run(
@@ -105,14 +105,14 @@ def test_scheduler_configuration_is_enough(shop: Path, run: Run) -> None:
     )
 
     (annotation,) = [
-        each["value"]["evenspread.io/defaults"]
-        for each in ran.documents[0]["response"]["patch"]
-        if each["path"] == "/metadata/annotations"
+        operation["value"]["evenspread.io/defaults"]
+        for operation in ran.documents[0]["response"]["patch"]
+        if operation["path"] == "/metadata/annotations"
     ]
     assert json.loads(annotation)["profile"] == "default-scheduler"
 
 
-def test_denial(folder: Path, run: Run) -> None:
+def test_a_denial_has_causes_and_fixes(folder: Path, run: Run) -> None:
     (folder / "web.yaml").write_text(files.DEPLOYMENT)
 
     ran = run("review", "-f", "web.yaml")
@@ -138,8 +138,8 @@ def test_denial(folder: Path, run: Run) -> None:
     assert answer["response"]["status"]["details"]["causes"][0]["reason"] == "FieldValueInvalid"
 
 
-def test_object_that_the_api_server_refuses_itself(folder: Path, run: Run) -> None:
-    (folder / "pod.yaml").write_text(files.POD + files.MISTYPED)
+def test_a_type_error_is_denied_by_the_api_server_itself(folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(files.POD + files.TYPE_ERROR)
 
     ran = run("review", "-f", "pod.yaml")
     (answer,) = run("review", "-f", "pod.yaml", "-o", "json").documents
@@ -163,17 +163,17 @@ def test_recommend_mode_warns(shop: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(RECORDED.glob("*.json")), ids=lambda path: str(path.stem))
-def test_recorded_reviews(path: Path, run: Run) -> None:
-    asked = json.loads(path.read_text())["review"]["request"]
+def test_a_recorded_review_is_answered_by_its_webhook(path: Path, run: Run) -> None:
+    request = json.loads(path.read_text())["review"]["request"]
 
     ran = run("review", "-f", str(path), "--cluster", str(EXAMPLES / "cluster"), "-o", "json")
 
     (answer,) = ran.documents
-    assert (ran.code, answer["response"]) == (0, {"uid": asked["uid"], "allowed": True})
+    assert (ran.code, answer["response"]) == (0, {"uid": request["uid"], "allowed": True})
     assert answer["hook"] == ("validate" if "validating" in path.name else "mutate")
 
 
-def test_shipped_reviews(run: Run) -> None:
+def test_the_shipped_reviews_are_allowed(run: Run) -> None:
     ran = run(
         *("review", "-f", str(EXAMPLES / "reviews"), "--cluster", str(EXAMPLES / "cluster")),
         *("--config", str(EXAMPLES / "config/spread.yaml")),
@@ -183,7 +183,7 @@ def test_shipped_reviews(run: Run) -> None:
     assert ran.out.endswith("3 answers: 1 patched, 2 allowed as they are, 0 denied\n")
 
 
-# what stands in the file, what is said of it
+# what stands in the file, message
 BROKEN_REVIEWS = {
     "no request": ({"apiVersion": "admission.k8s.io/v1"}, "has no request"),
     "an old version": ({"apiVersion": "admission.k8s.io/v1beta1"}, "is not of admission.k8s.io/v1"),
@@ -195,7 +195,7 @@ BROKEN_REVIEWS = {
 
 
 @pytest.mark.parametrize(("members", "problem"), BROKEN_REVIEWS.values(), ids=BROKEN_REVIEWS.keys())
-def test_review_that_is_none(members: dict[str, Any], problem: str, run: Run) -> None:
+def test_an_invalid_review_is_an_error(members: dict[str, Any], problem: str, run: Run) -> None:
     review = json.dumps({**members, "kind": "AdmissionReview"})
 
     ran = run("review", "-f", "-", stdin=review.encode())
@@ -205,13 +205,13 @@ def test_review_that_is_none(members: dict[str, Any], problem: str, run: Run) ->
     assert problem in ran.err
 
 
-def test_objects_without_a_pod_template_are_passed_over(run: Run) -> None:
+def test_objects_without_a_pod_template_are_skipped(run: Run) -> None:
     ran = run("review", "-f", "-", stdin=files.SERVICE.encode())
 
     assert (ran.code, ran.out) == (0, "0 answers: 0 patched, 0 allowed as they are, 0 denied\n")
 
 
-def test_facts_that_cannot_be_read(shop: Path, run: Run) -> None:
+def test_unreadable_facts_are_reported_after_the_answers(shop: Path, run: Run) -> None:
     (shop / "cluster/broken.yaml").write_text("kind: [\n")
 
     ran = run("review", "-f", "pod.yaml", "--config", "config.yaml", "--cluster", "cluster")
@@ -222,7 +222,7 @@ def test_facts_that_cannot_be_read(shop: Path, run: Run) -> None:
 
 
 @pytest.mark.usefixtures("shop")
-def test_both_configurations(run: Run) -> None:
+def test_two_configurations_are_an_error(run: Run) -> None:
     both = ("--config", "config.yaml", "--scheduler-config", "config.yaml")
 
     ran = run("review", "-f", "pod.yaml", *both)

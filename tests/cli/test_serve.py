@@ -32,25 +32,25 @@ flags = dict(standalone=True, port="0", health_port="0", cluster=sys.argv[1], co
 run(read_settings(flags), print, lambda ready: os.kill(os.getpid(), signal.SIGINT))
 print("imported:", *sys.modules)
 """
-"""Runs until it is ready."""
+"""Serves until it is ready, and prints the imported modules."""
 
 NEEDLESS = {
     "jinja2": "pages of audits",
     "kubernetes_asyncio": "a cluster; 38 MiB",
     "pygments": "colours, by rich",
-    "rich": "tables; by structlog, unless it is kept from it",
-    "webhook.audit": "audits, which are made by a process of their own",
+    "rich": "tables; structlog imports it by default",
+    "webhook.audit": "audits, which another process runs",
     "webhook.cli.views": "what commands show",
     "webhook.doctor": "another command",
     "webhook.fix": "another command",
     "webhook.policy.explain": "another command",
     "webhook.spreadtest": "another command",
 }
-"""Modules that a server without a cluster and without a demo must not hold, each with who may."""
+"""Module that a server without cluster and demo must not import -> what needs it."""
 
 
-def test_demo(folder: Path) -> None:
-    """The whole of it: a server, a review through its TLS port, what people read of the answer."""
+def test_a_demo_shows_the_answer_of_the_running_server(folder: Path) -> None:
+    """Start a server, send a review over TLS, and show the answer."""
     with spawn(
         folder,
         *("serve", "--standalone", *ANY_PORTS, "--demo", str(REVIEW)),
@@ -103,7 +103,7 @@ def test_a_server_holds_no_modules_that_only_others_need(folder: Path) -> None:
     assert set(NEEDLESS).isdisjoint(imported)
 
 
-def test_port_that_is_taken(folder: Path, run: Run) -> None:
+def test_a_port_in_use_is_an_error(folder: Path, run: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
 
@@ -116,22 +116,22 @@ def test_port_that_is_taken(folder: Path, run: Run) -> None:
     )
 
 
-# arguments, what is said
-MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
+# arguments, message
+ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
     "outside of a pod": ((), "error: --namespace: is needed outside of a pod; or try it without"),
-    "a cluster in files beside a real one": (
+    "manifests beside a live cluster": (
         ("--namespace", "a", "--cluster", "pod.yaml"),
         "error: --cluster: replaces a live cluster: add --standalone",
     ),
-    "a demo whose certificate nobody trusts": (
+    "a demo without a certificate that it trusts": (
         ("--namespace", "a", "--demo", str(REVIEW)),
         "error: --demo: requires the standalone CA",
     ),
-    "a demo that would not be let in": (
+    "a demo without a client certificate": (
         ("--standalone", "--client-ca", "ca.crt", "--demo", str(REVIEW)),
         "error: --demo: presents no client certificate: leave out --client-ca",
     ),
-    "a port that is none": (("--standalone", "--port", "high"), "error: --port: must be a port"),
+    "an invalid port": (("--standalone", "--port", "high"), "error: --port: must be a port"),
     "an unknown format of the log": (
         ("--standalone", "--log-format", "xml"),
         "error: --log-format: ",
@@ -154,7 +154,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
             "write 1s or more"
         ),
     ),
-    "a life of nobody": (
+    "a lifetime of an unknown certificate": (
         ("--standalone", "--test-lifetimes", "10s"),
         "error: --test-lifetimes: '10s' is no certificate: write leaf or ca, as in leaf=10s,ca=1h",
     ),
@@ -166,19 +166,21 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         ("--standalone", "--demo", "missing.json"),
         "error: --demo: 'missing.json' cannot be sent: No such file",
     ),
-    "a review that is no JSON": (
+    "a review that is not JSON": (
         ("--standalone", "--demo", "pod.yaml"),
         "error: --demo: 'pod.yaml' cannot be sent: it is not JSON",
     ),
-    "a review that is none": (
+    "a review without a request": (
         ("--standalone", "--demo", "empty.json"),
         "error: --demo: 'empty.json' is not an AdmissionReview: it has no request",
     ),
 }
 
 
-@pytest.mark.parametrize(("args", "said"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_mistake(args: tuple[str, ...], said: str, folder: Path, run: Run) -> None:
+@pytest.mark.parametrize(("args", "message"), ERRORS.values(), ids=ERRORS.keys())
+def test_invalid_settings_are_errors(
+    args: tuple[str, ...], message: str, folder: Path, run: Run
+) -> None:
     (folder / "pod.yaml").write_text(files.POD)
     (folder / "empty.json").write_text("{}")
     (folder / "hasty.yaml").write_text(f"{HEAD}caOverlap: 5s\n")
@@ -187,12 +189,10 @@ def test_mistake(args: tuple[str, ...], said: str, folder: Path, run: Run) -> No
     ran = run("serve", *ANY_PORTS, *args)
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.splitlines()[-1].startswith(said)
+    assert ran.err.splitlines()[-1].startswith(message)
 
 
-def test_mistake_in_a_variable_names_the_variable(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invalid_variable_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENSPREAD_HEALTH_PORT", "high")
 
     ran = run("serve", "--standalone")

@@ -25,7 +25,7 @@ def suites(folder: Path) -> Path:
     return folder
 
 
-def test_what_is_answered_as_expected(suites: Path, run: Run) -> None:
+def test_passed_cases_are_listed(suites: Path, run: Run) -> None:
     ran = run("test", "tests")
 
     assert (ran.code, ran.err) == (0, "")
@@ -36,7 +36,7 @@ def test_what_is_answered_as_expected(suites: Path, run: Run) -> None:
     ]
 
 
-def test_what_is_answered_otherwise(suites: Path, run: Run) -> None:
+def test_failed_cases_have_their_difference(suites: Path, run: Run) -> None:
     (suites / "tests/b.yaml").write_text(FAILING.replace("name: defaults\n", ""))
 
     ran = run("test", "tests")
@@ -50,7 +50,7 @@ def test_what_is_answered_otherwise(suites: Path, run: Run) -> None:
     ]
 
 
-def test_what_cannot_be_run_wins_over_what_failed(suites: Path, run: Run) -> None:
+def test_cases_that_cannot_run_take_precedence_over_failures(suites: Path, run: Run) -> None:
     (suites / "tests/b.yaml").write_text(FAILING)
     (suites / "tests/c.yaml").write_text(UNREADABLE)
 
@@ -62,7 +62,7 @@ def test_what_cannot_be_run_wins_over_what_failed(suites: Path, run: Run) -> Non
     assert ran.out.endswith("3 cases in 3 suites: 1 passed, 1 failed, 1 could not be run\n")
 
 
-def test_file_below_the_folder_that_cannot_be_read_is_told(suites: Path, run: Run) -> None:
+def test_an_unreadable_file_is_reported(suites: Path, run: Run) -> None:
     (suites / "tests/latin.yaml").write_bytes(b"name: caf\xe9\n")
 
     ran = run("test", "tests")
@@ -72,7 +72,7 @@ def test_file_below_the_folder_that_cannot_be_read_is_told(suites: Path, run: Ru
     assert ran.err == "error: tests/latin.yaml:1: not text: save it as UTF-8\n"
 
 
-def test_mistakes_of_all_suites_are_told_and_none_is_run(suites: Path, run: Run) -> None:
+def test_the_errors_of_all_suites_are_reported_and_no_suite_runs(suites: Path, run: Run) -> None:
     (suites / "tests/b.yaml").write_text(files.SUITE.replace("verdict", "verdicts"))
     (suites / "tests/c.yaml").write_text(files.SUITE.replace("cluster", "clusters"))
 
@@ -85,7 +85,7 @@ def test_mistakes_of_all_suites_are_told_and_none_is_run(suites: Path, run: Run)
     ]
 
 
-def test_folder_without_a_suite(suites: Path, run: Run) -> None:
+def test_a_folder_without_a_suite_is_an_error(suites: Path, run: Run) -> None:
     ran = run("test", "tests", "cluster")
 
     assert (ran.code, ran.out) == (2, "")
@@ -95,7 +95,7 @@ def test_folder_without_a_suite(suites: Path, run: Run) -> None:
     )
 
 
-def test_folder_that_is_not_there(suites: Path, run: Run) -> None:
+def test_a_missing_folder_is_an_error(suites: Path, run: Run) -> None:
     ran = run("test", "none")
 
     assert (ran.code, ran.out) == (3, "0 cases in 0 suites: 0 passed, 0 failed\n")
@@ -119,14 +119,14 @@ def test_cases_are_chosen_by_name(args: list[str], number: int, suites: Path, ru
     assert ran.out.splitlines()[-1].startswith(f"{number} case")
 
 
-def test_no_case_is_called_so(suites: Path, run: Run) -> None:
+def test_a_name_without_a_case_is_an_error(suites: Path, run: Run) -> None:
     ran = run("test", "tests", "-k", "nodes", "-k", "zones")
 
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == "error: --cases: no case has a name that contains 'nodes' or 'zones'\n"
 
 
-def test_several_outputs_in_one_run(suites: Path, run: Run) -> None:
+def test_one_run_writes_several_outputs(suites: Path, run: Run) -> None:
     (suites / "tests/b.yaml").write_text(FAILING)
 
     ran = run("test", "tests", "-o", "junit=j.xml", "-o", "json=j.json", "-o", "table=t.txt")
@@ -137,11 +137,11 @@ def test_several_outputs_in_one_run(suites: Path, run: Run) -> None:
     assert (suites / "t.txt").read_text() == run("test", "tests").out
 
 
-def test_json_on_the_standard_output(suites: Path, run: Run) -> None:
+def test_json_is_written_to_the_standard_output(suites: Path, run: Run) -> None:
     assert msgspec.json.decode(run("test", "tests", "-o", "json").out)["kind"] == "SpreadTestReport"
 
 
-WRONG = {
+INVALID = {
     "no folder": ([], "Missing argument 'DIR...'"),
     "no such format": (
         ["tests", "-o", "sarif"],
@@ -151,12 +151,12 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("args", "said"), WRONG.values(), ids=WRONG.keys())
-def test_wrong_usage(args: list[str], said: str, suites: Path, run: Run) -> None:
+@pytest.mark.parametrize(("args", "message"), INVALID.values(), ids=INVALID.keys())
+def test_usage_errors(args: list[str], message: str, suites: Path, run: Run) -> None:
     ran = run("test", *args)
 
     assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
+    assert message in ran.err
 
 
 def test_equal_input_gives_equal_bytes(run: Run) -> None:

@@ -11,7 +11,7 @@ from webhook.policy.catalogue import API_WARNINGS, CATALOGUE
 LIST = "spec.topologySpreadConstraints"
 
 
-def test_findings_for_people(folder: Path, run: Run) -> None:
+def test_findings_are_text(folder: Path, run: Run) -> None:
     (folder / "pod.yaml").write_text(files.POD + files.BROKEN)
 
     assert run("validate", "-f", "pod.yaml") == (
@@ -33,7 +33,7 @@ def test_findings_for_people(folder: Path, run: Run) -> None:
     )
 
 
-def test_findings_for_programs(folder: Path, run: Run) -> None:
+def test_findings_are_json(folder: Path, run: Run) -> None:
     (folder / "pod.yaml").write_text(files.POD + files.BROKEN)
 
     ran = run("validate", "-f", "pod.yaml", "-o", "json")
@@ -58,7 +58,7 @@ def test_findings_for_programs(folder: Path, run: Run) -> None:
     assert (report["namespace"], report["name"], report["code"]) == ("shop", "web-1", 422)
 
 
-def test_yaml_says_the_same_as_json(folder: Path, run: Run) -> None:
+def test_yaml_equals_json(folder: Path, run: Run) -> None:
     (folder / "pods.yaml").write_text(f"{files.POD}{files.BROKEN}---\n{files.SERVICE}")
 
     as_json = run("validate", "-f", "pods.yaml", "-o", "json").documents
@@ -68,8 +68,8 @@ def test_yaml_says_the_same_as_json(folder: Path, run: Run) -> None:
     assert [report["judged"] for report in as_json] == [True, False]
 
 
-def test_value_of_the_wrong_type(folder: Path, run: Run) -> None:
-    (folder / "pod.yaml").write_text(files.POD + files.MISTYPED)
+def test_a_type_error_is_a_bad_request(folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(files.POD + files.TYPE_ERROR)
 
     ran = run("validate", "-f", "pod.yaml", "-o", "json")
 
@@ -85,10 +85,10 @@ def test_value_of_the_wrong_type(folder: Path, run: Run) -> None:
 
 
 # object, field of the wrong type
-MISSHAPEN = {
-    "no object for a specification": ("spec: []", "spec"),
-    "no object for a template": ("spec: {template: 1}", "spec.template"),
-    "no object below a template": ("spec: {template: {spec: x}}", "spec.template.spec"),
+TYPE_ERRORS = {
+    "a list for the spec": ("spec: []", "spec"),
+    "a number for the template": ("spec: {template: 1}", "spec.template"),
+    "a text below the template": ("spec: {template: {spec: x}}", "spec.template.spec"),
     "a label that is a number": (
         "spec: {template: {metadata: {labels: {app.kubernetes.io/version: 1}}}}",
         "spec.template.metadata.labels[app.kubernetes.io/version]",
@@ -96,8 +96,10 @@ MISSHAPEN = {
 }
 
 
-@pytest.mark.parametrize(("text", "field"), MISSHAPEN.values(), ids=MISSHAPEN.keys())
-def test_wrong_types_on_the_way_to_the_constraints(text: str, field: str, run: Run) -> None:
+@pytest.mark.parametrize(("text", "field"), TYPE_ERRORS.values(), ids=TYPE_ERRORS.keys())
+def test_type_errors_above_the_constraints_have_their_field(
+    text: str, field: str, run: Run
+) -> None:
     deployment = f"apiVersion: apps/v1\nkind: Deployment\n{text}"
 
     ran = run("validate", "-f", "-", "-o", "json", stdin=deployment.encode())
@@ -110,7 +112,7 @@ CODES = {
     "valid": (files.VALID, (), 0),
     "none": ("", (), 0),
     "broken": (files.BROKEN, (), 1),
-    "mistyped": (files.MISTYPED, (), 1),
+    "a type error": (files.TYPE_ERROR, (), 1),
     "doubtful": (files.DOUBTFUL, (), 0),
     "doubtful, and warnings count": (files.DOUBTFUL, ("--fail-on", "warn"), 1),
     "valid, and warnings count": (files.VALID, ("--fail-on", "warn"), 0),
@@ -159,7 +161,7 @@ def test_warnings_and_dropped_fields(folder: Path, run: Run) -> None:
     ]
 
 
-def test_version_decides(folder: Path, run: Run) -> None:
+def test_the_version_decides_which_fields_are_dropped(folder: Path, run: Run) -> None:
     (folder / "pod.yaml").write_text(files.POD + files.DOUBTFUL)
 
     old, new = (
@@ -171,7 +173,7 @@ def test_version_decides(folder: Path, run: Run) -> None:
     assert new["dropped"] == []
 
 
-def test_version_that_is_newer_than_what_is_known(folder: Path, run: Run) -> None:
+def test_a_newer_version_is_judged_as_the_newest_supported_one(folder: Path, run: Run) -> None:
     (folder / "pod.yaml").write_text(files.POD + files.VALID)
 
     ran = run("validate", "-f", "pod.yaml", "--kube-version", "1.99")
@@ -182,7 +184,16 @@ def test_version_that_is_newer_than_what_is_known(folder: Path, run: Run) -> Non
     )
 
 
-def test_whole_list_behind_a_gate(folder: Path, run: Run) -> None:
+def test_several_versions_are_compared_in_a_table(folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(files.POD + files.DOUBTFUL)
+
+    ran = run("validate", "-f", "pod.yaml", "--kube-version", "1.26..1.27")
+
+    assert ran.code == 0
+    assert ran.out.startswith("1.26  1.27  finding\npod.yaml:1: Pod shop/web-1\n")
+
+
+def test_the_whole_list_may_be_behind_a_gate(folder: Path, run: Run) -> None:
     (folder / "pod.yaml").write_text(files.POD + files.BROKEN)
 
     ran = run("validate", "-f", "pod.yaml", "--kube-version", "1.17", "-o", "json")
@@ -191,7 +202,7 @@ def test_whole_list_behind_a_gate(folder: Path, run: Run) -> None:
     assert (ran.code, report["dropped"][0]["field"], report["dropped"][0]["line"]) == (0, LIST, 10)
 
 
-def test_custom_kinds_of_the_configuration(folder: Path, run: Run) -> None:
+def test_the_configuration_adds_kinds(folder: Path, run: Run) -> None:
     (folder / "config.yaml").write_text(files.CONFIG)
     fleet = files.DEPLOYMENT.replace("apps/v1", "example.io/v1").replace("Deployment", "Fleet")
     (folder / "fleet.yaml").write_text(fleet.replace("template:", "pod:"))
@@ -200,7 +211,7 @@ def test_custom_kinds_of_the_configuration(folder: Path, run: Run) -> None:
     assert run("validate", "-f", "fleet.yaml", "--config", "config.yaml").code == 1
 
 
-def test_shipped_custom_kinds(run: Run) -> None:
+def test_shipped_custom_kinds_are_validated(run: Run) -> None:
     rollout = files.DEPLOYMENT.replace("apps/v1", "argoproj.io/v1").replace("Deployment", "Rollout")
 
     ran = run("validate", "-f", "-", stdin=rollout.encode())
@@ -216,7 +227,7 @@ def test_one_line_for_each_object_of_a_list(run: Run) -> None:
     assert [report["kind"] for report in ran.documents] == ["Pod", "Pod", "Pod"]
 
 
-def test_broken_file_among_hundreds(folder: Path, run: Run) -> None:
+def test_a_broken_file_among_hundreds_is_reported(folder: Path, run: Run) -> None:
     for number in range(300):
         (folder / f"pod-{number:03}.yaml").write_text(files.POD + files.VALID)
     (folder / "pod-150.yaml").write_text(files.POD + "  tolerations: [\n")
@@ -246,7 +257,7 @@ def test_strict_makes_an_error_of_what_is_skipped(folder: Path, run: Run) -> Non
     assert run("validate", "-f", ".", "--strict").code == 3
 
 
-def test_empty_input(run: Run) -> None:
+def test_an_empty_input_is_skipped(run: Run) -> None:
     ran = run("validate", "-f", "-")
 
     assert (ran.code, ran.out, ran.err) == (
@@ -259,7 +270,7 @@ def test_empty_input(run: Run) -> None:
     )
 
 
-def test_names_of_any_script(folder: Path, run: Run) -> None:
+def test_names_may_be_of_any_script(folder: Path, run: Run) -> None:
     (folder / "прод.yaml").write_text((files.POD + files.BROKEN).replace("web-1", "wëb-日本"))
 
     ran = run("validate", "-f", ".")
@@ -269,7 +280,7 @@ def test_names_of_any_script(folder: Path, run: Run) -> None:
     assert (report["source"], report["name"]) == ("прод.yaml", "wëb-日本")
 
 
-def test_nothing_in_a_manifest_reaches_the_terminal_as_a_command(folder: Path, run: Run) -> None:
+def test_control_characters_of_a_manifest_are_escaped(folder: Path, run: Run) -> None:
     red = '"\\x1b[31mweb"'
     (folder / "pod.yaml").write_text((files.POD + files.BROKEN).replace("web-1", red))
 
@@ -279,7 +290,7 @@ def test_nothing_in_a_manifest_reaches_the_terminal_as_a_command(folder: Path, r
     assert r"shop/\x1b[31mweb" in out
 
 
-def test_missing_input(run: Run) -> None:
+def test_files_are_required(run: Run) -> None:
     ran = run("validate")
 
     assert (ran.code, ran.out) == (2, "")
@@ -304,7 +315,7 @@ def test_every_rule_is_explained(rule: str, run: Run) -> None:
     assert CATALOGUE[rule].fix in ran.out
 
 
-def test_several_rules_are_explained_as_messages_name_them(run: Run) -> None:
+def test_several_rules_are_explained_in_one_run(run: Run) -> None:
     ran = run("validate", "--explain", "TSC001,TSC111")
 
     assert [line[:6] for line in ran.out.splitlines() if line.startswith("TSC")] == [
@@ -313,7 +324,7 @@ def test_several_rules_are_explained_as_messages_name_them(run: Run) -> None:
     ]
 
 
-def test_unknown_rule(run: Run) -> None:
+def test_an_unknown_rule_is_an_error(run: Run) -> None:
     ran = run("validate", "--explain", "TSC999")
 
     assert ran.code == 2

@@ -45,3 +45,18 @@ def test_the_log_of_a_replica_known_by_address_is_that_of_the_deployment(
     command = patient().log_command(replica(name=name))
 
     assert command == f"kubectl -n evenspread logs {target}"
+
+
+def test_only_registered_webhooks_are_listed() -> None:
+    installation = patient(configurations={**hooks(), Hook.MUTATE: Lookup()})
+
+    assert [(hook, webhook.name) for hook, webhook in installation.webhooks()] == [
+        (Hook.VALIDATE, "validate.evenspread.io")
+    ]
+
+
+def test_a_configuration_is_read_if_it_exists() -> None:
+    assert patient().valid_configuration is not None
+    assert patient(configuration=Lookup()).valid_configuration is None
+    with pytest.raises(NotReadableError, match="needs a right"):
+        _ = patient(configuration=Lookup(problem="needs a right")).valid_configuration

@@ -7,6 +7,7 @@ import pytest
 from tests.deploy.manifests import Helm, Json, by_name
 from tests.doctor.patient import BASE
 from webhook.doctor.rights import (
+    READ_VERBS,
     ROLLOUTS,
     Right,
     build_review,
@@ -87,3 +88,9 @@ def test_a_right_is_written_as_verb_resource_and_name() -> None:
 
 def test_the_mode_of_the_certificate_is_self_without_a_setting() -> None:
     assert certificate_mode({}) == certificate_mode({"tls": "auto"}) == "self"
+
+
+def test_only_a_server_that_issues_its_certificate_may_write() -> None:
+    rights = list_needed_rights("evenspread", "files")
+
+    assert {right.resource for right in rights if right.verb not in READ_VERBS} == {"events"}

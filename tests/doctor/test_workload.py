@@ -62,3 +62,17 @@ def test_a_pod_with_the_condition_ready_is_ready() -> None:
     status = {"conditions": [{"type": "Ready", "status": "True"}]}
 
     assert msgspec.convert({"status": status}, ServerPod).is_ready
+
+
+def test_the_secret_is_the_first_that_the_pods_mount() -> None:
+    volumes = [{"name": "a"}, {"name": "b", "secret": {"secretName": "pair"}}]
+    spec = {"template": {"spec": {"volumes": volumes}}}
+
+    assert msgspec.convert({"spec": spec}, Deployment).secret_name == "pair"
+    assert Deployment().secret_name == ""
+
+
+def test_the_labels_of_a_deployment_are_those_of_its_pods() -> None:
+    spec = {"template": {"metadata": {"labels": {"app": "web"}}}}
+
+    assert msgspec.convert({"spec": spec}, Deployment).labels == {"app": "web"}

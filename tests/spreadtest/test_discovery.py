@@ -1,13 +1,17 @@
+import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.cli import files
 from tests.spreadtest.world import CASES, HEAD
-from webhook.errors import CombinedConfigError, ManifestError
+from webhook.errors import CombinedConfigError, ManifestError, SourceError
 from webhook.spreadtest.discovery import SuiteText, find_suites
 
 SUITE = HEAD + CASES
+
+UNPRIVILEGED = 65534  # the user `nobody`
 
 # text, whether it is meant as a suite
 TEXTS = {
@@ -67,3 +71,29 @@ def test_a_place_without_a_suite_is_a_mistake(name: str, said: str, tmp_path: Pa
 
     assert str(caught.value).startswith(f"{tmp_path / name}: {said}")
     assert "`kind: SpreadTest`" in str(caught.value)
+
+
+def test_templates_of_a_chart_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    for name in ("Chart.yaml", "templates/a.yaml", "suite.yaml"):
+        (tmp_path / name).write_text(SUITE)
+
+    found = [suite.source for suite in find_suites([str(tmp_path)]) if isinstance(suite, SuiteText)]
+
+    assert [Path(source).name for source in found] == ["Chart.yaml", "suite.yaml"]
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error() -> None:
+    with TemporaryDirectory() as folder:
+        closed = Path(folder, "closed")
+        closed.mkdir(mode=0)
+        Path(folder).chmod(0o755)
+        user = os.geteuid()
+        os.seteuid(user or UNPRIVILEGED)  # root may list everything
+        try:
+            (problem,) = find_suites([folder])
+        finally:
+            os.seteuid(user)
+
+        assert isinstance(problem, SourceError)
+        assert problem.source == str(closed)

@@ -49,7 +49,7 @@ OUTCOMES = {
     "denied": (files.POD + files.BROKEN, "apply", CaseVerdict.DENY),
     "would be patched": (files.POD, "recommend", CaseVerdict.WOULD_PATCH),
     "would be denied": (files.POD + files.BROKEN, "recommend", CaseVerdict.WOULD_DENY),
-    "refused by the API server itself": (files.POD + files.MISTYPED, "apply", CaseVerdict.DENY),
+    "refused by the API server itself": (files.POD + files.TYPE_ERROR, "apply", CaseVerdict.DENY),
 }
 
 
@@ -123,7 +123,7 @@ def test_rules_that_only_warn_deny_nothing(folder: Path) -> None:
 
 
 def test_object_of_wrong_types_is_refused_before_any_webhook(folder: Path) -> None:
-    found = answer(files.POD + files.MISTYPED, folder)
+    found = answer(files.POD + files.TYPE_ERROR, folder)
 
     assert found.message.startswith("kube-apiserver cannot read the Pod: ")
     assert "maxSkew" in found.message

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import jsonschema
@@ -163,3 +164,17 @@ def test_the_examples_are_of_the_schema(path: Path) -> None:
 def test_the_schema_refuses_what_is_no_suite(text: str) -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(yaml.safe_load(text), SUITE_SCHEMA)
+
+
+def test_a_known_version_is_accepted_with_one_configuration() -> None:
+    written = {
+        "apiVersion": "evenspread.io/v1alpha1",
+        "kind": "SpreadTest",
+        "kubeVersion": "1.30",
+        "config": "config.yaml",
+        "cases": [{"name": "a", "object": "pod.yaml", "expect": {"verdict": "allow"}}],
+    }
+
+    suite = SpreadTest.model_validate_json(json.dumps(written))
+
+    assert (suite.kube_version, suite.config) == ("1.30", "config.yaml")

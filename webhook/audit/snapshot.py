@@ -169,15 +169,15 @@ def write_snapshot(snapshot: Snapshot, file: str) -> None:
         raise SourceError(file, f"cannot be written: {error.strerror or error}") from error
 
 
-def load_snapshot(file: str) -> Snapshot:
+def load_snapshot(file: str, most_bytes: int = MOST_SNAPSHOT_BYTES) -> Snapshot:
     """
-    Load a snapshot from a file.
+    Load a snapshot from a file of at most this number of bytes, unpacked.
 
     Raises:
         SourceError: The file cannot be read, or is no snapshot.
     """
     try:
-        snapshot = _decode(_read(file))
+        snapshot = _decode(_read(file, most_bytes))
     except (gzip.BadGzipFile, EOFError, zlib.error, msgspec.MsgspecError) as error:
         raise SourceError(file, f"is no snapshot: {error}; {_HOW}") from error
     except OSError as error:
@@ -191,15 +191,13 @@ def load_snapshot(file: str) -> Snapshot:
 _HOW = "make one with evenspread audit --save-snapshot FILE"
 
 
-def _read(file: str) -> bytes:
+def _read(file: str, most_bytes: int) -> bytes:
     with File(file).open("rb") as stream:
         is_packed = stream.read(len(_GZIP)) == _GZIP
         stream.seek(0)
-        data = (gzip.GzipFile(fileobj=stream) if is_packed else stream).read(
-            MOST_SNAPSHOT_BYTES + 1
-        )
-    if len(data) > MOST_SNAPSHOT_BYTES:
-        raise SourceError(file, f"holds more than {MOST_SNAPSHOT_BYTES >> 30} GiB")
+        data = (gzip.GzipFile(fileobj=stream) if is_packed else stream).read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise SourceError(file, f"holds more than {most_bytes / 2**30:g} GiB")
     return data
 
 

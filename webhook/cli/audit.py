@@ -118,7 +118,7 @@ command = Command(
         options.path(
             ["--save-snapshot"],
             "FILE",
-            "Save everything that is audited to a file, for later runs.",
+            "Save all objects that the audit reads to a file, for later runs.",
         ),
         *options.API_SERVER,
         options.text(["-n", "--namespace"], "NAME", "Audit only this namespace."),
@@ -130,7 +130,7 @@ command = Command(
         options.path(
             ["--since-baseline"],
             "FILE",
-            "Report only findings that are not in this report, written by -o json=FILE.",
+            "Report only findings that are not in FILE, a report written with -o json.",
         ),
         targets_option(AUDIT_FORMATS),
         options.fail_on(options.AUDIT_LEVELS),

@@ -187,12 +187,12 @@ _CLUSTER_OPTIONS = (
     options.text(
         ["-n", "--namespace"],
         "NAME",
-        "Namespace of the Secret. Without it, only the caBundles of the cluster are shown.",
+        "Namespace of the Secret.",
     ),
     options.text(
         ["--name"],
         "NAME",
-        "Name of the installation, as for serve; the Secret is NAME-ca.",
+        "Name of the installation, the --name of the server; the Secret is NAME-ca.",
         "evenspread",
     ),
 )
@@ -204,14 +204,18 @@ command = CommandGroup(
     params=[
         options.path(["--state"], "FOLDER", "State folder of --tls standalone."),
         options.path(["--tls-dir"], "FOLDER", "Certificate folder of --tls files."),
-        options.text(["--address"], "HOST:PORT", "Listener whose served certificate to show."),
+        options.text(
+            ["--address"],
+            "HOST:PORT",
+            "Replica to connect to; shows the certificate that it serves.",
+        ),
         *_CLUSTER_OPTIONS,
         options.output(),
     ],
     help=(
-        "Show the certificates of the Secret, of a listener, of folders, and of the webhook "
-        "configurations' caBundles. The exit code is 1 if a served certificate does not lead to "
-        "a certificate of every bundle."
+        "Show the certificates in the Secret, in folders, in the caBundles of the webhook "
+        "configurations, and the one that a replica serves. The exit code is 1 if a caBundle does "
+        "not contain a CA that signed the served certificate."
     ),
     commands=[
         Command(
@@ -222,13 +226,13 @@ command = CommandGroup(
                 click.Option(
                     ["--ca"],
                     is_flag=True,
-                    help="Rotate the certificate authority, with overlap, and then the leaves.",
+                    help="Replace the CA, with an overlap, and then the serving certificates.",
                 ),
             ],
             short_help="Request an early rotation.",
             help=(
-                "Request new leaf certificates, or a new certificate authority, before they are "
-                "due. The replicas rotate them without downtime."
+                "Request new serving certificates, or a new CA, before they are due. The replicas "
+                "rotate them without downtime."
             ),
             examples=("evenspread certs rotate -n evenspread --ca",),
         )

@@ -124,12 +124,14 @@ command = Command(
             "NAME",
             "Namespace of the Deployment. Default: that of the Service that the webhooks call.",
         ),
-        options.text(["--name"], "NAME", "Name of the installation, as for serve.", "evenspread"),
+        options.text(
+            ["--name"], "NAME", "Name of the installation, the --name of the server.", "evenspread"
+        ),
         *options.API_SERVER,
         options.text(
             ["--probe-namespace"],
             "NAME",
-            "Namespace for dry-run Pods. Default: one that the webhooks match.",
+            "Namespace for dry-run Pods. Default: a namespace that the webhooks match.",
         ),
         options.text(
             ["--address"], "HOST:PORT", "Admission port of a replica, to check its certificate."
@@ -137,7 +139,7 @@ command = Command(
         options.repeated(
             "--health",
             "HOST:PORT",
-            "Health port of a replica, instead of the API server's proxy.",
+            "Connect to this health port directly, instead of through the proxy of the API server.",
         ),
         click.Option(
             ["--wait"],
@@ -146,20 +148,22 @@ command = Command(
             default="",
             metavar="[DURATION]",
             help="Skip the checks and wait until a replica answers for both webhooks. "
-            f"Default: {WAIT}.",
+            f"DURATION is {WAIT} if it is omitted.",
         ),
         options.repeated(
             _SET,
             "HOOK=POLICY",
-            "After --wait, set the failurePolicy, for example validating=Fail.",
+            "After --wait, set the failurePolicy of the mutating or the validating webhook, for "
+            "example validating=Fail.",
         ),
         options.output(),
     ],
     help=(
-        "Check an installation: registration, certificates, reachability, permissions and health "
-        "of the replicas. Each problem comes with advice. What your permissions hide is listed "
-        "and does not count as a problem. The exit code is 1 if there is a problem. The checks "
-        "change nothing: Pods are only created as dry runs."
+        "Check an installation: the webhook configurations, certificates, reachability, "
+        "permissions, and the health of the replicas. Each problem comes with advice. Checks "
+        "that need permissions that you do not have are listed as not checked. The exit code is "
+        "1 if there is a problem. The checks create Pods only as dry runs; only "
+        "--set-failure-policy changes the cluster."
     ),
     examples=(
         "evenspread doctor",

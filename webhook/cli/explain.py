@@ -173,7 +173,7 @@ command = Command(
             metavar="NAME",
             default=DEFAULT_NAMESPACE,
             show_default=True,
-            help="Namespace of the subject, and of manifests that name none.",
+            help="Namespace of KIND/NAME, and of manifests without a namespace.",
         ),
         *whatif_options(),
         *options.POLICY,
@@ -183,11 +183,12 @@ command = Command(
         ),
     ],
     help=(
-        "Explain where a pod can be placed, and why. For each constraint, show the pods of each "
-        "domain, the global minimum, the skew and the excluded nodes; for each node, its score; "
-        "and for a pod that cannot be placed, the smallest changes that would place it. For a "
-        "workload, explain its next pod. The exit code is 1 if a pod finds no node. Resources, "
-        "ports, volumes and pod affinity are not considered."
+        "Explain where a pod can be placed, and why. Name a pod or a workload as KIND/NAME, or "
+        "give manifests with -f. For a workload, the next pod is explained. Each constraint is "
+        "shown with the pods of each domain, the global minimum, the skew and the excluded "
+        "nodes. Each node is shown with its score. For a pod that cannot be placed, the smallest "
+        "changes that would place it are shown. The exit code is 1 if the pod is not running and "
+        "no node can take it. Resources, ports, volumes and pod affinity are not considered."
     ),
     examples=(
         "evenspread explain -f pod.yaml --cluster cluster/",

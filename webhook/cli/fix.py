@@ -109,12 +109,12 @@ command = Command(
         *options.POLICY,
         options.rules("Fix findings of only these rules, for example TSC001,TSC107."),
         options.output((OutputFormat.TABLE, OutputFormat.JSON), "Output format of the report."),
-        options.fail_on(options.AUDIT_LEVELS, " that is left"),
+        options.fail_on(options.AUDIT_LEVELS, " left"),
     ],
     help=(
-        "Fix the findings of audit and validate in the manifests, where the fix is unambiguous, "
-        "and list the findings that are left. Everything else stays the same to the byte: "
-        "comments, order, quotes, indentation. Manifests from the standard input are written to "
+        "Fix findings of audit and validate in manifests if there is only one possible fix, and "
+        "list the other findings. Everything else stays unchanged, including comments, order, "
+        "quotes and indentation. Manifests from the standard input are written to "
         "the standard output."
     ),
     examples=(

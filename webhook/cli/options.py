@@ -63,7 +63,7 @@ def fail_on(
         levels: The choices; the first one is the default.
         where: Restricts the findings in the help text; starts with a space.
     """
-    words = f"Lowest severity of a finding{where} that makes the exit code 1."
+    words = f"Exit with 1 if a finding of this or a higher severity is{where or ' found'}."
     return _choice(["--fail-on"], levels, words)
 
 
@@ -113,7 +113,7 @@ def gates(*, versions: bool = False) -> list[click.Option]:
 STRICT = click.Option(
     ["--strict"],
     is_flag=True,
-    help="Treat files without manifests, chart templates and duplicate keys as errors.",
+    help="Treat these as errors: files without manifests, chart templates, duplicate keys.",
 )
 
 API_SERVER = (
@@ -128,7 +128,7 @@ API_SERVER = (
 CLUSTER = path(
     ["--cluster"],
     "PATH",
-    "Manifests that describe the cluster: Services, owners, Namespaces, Nodes.",
+    "Manifests that describe the cluster: Nodes, Namespaces, Services, workloads and Pods.",
 )
 
 CONFIG = path(["--config"], "FILE", "SpreadConfiguration to apply.")

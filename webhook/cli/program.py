@@ -30,7 +30,7 @@ COMMANDS = {
         "evenspread serve --standalone --cluster cluster/ --config config.yaml",
     ),
     "review": CommandRow(
-        "Show the verdict of the server, without running one.",
+        "Show what the server would answer, without starting a server.",
         "evenspread review -f pod.yaml --config config.yaml",
     ),
     "validate": CommandRow(
@@ -46,7 +46,7 @@ COMMANDS = {
         "evenspread audit -f manifests/ --config config.yaml",
     ),
     "fix": CommandRow(
-        "Fix findings in the manifests themselves.",
+        "Fix findings in manifest files.",
         "evenspread fix -f manifests/ --diff",
     ),
     "test": CommandRow(

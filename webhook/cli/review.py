@@ -138,16 +138,16 @@ command = Command(
         click.Option(
             ["--hook"],
             type=click.Choice(list(HOOK_CHOICES)),
-            help="Webhook that answers; both calls validate with the object that mutate patched. "
-            "Default: mutate, or the webhook of a recorded review.",
+            help="Webhook to call; `both` calls mutate first, and then validate with the patched "
+            "object. Default: mutate, or the webhook of a recorded review.",
         ),
         options.output(),
         options.fail_on(),
     ],
     help=(
-        "Show the verdict of the server for manifests and recorded AdmissionReviews: the patch as "
-        "a diff, warnings, or a denial with its causes. A manifest is reviewed as if it were "
-        "created now. Facts come from --cluster, or from the files themselves."
+        "Show what the server would answer to manifests and recorded AdmissionReviews: the patch "
+        "as a diff, warnings, or a denial with its causes. A manifest is reviewed as if it were "
+        "created now. Services, owners and Nodes are read from --cluster, or from the same files."
     ),
     examples=(
         "evenspread review -f pod.yaml --config config.yaml --cluster cluster/",

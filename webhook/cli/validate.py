@@ -118,8 +118,8 @@ command = Command(
     ],
     help=(
         "Check the topologySpreadConstraints of manifests against the API rules of a Kubernetes "
-        "version, with the messages of its kube-apiserver. Kinds without a pod template pass. A "
-        "range of versions shows side by side what an upgrade changes."
+        "version, with the messages of its kube-apiserver. Objects without a pod template are "
+        "ignored. For a range of versions, the results are shown side by side."
     ),
     examples=(
         "evenspread validate -f manifests/",

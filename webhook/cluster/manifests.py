@@ -86,7 +86,7 @@ def fill(
 def complete_metadata(document: Document, namespace: str) -> dict[str, Any]:
     """Add the namespace and the name label that kubectl and kube-apiserver would add."""
     value: dict[str, Any] = document.value
-    metadata: Any = value.get("metadata") or {}
+    metadata: Any = {} if value.get("metadata") is None else value["metadata"]
     if not is_object(metadata):
         return value
     if document.kind == "Namespace":

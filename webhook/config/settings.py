@@ -82,51 +82,59 @@ class Settings(BaseSettings):
 
     config: str = Field("", description="SpreadConfiguration file; reloaded when it changes")
     scheduler_config: str = Field(
-        "", description="kube-scheduler configuration file to take default constraints from instead"
+        "",
+        description="kube-scheduler configuration file to take default constraints from, "
+        "instead of --config",
     )
     feature_gates: str = Field(
-        "", description="feature gates, such as A=true,B=false; they override those of the file"
+        "",
+        description="feature gates to set, such as A=true,B=false; they override those of the "
+        "configuration file",
     )
     kube_version: Annotated[str, AfterValidator(_check_version)] = Field(
-        "", description="Kubernetes version to validate by; otherwise that of the API server"
+        "", description="Kubernetes version whose rules apply; otherwise that of the API server"
     )
     allow_locked_gates: bool = Field(
-        default=False, description="allow switching off features that Kubernetes has locked on"
+        default=False, description="allow turning off a feature gate that Kubernetes has locked on"
     )
     standalone: bool = Field(
-        default=False, description="run without a cluster: own certificate, facts from --cluster"
+        default=False,
+        description="run without a cluster: create a certificate, and read objects from --cluster",
     )
     cluster: str = Field("", description="manifests that describe the cluster for --standalone")
-    kubeconfig: str = Field("", description="kubeconfig file, to run outside the cluster")
-    context: str = Field("", description="kubeconfig context; otherwise the current context")
+    kubeconfig: str = Field(
+        "", description="kubeconfig file; otherwise the service account of the pod"
+    )
+    context: str = Field("", description="context of the kubeconfig; otherwise its current context")
     bind: str = Field(
-        "", description="address to listen on; otherwise 127.0.0.1 with --standalone, else all"
+        "",
+        description="address to listen on; otherwise all addresses, or 127.0.0.1 with --standalone",
     )
-    port: Port = Field(
-        8443, description="TLS port of the webhooks; ports above 1023 need no privileges"
-    )
-    health_port: Port = Field(
-        8080, description="port of probes and metrics, without TLS as kubelets have no client CA"
-    )
+    port: Port = Field(8443, description="port of the webhooks, with TLS")
+    health_port: Port = Field(8080, description="port of the probes and metrics, without TLS")
     tls: Literal["auto", "self", "files", "standalone"] = Field(
         "auto",
-        description="source of the certificate; auto: standalone with --standalone, else self, "
-        "which keeps a CA in a Secret",
+        description="source of the serving certificate: self keeps a CA in a Secret; auto is "
+        "standalone with --standalone, otherwise self",
     )
     tls_dir: str = Field("", description="folder with tls.crt and tls.key, for --tls files")
     client_ca: str = Field(
-        "", description="file of the CA of client certificates; otherwise any client may connect"
+        "",
+        description="CA file; clients must present a certificate of this CA; otherwise any client "
+        "may connect",
     )
     client_names: str = Field(
         "",
-        description="allowed client names, such as A,B: common name or DNS name of the client "
-        "certificate; otherwise every certificate of --client-ca is allowed",
+        description="common names or DNS names of accepted client certificates, such as A,B; "
+        "otherwise every certificate of --client-ca is accepted",
     )
-    state: str = Field(".evenspread", description="folder of the standalone CA and certificate")
+    state: str = Field(
+        ".evenspread", description="folder of the CA and certificate of --tls standalone"
+    )
     test_lifetimes: Annotated[str, AfterValidator(_check_lifetimes)] = Field(
         "",
         description="for tests only, NOT for production: lifetimes of the certificates of "
-        "--tls self, such as leaf=10s,ca=1h; allows a caOverlap of 1s",
+        "--tls self, such as leaf=10s,ca=1h; caOverlap may then be 1s",
     )
     namespace: str = Field(
         "", description="namespace of the server; otherwise that of its service account"
@@ -138,26 +146,28 @@ class Settings(BaseSettings):
     )
     validate_pods: Literal["auto", "true", "false"] = Field(
         "auto",
-        description="whether the validating webhook receives new pods and then advises on them; "
-        "auto: if the action of a policy rule is deny, as the chart registers it",
+        description="whether the validating webhook is registered for pods; this webhook then "
+        "gives the advice on pods; auto: if the action of a policy rule is deny, as in the chart",
     )
     replica: str = Field(
         "", description="name of this replica in Events and probes; otherwise its host name"
     )
     audit_interval: Annotated[str, AfterValidator(_check_interval)] = Field(
-        "", description="time between audits of the cluster, such as 10m; otherwise no audits"
+        "",
+        description="time from the start of one audit to the start of the next, such as 10m; "
+        "otherwise there are no audits",
     )
     audit_memory: Annotated[str, AfterValidator(_check_memory)] = Field(
-        "96Mi", description="memory limit of an audit, in addition to that of the server"
+        "96Mi", description="memory limit of the data of an audit; an audit that needs more fails"
     )
     policy_reports: Literal["none", "wgpolicyk8s.io", "openreports.io"] = Field(
-        "none", description="API group of the reports that audits write, one per namespace"
+        "none", description="API group of the PolicyReports that audits write, one per namespace"
     )
     log_format: Literal["json", "console"] = Field(
         "json", description="format of the log: json for programs, console for people"
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="least severe level to log; info does not log allowed requests"
+        "info", description="lowest level that is logged"
     )
 
     @property

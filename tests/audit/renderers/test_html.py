@@ -9,7 +9,8 @@ from playwright.sync_api import Browser, Page
 from tests.audit.world import EVERYTHING, audit, finding, report
 from tests.chromium import launched, needs_browser
 from webhook.audit.renderers import render_report
-from webhook.audit.report import AuditReport, AuditSeverity
+from webhook.audit.renderers.html import color_class, color_strength
+from webhook.audit.report import AuditReport, AuditSeverity, DomainCount, SpreadReport
 
 
 @pytest.fixture(scope="module")
@@ -147,3 +148,27 @@ def test_one_is_no_plural() -> None:
     text = render_report(audit("{apiVersion: v1, kind: Pod, metadata: {name: one}}"), "html")
 
     assert "<p>1 workload, 1 pod, 0 nodes, by the rules" in text
+
+
+STRICT = SpreadReport(
+    topology_key="zone", when_unsatisfiable="DoNotSchedule", max_skew=1, minimum=0, floor="",
+    skew=2, domains=3,
+    cells=(DomainCount("a", 1, 2), DomainCount("b", 1, 1), DomainCount("c", 1, 0)),
+)  # fmt: skip
+FREE = replace(STRICT, max_skew=None, when_unsatisfiable="")
+
+
+@pytest.mark.parametrize(
+    ("row", "classes"),
+    [(STRICT, ["over", "limit", "fine"]), (FREE, ["free"] * 3)],
+    ids=["with a limit", "without a limit"],
+)
+def test_a_domain_is_colored_by_its_distance_to_the_limit(
+    row: SpreadReport, classes: list[str]
+) -> None:
+    assert [color_class(row, cell) for cell in row.cells] == classes
+    assert [color_strength(row, cell) for cell in row.cells] == ["1.00", "0.50", "0.00"]
+
+
+def test_domains_without_pods_have_no_color() -> None:
+    assert color_strength(replace(STRICT, cells=()), DomainCount("a", 1, 0)) == "0.00"

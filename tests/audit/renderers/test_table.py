@@ -1,5 +1,6 @@
 from tests.audit.world import EVERYTHING, audit, finding, report
 from webhook.audit.renderers import render_report
+from webhook.audit.report import DefaultsReport
 
 
 def test_findings_are_grouped_by_workload_with_the_spread_of_its_pods() -> None:
@@ -40,3 +41,12 @@ def test_exemptions_are_listed_with_their_reason() -> None:
 
     assert "  exempt TSC101  " in text
     assert "it does not match (exempted: by contract)\n" in text
+
+
+def test_the_defaults_of_the_next_pods_are_listed() -> None:
+    constraint = {"topologyKey": "zone", "maxSkew": 2, "whenUnsatisfiable": "ScheduleAnyway"}
+    defaults = DefaultsReport(profile="all", constraints=(constraint,))
+
+    text = render_report(report(finding(), defaults=defaults), "table")
+
+    assert "\n  its next pods get, by profile all: zone (maxSkew 2, ScheduleAnyway)\n" in text

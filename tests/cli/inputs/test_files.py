@@ -25,10 +25,11 @@ def test_files_without_objects_are_skipped_or_errors(tmp_path: Path, strict: boo
     (tmp_path / "notes.yaml").write_text("a: 1\n")
     (tmp_path / "broken.yaml").write_text("{")
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xff\xff")
+    (tmp_path / "empty").mkdir()
 
-    read = InputFiles([str(tmp_path), str(tmp_path / "none")], strict=strict)
+    read = InputFiles([str(tmp_path / name) for name in ("", "none", "empty")], strict=strict)
 
-    assert (len(read.problems), len(read.skipped)) == ((4, 0) if strict else (3, 1))
+    assert (len(read.problems), len(read.skipped)) == ((5, 0) if strict else (3, 2))
 
 
 def test_the_standard_input_is_kept_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

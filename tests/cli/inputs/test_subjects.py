@@ -152,6 +152,11 @@ def test_the_controller_of_an_object_is_compared_by_kind_and_name() -> None:
     assert not is_controlled_by({"metadata": {}}, subject(WEB))
 
 
+def test_metadata_of_a_wrong_type_names_no_controller_and_no_revision() -> None:
+    assert not is_controlled_by({"metadata": []}, subject(WEB))
+    assert revision_of({"metadata": {"annotations": 1}}) == 0
+
+
 def test_templates_are_equal_except_for_the_hash() -> None:
     template: dict[str, Any] = WEB["spec"]["template"]
     labels = {"app": "web", "pod-template-hash": "1"}

@@ -88,7 +88,7 @@ CODES = {
         EVERY_FIELD, ("1.26..1.37", "--fail-on", "warn"), 1
     ),
     "dropped at no version": (EVERY_FIELD, ("1.27..1.37", "--fail-on", "warn"), 0),
-    "a type error": (files.MISTYPED, ("1.27..1.37",), 1),
+    "a type error": (files.TYPE_ERROR, ("1.27..1.37",), 1),
     "a file is missing": (files.VALID, ("1.27..1.37", "-f", "missing.yaml"), 3),
     "the last before the first": (files.VALID, ("1.37..1.27",), 2),
     "no last version": (files.VALID, ("1.37..",), 2),
@@ -121,7 +121,7 @@ def test_nothing_found_at_any_version(folder: Path, run: Run) -> None:
 
 
 def test_a_wrong_type_is_refused_by_every_version(folder: Path, run: Run) -> None:
-    (folder / "pod.yaml").write_text(files.POD + files.MISTYPED)
+    (folder / "pod.yaml").write_text(files.POD + files.TYPE_ERROR)
 
     out = run("validate", "-f", "pod.yaml", "--kube-version", "1.24..1.36").out
 

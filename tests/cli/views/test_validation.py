@@ -82,7 +82,7 @@ def test_causes_of_any_findings_have_lines() -> None:
 # value, field, problem, what to write
 TYPES: dict[str, tuple[str, str, str, str]] = {
     "a text for a number": (
-        files.POD + files.MISTYPED,
+        files.POD + files.TYPE_ERROR,
         f"{LIST}[0].maxSkew",
         "expected an integer, got a string",
         "write the number without quotes",

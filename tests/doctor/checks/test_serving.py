@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.doctor.patient import (
@@ -20,6 +21,7 @@ from tests.doctor.patient import (
 )
 from webhook.doctor.installation import Lookup
 from webhook.doctor.probes import ProbeResult
+from webhook.doctor.workload import ServerPod
 from webhook.policy.request import Hook
 
 
@@ -203,3 +205,27 @@ def test_a_failed_call_is_explained(message: str, means: str) -> None:
     assert "no replica answered for mutate.evenspread.io" in silent.message
     assert means in failing.message
     assert "{" not in failing.advice
+
+
+LACKS = "needs a right"
+UNREADABLE: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "the probes": ({"probes": {hook: ProbeResult(problem=LACKS) for hook in Hook}}, {"reached"}),
+    "the pods, without any replica": (
+        {"pods": Lookup(problem=LACKS), "replicas": (), "probes": answered()},
+        {"versions", "well"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "checks"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_check_names_the_right_that_it_needs(changes: dict[str, Any], checks: set[str]) -> None:
+    found = told(patient(**changes))
+
+    unreadable = {name for name, result in found.items() if result.unreadable == (LACKS,)}
+    assert unreadable == checks
+
+
+def test_a_pod_without_a_version_is_of_none() -> None:
+    unlabelled = msgspec.convert({"metadata": {"name": "a"}}, ServerPod)
+
+    assert told(patient(pods=Lookup((unlabelled,)))) == {}

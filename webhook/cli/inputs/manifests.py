@@ -54,13 +54,12 @@ class Inputs:
         self, items: Iterable[Document | SkippedSource | SourceError]
     ) -> Iterator[Document]:
         for item in items:
-            match item:
-                case Document():
-                    yield item
-                case SkippedSource():
-                    self.skipped.append(item)
-                case SourceError():
-                    self.problems.append(item)
+            if isinstance(item, Document):
+                yield item
+            elif isinstance(item, SkippedSource):
+                self.skipped.append(item)
+            else:
+                self.problems.append(item)
 
     def report(self) -> None:
         """Write to stderr what could not be read and what was skipped."""

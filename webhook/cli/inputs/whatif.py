@@ -36,24 +36,25 @@ def whatif_options() -> list[click.Option]:
         click.Option(
             ["--what-if"],
             is_flag=True,
-            help="Simulate placing the missing replicas one by one, and count those left Pending.",
+            help="Simulate placing the replicas that are desired but not running, one by one, "
+            "and count those left Pending.",
         ),
         options.repeated(
             "--without",
             "KEY=VALUE",
-            "Suppose that the nodes with this label are lost, for example zone=us-1c.",
+            "Simulate the loss of the nodes with this label, for example zone=us-1c.",
         ),
-        options.repeated("--cordon", "NODE", "Suppose that this node is unschedulable."),
+        options.repeated("--cordon", "NODE", "Simulate that this node is unschedulable."),
         click.Option(
             ["--scale"],
             metavar="N",
             type=click.IntRange(0, PLACED_REPLICAS),
-            help="Suppose that the workload has N replicas.",
+            help="Simulate N desired replicas; running pods stay.",
         ),
         options.repeated(
             "--add-nodes",
             "KEY=VALUE:N",
-            "Suppose N more nodes with this label, for example zone=us-1d:3; separate several "
+            "Simulate N more nodes with this label, for example zone=us-1d:3; separate several "
             "labels by commas.",
         ),
     ]
