@@ -7,12 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.manifests import (
-    Document,
-    expand,
-    parse,
-)
-from webhook.manifests.document import MOST_BROKEN_DOCUMENTS
+from webhook.manifests import Document, expand, parse
+from webhook.manifests.document import MOST_BROKEN_DOCUMENTS, read_tree
 from webhook.manifests.events import MOST_LEVELS, TOO_DEEP
 
 
@@ -21,7 +17,7 @@ def values(text: str, *, unique_keys: bool = False) -> list[Any]:
     return [item.value if isinstance(item, Document) else str(item) for item in read]
 
 
-# text, its documents or what is said of them
+# text, its documents and errors
 TEXTS: dict[str, tuple[str, list[Any]]] = {
     "an empty text has no document": ("", []),
     "a comment is no document": ("# nothing\n", []),
@@ -116,7 +112,7 @@ BROKEN_TEXTS: dict[str, tuple[str, list[Any]]] = {
 
 
 @pytest.mark.parametrize(("text", "expected"), BROKEN_TEXTS.values(), ids=BROKEN_TEXTS.keys())
-def test_a_broken_document_is_told_and_others_are_read(text: str, expected: list[Any]) -> None:
+def test_a_broken_document_is_reported_and_others_are_read(text: str, expected: list[Any]) -> None:
     read = values(text)
 
     assert len(read) == len(expected)
@@ -125,7 +121,7 @@ def test_a_broken_document_is_told_and_others_are_read(text: str, expected: list
 
 
 @pytest.mark.parametrize("levels", [MOST_LEVELS - 2, MOST_LEVELS, 900, 990, 5000, 10_000])
-def test_of_deep_json_is_read_what_is_not_deep(levels: int) -> None:
+def test_values_that_are_not_deep_are_read_from_deep_json(levels: int) -> None:
     deep = "[" * levels + "]" * levels
 
     (value,) = values(f'{{"kind": "Pod", "x": {deep}, "spec": {{"nodeName": "a"}}}}')
@@ -133,7 +129,7 @@ def test_of_deep_json_is_read_what_is_not_deep(levels: int) -> None:
     assert (value["kind"], value["spec"]) == ("Pod", {"nodeName": "a"})
 
 
-def test_a_stream_that_is_hardly_json_is_given_up() -> None:
+def test_a_stream_with_many_errors_is_abandoned() -> None:
     read = values('{"a": 1}\n' + '{"b": ]}\n' * 2 * MOST_BROKEN_DOCUMENTS)
 
     assert len(read) == 1 + MOST_BROKEN_DOCUMENTS + 1
@@ -209,14 +205,14 @@ LISTS: dict[str, tuple[Any, list[str]]] = {
 
 
 @pytest.mark.parametrize(("value", "kinds"), LISTS.values(), ids=LISTS.keys())
-def test_a_list_is_taken_apart(value: Any, kinds: list[str]) -> None:
+def test_a_list_is_expanded(value: Any, kinds: list[str]) -> None:
     (document,) = parse(msgspec.json.encode(value).decode(), "x")
 
     assert isinstance(document, Document)
     assert [inner.kind for inner in expand(document)] == kinds
 
 
-def test_a_document_tells_what_it_is() -> None:
+def test_a_document_has_the_kind_and_the_name_of_its_object() -> None:
     (document,) = parse("{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: b}}", "x")
 
     assert isinstance(document, Document)
@@ -224,7 +220,7 @@ def test_a_document_tells_what_it_is() -> None:
     assert (document.name, document.namespace) == ("a", "b")
 
 
-def test_what_is_not_a_string_tells_nothing() -> None:
+def test_a_kind_or_a_name_of_another_type_is_ignored() -> None:
     (document,) = parse("{apiVersion: 1, metadata: []}", "x")
 
     assert isinstance(document, Document)
@@ -238,3 +234,93 @@ def test_a_document_names_the_place_of_a_value() -> None:
     assert isinstance(document, Document)
     assert document.place(("b",)) == "web.yaml:2"
     assert str(document.error("is 2", ("b",))) == "web.yaml:2: is 2"
+
+
+MANIFEST = """\
+# two documents
+apiVersion: v1
+kind: Pod
+metadata:
+  name: a
+spec:
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: zone
+  - &second
+    maxSkew: 2
+    topologyKey:
+      host
+  - *second
+---
+
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Pod,
+   metadata: {name: b}}
+-
+  apiVersion: v1
+  kind: Pod
+"""
+
+CONSTRAINTS = ("spec", "topologySpreadConstraints")
+
+# index of the object, path, line
+LINES: dict[str, tuple[int, tuple[str | int, ...], int]] = {
+    "a document starts after its comments": (0, (), 2),
+    "a member stands at its key": (0, CONSTRAINTS, 7),
+    "an item stands where it starts": (0, (*CONSTRAINTS, 0), 8),
+    "a member of an item": (0, (*CONSTRAINTS, 0, "topologyKey"), 9),
+    "a value below its key": (0, (*CONSTRAINTS, 1, "topologyKey"), 12),
+    "a member that is not there stands at its parent": (0, (*CONSTRAINTS, 0, "minDomains"), 8),
+    "a member below a scalar stands there too": (0, ("kind", "x", 1), 3),
+    "an alias stands where it is written": (0, (*CONSTRAINTS, 2), 14),
+    "what an alias holds stands where it was named": (0, (*CONSTRAINTS, 2, "maxSkew"), 11),
+    "an object of a list": (1, (), 20),
+    "a member of an object of a list": (1, ("metadata", "name"), 21),
+    "another object of a list": (2, (), 23),
+}
+
+
+@pytest.mark.parametrize(("index", "path", "line"), LINES.values(), ids=LINES.keys())
+def test_every_value_has_a_line(index: int, path: tuple[str | int, ...], line: int) -> None:
+    read = [item for item in parse(MANIFEST, "x.yaml") if isinstance(item, Document)]
+    objects = [document for item in read for document in expand(item)]
+
+    assert objects[index].line(path) == line
+    assert objects[index].place(path) == f"x.yaml:{line}"
+    assert str(objects[index].error("is 2", path)) == f"x.yaml:{line}: is 2"
+
+
+def test_values_of_json_have_lines() -> None:
+    first, second = parse('{"a": 1}\n{"b": [\n  1,\n  2\n]}\n', "x.json")
+
+    assert isinstance(first, Document)
+    assert isinstance(second, Document)
+    assert first.line(("a",)) == 1
+    assert second.line(("b", 1)) == 4
+
+
+def test_json_that_libyaml_cannot_read_has_lines() -> None:
+    (document,) = parse('\n{"a":\n "\\ud83d\\ude00"}', "x.json")
+
+    assert isinstance(document, Document)
+    assert document.line(("a",)) == 2
+
+
+def test_brackets_may_be_yaml() -> None:
+    texts = ('{"a": 1}', "{a: 1}", "a: 1")
+
+    assert [read_tree(text).json for text in texts] == [True, False, False]
+
+
+def test_a_document_has_its_position_in_the_whole_text() -> None:
+    text = "# é\r\na: 1\r\n---\r\n- b\n--- {c: 1}\n---\n"
+    streamed = '  {"a": 1} \n\n{"b": "é"}\n{"c": 3}'
+
+    for whole in (text, streamed):
+        for document in parse(whole, "x"):
+            assert isinstance(document, Document)
+            lines = document.text
+            assert whole[lines.start :].startswith(lines.content)
+            assert [document.value] == values(lines.content)

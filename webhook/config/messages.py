@@ -8,11 +8,13 @@ programmers, must never reach a user.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 
 from webhook.policy.paths import FieldPath, format_path, is_object
+
+T = TypeVar("T")
 
 MISSING = "missing"
 
@@ -55,6 +57,16 @@ def refuse(problems: Iterable[tuple[FieldPath, str]]) -> None:
         raise RefusalError(found)
 
 
+def refusing(find_problems: Callable[[T], Iterable[tuple[FieldPath, str]]]) -> AfterValidator:
+    """Create the validator that refuses a value in which problems are found."""
+
+    def check(value: T) -> T:
+        refuse(find_problems(value))
+        return value
+
+    return AfterValidator(check)
+
+
 class ValidationFailure(NamedTuple):
     """
     One validation error of pydantic.
@@ -93,7 +105,9 @@ def split_choices(expected: str) -> list[str]:
 
 def suggest_word(word: str, known: Sequence[str]) -> str:
     """Suggest the most similar known word, or list all of them."""
-    return _suggest(word, known) or f"write {_either(known)}"
+    *others, last = known
+    either = f"{', '.join(others)} or {last}" if others else last
+    return _suggest(word, known) or f"write {either}"
 
 
 def _suggest(word: str, known: Sequence[str]) -> str:
@@ -196,11 +210,6 @@ def _cut(text: str | int) -> str:
     text = str(text)
     kept = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}..."
     return kept if kept.isprintable() else kept.encode("unicode_escape").decode()
-
-
-def _either(words: Sequence[str]) -> str:
-    *others, last = words
-    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _owner(model: type[BaseModel], path: FieldPath) -> type[BaseModel]:

@@ -7,13 +7,13 @@ Source: kubernetes pkg/scheduler/apis/config/{types,v1*/defaults}.go and
 validation/validation.go ``ValidateKubeSchedulerConfiguration``.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from webhook.config.constraints import SchedulerConstraint, find_duplicates
-from webhook.config.messages import format_value, refuse, suggest_choice
+from webhook.config.messages import format_value, refusing, suggest_choice
 from webhook.config.models import LenientModel, StrictModel
 from webhook.config.validation import DocumentValidation
 from webhook.policy.api import schedulerargs
@@ -62,15 +62,8 @@ class PluginArgs(StrictModel):
 
     api_version: ApiVersion | None = None
     kind: Literal["PodTopologySpreadArgs"] | None = None
-    default_constraints: tuple[SchedulerConstraint, ...] = ()
+    default_constraints: Annotated[tuple[SchedulerConstraint, ...], refusing(find_duplicates)] = ()
     defaulting_type: str = ""
-
-    @field_validator("default_constraints")
-    @classmethod
-    def check(cls, constraints: tuple[SchedulerConstraint, ...]) -> tuple[SchedulerConstraint, ...]:
-        """Reject duplicate constraints."""
-        refuse(find_duplicates(constraints))
-        return constraints
 
 
 class PluginConfig(LenientModel):

@@ -18,11 +18,10 @@ from pydantic import (
     model_validator,
 )
 
-from webhook.config import kinds
 from webhook.config.constraints import DefaultConstraint, find_duplicates
 from webhook.config.durations import parse_duration
-from webhook.config.kinds import CustomKindModel, OwnerSelectorModel, PodTemplateModel
-from webhook.config.messages import format_value, refusal, refuse, suggest_word
+from webhook.config.kinds import OwnerSelectorModel, PodTemplateModel, find_repeated_kinds
+from webhook.config.messages import format_value, refusal, refuse, refusing, suggest_word
 from webhook.config.models import SelectorModel, StrictModel
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.labels import value_problems
@@ -82,7 +81,9 @@ class ProfileModel(StrictModel):
     match: MatchModel = MatchModel()
     merge: Merge = Merge.IF_EMPTY
     complete_selectors: bool = False
-    default_constraints: tuple[DefaultConstraint, ...] | None = None
+    default_constraints: (
+        Annotated[tuple[DefaultConstraint, ...], refusing(find_duplicates)] | None
+    ) = None
     scheduler_configuration: str | None = None
 
     @field_validator("name")
@@ -97,15 +98,6 @@ class ProfileModel(StrictModel):
         )
         return name
 
-    @field_validator("default_constraints")
-    @classmethod
-    def check_constraints(
-        cls, constraints: tuple[DefaultConstraint, ...] | None
-    ) -> tuple[DefaultConstraint, ...] | None:
-        """Reject duplicate constraints."""
-        refuse(find_duplicates(constraints or ()))
-        return constraints
-
     @model_validator(mode="after")
     def check(self) -> Self:
         """Reject a profile with two sources of constraints, or with none."""
@@ -116,6 +108,15 @@ class ProfileModel(StrictModel):
         if not here and not there:
             raise refusal("has no constraints: write defaultConstraints or schedulerConfiguration")
         return self
+
+
+def _repeated_names(profiles: tuple[ProfileModel, ...]) -> Iterator[tuple[FieldPath, str]]:
+    seen = set[str]()
+    for i, profile in enumerate(profiles):
+        if profile.name in seen:
+            name = format_value(profile.name)
+            yield (i, "name"), f"{name} names an earlier profile too: write another name"
+        seen.add(profile.name)
 
 
 def _check_namespace(name: str) -> str:
@@ -176,28 +177,14 @@ class SpreadConfiguration(StrictModel):
     api_version: Literal["evenspread.io/v1alpha1"] = Field(examples=[CONFIGURATION_API_VERSION])
     kind: Literal["SpreadConfiguration"] = Field(examples=[CONFIGURATION_KIND])
     mode: Mode = Mode.APPLY
-    profiles: tuple[ProfileModel, ...] = ()
-    pod_templates: tuple[PodTemplateModel, ...] = ()
-    owner_selectors: tuple[OwnerSelectorModel, ...] = ()
+    profiles: Annotated[tuple[ProfileModel, ...], refusing(_repeated_names)] = ()
+    pod_templates: Annotated[tuple[PodTemplateModel, ...], refusing(find_repeated_kinds)] = ()
+    owner_selectors: Annotated[tuple[OwnerSelectorModel, ...], refusing(find_repeated_kinds)] = ()
     exempt: ExemptModel = ExemptModel()
     rules: dict[RuleId, Annotated[RuleSetting, BeforeValidator(_in_full)]] = Field({})
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     feature_gates: dict[GateName, bool] = Field({})
     ca_overlap: Annotated[timedelta, BeforeValidator(_duration)] = CA_OVERLAP
-
-    @field_validator("profiles")
-    @classmethod
-    def check_profiles(cls, profiles: tuple[ProfileModel, ...]) -> tuple[ProfileModel, ...]:
-        """Reject duplicate names."""
-        refuse(_repeated_names(profiles))
-        return profiles
-
-    @field_validator("pod_templates", "owner_selectors")
-    @classmethod
-    def check_kinds(cls, written: tuple[CustomKindModel, ...]) -> tuple[CustomKindModel, ...]:
-        """Reject duplicate or built-in kinds."""
-        refuse(kinds.find_repeated_kinds(written))
-        return written
 
     @field_validator("ca_overlap")
     @classmethod
@@ -214,14 +201,3 @@ class SpreadConfiguration(StrictModel):
 def describe_unknown_gate(name: str) -> str:
     """Describe an unknown feature gate, and suggest a known one."""
     return f"is no feature gate: {suggest_word(name, GATE_NAMES)}"
-
-
-def _repeated_names(profiles: tuple[ProfileModel, ...]) -> Iterator[tuple[FieldPath, str]]:
-    seen = set[str]()
-    for i, profile in enumerate(profiles):
-        if profile.name in seen:
-            problem = (
-                f"{format_value(profile.name)} names an earlier profile too: write another name"
-            )
-            yield (i, "name"), problem
-        seen.add(profile.name)

@@ -118,10 +118,7 @@ def _compare_findings(
     # Advice is not evaluated while API rules are broken: findings that appear then are not caused.
     is_refused = bool(API_RULES.keys() & had.keys())
     forbidden = API_RULES.keys() if is_refused else API_RULES.keys() | PENDING_RULES
-    worse = (
-        found for found in after if found.rule in forbidden and has[found.rule] > had[found.rule]
-    )
-    cause = next(worse, None)
-    if cause is None:
-        return None
-    return FixObstacle(f"the proposed value would cause {cause.rule}: {cause.problem}")
+    for found in after:
+        if found.rule in forbidden and has[found.rule] > had[found.rule]:
+            return FixObstacle(f"the proposed value would cause {found.rule}: {found.problem}")
+    return None

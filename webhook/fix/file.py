@@ -45,9 +45,9 @@ class FileDraft:
                 self.locked = NOT_READ
 
     def objects(self) -> Iterator[Document]:
-        """Yield the objects in the file, those of a ``List`` one by one."""
-        for document in self.documents:
-            yield from (item for item in expand(document) if item.api_version and item.kind)
+        """Iterate over the objects in the file, those of a ``List`` one by one."""
+        objects = (item for document in self.documents for item in expand(document))
+        return (item for item in objects if item.api_version and item.kind)
 
     def plan(self, proposals: Iterable[Proposal]) -> list[DocumentPlan]:
         """Plan the changes of this round for every document."""

@@ -6,6 +6,7 @@ message leaves a choice, the remedy chooses what preserves the author's intent, 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -52,28 +53,20 @@ def _write_least_skew(context: FindingContext) -> Solution:
     return (Put((*context.entry, "maxSkew"), 1),)
 
 
-def _spell(known: tuple[str, ...]) -> FindSolution:
-    def spell(context: FindingContext) -> Solution:
-        written = context.written(context.path)
-        word = correct_word(written, known) if isinstance(written, str) else ""
-        if not word:
-            return FixObstacle(f"which of {' and '.join(known)} is intended cannot be known")
-        return (Put(context.path, word),)
-
-    return spell
+def _correct_word(known: tuple[str, ...], context: FindingContext) -> Solution:
+    written = context.written(context.path)
+    word = correct_word(written, known) if isinstance(written, str) else ""
+    if not word:
+        return FixObstacle(f"which of {' and '.join(known)} is intended cannot be known")
+    return (Put(context.path, word),)
 
 
 def _remove_repeated(context: FindingContext) -> Solution:
     """Remove one of two entries that differ only in maxSkew: the looser or the later one."""
     constraints, index = context.subject.pod.constraints, context.entry_index
-    one = constraints[index]
-    pair = (one.topology_key, one.when_unsatisfiable)
-    later = next(
-        number
-        for number, constraint in enumerate(constraints)
-        if number > index and (constraint.topology_key, constraint.when_unsatisfiable) == pair
-    )
-    other = constraints[later]
+    pairs = [(entry.topology_key, entry.when_unsatisfiable) for entry in constraints]
+    later = pairs.index(pairs[index], index + 1)
+    one, other = constraints[index], constraints[later]
     if min(one.max_skew, other.max_skew) < 1:
         return FixObstacle("which of the two to keep is unknown until both have a valid maxSkew")
     if replace(one, max_skew=other.max_skew) != other:
@@ -105,10 +98,8 @@ def _write_instead(context: FindingContext) -> Solution:
 
 
 def _write_nearest_key(context: FindingContext) -> Solution:
-    key = context.constraint.topology_key
-    if context.instead is None:
-        return _write_instead(context)
-    if context.instead[1] != nearest_key(key, context.grounds.facts.label_keys()):
+    key = nearest_key(context.constraint.topology_key, context.grounds.facts.label_keys())
+    if context.instead and context.instead[1] != key:
         return FixObstacle("no label of the nodes is like it")
     return _write_instead(context)
 
@@ -132,7 +123,7 @@ FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
         "TSC003": FixRemedy(
             "`DoNotSchedule` or `ScheduleAnyway`, whichever was misspelt",
             "another word, or none, may stand for either",
-            _spell(UNSATISFIABLE_ACTIONS),
+            partial(_correct_word, UNSATISFIABLE_ACTIONS),
         ),
         "TSC004": FixRemedy(
             "removes one of two entries that are equal, or the one with the larger maxSkew if "
@@ -151,7 +142,7 @@ FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
         "TSC007": FixRemedy(
             "`Honor` or `Ignore`, whichever was misspelt",
             "another word may stand for either",
-            _spell(NODE_POLICIES),
+            partial(_correct_word, NODE_POLICIES),
         ),
         "TSC008": FixRemedy(
             "adds a labelSelector of the pod's own labels where there is none; removes a key from "

@@ -54,18 +54,12 @@ def _number(text: str) -> Scalar:
         value = _whole(*found.groups())
         if _LEAST_INT64 <= value <= _MOST_UINT64 or not _decimal(plain):
             return value
-    if not _decimal(plain):
+    if not _decimal(plain) or math.isinf(number := float(plain)):
         return text
-    return _as_json(float(plain), text)
+    return int(number) if number.is_integer() and abs(number) < _WRITTEN_IN_FULL else number
 
 
 def _whole(sign: str, digits: str) -> int:
     octal = digits[0] == "0" and digits.isdigit()
     value = int(digits, 8) if octal else int(digits, 0)
     return -value if sign == "-" else value
-
-
-def _as_json(value: float, text: str) -> Scalar:
-    if math.isinf(value):
-        return text
-    return int(value) if value.is_integer() and abs(value) < _WRITTEN_IN_FULL else value

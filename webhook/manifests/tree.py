@@ -129,7 +129,12 @@ def read_yaml(text: str) -> Tree:
     Raises:
         yaml.YAMLError: The text is not YAML, or is empty.
     """
-    return _TreeBuilder(text).tree()
+    builder = _TreeBuilder(text)
+    root = builder.build()
+    if root is None:
+        raise yaml.YAMLError("there is no document")
+    count_places(root)
+    return Tree(text, json=False, root=root, scalars=tuple(builder.scalars))
 
 
 def count_places(root: TreeNode) -> None:
@@ -193,14 +198,7 @@ class _TreeBuilder(EventWalker[TreeNode]):
         super().__init__(text)
         self._text = text
         self._punctuation = _Punctuation(text)
-        self._scalars: list[tuple[int, int]] = []
-
-    def tree(self) -> Tree:
-        root = self.build()
-        if root is None:
-            raise yaml.YAMLError("there is no document")
-        count_places(root)
-        return Tree(self._text, json=False, root=root, scalars=tuple(self._scalars))
+        self.scalars: list[tuple[int, int]] = []
 
     def scalar(self, event: ScalarEvent) -> TreeNode:
         node = self._open(event)
@@ -212,7 +210,7 @@ class _TreeBuilder(EventWalker[TreeNode]):
             node.end = node.start + len(self._text[node.start : node.end].rstrip())
             first = self._text.find("\n", node.start, node.end)
         if first >= 0:  # otherwise it is empty, and a comment may follow its indicator
-            self._scalars.append((first, node.end))
+            self.scalars.append((first, node.end))
         return node
 
     def sequence(self, start: NodeEvent, depth: int) -> TreeNode:
