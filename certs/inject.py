@@ -53,15 +53,15 @@ class Published:
     @property
     def bundles(self) -> tuple[Certificates, ...]:
         """All bundles of all configurations."""
-        return tuple(bundle for one in self.configurations for bundle in one.bundles)
+        return tuple(bundle for found in self.configurations for bundle in found.bundles)
 
     def everywhere(self, names: Collection[str]) -> frozenset[str]:
         """Return the names of the authorities that every bundle contains."""
-        return frozenset(names).intersection(*(map(fingerprint, one) for one in self.bundles))
+        return frozenset(names).intersection(*(map(fingerprint, cas) for cas in self.bundles))
 
     def anywhere(self) -> frozenset[str]:
         """Return the names of all certificates in all bundles."""
-        return frozenset(fingerprint(one) for bundle in self.bundles for one in bundle)
+        return frozenset(fingerprint(ca) for bundle in self.bundles for ca in bundle)
 
 
 class Hooks:
@@ -182,4 +182,4 @@ def _bundle(text: object) -> Certificates:
 
 def _verifies(bundle: Certificates, pair: CertificatePair) -> bool:
     last = pair.chain[-1]
-    return any(one in pair.chain or issued_by(last, one) for one in bundle)
+    return any(ca in pair.chain or issued_by(last, ca) for ca in bundle)

@@ -157,7 +157,7 @@ def alternative_names_of(certificate: x509.Certificate) -> x509.SubjectAlternati
 
 def write_certificates(certificates: Iterable[x509.Certificate]) -> bytes:
     """Return certificates as concatenated PEM."""
-    return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in certificates)
+    return b"".join(cert.public_bytes(serialization.Encoding.PEM) for cert in certificates)
 
 
 def read_key(pem: bytes, *, where: str = "key") -> PrivateKey:

@@ -77,17 +77,17 @@ def advance(
     """Apply a step to the list as read; actions that do not write the list change nothing."""
     change = _CHANGES.get(step.action)
     if step.action is RotationAction.FORGET:
-        return tuple(one for one in authorities if one.name not in step.names)
+        return tuple(ca for ca in authorities if ca.name not in step.names)
     if change is None:
         return tuple(authorities)
-    return tuple(change(one, now) if one.name in step.names else one for one in authorities)
+    return tuple(change(ca, now) if ca.name in step.names else ca for ca in authorities)
 
 
 _CHANGES: dict[RotationAction, Callable[[Authority, datetime], Authority]] = {
-    RotationAction.UNPUBLISH: lambda one, _: replace(one, published=None),
-    RotationAction.RECORD: lambda one, now: replace(one, published=now),
-    RotationAction.PROMOTE: lambda one, now: replace(one, promoted=now),
-    RotationAction.DROP: lambda one, _: replace(one, leaving=True),
+    RotationAction.UNPUBLISH: lambda ca, _: replace(ca, published=None),
+    RotationAction.RECORD: lambda ca, now: replace(ca, published=now),
+    RotationAction.PROMOTE: lambda ca, now: replace(ca, promoted=now),
+    RotationAction.DROP: lambda ca, _: replace(ca, leaving=True),
 }
 
 
@@ -122,30 +122,30 @@ def unpublish(state: RotationState) -> RotationStep | None:
     return _step(
         RotationAction.UNPUBLISH,
         *(
-            one
-            for one in state.alive
-            if one.published and (one.name not in state.everywhere or one.published > latest)
+            ca
+            for ca in state.alive
+            if ca.published and (ca.name not in state.everywhere or ca.published > latest)
         ),
     )
 
 
 def inject(state: RotationState) -> RotationStep | None:
     """Write the bundles if one lacks a trusted authority or contains a leaving one."""
-    missing = any(one.name not in state.everywhere for one in state.alive)
-    extra = any(one.name in state.anywhere for one in state.authorities if one.leaving)
+    missing = any(ca.name not in state.everywhere for ca in state.alive)
+    extra = any(ca.name in state.anywhere for ca in state.authorities if ca.leaving)
     return RotationStep(RotationAction.INJECT) if missing or extra else None
 
 
 def record(state: RotationState) -> RotationStep | None:
     """Start the overlap of new authorities."""
     # inject() comes first and found nothing missing, so every bundle contains them.
-    return _step(RotationAction.RECORD, *(one for one in state.alive if one.published is None))
+    return _step(RotationAction.RECORD, *(ca for ca in state.alive if ca.published is None))
 
 
 def forget(state: RotationState) -> RotationStep | None:
     """Remove leaving authorities from the list."""
     # inject() comes first and found none of them in a bundle.
-    return _step(RotationAction.FORGET, *(one for one in state.authorities if one.leaving))
+    return _step(RotationAction.FORGET, *(ca for ca in state.authorities if ca.leaving))
 
 
 def promote(state: RotationState) -> RotationStep | None:
@@ -170,19 +170,19 @@ def drop(state: RotationState) -> RotationStep | None:
     # most; that last leaf then lasts for the lifetime of a leaf.
     overlap = state.lifetimes.overlap
     patience = state.lifetimes.leaf + overlap
-    promoted = [one for one in state.authorities if one.promoted]
+    promoted = [ca for ca in state.authorities if ca.promoted]
     retired = {
-        one.name
-        for one, successor in pairwise(promoted)
+        ca.name
+        for ca, successor in pairwise(promoted)
         if successor.promoted and state.now - successor.promoted >= patience
     }
     return _step(
         RotationAction.DROP,
         *(
-            one
-            for one in state.authorities
+            ca
+            for ca in state.authorities
             # A slower clock may still see it as valid: wait for one overlap.
-            if not one.leaving and (one.name in retired or state.now >= one.validity.end + overlap)
+            if not ca.leaving and (ca.name in retired or state.now >= ca.validity.end + overlap)
         ),
     )
 
@@ -206,7 +206,7 @@ PLAN_RULES: tuple[PlanRule, ...] = (
 
 
 def _step(action: RotationAction, *authorities: Authority | None) -> RotationStep | None:
-    names = frozenset(one.name for one in authorities if one is not None)
+    names = frozenset(ca.name for ca in authorities if ca is not None)
     return RotationStep(action, names) if names else None
 
 
@@ -221,7 +221,7 @@ def _is_due(state: RotationState, leaf: Leaf, signer: Authority) -> bool:
 
 def _should_change_issuer(state: RotationState, leaf: Leaf, signer: Authority) -> bool:
     """Whether a leaf of the signer should replace one of another authority."""
-    if any(one.name == leaf.issuer and one.promoted for one in state.authorities):
+    if any(ca.name == leaf.issuer and ca.promoted for ca in state.authorities):
         return True  # the usual rotation: the signer was promoted once all clients knew it
     # The Secret was lost or restored. Clients still trust the served leaf, so wait until the signer
     # is settled; unless they trust only the signer: then change at once.

@@ -10,6 +10,7 @@ passes a test handshake before the server callback selects it.
 import os
 import ssl
 from collections.abc import Sequence
+from contextlib import suppress
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -159,24 +160,15 @@ def shake_hands(
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     server = context.wrap_bio(to_server, to_client, server_side=True)
     client = client_context(trusted or pair.chain[-1:]).wrap_bio(to_client, to_server)
-    for _ in range(_FLIGHTS):
-        try:
-            client.do_handshake()
-            break
-        except ssl.SSLWantReadError:
-            _continue_handshake(server)
-        except ssl.SSLError as error:
-            reason = getattr(error, "verify_message", None) or error.reason
-            raise PairError(name_of(pair.leaf), f"a client would refuse it: {reason}") from None
-    else:
-        raise PairError(name_of(pair.leaf), "a handshake with it does not come to an end")
+    try:
+        for _ in range(_FLIGHTS):
+            with suppress(ssl.SSLWantReadError):
+                client.do_handshake()
+            with suppress(ssl.SSLError):  # sent to the client, which reports it
+                server.do_handshake()
+        client.do_handshake()
+    except ssl.SSLError as error:
+        reason = getattr(error, "verify_message", None) or error.reason
+        raise PairError(name_of(pair.leaf), f"a client would refuse it: {reason}") from None
     if client.getpeercert(binary_form=True) != pair.leaf.public_bytes(Encoding.DER):
         raise PairError(name_of(pair.leaf), "a client would receive another certificate")
-
-
-def _continue_handshake(server: ssl.SSLObject) -> None:
-    try:
-        server.do_handshake()
-    except ssl.SSLError:
-        # The server sends its error, if any, to the client, which reports it.
-        return

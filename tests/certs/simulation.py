@@ -1,5 +1,5 @@
 """
-Replicas, one Secret and two webhook configurations, as a history that can be asked afterwards.
+Replicas, one Secret and two webhook configurations, as a history to examine afterwards.
 
 Time is counted in ticks. Nothing here decides: each replica reads, asks the planner, and does
 what it says, one phase at a time, so that anything may happen between two phases.
@@ -169,7 +169,7 @@ class Cluster:
         return Authority(name=f"ca-{self.made}", validity=validity)
 
     def write(self, replica: Replica, authorities: tuple[Authority, ...]) -> None:
-        if replica.version == len(self.secrets):  # else somebody else wrote first
+        if replica.version == len(self.secrets):  # otherwise another replica wrote first
             self.secrets.append((self.tick, authorities))
 
     def lose_secret(self) -> None:
@@ -182,7 +182,7 @@ class Cluster:
 
     def meet(self, issuer: str) -> None:
         """Let every client that there may be meet this issuer."""
-        # Of what had to sign at once, since no other authority was alive, nobody could know.
+        # Clients could not know an authority that signed at once, since no other was alive.
         first = self.published(issuer) if issuer in self.in_need else 0
         for number, (since, bundles) in reversed(list(enumerate(self.bundles))):
             replaced = self.bundles[number + 1][0] if number + 1 < len(self.bundles) else self.tick

@@ -39,13 +39,13 @@ async def test_an_object_is_read_with_the_clock_of_the_server(cluster: Cluster) 
     assert reply.at == NOW
 
 
-async def test_a_patch_of_what_was_read_changes_it(cluster: Cluster) -> None:
+async def test_a_patch_of_an_unchanged_object_succeeds(cluster: Cluster) -> None:
     await secret(cluster).patch([ADD], resource_version=version(cluster))
 
     assert cluster.objects[SECRET]["data"] == {"a": "c2VjcmV0"}
 
 
-async def test_a_patch_of_what_was_changed_since_changes_nothing(cluster: Cluster) -> None:
+async def test_a_patch_of_a_changed_object_is_a_conflict(cluster: Cluster) -> None:
     before = version(cluster)
     cluster.put(SECRET, cluster.objects[SECRET])
 
@@ -55,7 +55,7 @@ async def test_a_patch_of_what_was_changed_since_changes_nothing(cluster: Cluste
     assert "data" not in cluster.objects[SECRET]
 
 
-async def test_annotations_are_set_whatever_else_there_is(cluster: Cluster) -> None:
+async def test_annotations_are_set_beside_existing_ones(cluster: Cluster) -> None:
     await secret(cluster).annotate({"one": "1"})
     await secret(cluster).annotate({"two": "2"})
 
@@ -74,7 +74,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("status", "error", "text"), ANSWERS.values(), ids=ANSWERS)
-async def test_what_is_no_answer_is_an_error(
+async def test_a_failed_request_is_an_error(
     cluster: Cluster, status: int, error: type[StoreError], text: str
 ) -> None:
     cluster.otherwise = Response(status)
@@ -118,7 +118,7 @@ async def test_a_broken_connection_is_an_error(cluster: Cluster, error: Exceptio
 
 
 @pytest.mark.parametrize("content", [[], {}, {"metadata": {}}, "text"])
-async def test_what_is_no_object_is_an_error(cluster: Cluster, content: object) -> None:
+async def test_a_body_that_is_no_object_is_an_error(cluster: Cluster, content: object) -> None:
     cluster.objects[SECRET] = content  # type: ignore[assignment]  # that is the point
 
     with pytest.raises(StoreError, match="is no object"):

@@ -148,10 +148,10 @@ def test_a_corrupted_pair_serves_or_is_refused(
     try:
         assert serve(certificates, key).served
     except PairError as error:
-        said = str(error)
+        message = str(error)
     else:
-        said = ""
-    assert not any(line in said for line in key.decode("latin-1").split("\n") if len(line) > 9)
+        message = ""
+    assert not any(line in message for line in key.decode("latin-1").split("\n") if len(line) > 9)
 
 
 @given(changed=changes, encoded=st.booleans())

@@ -83,7 +83,7 @@ async def test_an_atomic_swap_of_the_symlink_is_followed(
     assert world.complaints == []
 
 
-async def test_a_write_in_two_steps_is_waited_out(
+async def test_the_old_pair_is_served_between_two_writes(
     folder: Path, live: LiveContext, world: World
 ) -> None:
     source = file_source(folder, live, world.environment)
@@ -171,7 +171,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize(("spoil", "problem"), SPOILT.values(), ids=SPOILT)
-async def test_the_old_pair_is_served_until_a_good_one_stands_there(
+async def test_the_old_pair_is_served_until_a_usable_one_appears(
     folder: Path, live: LiveContext, world: World, spoil: Callable[[Path], None], problem: str
 ) -> None:
     source = file_source(folder, live, world.environment)
@@ -203,7 +203,7 @@ async def test_there_is_no_start_without_a_good_pair(
         await file_source(folder, live, world.environment).start()
 
 
-async def test_clients_are_told_the_authority_of_the_folder(
+async def test_the_authority_in_the_folder_is_the_trust_anchor(
     folder: Path, live: LiveContext, world: World
 ) -> None:
     (folder / "ca.crt").write_bytes(CA.certificate_pem())
@@ -214,7 +214,7 @@ async def test_clients_are_told_the_authority_of_the_folder(
     assert source.status.authorities == CA.chain
 
 
-async def test_without_a_file_of_it_the_authority_is_the_one_of_the_chain(
+async def test_without_ca_crt_the_chain_above_the_leaf_is_the_trust_anchor(
     folder: Path, live: LiveContext, world: World
 ) -> None:
     (folder / "tls.crt").write_bytes(write_certificates((FIRST.leaf, CA.leaf)))
@@ -225,7 +225,7 @@ async def test_without_a_file_of_it_the_authority_is_the_one_of_the_chain(
     assert source.status.authorities == CA.chain
 
 
-async def test_a_stale_authority_beside_the_pair_does_not_hold_it_up(
+async def test_a_stale_authority_beside_the_pair_does_not_matter(
     folder: Path, live: LiveContext, world: World
 ) -> None:
     (folder / "ca.crt").write_bytes(authority().certificate_pem())

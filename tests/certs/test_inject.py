@@ -92,7 +92,7 @@ async def test_both_configurations_are_written(cluster: Cluster) -> None:
     assert cluster.bundle(MUTATING) == cluster.bundle(VALIDATING) == (OURS.leaf, NEXT.leaf)
 
 
-async def test_what_is_right_is_not_written(cluster: Cluster) -> None:
+async def test_a_correct_bundle_is_not_written(cluster: Cluster) -> None:
     await write(cluster, "ours")
     version = cluster.revision
 
@@ -139,7 +139,9 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("raw", GARBAGE.values(), ids=GARBAGE)
-async def test_what_is_no_bundle_trusts_nobody_and_is_replaced(cluster: Cluster, raw: str) -> None:
+async def test_an_unreadable_bundle_counts_as_empty_and_is_replaced(
+    cluster: Cluster, raw: str
+) -> None:
     cluster.set_bundle(MUTATING, raw=raw)
 
     assert (await cluster.hooks.read()).bundles == ((), ())
@@ -159,7 +161,7 @@ async def test_a_configuration_that_does_not_exist_is_not_made(cluster: Cluster)
     assert cluster.bundle(VALIDATING) == (OURS.leaf,)
 
 
-async def test_what_cannot_be_read_is_not_taken_for_absent(cluster: Cluster) -> None:
+async def test_an_unreadable_configuration_is_not_absent(cluster: Cluster) -> None:
     cluster.answers[f"GET {VALIDATING}"] = Response(403)
 
     with pytest.raises(StoreError, match=r"ValidatingWebhookConfiguration web: .*403"):
@@ -177,7 +179,7 @@ async def test_everywhere_is_less_than_anywhere(cluster: Cluster) -> None:
     assert published.anywhere() == {fingerprint(one.leaf) for one in (OURS, NEXT, STRANGER)}
 
 
-async def test_without_configurations_nobody_lacks_anything(cluster: Cluster) -> None:
+async def test_without_configurations_no_bundle_lacks_an_authority(cluster: Cluster) -> None:
     cluster.objects.clear()
 
     published = await cluster.hooks.read()
@@ -219,7 +221,7 @@ async def test_webhooks_of_another_structure_are_no_answer(cluster: Cluster, web
 
 
 @pytest.mark.parametrize("bundle", [5, [1], "é", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t", "AAAA"])
-async def test_a_bundle_that_cannot_be_read_trusts_nobody(cluster: Cluster, bundle: Any) -> None:
+async def test_a_bundle_of_another_type_counts_as_empty(cluster: Cluster, bundle: Any) -> None:
     cluster.objects[MUTATING]["webhooks"][0]["clientConfig"]["caBundle"] = bundle
 
     assert (await cluster.hooks.read()).bundles[0] == ()

@@ -1,6 +1,7 @@
 from datetime import datetime
 
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, x25519
 
@@ -8,11 +9,13 @@ from certs.errors import PairError
 from certs.pem import (
     CertificatePair,
     PrivateKey,
+    alternative_names_of,
     describe_certificate,
     fingerprint,
     issued_by,
     name_of,
     read_certificates,
+    read_der,
     write_certificates,
 )
 from tests.certs.world import DAY, NOW, authority, leaf
@@ -65,7 +68,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("certificates", "key", "problem"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_pair_is_refused_with_the_place(
+def test_an_unusable_pair_is_refused_with_its_place(
     certificates: bytes, key: bytes, problem: str
 ) -> None:
     with pytest.raises(PairError, match=problem) as caught:
@@ -81,8 +84,8 @@ def test_no_error_repeats_what_it_could_not_read(
     with pytest.raises(PairError) as caught:
         CertificatePair.parse(certificates, key)
 
-    said = f"{caught.value!r}{caught.value.__cause__!r}"
-    assert not any(line and line in said for line in (key + certificates).decode().split("\n"))
+    shown = f"{caught.value!r}{caught.value.__cause__!r}"
+    assert not any(line and line in shown for line in (key + certificates).decode().split("\n"))
 
 
 def test_no_repr_shows_the_key() -> None:
@@ -107,13 +110,13 @@ def test_a_pair_within_its_time_is_taken(now: datetime) -> None:
     LEAF.check_time(now, where="/tls")
 
 
-def test_the_issuer_is_told_from_others() -> None:
+def test_only_the_issuer_verifies_a_certificate() -> None:
     assert issued_by(LEAF.leaf, CA.leaf)
     assert not issued_by(LEAF.leaf, authority().leaf)
     assert not issued_by(CA.leaf, LEAF.leaf)
 
 
-def test_people_read_who_and_until_when() -> None:
+def test_a_description_names_subject_serial_number_and_end() -> None:
     assert describe_certificate(LEAF.leaf) == (
         f"CN=evenspread, serial {LEAF.leaf.serial_number:x}, "
         f"valid until {NOW + 7 * DAY:%Y-%m-%dT%H:%M:%SZ}"
@@ -124,3 +127,17 @@ def test_people_read_who_and_until_when() -> None:
 def test_a_fingerprint_names_one_certificate() -> None:
     assert fingerprint(LEAF.leaf) == fingerprint(read_certificates(LEAF.certificate_pem())[0])
     assert fingerprint(LEAF.leaf) != fingerprint(OTHER.leaf)
+
+
+def test_a_certificate_of_a_handshake_is_read() -> None:
+    assert read_der(LEAF.leaf.public_bytes(serialization.Encoding.DER), where="client") == LEAF.leaf
+    with pytest.raises(PairError, match="client: is no readable certificate"):
+        read_der(b"nothing", where="client")
+
+
+def test_alternative_names_are_those_of_the_leaf() -> None:
+    names = alternative_names_of(LEAF.leaf)
+
+    assert names is not None
+    assert names.get_values_for_type(x509.DNSName) == ["localhost"]
+    assert alternative_names_of(CA.leaf) is None

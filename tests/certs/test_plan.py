@@ -46,7 +46,7 @@ PENDING = authority("pending", promoted=None)
 
 
 def state(*authorities: Authority, **changes: object) -> RotationState:
-    """All is well, unless told otherwise: each bundle holds each name, and clocks agree."""
+    """A state that needs no step: every bundle has every name, and the clocks agree."""
     names = frozenset(one.name for one in authorities if not one.leaving)
     well = RotationState(
         authorities=authorities,
@@ -139,17 +139,17 @@ CASES: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         RotationAction.WAIT,
         set(),
     ),
-    "new leaves were asked for": (
+    "new leaves were requested": (
         state(SIGNER, leaf_requested=NOW - MINUTE),
         RotationAction.SIGN_LEAF,
         set(),
     ),
-    "new leaves were asked for before this one was made": (
+    "new leaves were requested before this one was created": (
         state(SIGNER, leaf_requested=NOW - 2 * HOUR),
         RotationAction.WAIT,
         set(),
     ),
-    "new leaves are asked for tomorrow": (
+    "new leaves are requested for tomorrow": (
         state(SIGNER, leaf_requested=NOW + DAY),
         RotationAction.WAIT,
         set(),
@@ -178,7 +178,7 @@ CASES: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         RotationAction.SIGN_LEAF,
         set(),
     ),
-    "the Secret was lost, and nobody trusts what is served": (
+    "the Secret was lost, and no client trusts the served leaf": (
         state(authority("signer", published=MINUTE), leaf=leaf("lost")),
         RotationAction.SIGN_LEAF,
         set(),
@@ -213,12 +213,12 @@ CASES: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         RotationAction.WAIT,
         set(),
     ),
-    "a new authority was asked for": (
+    "a new authority was requested": (
         state(SIGNER, ca_requested=NOW - MINUTE),
         RotationAction.ADD_CA,
         set(),
     ),
-    "a new authority was asked for before the signer was made": (
+    "a new authority was requested before the signer was created": (
         state(SIGNER, ca_requested=NOW - 2 * DAY),
         RotationAction.WAIT,
         set(),
@@ -302,7 +302,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("action", "changed"), CHANGES.values(), ids=CHANGES)
-def test_a_step_changes_whom_it_names_and_nobody_else(
+def test_a_step_changes_only_the_authorities_it_names(
     action: RotationAction, changed: Authority
 ) -> None:
     step = RotationStep(action, frozenset({"pending"}))
@@ -310,7 +310,7 @@ def test_a_step_changes_whom_it_names_and_nobody_else(
     assert advance(step, (SIGNER, PENDING), NOW) == (SIGNER, changed)
 
 
-def test_what_is_forgotten_is_off_the_list() -> None:
+def test_a_forgotten_authority_is_removed_from_the_list() -> None:
     step = RotationStep(RotationAction.FORGET, frozenset({"old"}))
 
     assert advance(step, (OLD, SIGNER), NOW) == (SIGNER,)
@@ -357,7 +357,7 @@ def play(history: History, decide: Decide = next_step) -> Cluster:
 
 @settings(max_examples=400, deadline=None)
 @given(HISTORIES)
-def test_no_lagging_client_ever_meets_an_unknown_issuer(history: History) -> None:
+def test_no_lagging_client_ever_encounters_an_unknown_issuer(history: History) -> None:
     assert play(history).broken == []
 
 
@@ -428,7 +428,7 @@ def test_a_planner_without_one_of_its_cautions_fails_the_same_property(
     leaf_life=st.integers(4, 60),
     poll=st.integers(1, 2),
 )
-def test_authorities_come_and_go_as_long_as_somebody_lives(
+def test_rotation_continues_while_a_replica_runs(
     count: int, ca: int, leaf_life: int, poll: int
 ) -> None:
     rounds = 4 * ca // poll

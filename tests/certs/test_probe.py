@@ -12,7 +12,7 @@ PAIR = leaf(CA)
 
 
 @pytest.mark.parametrize("clients", [None, Clients(authorities=CA.chain)], ids=["TLS", "mTLS"])
-async def test_what_is_served_is_seen(clients: Clients | None) -> None:
+async def test_the_probe_accepts_the_served_certificate(clients: Clients | None) -> None:
     live = LiveContext(clients)
     live.swap(PAIR)
 
@@ -20,7 +20,7 @@ async def test_what_is_served_is_seen(clients: Clients | None) -> None:
         await listener_probe("127.0.0.1", port)(PAIR)
 
 
-async def test_another_certificate_is_told() -> None:
+async def test_another_certificate_is_reported() -> None:
     live = LiveContext()
     live.swap(leaf(CA))
 
@@ -29,7 +29,7 @@ async def test_another_certificate_is_told() -> None:
             await listener_probe("127.0.0.1", port)(PAIR)
 
 
-async def test_another_certificate_of_the_same_authority_is_told() -> None:
+async def test_another_certificate_of_the_same_authority_is_reported() -> None:
     live = LiveContext()
     live.swap(leaf(CA))
     chained = CertificatePair(chain=(*PAIR.chain, *CA.chain), key=PAIR.key)
@@ -39,12 +39,12 @@ async def test_another_certificate_of_the_same_authority_is_told() -> None:
             await listener_probe("127.0.0.1", port)(chained)
 
 
-async def test_a_listener_without_a_certificate_is_told() -> None:
+async def test_a_listener_without_a_certificate_is_reported() -> None:
     async with listening(LiveContext()) as port:
         with pytest.raises(PairError, match="cannot be seen there"):
             await listener_probe("127.0.0.1", port)(PAIR)
 
 
-async def test_nobody_there_is_told() -> None:
+async def test_a_missing_listener_is_reported() -> None:
     with pytest.raises(PairError, match="cannot be seen there"):
         await listener_probe("127.0.0.1", 9)(PAIR)

@@ -41,7 +41,7 @@ def test_after_a_quiet_time_the_next_repair_is_immediate() -> None:
     assert restraint.repairs == 2
 
 
-def test_another_wish_is_no_fight() -> None:
+def test_another_content_resets_the_limit() -> None:
     restraint = RepairLimit()
     repairs(restraint, every=SECOND, times=100)
 

@@ -31,7 +31,7 @@ SHORT = Lifetimes(ca=DAY, leaf=10 * SECOND, overlap=5 * SECOND)
 
 
 class KilledError(BaseException):
-    """SIGKILL, as far as one process can tell."""
+    """SIGKILL, simulated within one process."""
 
 
 @dataclass
@@ -111,7 +111,7 @@ def test_a_date_is_any_moment_of_its_second(ours: timedelta, theirs: timedelta) 
     assert nearest_time(NOW + ours, NOW) == NOW + theirs
 
 
-def test_who_tells_no_time_is_believed_to_agree() -> None:
+def test_without_a_date_the_clocks_are_assumed_to_agree() -> None:
     assert nearest_time(NOW, None) == NOW
 
 
@@ -194,7 +194,7 @@ async def wait_for_the_others(_request: Request) -> Answer:
     return None
 
 
-async def test_a_leaf_is_renewed_at_two_thirds_of_its_life(fleet: Fleet) -> None:
+async def test_a_leaf_is_renewed_at_two_thirds_of_its_lifetime(fleet: Fleet) -> None:
     source = fleet.add()
     await fleet.settle()
     first = served(source)
@@ -208,7 +208,7 @@ async def test_a_leaf_is_renewed_at_two_thirds_of_its_life(fleet: Fleet) -> None
     assert fleet.cluster.bundle(MUTATING) == source.status.authorities
 
 
-async def test_leaves_are_renewed_when_asked(fleet: Fleet) -> None:
+async def test_leaves_are_renewed_on_request(fleet: Fleet) -> None:
     source = fleet.add()
     await fleet.settle()
     first = served(source)
@@ -247,7 +247,7 @@ async def test_an_authority_is_replaced_without_a_client_noticing(fleet: Fleet) 
     assert fleet.replicas[0].status.authorities == both[1:]
 
 
-async def test_five_years_pass_without_anybody_doing_anything(fleet: Fleet) -> None:
+async def test_rotation_needs_no_operator_for_five_years(fleet: Fleet) -> None:
     for _ in range(2):
         fleet.add()
     await fleet.settle()
@@ -260,7 +260,7 @@ async def test_five_years_pass_without_anybody_doing_anything(fleet: Fleet) -> N
     assert len(fleet.cluster.bundle(MUTATING)) <= 2
 
 
-async def test_forced_rotations_and_kills_in_a_short_life() -> None:
+async def test_forced_rotations_and_kills_with_short_lifetimes() -> None:
     fleet = Fleet(lifetimes=SHORT)
     for _ in range(3):
         fleet.add()
@@ -329,7 +329,7 @@ async def test_a_bundle_that_is_emptied_is_filled_again_within_five_seconds(flee
     assert source.status.ready
 
 
-async def test_who_fights_about_a_bundle_is_met_rarely_and_reported(fleet: Fleet) -> None:
+async def test_a_disputed_bundle_is_repaired_rarely_and_reported(fleet: Fleet) -> None:
     source = fleet.add()
     await fleet.settle()
     fleet.cluster.requests.clear()
@@ -352,7 +352,7 @@ async def test_who_fights_about_a_bundle_is_met_rarely_and_reported(fleet: Fleet
     assert source.status.problem == ""
 
 
-async def test_what_others_put_into_a_bundle_stays(fleet: Fleet) -> None:
+async def test_other_certificates_in_a_bundle_stay(fleet: Fleet) -> None:
     stranger = authority()
     fleet.cluster.set_bundle(MUTATING, stranger.leaf)
     source = fleet.add()
@@ -401,7 +401,7 @@ def corrupt(fleet: Fleet) -> None:
 
 
 @pytest.mark.parametrize("lose", [empty, corrupt], ids=["emptied", "corrupted"])
-async def test_a_lost_secret_is_made_anew_and_serving_never_stops(
+async def test_a_lost_secret_is_replaced_and_serving_never_stops(
     fleet: Fleet, lose: Callable[[Fleet], None]
 ) -> None:
     for _ in range(3):
@@ -476,7 +476,7 @@ async def test_a_clock_that_is_off_changes_nothing(fleet: Fleet, ahead: timedelt
     assert source.status.problem == ""
 
 
-async def test_while_the_api_server_is_away_the_leaf_is_served_and_asked_for_rarely(
+async def test_while_the_api_server_is_away_the_leaf_is_served_and_requests_are_rare(
     fleet: Fleet,
 ) -> None:
     source = fleet.add()
@@ -500,7 +500,7 @@ async def test_while_the_api_server_is_away_the_leaf_is_served_and_asked_for_rar
     assert await source.take_step() == 3
 
 
-async def test_what_is_refused_for_ever_is_reported(fleet: Fleet) -> None:
+async def test_an_endless_conflict_is_reported(fleet: Fleet) -> None:
     fleet.cluster.answers[f"PATCH {SECRET}"] = Response(422)
     source = fleet.add()
 
@@ -574,7 +574,7 @@ def test_no_garbage_in_the_cluster_ends_the_loop(place: str, garbage: Any) -> No
     asyncio.run(live())
 
 
-async def test_the_loop_outlasts_errors_that_nobody_expects(fleet: Fleet) -> None:
+async def test_the_loop_survives_unexpected_errors(fleet: Fleet) -> None:
     async def fail(_pair: CertificatePair) -> None:
         raise LookupError("canary")
 
@@ -583,8 +583,8 @@ async def test_the_loop_outlasts_errors_that_nobody_expects(fleet: Fleet) -> Non
         await source.take_step()
 
     assert served(source) is source.live.served
-    [told] = [text for text in fleet.world.complaints if "LookupError" in text]
-    assert re.match(r"a bug of evenspread, LookupError at test_rotate.py:\d+; please", told)
+    [message] = [text for text in fleet.world.complaints if "LookupError" in text]
+    assert re.match(r"a bug of evenspread, LookupError at test_rotate.py:\d+; please", message)
     assert await source.take_step() > 0
 
 
@@ -613,14 +613,14 @@ async def test_no_key_is_in_a_file(
     assert not any(b"PRIVATE KEY" in content for content in open_files())
 
 
-async def test_nothing_that_is_said_holds_a_key(fleet: Fleet) -> None:
+async def test_no_message_contains_a_key(fleet: Fleet) -> None:
     source = fleet.add()
     await fleet.settle()
     corrupt(fleet)
     await fleet.live(DAY, step=DAY / 8)
 
-    said = repr(fleet.world.notices) + repr(source) + repr(await fleet.cluster.secret.load())
+    shown = repr(fleet.world.notices) + repr(source) + repr(await fleet.cluster.secret.load())
 
     assert fleet.world.notices
-    assert "PRIVATE" not in said
-    assert served(source).key_pem().decode().split("\n")[1] not in said
+    assert "PRIVATE" not in shown
+    assert served(source).key_pem().decode().split("\n")[1] not in shown

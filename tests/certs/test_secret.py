@@ -26,13 +26,13 @@ async def test_an_empty_secret_holds_nothing(cluster: Cluster) -> None:
     assert stored.server_now == NOW
 
 
-async def test_what_is_saved_is_loaded(cluster: Cluster) -> None:
+async def test_saved_trust_is_loaded(cluster: Cluster) -> None:
     await cluster.secret.save(TRUST, instead_of=await cluster.secret.load())
 
     assert (await cluster.secret.load()).trust == TRUST
 
 
-async def test_of_two_that_write_the_second_looks_again(cluster: Cluster) -> None:
+async def test_the_second_of_two_writers_gets_a_conflict(cluster: Cluster) -> None:
     ours, theirs = await cluster.secret.load(), await cluster.secret.load()
     await cluster.secret.save(TRUST, instead_of=ours)
 
@@ -42,7 +42,7 @@ async def test_of_two_that_write_the_second_looks_again(cluster: Cluster) -> Non
     assert (await cluster.secret.load()).trust == TRUST
 
 
-async def test_what_cannot_be_used_counts_as_nothing_and_is_told(cluster: Cluster) -> None:
+async def test_unusable_contents_count_as_empty_and_are_reported(cluster: Cluster) -> None:
     cluster.objects[SECRET]["data"] = {STATE: base64.b64encode(b"{").decode()}
 
     stored = await cluster.secret.load()
@@ -51,7 +51,7 @@ async def test_what_cannot_be_used_counts_as_nothing_and_is_told(cluster: Cluste
     assert stored.problem.startswith("Secret ns/ca: authorities.json cannot be understood")
 
 
-async def test_what_cannot_be_used_is_written_over(cluster: Cluster) -> None:
+async def test_unusable_contents_are_overwritten(cluster: Cluster) -> None:
     cluster.objects[SECRET]["data"] = {STATE: "e30="}
 
     await cluster.secret.save(TRUST, instead_of=await cluster.secret.load())
@@ -59,7 +59,7 @@ async def test_what_cannot_be_used_is_written_over(cluster: Cluster) -> None:
     assert (await cluster.secret.load()).trust == TRUST
 
 
-async def test_what_is_no_secret_is_no_answer(cluster: Cluster) -> None:
+async def test_data_that_is_not_base64_is_an_error(cluster: Cluster) -> None:
     cluster.objects[SECRET]["data"] = {STATE: "not base64"}
 
     with pytest.raises(StoreError, match="is no Secret"):
@@ -77,14 +77,14 @@ async def test_a_secret_is_never_created(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("subject", [NoticeSubject.CA, NoticeSubject.LEAF])
-async def test_what_was_asked_for_is_read(cluster: Cluster, subject: NoticeSubject) -> None:
+async def test_a_requested_rotation_is_read(cluster: Cluster, subject: NoticeSubject) -> None:
     await cluster.secret.request_rotation(subject, NOW + timedelta(microseconds=7))
 
     assert (await cluster.secret.load()).requested == {subject: NOW}
 
 
 @pytest.mark.parametrize("wish", ["", "now", "2030-01-01T00:00:00", "2030-13-01T00:00:00Z"])
-async def test_a_wish_without_a_time_is_none(cluster: Cluster, wish: str) -> None:
+async def test_a_request_without_a_time_is_ignored(cluster: Cluster, wish: str) -> None:
     cluster.objects[SECRET]["metadata"]["annotations"] = {
         ROTATE_ANNOTATIONS[NoticeSubject.CA]: wish
     }
@@ -92,7 +92,7 @@ async def test_a_wish_without_a_time_is_none(cluster: Cluster, wish: str) -> Non
     assert (await cluster.secret.load()).requested == {}
 
 
-async def test_a_wish_that_is_written_by_hand_is_read(cluster: Cluster) -> None:
+async def test_a_handwritten_request_is_read(cluster: Cluster) -> None:
     written = f"{NOW:%Y-%m-%dT%H:%M:%SZ}"
     cluster.objects[SECRET]["metadata"]["annotations"] = {
         ROTATE_ANNOTATIONS[NoticeSubject.CA]: written
@@ -111,9 +111,7 @@ STRANGE: dict[str, tuple[str, Any]] = {
 
 
 @pytest.mark.parametrize(("member", "value"), STRANGE.values(), ids=STRANGE)
-async def test_what_has_another_structure_is_no_answer(
-    cluster: Cluster, member: str, value: Any
-) -> None:
+async def test_data_of_another_type_is_an_error(cluster: Cluster, member: str, value: Any) -> None:
     cluster.objects[SECRET][member] = value
 
     with pytest.raises(StoreError, match="is no Secret"):
@@ -121,9 +119,7 @@ async def test_what_has_another_structure_is_no_answer(
 
 
 @pytest.mark.parametrize("annotations", [[1], "x", 5, {ROTATE_ANNOTATIONS[NoticeSubject.CA]: 5}])
-async def test_annotations_of_another_structure_ask_for_nothing(
-    cluster: Cluster, annotations: Any
-) -> None:
+async def test_annotations_of_another_type_are_ignored(cluster: Cluster, annotations: Any) -> None:
     cluster.objects[SECRET]["metadata"]["annotations"] = annotations
 
     assert (await cluster.secret.load()).requested == {}

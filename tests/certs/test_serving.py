@@ -104,7 +104,7 @@ async def test_a_bad_pair_leaves_the_old_one_in_use(
     assert live.served is FIRST
 
 
-def test_a_handshake_that_meets_another_certificate_is_refused() -> None:
+def test_a_handshake_with_another_certificate_is_refused() -> None:
     context = server_context(None)
     load(context, FIRST)
 
@@ -231,7 +231,7 @@ async def test_no_session_is_resumed(tmp_path: Path, version: ssl.TLSVersion) ->
         session = half.session
 
 
-async def test_a_thousand_swaps_never_open_the_door(tmp_path: Path) -> None:
+async def test_a_thousand_swaps_never_admit_a_stranger(tmp_path: Path) -> None:
     live = LiveContext(Clients(authorities=CALLERS.chain))
     pairs = [leaf(CA) for _ in range(10)]
     live.swap(pairs[0])
@@ -272,7 +272,7 @@ def test_the_key_touches_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(["good", "mismatched", "distrusted"]), max_size=8))
-def test_the_last_good_pair_is_always_the_one_that_is_served(attempts: list[str]) -> None:
+def test_the_last_usable_pair_is_always_served(attempts: list[str]) -> None:
     live = LiveContext()
     expected = None
 

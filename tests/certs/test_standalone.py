@@ -86,7 +86,7 @@ def test_the_key_of_the_authority_stands_nowhere(tmp_path: Path) -> None:
     assert (tmp_path / "tls.key").read_bytes().count(b"BEGIN") == 1
 
 
-def test_a_key_that_others_could_read_is_closed_again(tmp_path: Path) -> None:
+def test_access_of_other_users_to_a_key_is_removed(tmp_path: Path) -> None:
     ensure_pair(tmp_path, HOSTS, now=NOW)
     (tmp_path / "tls.key").chmod(0o644)
 
@@ -95,13 +95,13 @@ def test_a_key_that_others_could_read_is_closed_again(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "tls.key").stat().st_mode) == 0o600
 
 
-def test_it_is_made_once(tmp_path: Path) -> None:
+def test_a_pair_is_created_once(tmp_path: Path) -> None:
     made = ensure_pair(tmp_path, HOSTS, now=NOW)
 
     assert ensure_pair(tmp_path, HOSTS, now=NOW + 300 * DAY) == made
 
 
-def test_what_was_made_for_more_addresses_serves_for_fewer(tmp_path: Path) -> None:
+def test_a_pair_for_more_addresses_serves_fewer(tmp_path: Path) -> None:
     made = ensure_pair(tmp_path, hosts_for("192.0.2.7"), now=NOW)
 
     assert ensure_pair(tmp_path, HOSTS, now=NOW) == made
@@ -134,7 +134,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
-def test_what_cannot_be_used_is_made_anew(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+def test_an_unusable_pair_is_replaced(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     made = ensure_pair(tmp_path, HOSTS, now=NOW)
     spoil(tmp_path)
 
@@ -152,13 +152,13 @@ LATER = {
 
 
 @pytest.mark.parametrize("after", LATER.values(), ids=LATER)
-def test_it_is_made_anew_when_its_time_is_over(tmp_path: Path, after: timedelta) -> None:
+def test_an_expiring_pair_is_replaced(tmp_path: Path, after: timedelta) -> None:
     made = ensure_pair(tmp_path, HOSTS, now=NOW)
 
     assert ensure_pair(tmp_path, HOSTS, now=NOW + after) != made
 
 
-def test_it_is_made_anew_for_another_address(tmp_path: Path) -> None:
+def test_a_pair_for_another_address_is_replaced(tmp_path: Path) -> None:
     ensure_pair(tmp_path, HOSTS, now=NOW)
 
     leaf_of_all = ensure_pair(tmp_path, hosts_for("192.0.2.7"), now=NOW).pair.leaf
@@ -175,7 +175,7 @@ def test_servers_at_two_addresses_share_a_folder(tmp_path: Path) -> None:
     assert ensure_pair(tmp_path, hosts_for("web.example"), now=NOW) == both
 
 
-def test_what_a_crash_left_half_written_is_no_obstacle(tmp_path: Path) -> None:
+def test_a_half_written_file_of_a_crash_is_replaced(tmp_path: Path) -> None:
     (tmp_path / ".tls.key.new").write_bytes(b"half a key")
 
     ensure_pair(tmp_path, HOSTS, now=NOW)
@@ -183,7 +183,7 @@ def test_what_a_crash_left_half_written_is_no_obstacle(tmp_path: Path) -> None:
     assert not (tmp_path / ".tls.key.new").exists()
 
 
-def test_a_folder_that_cannot_be_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+def test_an_impossible_folder_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(StateError, match=r"cannot keep a certificate: .*--state"):
@@ -203,7 +203,7 @@ async def test_a_running_server_renews_before_the_end(tmp_path: Path) -> None:
     assert source.status.problem == ""
 
 
-async def test_a_running_server_follows_what_another_process_made(tmp_path: Path) -> None:
+async def test_a_running_server_follows_the_pair_of_another_process(tmp_path: Path) -> None:
     world, live = World(), LiveContext()
     source = standalone_source(tmp_path, "127.0.0.1", live, world.environment)
     await source.start()
@@ -215,7 +215,7 @@ async def test_a_running_server_follows_what_another_process_made(tmp_path: Path
     assert world.complaints == []
 
 
-async def test_a_folder_that_went_away_is_made_again_with_a_new_pair(tmp_path: Path) -> None:
+async def test_a_deleted_folder_is_created_again_with_a_new_pair(tmp_path: Path) -> None:
     world, live = World(), LiveContext()
     state = tmp_path / "state"
     source = standalone_source(state, "127.0.0.1", live, world.environment)

@@ -28,7 +28,7 @@ def state(*authorities: Authority, everywhere: str = "abc") -> RotationState:
     )
 
 
-def test_a_life_is_renewed_at_two_thirds() -> None:
+def test_renewal_is_due_at_two_thirds_of_a_lifetime() -> None:
     assert Validity(start=NOW, end=NOW + 9 * DAY).renew_at == NOW + 6 * DAY
 
 
@@ -48,7 +48,7 @@ LIFETIMES = {
 
 
 @pytest.mark.parametrize(("lifetimes", "poll", "tolerance"), LIFETIMES.values(), ids=LIFETIMES)
-def test_what_follows_from_the_overlap(
+def test_poll_and_clock_tolerance_derive_from_the_overlap(
     lifetimes: Lifetimes, poll: timedelta, tolerance: timedelta
 ) -> None:
     assert (lifetimes.poll, lifetimes.clock_tolerance) == (poll, tolerance)
@@ -74,12 +74,12 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize(("lifetimes", "problem"), PROBLEMS.values(), ids=PROBLEMS)
-def test_lives_that_do_not_go_together_are_told(lifetimes: Lifetimes, problem: str) -> None:
+def test_contradicting_lifetimes_are_explained(lifetimes: Lifetimes, problem: str) -> None:
     assert lifetimes.problem == problem
 
 
 ROLES: dict[str, tuple[tuple[Authority, ...], list[str], str | None, str | None]] = {
-    "nobody": ((), [], None, None),
+    "no authority": ((), [], None, None),
     "one signs": ((A,), ["a"], "a", None),
     "the newest that was promoted signs": ((A, B, C), ["a", "b", "c"], "b", "c"),
     "who leaves is not alive": ((replace(A, leaving=True), B), ["b"], "b", None),
@@ -124,7 +124,7 @@ def test_an_authority_is_settled_after_one_overlap_in_every_bundle(
     assert state(authority, everywhere=everywhere).settled(authority) is settled
 
 
-def test_what_is_not_published_is_not_settled() -> None:
+def test_an_unpublished_authority_is_not_settled() -> None:
     authority = replace(A, published=None)
 
     assert state(authority).settled(authority) is False

@@ -30,11 +30,11 @@ def rotated() -> Trust:
     return trust.advance(step(RotationAction.PROMOTE, SECOND), NOW + DAY).add(THIRD)
 
 
-def test_an_empty_secret_trusts_nobody() -> None:
+def test_an_empty_secret_has_no_authority() -> None:
     assert Trust.parse({}, where="Secret") == Trust()
 
 
-def test_what_is_written_is_read_back_the_same() -> None:
+def test_written_trust_is_read_back_unchanged() -> None:
     assert Trust.parse(rotated().render(), where="Secret") == rotated()
 
 
@@ -55,38 +55,38 @@ def test_times_survive_to_the_microsecond(
     assert Trust.parse(trust.render(), where="Secret") == trust
 
 
-def test_only_those_that_sign_keep_their_keys() -> None:
+def test_only_signing_authorities_keep_their_keys() -> None:
     assert rotated().pairs.keys() == {name(SECOND), name(THIRD)}
     assert rotated().render()[STATE].count(b"PRIVATE KEY") == 4
 
 
-def test_everybody_else_reads_certificates_only() -> None:
+def test_the_bundle_contains_no_key() -> None:
     bundle = rotated().render()[CA_BUNDLE]
 
     assert read_certificates(bundle) == (FIRST.leaf, SECOND.leaf, THIRD.leaf)
     assert b"PRIVATE" not in bundle
 
 
-def test_what_is_to_leave_is_not_trusted_any_more() -> None:
+def test_a_leaving_authority_is_not_trusted() -> None:
     trust = rotated().advance(step(RotationAction.DROP, FIRST), NOW)
 
     assert trust.trusted == (SECOND.leaf, THIRD.leaf)
     assert name(FIRST) in trust.certificates
 
 
-def test_what_is_forgotten_leaves_no_trace() -> None:
+def test_a_forgotten_authority_leaves_no_certificate() -> None:
     trust = rotated().advance(step(RotationAction.FORGET, FIRST), NOW)
 
     assert name(FIRST) not in trust.certificates
 
 
-def test_the_life_of_a_certificate_begins_when_it_is_made() -> None:
+def test_the_validity_of_a_certificate_begins_at_its_creation() -> None:
     lifetime = validity(leaf(FIRST, lifetime=timedelta(seconds=10)).leaf)
 
     assert (lifetime.start, lifetime.end) == (NOW, NOW + timedelta(seconds=10))
 
 
-def test_the_newest_that_was_promoted_signs() -> None:
+def test_the_newest_promoted_authority_signs() -> None:
     assert signing(rotated().authorities) == {name(SECOND), name(THIRD)}
 
 
@@ -123,13 +123,13 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("state", SPOILT.values(), ids=SPOILT)
-def test_what_does_not_fit_together_is_refused(state: bytes) -> None:
+def test_inconsistent_contents_are_refused(state: bytes) -> None:
     with pytest.raises(PairError, match="Secret ns/ca: ") as caught:
         Trust.parse({STATE: state}, where="Secret ns/ca")
 
     assert "PRIVATE" not in f"{caught.value!r}"
 
 
-def test_what_a_later_release_wrote_is_left_alone() -> None:
+def test_contents_of_a_later_release_are_refused() -> None:
     with pytest.raises(StoreError, match="written by a later release"):
         Trust.parse({STATE: b'{"version": 2}'}, where="Secret")

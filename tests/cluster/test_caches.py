@@ -49,7 +49,10 @@ async def test_all_kinds_are_listed_and_then_known() -> None:
         caches.require()
         assert caches.kinds == KINDS
         assert all(status.synced for status in caches.statuses())
-        assert [each.name for each in caches.cluster.services("shop", {"app": "a"})] == ["a", "b"]
+        assert [found.name for found in caches.cluster.services("shop", {"app": "a"})] == [
+            "a",
+            "b",
+        ]
 
 
 async def test_nothing_is_known_before() -> None:
@@ -74,12 +77,12 @@ async def test_one_kind_that_cannot_be_listed_keeps_all_from_being_ready() -> No
             caches.require()
         assert not waiting.done()
         waiting.cancel()
-    statuses = {each.kind: each for each in caches.statuses()}
+    statuses = {status.kind: status for status in caches.statuses()}
     assert statuses["Node"] == CacheStatus("Node", False, 0, None, "https://api: answered 404")
     assert statuses["Service"] == CacheStatus("Service", True, 2, 0.0, "")
 
 
-async def test_a_reflector_that_fails_lists_again_and_the_others_go_on() -> None:
+async def test_a_failed_reflector_lists_again_and_the_other_reflectors_continue() -> None:
     server, failed = ApiServer(service("a"), service("b")), list[str]()
     caches = Caches(Cluster(owners=()), reflector_environment(server))
     store = caches.cluster.service_store
@@ -134,3 +137,11 @@ def test_a_reflector_is_found_by_version_and_kind(owner: tuple[str, str], kind: 
     reflector = caches.find_reflector(*owner)
 
     assert (reflector and reflector.resource.kind) == kind
+
+
+async def test_a_reflector_that_ends_is_a_bug() -> None:
+    async def supervise(_name: str, _start: Start) -> None:
+        """Return at once, as no supervisor does."""
+
+    with pytest.raises(AssertionError, match="only by being cancelled"):
+        await Caches(Cluster(), reflector_environment(ApiServer())).run(supervise)

@@ -198,7 +198,7 @@ def follow(plan: list[Step], *, streams: bool) -> tuple[PlanningServer, Cluster,
             report_skipped=lambda *_: None,
             streams=streams,
         )
-        (resource,) = (each for each in list_resources(cluster) if each.kind == "Service")
+        (resource,) = (item for item in list_resources(cluster) if item.kind == "Service")
         reflector = Reflector(resource, environment)
         task = asyncio.create_task(reflector.run())
         settled = asyncio.create_task(server.settled.wait())

@@ -36,7 +36,7 @@ def serve(bodies: Mapping[str, Any]) -> ApiServer:
 
 
 def resource(kind: str) -> Resource:
-    (found,) = (each for each in list_resources(Cluster()) if each.kind == kind)
+    (found,) = (item for item in list_resources(Cluster()) if item.kind == kind)
     return found
 
 
@@ -108,7 +108,7 @@ CUSTOM: dict[str, tuple[TemplatePath, Any, LabelSelector | None]] = {
 
 
 @pytest.mark.parametrize(("path", "value", "selector"), CUSTOM.values(), ids=CUSTOM.keys())
-def test_a_custom_kind_has_its_selector_where_its_owner_says(
+def test_the_selector_of_a_custom_kind_is_at_its_configured_path(
     path: TemplatePath, value: Any, selector: LabelSelector | None
 ) -> None:
     found = make_custom_decoder(path)(msgspec.json.encode({"metadata": METADATA, **value}))
@@ -117,7 +117,7 @@ def test_a_custom_kind_has_its_selector_where_its_owner_says(
 
 
 @pytest.mark.parametrize("selector", [7, "app=a", {"matchLabels": [1]}, {"matchLabels": {"a": 1}}])
-def test_what_is_no_selector_is_refused(selector: Any) -> None:
+def test_a_value_that_is_no_selector_is_refused(selector: Any) -> None:
     decode = make_custom_decoder(("spec", "selector"))
 
     with pytest.raises(msgspec.ValidationError):
@@ -175,7 +175,7 @@ def test_a_large_object_with_a_small_selector_is_kept() -> None:
     assert decode(msgspec.json.encode(value)).selector == SELECTOR
 
 
-@pytest.mark.parametrize("resource", list(list_resources(Cluster())), ids=lambda each: each.kind)
+@pytest.mark.parametrize("resource", list(list_resources(Cluster())), ids=lambda item: item.kind)
 @pytest.mark.parametrize("levels", [990, 9000])
 def test_an_object_of_any_depth_is_read(resource: Resource, levels: int) -> None:
     deep = b'{"a":' * levels + b"1" + b"}" * levels

@@ -17,7 +17,7 @@ CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
 
 @pytest.fixture
 def cluster() -> Cluster:
-    """Know one object of each kind; the selector of each owner tells its kind."""
+    """Build a cluster with one object of every kind; the selector of an owner names its kind."""
     cluster = Cluster([OwnerSelector(CLONE_SET, ("spec", "selector"))])
     cluster.service_store.put(service("web", {"app": "web"}))
     cluster.namespace_store.put(namespace("shop", {"tier": "prod"}))
@@ -71,28 +71,28 @@ def test_an_owner_of_another_namespace_is_not_found(cluster: Cluster) -> None:
     assert cluster.owner_selector("other", owner) is None
 
 
-def test_a_cluster_answers_what_policy_asks(cluster: Cluster) -> None:
-    asked: Facts = cluster
+def test_a_cluster_implements_the_facts_of_the_policy(cluster: Cluster) -> None:
+    facts: Facts = cluster
 
-    assert asked.services("shop", {"app": "web"}) == [ServiceSelector("web", {"app": "web"})]
-    assert asked.namespace_labels("shop") == {"tier": "prod"}
-    assert asked.schedulable_nodes() == 2
-    assert asked.nodes_with("zone") == 1
-    assert asked.domains("zone") == 1
+    assert facts.services("shop", {"app": "web"}) == [ServiceSelector("web", {"app": "web"})]
+    assert facts.namespace_labels("shop") == {"tier": "prod"}
+    assert facts.schedulable_nodes() == 2
+    assert facts.nodes_with("zone") == 1
+    assert facts.domains("zone") == 1
 
 
 def test_an_empty_cluster_knows_nothing() -> None:
-    asked: Facts = Cluster()
+    facts: Facts = Cluster()
 
-    assert not asked.services("shop", {"app": "web"})
-    assert asked.namespace_labels("shop") is None
-    assert (asked.schedulable_nodes(), asked.nodes_with("zone"), asked.domains("zone")) == (0, 0, 0)
+    assert not facts.services("shop", {"app": "web"})
+    assert facts.namespace_labels("shop") is None
+    assert (facts.schedulable_nodes(), facts.nodes_with("zone"), facts.domains("zone")) == (0, 0, 0)
 
 
 def test_argo_rollouts_are_known_as_shipped() -> None:
     assert GroupKind("argoproj.io", "Rollout") in Cluster().custom_stores
 
 
-def test_what_nodes_carry_is_known(cluster: Cluster) -> None:
+def test_the_labels_of_nodes_are_counted(cluster: Cluster) -> None:
     assert set(cluster.label_keys()) == {"zone"}
     assert cluster.tainted_domains("zone") == []

@@ -34,8 +34,8 @@ OWNER = OwnerReference("apps/v1", "ReplicaSet", "web-54f7")
 REPLICA_SET = f"/apis/apps/v1/namespaces/{NAMESPACE}/replicasets/web-54f7"
 NAMESPACE_PATH = f"/api/v1/namespaces/{NAMESPACE}"
 POLICY = policy(profile())
-CHOOSY = policy(profile(namespace_selector=selector(tier="prod")))
-PATIENT = 10.0  # seconds that the caller waits
+NAMESPACE_POLICY = policy(profile(namespace_selector=selector(tier="prod")))
+LONG_TIMEOUT_S = 10.0  # seconds that the caller waits
 
 
 def replica_set(app: str = "web") -> Json:
@@ -51,15 +51,15 @@ class World:
         self.source = ApiServer(service("a"), service("b"), answers=requests)
         self.caches = Caches(Cluster(owners=()), reflector_environment(self.source))
         self.results: list[str] = []
-        self.latecomers = OwnerFallback(self.caches, self.source, self.results.append)
+        self.fallback = OwnerFallback(self.caches, self.source, self.results.append)
 
     def fetch(
-        self, asked: AdmissionRequest | None = None, timeout_s: float = PATIENT
+        self, request: AdmissionRequest | None = None, timeout_s: float = LONG_TIMEOUT_S
     ) -> Awaitable[Facts] | None:
-        return self.latecomers.fetch(asked or owned(), POLICY, timeout_s)
+        return self.fallback.fetch(request or owned(), POLICY, timeout_s)
 
     @property
-    def asked(self) -> list[str]:
+    def lookups(self) -> list[str]:
         return [path for path in self.source.paths if path not in LISTS]
 
 
@@ -69,14 +69,14 @@ async def world(answers: Mapping[str, Behavior] | None = None) -> AsyncGenerator
     async with following(made.caches):
         await made.caches.wait_synced()
         yield made
-        await made.latecomers.close()
+        await made.fallback.close()
 
 
 def owned(**owner: Any) -> AdmissionRequest:
     return request(pod(owner=owned_by(**owner)))
 
 
-async def test_an_owner_that_is_not_in_the_cache_is_asked_for() -> None:
+async def test_an_owner_that_is_not_in_the_cache_is_looked_up() -> None:
     async with world({REPLICA_SET: respond(replica_set())}) as here:
         fetching = here.fetch()
         assert fetching is not None
@@ -86,7 +86,7 @@ async def test_an_owner_that_is_not_in_the_cache_is_asked_for() -> None:
         assert here.results == ["found"]
 
 
-async def test_what_comes_is_for_this_request_alone() -> None:
+async def test_a_lookup_does_not_fill_the_cache() -> None:
     async with world({REPLICA_SET: respond(replica_set())}) as here:
         fetching = here.fetch()
         assert fetching is not None
@@ -96,7 +96,7 @@ async def test_what_comes_is_for_this_request_alone() -> None:
         again = here.fetch()
         assert again is not None
         await again
-        assert here.asked == [REPLICA_SET] * 2
+        assert here.lookups == [REPLICA_SET] * 2
 
 
 async def test_the_cache_counts_if_it_knows_by_then() -> None:
@@ -126,16 +126,18 @@ NOTHING_TO_FETCH = {
 }
 
 
-@pytest.mark.parametrize("asked", NOTHING_TO_FETCH.values(), ids=NOTHING_TO_FETCH.keys())
-async def test_there_is_nothing_to_fetch_for(asked: AdmissionRequest) -> None:
+@pytest.mark.parametrize(
+    "admission_request", NOTHING_TO_FETCH.values(), ids=NOTHING_TO_FETCH.keys()
+)
+async def test_nothing_is_looked_up(admission_request: AdmissionRequest) -> None:
     async with world() as here:
-        assert here.fetch(asked) is None
-        assert here.asked == []
+        assert here.fetch(admission_request) is None
+        assert here.lookups == []
 
 
 async def test_there_is_nothing_to_fetch_without_profiles() -> None:
     async with world() as here:
-        assert here.latecomers.fetch(owned(), policy(), PATIENT) is None
+        assert here.fallback.fetch(owned(), policy(), LONG_TIMEOUT_S) is None
 
 
 async def test_there_is_nothing_to_fetch_for_an_owner_in_the_cache() -> None:
@@ -166,7 +168,7 @@ async def test_without_the_owner_the_rest_decides(answer: Behavior, result: str)
         fetching = here.fetch(timeout_s=0.0)
         assert fetching is not None
         if answer is not Fault.SILENCE:
-            await asyncio.wait(here.latecomers._lookups.values())
+            await asyncio.wait(here.fallback._lookups.values())
         facts = await fetching
 
         assert facts.owner_selector(NAMESPACE, OWNER) is None
@@ -177,16 +179,16 @@ async def test_without_the_owner_the_rest_decides(answer: Behavior, result: str)
 async def test_requests_that_need_the_same_share_one_look_up() -> None:
     async with world({REPLICA_SET: respond(replica_set())}) as here:
         fetching = [here.fetch() for _ in range(5)]
-        facts = await asyncio.gather(*(each for each in fetching if each is not None))
+        facts = await asyncio.gather(*(lookup for lookup in fetching if lookup is not None))
 
-        assert [each.owner_selector(NAMESPACE, OWNER) for each in facts] == [
+        assert [found.owner_selector(NAMESPACE, OWNER) for found in facts] == [
             selector(app="web")
         ] * 5
-        assert here.asked == [REPLICA_SET]
-        assert here.latecomers._lookups == {}
+        assert here.lookups == [REPLICA_SET]
+        assert here.fallback._lookups == {}
 
 
-async def test_one_that_cannot_wait_takes_nothing_from_the_others() -> None:
+async def test_a_short_timeout_does_not_end_the_lookup_of_other_requests() -> None:
     released = asyncio.Event()
 
     async with world({REPLICA_SET: after(released, respond(replica_set()))}) as here:
@@ -200,12 +202,12 @@ async def test_one_that_cannot_wait_takes_nothing_from_the_others() -> None:
         assert here.results == ["late", "found"]
 
 
-async def test_labels_of_a_namespace_are_asked_for_if_a_profile_needs_them() -> None:
+async def test_labels_of_a_namespace_are_looked_up_if_a_profile_needs_them() -> None:
     labelled = {"metadata": {"name": NAMESPACE, "labels": {"tier": "prod"}}}
     async with world(
         {NAMESPACE_PATH: respond(labelled), REPLICA_SET: respond(replica_set())}
     ) as here:
-        fetching = here.latecomers.fetch(owned(), CHOOSY, PATIENT)
+        fetching = here.fallback.fetch(owned(), NAMESPACE_POLICY, LONG_TIMEOUT_S)
         assert fetching is not None
         facts = await fetching
 
@@ -217,7 +219,7 @@ async def test_labels_of_a_namespace_are_asked_for_if_a_profile_needs_them() -> 
 
 async def test_a_namespace_that_cannot_be_had_fits_no_profile_that_asks_for_it() -> None:
     async with world() as here:
-        fetching = here.latecomers.fetch(request(pod()), CHOOSY, PATIENT)
+        fetching = here.fallback.fetch(request(pod()), NAMESPACE_POLICY, LONG_TIMEOUT_S)
         assert fetching is not None
 
         assert (await fetching).namespace_labels(NAMESPACE) is None
@@ -229,7 +231,7 @@ async def test_labels_in_the_cache_are_not_looked_up() -> None:
         namespace = {"metadata": {"name": NAMESPACE, "labels": {"tier": "prod"}}}
         here.caches.cluster.namespace_store.put(msgspec.convert(namespace, wire.NamespaceObject))
 
-        assert here.latecomers.fetch(request(pod()), CHOOSY, PATIENT) is None
+        assert here.fallback.fetch(request(pod()), NAMESPACE_POLICY, LONG_TIMEOUT_S) is None
 
 
 async def test_an_owner_of_a_kind_that_the_cluster_lacks_is_not_looked_up() -> None:
@@ -240,7 +242,7 @@ async def test_an_owner_of_a_kind_that_the_cluster_lacks_is_not_looked_up() -> N
         fallback = OwnerFallback(caches, source, lambda _: None)
         rollout = owned(apiVersion="argoproj.io/v1alpha1", kind="Rollout")
 
-        assert fallback.fetch(rollout, POLICY, PATIENT) is None
+        assert fallback.fetch(rollout, POLICY, LONG_TIMEOUT_S) is None
 
 
 async def test_a_lookup_that_is_cancelled_has_failed() -> None:
@@ -249,7 +251,20 @@ async def test_a_lookup_that_is_cancelled_has_failed() -> None:
         assert fetching is not None
         waiting = asyncio.ensure_future(fetching)
         await asyncio.sleep(0)
-        await here.latecomers.close()
+        await here.fallback.close()
 
         assert (await waiting).owner_selector(NAMESPACE, OWNER) is None
         assert here.results == ["failed"]
+
+
+async def test_a_lookup_without_a_response_ends_and_the_next_request_starts_another() -> None:
+    async with world({REPLICA_SET: Fault.SILENCE}) as here:
+        hurried = here.fetch(timeout_s=0.0)
+        assert hurried is not None
+        await hurried
+        patient = here.fetch()
+        assert patient is not None
+
+        assert (await patient).owner_selector(NAMESPACE, OWNER) is None
+        assert here.results == ["late", "late"]
+        assert here.lookups == [REPLICA_SET]

@@ -17,7 +17,7 @@ NAMESPACE = {"kind": "Namespace", "metadata": {"name": "shop", "labels": {"team"
 BROKEN = {**service("odd"), "spec": {"selector": ["app"]}}
 
 
-async def test_objects_that_matter_to_a_namespace_are_listed_and_no_others() -> None:
+async def test_only_objects_that_matter_to_a_namespace_are_listed() -> None:
     server, cluster = ApiServer(NODE, NAMESPACE, service("web", "web"), BROKEN), Cluster()
 
     await fill_once(server, cluster, "shop")

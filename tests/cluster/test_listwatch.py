@@ -34,7 +34,7 @@ def test_pages_have_about_the_same_size(limit: int, size: int, following: int) -
     assert listwatch.next_limit(limit, size) == following
 
 
-def test_a_page_says_where_the_next_one_begins() -> None:
+def test_a_page_has_the_token_of_the_next_page() -> None:
     page = read_page(
         b'{"metadata": {"resourceVersion": "7", "continue": "x"}, "items": [{"a": 1}]}'
     )
@@ -59,7 +59,7 @@ NO_PAGES = {
 
 
 @pytest.mark.parametrize("body", NO_PAGES.values(), ids=NO_PAGES.keys())
-def test_what_is_no_list_is_refused(body: bytes) -> None:
+def test_a_body_that_is_no_list_is_refused(body: bytes) -> None:
     with pytest.raises(ApiError, match="here: answered with") as caught:
         read_page(body)
     assert caught.value.reason == "garbage"
@@ -74,7 +74,7 @@ def test_a_list_of_nothing_may_be_null() -> None:
 @pytest.mark.parametrize(
     "line", [b"too many requests", b'{"type": "ADDED"', b'{"type": 1}', b"[]", b'{"type": "\xff"}']
 )
-def test_what_is_no_event_is_refused(line: bytes) -> None:
+def test_a_line_that_is_no_event_is_refused(line: bytes) -> None:
     with pytest.raises(ApiError, match="here: sent text that is no event"):
         finish(listwatch.decode_event("here", line))
 

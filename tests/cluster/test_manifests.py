@@ -7,7 +7,7 @@ import pytest
 
 from tests.conformance.cluster import RecordedFacts
 from webhook.cluster.facts import Cluster
-from webhook.cluster.manifests import LoadedCluster, fill, load_cluster
+from webhook.cluster.manifests import LoadedCluster, complete_metadata, fill, load_cluster
 from webhook.config.kinds import OwnerSelector
 from webhook.manifests import Document, parse
 from webhook.policy.defaulting.selector import derive_selector
@@ -74,7 +74,7 @@ def selector(
     if found is None:
         return "none"
     pairs = [f"{key}={value}" for key, value in found.match_labels.items()]
-    return ",".join(pairs + [f"{each.operator} {each.key}" for each in found.match_expressions])
+    return ",".join(pairs + [f"{term.operator} {term.key}" for term in found.match_expressions])
 
 
 def test_objects_without_a_namespace_are_in_the_default_one() -> None:
@@ -104,7 +104,7 @@ def test_of_equal_names_the_last_counts() -> None:
     assert cluster.services("default", {"a": "c"})
 
 
-def test_a_custom_kind_holds_its_selector_where_it_is_told() -> None:
+def test_the_selector_of_a_custom_kind_is_at_its_configured_path() -> None:
     spec = "{pods: {by: {matchLabels: {a: b}}}}"
     text = f"{{apiVersion: x.io/v1, kind: Fleet, metadata: {{name: a}}, spec: {spec}}}".encode()
     fleet = OwnerSelector(GroupKind("x.io", "Fleet"), ("spec", "pods", "by"))
@@ -124,7 +124,7 @@ def test_a_custom_object_without_a_selector_has_none(spec: str) -> None:
     assert selector(loaded.cluster, "argoproj.io/v1", "Rollout", "a", "default") == "none"
 
 
-# a document, what is said of it
+# a document, what is message of it
 WRONG: dict[str, tuple[str, str]] = {
     "a selector value that is a number": (
         "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  selector:\n    d: 1",
@@ -172,11 +172,11 @@ WRONG: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("text", "problem"), WRONG.values(), ids=WRONG.keys())
-def test_an_object_of_wrong_types_is_told_with_its_place(text: str, problem: str) -> None:
+def test_a_type_error_is_reported_with_its_position(text: str, problem: str) -> None:
     assert problems(text) == [problem]
 
 
-def test_others_than_the_wrong_object_are_known() -> None:
+def test_objects_beside_a_type_error_are_loaded() -> None:
     loaded = load(
         "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {selector: 1}}\n---\n"
         "{apiVersion: v1, kind: Service, metadata: {name: b}, spec: {selector: {}}}\n---\n"
@@ -235,7 +235,7 @@ def test_the_example_manifests_are_fine() -> None:
     assert not loaded.skipped
 
 
-def test_the_broken_example_is_told_in_part() -> None:
+def test_errors_of_the_broken_example_are_reported() -> None:
     loaded = load_cluster([str(EXAMPLES / "broken")])
 
     assert [str(problem).rpartition("/broken/")[2] for problem in loaded.problems] == [
@@ -281,14 +281,41 @@ def test_clusters_that_kube_scheduler_saw_are_understood_alike() -> None:
 
     for case in cases:
         objects = [
-            {"apiVersion": version, "kind": kind, **each}
+            {"apiVersion": version, "kind": kind, **item}
             for member, (version, kind) in KINDS.items()
-            for each in case["cluster"].get(member) or ()
+            for item in case["cluster"].get(member) or ()
         ]
-        text = "\n".join(msgspec.json.encode(each).decode() for each in objects)
+        text = "\n".join(msgspec.json.encode(item).decode() for item in objects)
         cluster = load(text).cluster
         pod = msgspec.convert(case["pod"], PodTemplate)
 
         assert derive_selector(pod, "default", cluster) == derive_selector(
             pod, "default", RecordedFacts(case["cluster"])
         ), case["id"]
+
+
+COMPLETED: dict[str, tuple[str, object]] = {
+    "a pod without a namespace": (
+        "{kind: Pod, metadata: {name: a}}",
+        {"name": "a", "namespace": "shop"},
+    ),
+    "a pod with a namespace": (
+        "{kind: Pod, metadata: {name: a, namespace: b}}",
+        {"name": "a", "namespace": "b"},
+    ),
+    "a pod without metadata": ("{kind: Pod}", {"namespace": "shop"}),
+    "null metadata": ("{kind: Pod, metadata: null}", {"namespace": "shop"}),
+    "metadata of another type": ("{kind: Pod, metadata: []}", []),
+    "a Namespace": (
+        "{kind: Namespace, metadata: {name: a}}",
+        {"name": "a", "labels": {"kubernetes.io/metadata.name": "a"}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "metadata"), COMPLETED.values(), ids=COMPLETED.keys())
+def test_metadata_are_completed_as_kubectl_does(text: str, metadata: object) -> None:
+    (document,) = parse(text, "x")
+    assert isinstance(document, Document)
+
+    assert complete_metadata(document, "shop")["metadata"] == metadata

@@ -21,7 +21,7 @@ CASES: dict[str, tuple[int, bytes, str, str]] = {
     "there is nothing": (404, b"404 page not found", "absent", "here: answered 404"),
     "too many ask": (429, b"later", "refused", "here: answered 429"),
     "the server is ill": (503, b"", "server-error", "here: answered 503"),
-    "a status nobody knows": (799, b"<html>", "server-error", "here: answered 799"),
+    "an unknown status": (799, b"<html>", "server-error", "here: answered 799"),
     "a redirect": (302, b"", "refused", "here: answered 302"),
     "an event": (0, status(500, "ill"), "server-error", "here: answered 500: ill"),
     "an event that says nothing": (0, b"[]", "refused", "here: answered 0"),
@@ -30,12 +30,12 @@ CASES: dict[str, tuple[int, bytes, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("code", "body", "reason", "said"), CASES.values(), ids=CASES.keys())
-def test_refusal(code: int, body: bytes, reason: str, said: str) -> None:
+@pytest.mark.parametrize(("code", "body", "reason", "message"), CASES.values(), ids=CASES.keys())
+def test_a_status_becomes_an_error(code: int, body: bytes, reason: str, message: str) -> None:
     error = status_error("here", code, body)
 
     assert isinstance(error, ExpiredError) == (reason == "expired")
-    assert (error.reason, str(error)) == (reason, said)
+    assert (error.reason, str(error)) == (reason, message)
     assert error.status == (code or (json.loads(body)["code"] if body != b"[]" else 0))
 
 
@@ -67,7 +67,7 @@ def untrusted() -> ssl.SSLCertVerificationError:
 
 
 ERRORS: dict[str, tuple[Exception, str]] = {
-    "an error of the system is told in its words, not in those of a library": (
+    "an error of the system has the message of the system": (
         OSError(errno.ECONNREFUSED, "Connect call failed ('127.0.0.1', 1)"),
         "Connection refused",
     ),
@@ -75,7 +75,7 @@ ERRORS: dict[str, tuple[Exception, str]] = {
         WrappingError(os_error=OSError(errno.EHOSTUNREACH, "Connect call failed")),
         "No route to host",
     ),
-    "a name that nobody knows": (
+    "an unknown host name": (
         WrappingError(os_error=socket.gaierror(socket.EAI_NONAME, "Name or service not known")),
         "Name or service not known",
     ),
@@ -93,17 +93,17 @@ ERRORS: dict[str, tuple[Exception, str]] = {
         "ValueError: while parsi",
     ),
     "no number, no words": (OSError("Multiple exceptions"), "OSError: Multiple exceptions"),
-    "nothing said": (RuntimeError(), "RuntimeError"),
+    "nothing message": (RuntimeError(), "RuntimeError"),
 }
 
 
-@pytest.mark.parametrize(("error", "said"), ERRORS.values(), ids=ERRORS.keys())
-def test_why(error: Exception, said: str) -> None:
-    assert describe_error(error).startswith(said)
+@pytest.mark.parametrize(("error", "message"), ERRORS.values(), ids=ERRORS.keys())
+def test_an_error_is_described_in_one_line(error: Exception, message: str) -> None:
+    assert describe_error(error).startswith(message)
     assert "\n" not in describe_error(error)
 
 
-def test_what_another_says_without_end_is_cut() -> None:
+def test_a_long_message_is_truncated() -> None:
     assert len(describe_error(ValueError("x" * 10_000))) == MAX_ERROR_CHARS
 
 

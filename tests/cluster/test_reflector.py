@@ -50,7 +50,7 @@ class Play:
     most_pauses: int = 50
     pauses: list[float] = field(default_factory=list)
     restarts: list[str] = field(default_factory=list)
-    troubles: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     skipped: list[tuple[str, ...]] = field(default_factory=list)  # kind, namespace, name, reason
     cluster: Cluster = field(default_factory=Cluster)
 
@@ -58,7 +58,7 @@ class Play:
         self.reflector: Reflector
         self.ended = asyncio.Event()
         self.server.otherwise = self.end
-        self.resources = {each.kind: each for each in list_resources(self.cluster)}
+        self.resources = {resource.kind: resource for resource in list_resources(self.cluster)}
 
     @property
     def held(self) -> str:
@@ -75,9 +75,9 @@ class Play:
             self.ended.set()
         await asyncio.sleep(0)
 
-    def tell(self, _kind: str, reason: str, sentence: str) -> None:
+    def record_restart(self, _kind: str, reason: str, message: str) -> None:
         self.restarts.append(reason)
-        self.troubles.append(sentence)
+        self.problems.append(message)
 
     async def run(self, kind: str = "Service") -> Reflector:
         """Follow the script to its end."""
@@ -89,7 +89,7 @@ class Play:
                 clock=lambda: self.now,
                 jitter=lambda: 1.0,
                 sleep=self.sleep,
-                report_restart=self.tell,
+                report_restart=self.record_restart,
                 report_skipped=lambda kind, skipped: self.skipped.append((kind, *skipped[:3])),
                 streams=self.streams,
             )
@@ -117,7 +117,7 @@ A, B, C = service("a"), service("b"), service("c")
 FOLLOWS = [{"watch": "1", "allowWatchBookmarks": "true", "resourceVersion": "1"}]
 
 
-async def test_what_is_listed_is_held_and_watched_on_from_there(play: Play) -> None:
+async def test_listed_objects_are_stored_and_watched(play: Play) -> None:
     play.server.script(SERVICES, page(A, B, version=7))
 
     reflector = await play.run()
@@ -128,7 +128,7 @@ async def test_what_is_listed_is_held_and_watched_on_from_there(play: Play) -> N
     assert play.pauses == []
 
 
-async def test_a_list_comes_in_pages_and_is_complete_with_the_last(play: Play) -> None:
+async def test_a_list_is_complete_after_its_last_page(play: Play) -> None:
     play.server.script(
         SERVICES, page(A, version=7, rest="x"), page(B, version=7, rest="y"), page(C, version=7)
     )
@@ -150,7 +150,7 @@ async def test_events_are_applied(play: Play) -> None:
     await play.run()
 
     assert play.held == "ac"
-    assert [each.name for each in play.cluster.services("shop", {"app": "b"})] == ["a"]
+    assert [found.name for found in play.cluster.services("shop", {"app": "b"})] == ["a"]
 
 
 async def test_nothing_is_synced_before_the_last_page(play: Play) -> None:
@@ -257,11 +257,11 @@ async def test_while_no_list_can_be_had_the_old_copy_serves(play: Play, answer: 
 
     assert play.held == "ab"
     assert reflector.synced.is_set()
-    assert reflector.problem == play.troubles[-1]
+    assert reflector.problem == play.problems[-1]
     assert play.pauses == [0.8, 1.6, 3.2]
 
 
-async def test_a_list_whose_next_page_is_forgotten_begins_anew(play: Play) -> None:
+async def test_a_list_whose_next_page_has_expired_starts_over(play: Play) -> None:
     play.server.script(SERVICES, page(A, rest="x"), refuse("odd", 410), page(B, C, version=5))
 
     await play.run()
@@ -270,12 +270,12 @@ async def test_a_list_whose_next_page_is_forgotten_begins_anew(play: Play) -> No
     assert play.server.queries(SERVICES)[2] == {"limit": "500"}
 
 
-async def test_trouble_is_over_with_the_next_good_answer(play: Play) -> None:
+async def test_a_problem_ends_with_the_next_good_response(play: Play) -> None:
     play.server.script(SERVICES, refuse("services is forbidden", 403), page(A))
 
     reflector = await play.run()
 
-    assert play.troubles == [f"{play.server.url}: answered 403: services is forbidden"]
+    assert play.problems == [f"{play.server.url}: answered 403: services is forbidden"]
     assert reflector.problem == ""
 
 
@@ -372,7 +372,7 @@ async def test_a_streamed_list_that_is_cut_counts_for_nothing(play: Play) -> Non
     assert play.server.queries(SERVICES) == [STREAM] * 3
 
 
-async def test_what_a_streamed_list_lacks_is_gone_at_its_end(play: Play) -> None:
+async def test_objects_absent_from_a_streamed_list_are_removed_at_its_end(play: Play) -> None:
     play.streams = True
     play.server.script(
         SERVICES,
@@ -394,7 +394,7 @@ NO_STREAMS: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("answer", NO_STREAMS.values(), ids=NO_STREAMS.keys())
-async def test_a_server_that_cannot_stream_lists_is_asked_for_pages(
+async def test_pages_replace_a_streamed_list_that_the_server_does_not_support(
     play: Play, answer: Behavior
 ) -> None:
     play.streams = True
@@ -473,10 +473,10 @@ async def test_a_custom_kind_is_not_believed_absent_without_proof(
     assert len(play.restarts) == 1
 
 
-async def test_a_lost_server_is_asked_again_and_again_with_pauses(tmp_path: Path) -> None:
+async def test_a_lost_server_is_retried_with_pauses(tmp_path: Path) -> None:
     async with listening() as server:
         play = Play(server, tmp_path)
-        server.port = 1  # nobody listens there
+        server.port = 1  # where no server listens
         play.most_pauses = 8
         await play.run()
 

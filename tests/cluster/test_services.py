@@ -54,7 +54,7 @@ def test_services_of_other_namespaces_do_not_select() -> None:
     assert store.select("other", {}) == [facts.ServiceSelector("x", {})]
 
 
-def test_a_selector_that_becomes_null_is_forgotten() -> None:
+def test_a_service_whose_selector_becomes_null_is_removed() -> None:
     store = ServiceStore()
     store.put(service("x", {"app": "a"}))
     store.put(service("x", None))

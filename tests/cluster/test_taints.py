@@ -85,3 +85,17 @@ def test_tainted_domains_follow_every_change(changes: list[Change]) -> None:
         facts = FakeFacts(nodes=list(store))
         for key in (ZONE, "host", "none"):
             assert unordered(store.tainted_domains(key)) == unordered(facts.tainted_domains(key))
+
+
+def test_domains_are_counted_and_one_of_several_tainted_ones_may_open() -> None:
+    store = NodeStore()
+    for number in "123":
+        store.put(node(number, {ZONE: number}, taints=[GPU]))
+    store.put(node("open", {ZONE: "1"}))
+    store.put(node("other", {ZONE: "2"}, taints=[SPOT]))
+
+    assert store.domains(ZONE) == 3
+    assert unordered(store.tainted_domains(ZONE)) == {
+        (frozenset({(GPU,), (SPOT,)}), frozenset({"2"})),
+        (frozenset({(GPU,)}), frozenset({"3"})),
+    }

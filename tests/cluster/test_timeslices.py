@@ -46,7 +46,7 @@ async def test_work_gives_its_result() -> None:
     assert await bench.slicer.run(bench.work("a", 0)) == "a is done"
 
 
-async def test_the_event_loop_sees_to_others_after_each_slice() -> None:
+async def test_the_event_loop_runs_other_tasks_after_every_slice() -> None:
     bench = Bench()
 
     await asyncio.gather(bench.slicer.run(bench.work("a", 12)), bench.others(3))
@@ -70,7 +70,7 @@ async def test_several_workers_take_turns_and_one_slice_in_each_round() -> None:
     assert slices[:3] == ["aaaa", "bbbb", "cccc"]
 
 
-async def test_others_are_never_kept_for_two_slices() -> None:
+async def test_other_tasks_never_wait_for_two_slices() -> None:
     bench = Bench()
 
     await asyncio.gather(
@@ -87,7 +87,7 @@ async def test_work_is_done_even_if_no_time_is_left() -> None:
     assert await slicer.run(Bench().work("a", 3)) == "a is done"
 
 
-async def test_an_error_comes_through_and_leaves_the_turn_to_others() -> None:
+async def test_an_error_propagates_and_other_work_continues() -> None:
     bench = Bench()
 
     def fail() -> Generator[None]:

@@ -1,7 +1,7 @@
 """
 Look up what the caches lack for one request: the owner of a pod, the labels of its Namespace.
 
-A pod is often created milliseconds after its ReplicaSet, before the watch delivers that one.
+A pod is often created milliseconds after its ReplicaSet, before the watch delivers the ReplicaSet.
 ``OwnerFallback.fetch`` then reads the object from the API server, for this request only. It never
 writes a store: if the watch has already reported the deletion of the object, the stale copy would
 stay there forever.

@@ -66,7 +66,7 @@ class _NamespaceIndex:
         for pair in (None, *pairs):
             candidates = self._indexed.get(pair)
             if candidates is not None:
-                found += [one for one in candidates.values() if one.selector.items() <= pairs]
+                found += [item for item in candidates.values() if item.selector.items() <= pairs]
         if len(found) > 1:
             found.sort(key=_by_name)
         return found

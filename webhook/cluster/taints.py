@@ -18,7 +18,7 @@ TaintSet = tuple[Taint, ...]
 
 
 class TaintIndex:
-    """Index of the domains of every label key by the taint sets of their Nodes."""
+    """For every label key, the topology domains by the taints of their Nodes."""
 
     def __init__(self) -> None:
         # by label key and value: number of Nodes by taint set

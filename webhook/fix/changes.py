@@ -15,12 +15,7 @@ from webhook.policy.paths import FieldPath, is_array, is_object
 
 
 class Put(NamedTuple):
-    """
-    Write a member or an item, whether it exists or not.
-
-    Attributes:
-        path: From the document; the index of a new item is the length of its list.
-    """
+    """Write a member or an item; the index of a new item is the length of its list."""
 
     path: FieldPath
     value: Any
@@ -143,11 +138,12 @@ def _count_equal(before: list[Any], after: list[Any]) -> int:
 
 def conflict(one: Change, other: Change) -> bool:
     """
-    Whether two changes of one document exclude each other.
+    Whether two changes of one document cannot both be applied.
 
-    Equal changes do not, unless they remove an item. Others do if one changes a part of what the
-    other changes, if one removes something beside what the other removes or writes, or if one
-    removes an item from a list that the other's path leads through: its index would be off.
+    Two equal changes conflict only if they remove an item of a list. Two different changes conflict
+    if the path of one is inside the path of the other, if one removes a member and the other
+    changes the same parent, or if one removes an item of a list and the other changes something in
+    this list, because the later indexes shift.
     """
     if one == other:
         return _list_of(one) is not None

@@ -62,7 +62,7 @@ class Facts(Protocol):
         return None
 
     def schedulable_nodes(self) -> int:
-        """Count the Nodes that are not marked unschedulable."""
+        """Count the Nodes that are not cordoned."""
         return 0
 
     def nodes_with(self, topology_key: str, /) -> int:

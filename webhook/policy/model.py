@@ -195,7 +195,7 @@ class ObjectMeta(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     @property
     def controller(self) -> OwnerReference | None:
-        """The owner that is the managing controller; None if there is none."""
+        """The owner reference with ``controller: true``; None if no owner has it."""
         for owner in self.owner_references:
             if owner.controller:
                 return owner
@@ -254,7 +254,7 @@ class PodTemplate(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 class Taint(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
-    A taint, which keeps pods away from a node unless they tolerate it.
+    A taint of a node, which repels pods that do not tolerate it.
 
     Attributes:
         effect: NoSchedule, PreferNoSchedule or NoExecute.

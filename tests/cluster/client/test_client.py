@@ -83,7 +83,9 @@ async def test_an_answer_is_read_as_it_is(server: ApiServer, api: Api) -> None:
     assert server.queries("/api/v1/services") == [{"limit": "500"}]
 
 
-async def test_requests_say_who_asks_and_want_no_compression(server: ApiServer, api: Api) -> None:
+async def test_requests_have_a_user_agent_and_decline_compression(
+    server: ApiServer, api: Api
+) -> None:
     server.script("/x", Response(200))
     await read(api, "/x")
 
@@ -106,7 +108,7 @@ async def test_every_other_status_is_an_error(server: ApiServer, api: Api, statu
             pass
 
 
-async def test_what_is_sent_arrives_as_it_is_and_each_status_is_an_answer(
+async def test_requests_arrive_unchanged_and_every_status_is_returned(
     server: ApiServer, api: Api
 ) -> None:
     server.script("/x", Response(409, b"why"), Response(409, b"why"))
@@ -119,7 +121,7 @@ async def test_what_is_sent_arrives_as_it_is_and_each_status_is_an_answer(
     assert (get.method, get.query, get.body) == ("GET", {}, b"")
 
 
-async def test_a_stream_gives_pieces_as_they_come(server: ApiServer, api: Api) -> None:
+async def test_a_stream_yields_chunks_as_they_arrive(server: ApiServer, api: Api) -> None:
     server.script("/x", watch(b"a\n", b"b\n", end=Fault.SILENCE))
 
     text = b""
@@ -132,7 +134,7 @@ async def test_a_stream_gives_pieces_as_they_come(server: ApiServer, api: Api) -
     assert text == b"a\nb\n"
 
 
-async def test_a_stream_is_given_up_when_nothing_more_comes(server: ApiServer, api: Api) -> None:
+async def test_a_silent_stream_times_out(server: ApiServer, api: Api) -> None:
     server.script("/x", watch(b"a\n", end=Fault.SILENCE))
 
     async with api.stream("/x", {}) as pieces:
@@ -142,7 +144,7 @@ async def test_a_stream_is_given_up_when_nothing_more_comes(server: ApiServer, a
     assert caught.value.reason == "silent"
 
 
-async def test_an_answer_that_does_not_come_is_given_up(
+async def test_a_missing_response_times_out(
     server: ApiServer, clock: Clock, tmp_path: Path
 ) -> None:
     server.script("/x", Fault.SILENCE)
@@ -151,7 +153,7 @@ async def test_an_answer_that_does_not_come_is_given_up(
         assert (await raised(api)).reason == "silent"
 
 
-async def test_a_server_that_is_not_there_is_unreachable(clock: Clock, tmp_path: Path) -> None:
+async def test_a_missing_server_is_unreachable(clock: Clock, tmp_path: Path) -> None:
     access = ApiAccess(kubeconfig=write_kubeconfig(tmp_path, "http://127.0.0.1:1"))
     async with Api(access, clock, QUICK) as api:
         error = await raised(api)
@@ -222,14 +224,14 @@ async def test_after_401_credentials_are_read_again_and_the_request_is_repeated(
     assert tokens(server) == ["secret", "secret", "new"]
 
 
-async def test_after_a_second_401_it_is_told(server: ApiServer, api: Api) -> None:
+async def test_a_second_401_is_an_error(server: ApiServer, api: Api) -> None:
     server.script("/x", Response(401), Response(401))
 
     assert (await raised(api)).reason == "unauthorized"
     assert len(server.requests) == 2
 
 
-async def test_a_token_file_is_read_again_each_minute(
+async def test_a_token_file_is_read_again_every_minute(
     server: ApiServer, clock: Clock, tmp_path: Path
 ) -> None:
     server.script("/x", Response(200), Response(200), Response(200))
@@ -262,9 +264,9 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(("text", "context", "said"), BROKEN.values(), ids=BROKEN.keys())
-async def test_a_kubeconfig_that_cannot_be_used_is_told(
-    clock: Clock, tmp_path: Path, text: str | None, context: str, said: str
+@pytest.mark.parametrize(("text", "context", "message"), BROKEN.values(), ids=BROKEN.keys())
+async def test_an_unusable_kubeconfig_is_explained(
+    clock: Clock, tmp_path: Path, text: str | None, context: str, message: str
 ) -> None:
     path = tmp_path / "kubeconfig"
     if text is not None:
@@ -274,11 +276,11 @@ async def test_a_kubeconfig_that_cannot_be_used_is_told(
         error = await raised(api)
 
     assert error.reason == "credentials"
-    prefix = f"the API server: the credentials cannot be used: {path if said[0] == ':' else ''}"
-    assert str(error).startswith(f"{prefix}{said}")
+    prefix = f"the API server: the credentials cannot be used: {path if message[0] == ':' else ''}"
+    assert str(error).startswith(f"{prefix}{message}")
 
 
-async def test_without_any_kubeconfig_it_is_told_which_was_looked_for(
+async def test_a_missing_kubeconfig_is_named(
     clock: Clock, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     access = ApiAccess(environ={"KUBECONFIG": str(tmp_path / "none")})
@@ -287,7 +289,7 @@ async def test_without_any_kubeconfig_it_is_told_which_was_looked_for(
     assert not caplog.records  # the library has a warning of its own
 
 
-async def test_certificates_use_the_same_door(server: ApiServer, api: Api) -> None:
+async def test_the_client_fits_the_protocol_of_certs(server: ApiServer, api: Api) -> None:
     secret = {"metadata": {"resourceVersion": "7"}, "data": {}}
     server.script("/api/v1/namespaces/a/secrets/b", Response(401), respond(secret))
 

@@ -111,7 +111,7 @@ async def test_a_request_without_credentials_has_no_token(tmp_path: Path) -> Non
     server = ApiServer()
     server.script("/x", Response(200))
     async with listening(server):
-        config = write_kubeconfig(tmp_path, server.url, user={"username": "nobody"})
+        config = write_kubeconfig(tmp_path, server.url, user={"username": "user"})
         connection = await open_connection(ApiAccess(kubeconfig=config))
         connection.connect()
         async with await connection.request(OutgoingRequest("GET", "/x", {}), LIMITS):

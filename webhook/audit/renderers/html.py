@@ -42,7 +42,7 @@ class FindingRow(NamedTuple):
 
 
 def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
-    """Render the page."""
+    """Return the report as one HTML page that loads nothing."""
     rows = [FindingRow(*pair) for pair in report.findings()]
     spread = [workload for workload in report.workloads if workload.spreads]
     pictures = sorted(spread, key=_sort_key)[:MOST_PICTURES]

@@ -138,7 +138,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """Its constraints, in order; at most ``ADVISED_CONSTRAINTS`` of them."""
+        """The constraints of the pod, in order; only the first ``ADVISED_CONSTRAINTS``."""
         return self.pod.constraints[:ADVISED_CONSTRAINTS]
 
     @property

@@ -1,7 +1,8 @@
 """
-Taints of nodes and tolerations of pods.
+Match the tolerations of pods with the taints of nodes.
 
-``find_untolerated`` is the entry point. PreferNoSchedule only ranks nodes, so it never rejects one.
+``find_untolerated`` is the entry point. A taint with PreferNoSchedule lowers the score of a node
+but never excludes the node.
 
 Source: k8s.io/api core/v1 toleration.go, component-helpers scheduling/corev1 helpers.go.
 """
