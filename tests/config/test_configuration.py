@@ -18,7 +18,7 @@ from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, LabelSelectorRequirement
 
 
-def test_nothing_but_version_and_kind_means_the_defaults() -> None:
+def test_a_file_without_settings_means_the_defaults() -> None:
     checked = check("")
 
     assert checked == Configuration(files=("etc/spread.yaml",))
@@ -32,7 +32,7 @@ def test_null_is_absent() -> None:
     assert check("mode: null\nprofiles:\nexempt: {namespaces: ~}") == check("")
 
 
-def test_every_setting_arrives() -> None:
+def test_every_setting_is_read() -> None:
     checked = check(
         "mode: recommend\n"
         "exempt: {namespaces: [a, b]}\n"
@@ -61,7 +61,7 @@ def test_every_setting_arrives() -> None:
     assert checked.ca_overlap == timedelta(minutes=90)
 
 
-def test_a_profile_of_ours_arrives_whole() -> None:
+def test_a_profile_is_read_completely() -> None:
     (profile,) = check(
         one_profile(
             "match:\n"
@@ -140,7 +140,7 @@ def test_the_policy_is_what_the_configuration_says() -> None:
         ("{TSC101: warn, TSC102: off}", False),
     ],
 )
-def test_pods_are_validated_where_a_rule_denies_unless_it_is_set(rules: str, denies: bool) -> None:
+def test_pods_are_validated_if_a_rule_denies_unless_it_is_set(rules: str, denies: bool) -> None:
     configuration = check(f"rules: {rules}\n")
     gates = resolve(parse_version("1.36"), {})
 

@@ -12,7 +12,7 @@ NEWEST = parse_version("1.36")
 FILE = "featureGates:\n  EvenspreadAdvice: false\n  AllBeta: false\n"
 
 
-def test_the_flag_counts_before_the_file_gate_by_gate() -> None:
+def test_the_flag_overrides_the_file_gate_by_gate() -> None:
     gates = config.gates_in_force(check(FILE), NEWEST, "AllBeta=true")
 
     assert Gate.ADVICE not in gates

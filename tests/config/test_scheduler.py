@@ -71,7 +71,7 @@ MEANINGS = {
 
 
 @pytest.mark.parametrize(("text", "profile"), MEANINGS.values(), ids=MEANINGS.keys())
-def test_a_file_of_kube_scheduler_means_what_it_means_to_it(text: str, profile: Profile) -> None:
+def test_a_scheduler_file_is_read_as_by_kube_scheduler(text: str, profile: Profile) -> None:
     assert check_scheduler(text).profiles == (profile,)
 
 
@@ -204,7 +204,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize(("text", "messages"), ERRORS.values(), ids=ERRORS.keys())
-def test_the_errors_of_a_scheduler_s_file_are_reported(text: str, messages: list[str]) -> None:
+def test_errors_of_a_scheduler_file_are_reported(text: str, messages: list[str]) -> None:
     with pytest.raises(CombinedConfigError) as caught:
         check_scheduler(text)
 

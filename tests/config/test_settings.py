@@ -30,19 +30,19 @@ def test_a_flag_overrides_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (settings.port, settings.health_port, settings.standalone) == (3, 2, True)
 
 
-def test_a_variable_that_is_set_to_nothing_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENSPREAD_PORT", "")
 
     assert read_settings({}).port == 8443
 
 
-def test_the_variable_of_a_kubelet_is_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_service_link_of_a_kubelet_is_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENSPREAD_PORT", "tcp://10.0.0.1:443")
 
     assert read_settings({}).port == 8443
 
 
-def test_audits_are_off_unless_there_is_an_interval() -> None:
+def test_audits_need_an_interval() -> None:
     assert read_settings({}).audit_pause is None
     assert read_settings({"audit_interval": "10m"}).audit_pause == timedelta(minutes=10)
     assert read_settings({"audit_memory": "64Mi"}).audit_bytes == 64 * 2**20

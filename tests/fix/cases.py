@@ -70,7 +70,7 @@ def assert_fixed(case: FixCase) -> None:
     again = run_fix(outcome.texts, by, case.cluster)
 
     assert outcome.texts["web.yaml"] == deployment(lines(case.after), case.labels)
-    assert {each.rule for each in outcome.fixed} == {case.rule}
+    assert {finding.rule for finding in outcome.fixed} == {case.rule}
     assert (outcome.left, outcome.problems) == ((), ())
     assert (again.fixed, again.texts) == ((), outcome.texts)
 
@@ -83,5 +83,5 @@ def assert_left(case: LeftCase) -> None:
     outcome = run_fix(before, by, case.cluster)
 
     assert case.reason in reasons(outcome.left)[case.rule]
-    assert case.rule not in {each.rule for each in outcome.fixed}
+    assert case.rule not in {finding.rule for finding in outcome.fixed}
     assert outcome.texts["web.yaml"] == before or not case.named

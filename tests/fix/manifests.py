@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from webhook.fix.changes import Change, Put, Remove
 
-REMARK = "# remark "
+COMMENT = "# comment "
 
 keys = st.sampled_from(["a", "b", "app", "é", "x.io/y"])
 scalars = (
@@ -48,27 +48,27 @@ def texts(draw: st.DrawFn, written: st.SearchStrategy[Any]) -> str:
         sort_keys=False,
     )
     if style is False and "|" not in text and not re.search(r"[\"']", text):
-        text = "".join(draw(remarked(line)) for line in text.splitlines(keepends=True))
+        text = "".join(draw(add_comment(line)) for line in text.splitlines(keepends=True))
     ending = draw(st.sampled_from(["\n", "\r\n"]))
     end = "" if "|" in text else draw(st.sampled_from(["", ending]))
     return text.rstrip("\n").replace("\n", ending) + (end if "|" not in text else ending)
 
 
-def remarked(line: str) -> st.SearchStrategy[str]:
+def add_comment(line: str) -> st.SearchStrategy[str]:
     """A line as it is, or with a comment above it, or behind it."""
     number = st.integers(0, 99)
     margin = re.match(" *", line)
     assert margin is not None
     return (
         st.just(line)
-        | number.map(lambda each: f"{margin[0]}{REMARK}{each}\n{line}")
-        | number.map(lambda each: f"{line[:-1]}  {REMARK}{each}\n")
+        | number.map(lambda n: f"{margin[0]}{COMMENT}{n}\n{line}")
+        | number.map(lambda n: f"{line[:-1]}  {COMMENT}{n}\n")
     )
 
 
 def comments(text: str) -> Counter[str]:
     """The comments of a text, wherever they stand."""
-    return Counter(re.findall(rf"{REMARK}\d+", text))
+    return Counter(re.findall(rf"{COMMENT}\d+", text))
 
 
 def changes(value: Any) -> st.SearchStrategy[Change]:
@@ -81,10 +81,10 @@ def _changes(path: tuple[str | int, ...], value: Any) -> list[Change]:
     members: Any = ()
     if isinstance(value, dict):
         members = value.items()
-        found += [Put((*path, "k"), each) for each in (1, "on", {"m": {"n": ["o"]}}, [{"p": "q"}])]
+        found += [Put((*path, "k"), new) for new in (1, "on", {"m": {"n": ["o"]}}, [{"p": "q"}])]
     elif isinstance(value, list):
         members = enumerate(value)
-        found += [Put((*path, len(value)), each) for each in (1, {"m": "n", "o": [1]})]
+        found += [Put((*path, len(value)), new) for new in (1, {"m": "n", "o": [1]})]
     for step, inner in members:
         at = (*path, step)
         found += [Remove(at), Put(at, 7), Put(at, "new"), Put(at, {"m": {"n": "o"}})]

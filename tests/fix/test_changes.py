@@ -49,7 +49,7 @@ LOST: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("change", LOST.values(), ids=LOST.keys())
-def test_a_path_has_to_lead_somewhere(change: Change) -> None:
+def test_a_path_that_does_not_exist_is_an_error(change: Change) -> None:
     with pytest.raises(LookupError):
         apply_changes([change], VALUE)
 
@@ -103,12 +103,12 @@ TOUCHING: dict[str, tuple[Change, Change, bool]] = {
 
 
 @pytest.mark.parametrize(("one", "other", "expected"), TOUCHING.values(), ids=TOUCHING.keys())
-def test_some_changes_get_into_each_others_way(one: Change, other: Change, expected: bool) -> None:
+def test_some_changes_exclude_each_other(one: Change, other: Change, expected: bool) -> None:
     assert conflict(one, other) is expected
     assert conflict(other, one) is expected
 
 
-def test_changes_are_told_apart() -> None:
+def test_different_changes_have_different_identities() -> None:
     changes: list[Change] = [Put(("a",), 1), Put(("a",), True), Put(("a",), "1"), Remove(("a",))]
 
-    assert len({identity(each) for each in changes}) == len(changes)
+    assert len({identity(change) for change in changes}) == len(changes)

@@ -40,7 +40,7 @@ EXEMPT = """\
 """
 
 
-def test_what_an_alias_stands_for_is_edited_if_all_want_it() -> None:
+def test_an_anchor_is_edited_if_all_aliases_require_it() -> None:
     text = LIST.format(action=SCHEDULE_ANYWAY, more="")
 
     outcome = run_fix(text)
@@ -48,7 +48,7 @@ def test_what_an_alias_stands_for_is_edited_if_all_want_it() -> None:
     selector = "labelSelector: {matchLabels: {app: web}}"
     expected = text.replace("maxSkew: 0", "maxSkew: 1").replace("labelSelector: {}", selector)
     assert outcome.texts["web.yaml"] == expected
-    assert [(each.rule, each.object) for each in outcome.fixed] == [
+    assert [(finding.rule, finding.object) for finding in outcome.fixed] == [
         ("TSC001", "Pod default/a"),
         ("TSC001", "Pod default/b"),
         ("TSC102", "Pod default/a"),
@@ -56,10 +56,10 @@ def test_what_an_alias_stands_for_is_edited_if_all_want_it() -> None:
     ]
 
 
-def test_what_an_alias_stands_for_is_left_if_one_does_not_want_it() -> None:
+def test_an_anchor_is_left_if_one_alias_does_not_require_the_change() -> None:
     outcome = run_fix(LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT), options("TSC102"))
 
-    assert reasons(outcome.left) == {}  # the API refuses them, so nothing is said of selectors
+    assert reasons(outcome.left) == {}  # the API refuses them, so selectors are not evaluated
 
     text = LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT).replace("maxSkew: 0", "maxSkew: 1")
     outcome = run_fix(text)

@@ -28,9 +28,9 @@ def test_a_file_with_a_broken_document_is_left_as_a_whole() -> None:
 def test_a_text_that_would_misread_is_restored_and_locked() -> None:
     text = deployment(CONSTRAINTS)
     draft = FileDraft("web.yaml", text)
-    wrong = DocumentPlan((), (Put(("kind",), "Pod"),), (TextEdit(0, 0, "# no\n"),), ())
+    plan = DocumentPlan((), (Put(("kind",), "Pod"),), (TextEdit(0, 0, "# no\n"),), ())
 
-    draft.edit([wrong])
+    draft.edit([plan])
 
     assert "this is a bug of evenspread" in str(draft.problem)
     assert (draft.text, draft.locked) == (text, MISREAD)

@@ -156,12 +156,12 @@ STUCK: dict[str, tuple[str, Change, FixObstacle | str]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "change", "said"), STUCK.values(), ids=STUCK.keys())
-def test_some_texts_are_left(text: str, change: Change, said: FixObstacle | str) -> None:
+@pytest.mark.parametrize(("text", "change", "reason"), STUCK.values(), ids=STUCK.keys())
+def test_some_texts_are_left(text: str, change: Change, reason: FixObstacle | str) -> None:
     placed = locate_change(read_tree(text), change)
 
     assert isinstance(placed, FixObstacle)
-    assert placed == said if isinstance(said, FixObstacle) else said in placed.reason
+    assert placed == reason if isinstance(reason, FixObstacle) else reason in placed.reason
 
 
 def test_what_is_merged_is_overridden() -> None:
@@ -173,7 +173,7 @@ def test_what_is_merged_is_overridden() -> None:
     assert edits.apply_edits(placed.edits, text) == "b: &b {x: 1}\na: {<<: *b, x: 2}\n"
 
 
-def test_an_alias_makes_a_place_more() -> None:
+def test_an_alias_adds_a_place() -> None:
     tree = read_tree("a: &x {y: 1}\nb: [*x, *x]\n")
 
     placed = locate_change(tree, Put(("b", 1, "y"), 2))

@@ -379,8 +379,8 @@ def test_there_is_a_remedy_for_every_rule_in_order() -> None:
     assert numbered == sorted(numbered)
 
 
-def test_a_remedy_that_does_nothing_says_why() -> None:
-    assert all(each.writes or each.leaves for each in FIX_REMEDIES.values())
+def test_a_remedy_that_writes_nothing_has_a_reason() -> None:
+    assert all(remedy.writes or remedy.leaves for remedy in FIX_REMEDIES.values())
 
 
 CHOICE = {"TSC002", "TSC003", "TSC007", "TSC009", "TSC113", "TSC114", "TSC115"}
@@ -388,10 +388,12 @@ CHOICE = {"TSC002", "TSC003", "TSC007", "TSC009", "TSC113", "TSC114", "TSC115"}
 
 
 EXAMPLES = {
-    **{rule: each.violates for rule, each in API.items() if rule not in {"TSC010", "TSC021"}},
+    **{rule: example.violates for rule, example in API.items() if rule not in {"TSC010", "TSC021"}},
     **{
-        rule: each.violates if "kind: Node" in each.violates else each.violates + ADVICE_NODES
-        for rule, each in ADVICE.items()
+        rule: example.violates
+        if "kind: Node" in example.violates
+        else example.violates + ADVICE_NODES
+        for rule, example in ADVICE.items()
     },
 }
 
@@ -402,7 +404,7 @@ def test_the_example_of_a_rule_is_fixed(rule: str) -> None:
 
     outcome = run_fix(EXAMPLES[rule], options(rule, version=version))
 
-    assert [each.rule for each in outcome.fixed] == [rule]
+    assert [finding.rule for finding in outcome.fixed] == [rule]
     assert outcome.left == ()
 
 
@@ -410,5 +412,5 @@ def test_the_example_of_a_rule_is_fixed(rule: str) -> None:
 def test_the_example_that_leaves_a_choice_is_left(rule: str) -> None:
     outcome = run_fix(EXAMPLES[rule], options(rule))
 
-    assert [each.rule for each in outcome.left] == [rule]
+    assert [finding.rule for finding in outcome.left] == [rule]
     assert outcome.texts["web.yaml"] == EXAMPLES[rule]

@@ -247,7 +247,7 @@ LEFT = {
     "TSC008: no label key": LeftCase(
         "TSC008", listed(entry(matchLabelKeys="[-x]")), "which label is intended"
     ),
-    "TSC008: the selector asks for another value": LeftCase(
+    "TSC008: the selector requires another value": LeftCase(
         "TSC008",
         listed(entry(matchLabelKeys="[tier]", labelSelector=_SHARED)),
         "whether tier belongs here or in the selector",
@@ -300,13 +300,13 @@ def test_what_a_machine_cannot_decide_is_left_with_its_reason(case: LeftCase) ->
     assert_left(case)
 
 
-def test_a_null_selector_is_filled_in_where_only_the_api_server_minds() -> None:
+def test_a_null_selector_is_filled_in_that_only_the_api_server_rejects() -> None:
     actions = {**DEFAULT_ACTIONS, "TSC102": Action.OFF}
     silent = Configuration(actions=actions)
 
     outcome = run_fix(API["TSC021"].violates, options("TSC021", configuration=silent))
 
-    assert [each.wrote for each in outcome.fixed] == [
+    assert [finding.wrote for finding in outcome.fixed] == [
         "added labelSelector: {matchLabels: {app: web}}"
     ]
 

@@ -17,7 +17,7 @@ def values(text: str, *, unique_keys: bool = False) -> list[Any]:
     return [item.value if isinstance(item, Document) else str(item) for item in read]
 
 
-# text, its documents or what is said of them
+# text, its documents and errors
 TEXTS: dict[str, tuple[str, list[Any]]] = {
     "an empty text has no document": ("", []),
     "a comment is no document": ("# nothing\n", []),
@@ -112,7 +112,7 @@ BROKEN_TEXTS: dict[str, tuple[str, list[Any]]] = {
 
 
 @pytest.mark.parametrize(("text", "expected"), BROKEN_TEXTS.values(), ids=BROKEN_TEXTS.keys())
-def test_a_broken_document_is_told_and_others_are_read(text: str, expected: list[Any]) -> None:
+def test_a_broken_document_is_reported_and_others_are_read(text: str, expected: list[Any]) -> None:
     read = values(text)
 
     assert len(read) == len(expected)
@@ -121,7 +121,7 @@ def test_a_broken_document_is_told_and_others_are_read(text: str, expected: list
 
 
 @pytest.mark.parametrize("levels", [MOST_LEVELS - 2, MOST_LEVELS, 900, 990, 5000, 10_000])
-def test_of_deep_json_is_read_what_is_not_deep(levels: int) -> None:
+def test_values_that_are_not_deep_are_read_from_deep_json(levels: int) -> None:
     deep = "[" * levels + "]" * levels
 
     (value,) = values(f'{{"kind": "Pod", "x": {deep}, "spec": {{"nodeName": "a"}}}}')
@@ -129,7 +129,7 @@ def test_of_deep_json_is_read_what_is_not_deep(levels: int) -> None:
     assert (value["kind"], value["spec"]) == ("Pod", {"nodeName": "a"})
 
 
-def test_a_stream_that_is_hardly_json_is_given_up() -> None:
+def test_a_stream_with_many_errors_is_abandoned() -> None:
     read = values('{"a": 1}\n' + '{"b": ]}\n' * 2 * MOST_BROKEN_DOCUMENTS)
 
     assert len(read) == 1 + MOST_BROKEN_DOCUMENTS + 1
@@ -205,14 +205,14 @@ LISTS: dict[str, tuple[Any, list[str]]] = {
 
 
 @pytest.mark.parametrize(("value", "kinds"), LISTS.values(), ids=LISTS.keys())
-def test_a_list_is_taken_apart(value: Any, kinds: list[str]) -> None:
+def test_a_list_is_expanded(value: Any, kinds: list[str]) -> None:
     (document,) = parse(msgspec.json.encode(value).decode(), "x")
 
     assert isinstance(document, Document)
     assert [inner.kind for inner in expand(document)] == kinds
 
 
-def test_a_document_tells_what_it_is() -> None:
+def test_a_document_has_the_kind_and_the_name_of_its_object() -> None:
     (document,) = parse("{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: b}}", "x")
 
     assert isinstance(document, Document)
@@ -220,7 +220,7 @@ def test_a_document_tells_what_it_is() -> None:
     assert (document.name, document.namespace) == ("a", "b")
 
 
-def test_what_is_not_a_string_tells_nothing() -> None:
+def test_a_kind_or_a_name_of_another_type_is_ignored() -> None:
     (document,) = parse("{apiVersion: 1, metadata: []}", "x")
 
     assert isinstance(document, Document)
@@ -289,7 +289,7 @@ def test_every_value_has_a_line(index: int, path: tuple[str | int, ...], line: i
 
     assert objects[index].line(path) == line
     assert objects[index].place(path) == f"x.yaml:{line}"
-    assert str(objects[index].error("wrong", path)) == f"x.yaml:{line}: wrong"
+    assert str(objects[index].error("is 2", path)) == f"x.yaml:{line}: is 2"
 
 
 def test_values_of_json_have_lines() -> None:

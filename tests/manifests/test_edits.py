@@ -39,10 +39,12 @@ OVERLAPPING = {
 }
 
 
-@pytest.mark.parametrize(("one", "other", "met"), OVERLAPPING.values(), ids=OVERLAPPING.keys())
-def test_edits_may_overlap(one: TextEdit, other: TextEdit, met: bool) -> None:
-    assert overlap(one, other) is met
-    assert overlap(other, one) is met
+@pytest.mark.parametrize(
+    ("one", "other", "overlapping"), OVERLAPPING.values(), ids=OVERLAPPING.keys()
+)
+def test_edits_may_overlap(one: TextEdit, other: TextEdit, overlapping: bool) -> None:
+    assert overlap(one, other) is overlapping
+    assert overlap(other, one) is overlapping
 
 
 @st.composite

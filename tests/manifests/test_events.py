@@ -27,9 +27,11 @@ def test_aliases_of_aliases_are_refused() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
 
-    (said,) = values("\n".join(lines))
+    (message,) = values("\n".join(lines))
 
-    assert said == f"x.yaml:6: aliases add more than {MOST_ALIASED_VALUES} values: write them out"
+    assert (
+        message == f"x.yaml:6: aliases add more than {MOST_ALIASED_VALUES} values: write them out"
+    )
 
 
 def test_an_alias_needs_an_earlier_anchor() -> None:

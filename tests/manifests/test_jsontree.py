@@ -20,9 +20,9 @@ BROKEN = {
     "no value": ('{"a": }', "no value at 6"),
     "an open bracket": ("[1", "no ] at 2"),
     "no comma": ("[1 2]", "no ] at 3"),
-    "a comma too much": ("[1,]", "no value at 3"),
+    "a trailing comma": ("[1,]", "no value at 3"),
     "two values": ("1 2", "the document ends at 2, and the text does not"),
-    "the wrong bracket": ('{"a": 1]', "no } at 7"),
+    "another bracket": ('{"a": 1]', "no } at 7"),
 }
 
 

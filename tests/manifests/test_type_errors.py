@@ -14,7 +14,7 @@ def spec(constraint: Any) -> Any:
     return {"spec": {"topologySpreadConstraints": [constraint]}}
 
 
-# value, what is wrong, where
+# value, problem, path
 CASES: dict[str, tuple[Any, str, FieldPath]] = {
     "no object at all": ([], "expected an object, got a list", ()),
     "a list for an object": ({"spec": []}, "expected an object, got a list", ("spec",)),
@@ -47,7 +47,7 @@ CASES: dict[str, tuple[Any, str, FieldPath]] = {
 
 
 @pytest.mark.parametrize(("value", "problem", "path"), CASES.values(), ids=CASES.keys())
-def test_mistype(value: Any, problem: str, path: FieldPath) -> None:
+def test_a_type_error_is_described(value: Any, problem: str, path: FieldPath) -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(value, PodTemplate)
 

@@ -17,19 +17,19 @@ def values(text: str, *, unique_keys: bool = False) -> list[Any]:
     return [item.value if isinstance(item, Document) else str(item) for item in read]
 
 
-def test_helm_is_named_where_its_braces_stand() -> None:
-    (said,) = values("a: 1\n{{- if .Values.b }}\nb: 2\n")
+def test_braces_of_a_template_lead_to_a_hint_at_helm() -> None:
+    (message,) = values("a: 1\n{{- if .Values.b }}\nb: 2\n")
 
-    assert said.endswith("; render a chart with helm template first")
-
-
-def test_a_tab_is_named_where_it_indents() -> None:
-    (said,) = values("a:\n\tb: 1\n")
-
-    assert said.endswith("; indent with spaces, not with a tab")
+    assert message.endswith("; render a chart with helm template first")
 
 
-def test_a_key_may_be_asked_to_stand_once() -> None:
+def test_a_tab_that_indents_leads_to_a_hint() -> None:
+    (message,) = values("a:\n\tb: 1\n")
+
+    assert message.endswith("; indent with spaces, not with a tab")
+
+
+def test_unique_keys_may_be_required() -> None:
     text = "a: 1\nb:\n  c: 1\n  c: 2\n"
 
     assert values(text) == [{"a": 1, "b": {"c": 2}}]

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from webhook.config import kinds, scheduler, spread
 from webhook.config.kinds import OwnerSelector
-from webhook.config.profiles import ProfileMaker, Read, read_defaults
+from webhook.config.profiles import ProfileMaker, Read, complete_profile, read_defaults
 from webhook.config.scheduler import SchedulerDefaults
 from webhook.config.spread import SpreadConfiguration
 from webhook.config.validation import DocumentValidation
@@ -126,18 +126,11 @@ def check_scheduler(document: Document) -> Configuration:
         CombinedConfigError: All errors in it.
     """
     found = read_defaults(document)
-    profiles = (
-        Profile(
-            name=defaults.scheduler or DEFAULT_SCHEDULER,
-            scheduler_names=frozenset({defaults.scheduler or DEFAULT_SCHEDULER}),
-            constraints=defaults.constraints,
-            system=defaults.system,
-        )
+    profiles = tuple(
+        complete_profile(Profile(name=defaults.scheduler or DEFAULT_SCHEDULER), defaults)
         for defaults in found
     )
-    return Configuration(
-        files=(document.source,), profiles=tuple(profiles), notices=_notices([found])
-    )
+    return Configuration(files=(document.source,), profiles=profiles, notices=_notices([found]))
 
 
 def policy(

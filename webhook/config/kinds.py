@@ -15,12 +15,7 @@ from webhook.policy.paths import FieldPath, TemplatePath
 
 
 class OwnerSelector(msgspec.Struct, frozen=True):
-    """
-    A kind of controller whose label selector becomes part of its pods' deduced selector.
-
-    Attributes:
-        path: Member names from the object to its label selector.
-    """
+    """A kind of controller, and the path to the label selector of its pods."""
 
     kind: GroupKind
     path: TemplatePath

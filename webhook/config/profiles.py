@@ -97,12 +97,16 @@ class ProfileMaker:
                 problem = f"{choice}; the scheduler configuration has no other"
                 self._reading.refuse(problem, (*path, "match", "schedulerNames", i))
         kept = [one for one in found if not one.scheduler or one.scheduler in (requested or names)]
-        return [_of_scheduler(profile, one, alone=len(kept) == 1) for one in kept]
+        if len(kept) == 1:
+            return [complete_profile(profile, kept[0])]
+        prefix = f"{profile.name}/"
+        return [
+            complete_profile(replace(profile, name=prefix + one.scheduler), one) for one in kept
+        ]
 
 
-def _of_scheduler(profile: Profile, found: SchedulerDefaults, *, alone: bool) -> Profile:
-    profile = replace(profile, constraints=found.constraints, system=found.system)
-    if not found.scheduler:
-        return profile
-    name = profile.name if alone else f"{profile.name}/{found.scheduler}"
-    return replace(profile, name=name, scheduler_names=frozenset({found.scheduler}))
+def complete_profile(profile: Profile, defaults: SchedulerDefaults) -> Profile:
+    """Add the constraints of a scheduler, and restrict the profile to its pods if it has a name."""
+    if defaults.scheduler:
+        profile = replace(profile, scheduler_names=frozenset({defaults.scheduler}))
+    return replace(profile, constraints=defaults.constraints, system=defaults.system)

@@ -18,13 +18,7 @@ _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class OriginalFile(NamedTuple):
-    """
-    A file as it was read.
-
-    Attributes:
-        source: The path as it was given.
-        data: The content.
-    """
+    """The path of a file as it was given, and the content as it was read."""
 
     source: str
     data: bytes

@@ -15,12 +15,7 @@ from webhook.policy.paths import FieldPath, is_array, is_object
 
 
 class Put(NamedTuple):
-    """
-    Write a member or an item, whether it exists or not.
-
-    Attributes:
-        path: From the document; the index of a new item is the length of its list.
-    """
+    """Write a member or an item; the index of a new item is the length of its list."""
 
     path: FieldPath
     value: Any

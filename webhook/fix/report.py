@@ -40,24 +40,13 @@ class FileFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FixedFinding(FileFinding, frozen=True, kw_only=True):
-    """
-    A finding that was fixed.
-
-    Attributes:
-        wrote: A description of the changes.
-    """
+    """A finding that was fixed, with a description of the changes."""
 
     wrote: str
 
 
 class RemainingFinding(FileFinding, frozen=True, kw_only=True):
-    """
-    A finding that was not fixed.
-
-    Attributes:
-        instead: The value that the finding proposes.
-        reason: Why the value was not written.
-    """
+    """A finding that was not fixed: the proposed value, and why it was not written."""
 
     instead: str
     reason: str

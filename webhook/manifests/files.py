@@ -84,9 +84,7 @@ def read_documents(
                 yield item
 
 
-def read_file(
-    path: str, *, unique_keys: bool = False, stdin: BinaryIO | None = None
-) -> list[Document]:
+def read_file(path: str) -> list[Document]:
     """
     Read all documents of one file, of any value; a ``List`` is one document.
 
@@ -94,7 +92,7 @@ def read_file(
         SourceError: The file cannot be read; ``ManifestError`` if a document in it is invalid.
     """
     documents: list[Document] = []
-    for item in parse(read_text(path, stdin), source_of(path), unique_keys=unique_keys):
+    for item in parse(read_text(path), source_of(path)):
         if isinstance(item, ManifestError):
             raise item
         documents.append(item)
@@ -225,7 +223,7 @@ def read_text(path: str, stdin: BinaryIO | None = None) -> str:
 
 def read_data(path: str, stdin: BinaryIO | None = None, *, most: int = MANIFEST_BYTES) -> bytes:
     """
-    Read the bytes of a file, at ``most`` so many.
+    Read the bytes of a file, which may have at ``most`` so many.
 
     Raises:
         SourceError: The file cannot be read, or is too large.

@@ -23,13 +23,7 @@ _SOME_KEY = "[...]"  # what msgspec writes for a key of a mapping
 
 
 class TypeMismatch(NamedTuple):
-    """
-    A value of the wrong type.
-
-    Attributes:
-        problem: The expected and the actual type: ``expected an integer, got a string``.
-        path: From the decoded value to the wrong one.
-    """
+    """A value of the wrong type, as ``expected an integer, got a string``, and its path."""
 
     problem: str
     path: FieldPath
