@@ -28,7 +28,7 @@ def test_a_known_finding_stands_for_one_only() -> None:
 def test_findings_are_known_by_rule_object_and_field_not_by_their_numbers() -> None:
     less = EVERYTHING.replace('"nodeName":"node-b"', '"nodeName":"node-a"')
     (before, after) = (
-        {each.fingerprint: each.problem for _, each in audit(text).findings()}
+        {finding.fingerprint: finding.problem for _, finding in audit(text).findings()}
         for text in (EVERYTHING, less)
     )
 

@@ -21,7 +21,7 @@ FACTS = {
 
 @pytest.mark.parametrize(("text", "problem"), FACTS.values(), ids=FACTS.keys())
 def test_facts_that_cannot_be_read_are_problems(text: str, problem: str) -> None:
-    assert [each.problem for each in gather(text).problems] == [problem]
+    assert [error.problem for error in gather(text).problems] == [problem]
 
 
 def test_workloads_around_that_cannot_be_read_are_problems_and_not_findings() -> None:

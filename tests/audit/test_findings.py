@@ -3,11 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from webhook.audit.findings import (
-    FINGERPRINT_DIGITS,
-    FindingBuilder,
-    report_type_error,
-)
+from webhook.audit.findings import FINGERPRINT_DIGITS, FindingBuilder, report_type_error
 from webhook.audit.inventory import AuditSubject
 from webhook.audit.origins import Origin
 from webhook.audit.report import AuditFinding, AuditSeverity

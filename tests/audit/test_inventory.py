@@ -12,12 +12,12 @@ def audited(text: str, neighbours: str = "") -> Inventory:
 
 
 def names(found: Inventory) -> list[str]:
-    return [str(each.subject) for each in found.audited]
+    return [str(item.subject) for item in found.audited]
 
 
 def test_pods_belong_to_the_outermost_controller_that_is_known() -> None:
     found = audited(LIVE)
-    (web, _) = (each.subject for each in found.audited)
+    (web, _) = (item.subject for item in found.audited)
 
     assert names(found) == ["Deployment/web", "StatefulSet/db"]
     assert [dict(group.nodes) for group in web.running] == [{"node-a": 3, "node-b": 1}]

@@ -31,7 +31,7 @@ def test_any_text_can_be_written(name: str, text: str) -> None:
 
     (read,) = fromstring(junit.as_text(root))
 
-    printable = all(each.isprintable() or each in "\n\t" for each in text)
+    printable = all(char.isprintable() or char in "\n\t" for char in text)
     assert not printable or (read.text or "") == text
 
 

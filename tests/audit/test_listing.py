@@ -21,10 +21,10 @@ async def test_a_cluster_gives_the_report_of_its_manifests_but_for_their_places(
     written = report_on(gather(LIVE).snapshot)
 
     assert found.summary == written.summary
-    assert [each.problem for _, each in found.findings()] == [
-        each.problem for _, each in written.findings()
+    assert [finding.problem for _, finding in found.findings()] == [
+        finding.problem for _, finding in written.findings()
     ]
-    assert {each.source for each in found.workloads} == {""}
+    assert {workload.source for workload in found.workloads} == {""}
 
 
 async def test_custom_kinds_are_found_and_listed() -> None:
@@ -48,7 +48,7 @@ async def test_one_namespace() -> None:
 
 
 @pytest.mark.parametrize("pages", range(2))
-async def test_a_list_that_expires_is_begun_anew_and_no_object_is_there_twice(pages: int) -> None:
+async def test_a_list_that_expires_is_restarted_and_no_object_is_there_twice(pages: int) -> None:
     server = serve_objects(LIVE, {"/api/v1/pods": [*[None] * pages, ExpiredError("api", "gone")]})
 
     assert len((await listed(server)).snapshot.pods) == 4
@@ -61,14 +61,16 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize("error", PROBLEMS.values(), ids=PROBLEMS.keys())
-async def test_what_cannot_be_listed_is_told_and_the_rest_is_read(error: ApiError) -> None:
+async def test_a_kind_that_cannot_be_listed_is_a_problem_and_the_rest_is_read(
+    error: ApiError,
+) -> None:
     listing = await listed(serve_objects(LIVE, {"/api/v1/nodes": [error] * LIST_TRIES}))
 
     assert listing.problems == [error]
     assert len(listing.snapshot.pods) == 4
 
 
-async def test_a_server_that_cannot_be_reached_is_asked_once() -> None:
+async def test_an_unreachable_server_gets_one_request() -> None:
     server = serve_objects(
         LIVE, {"/api/v1/namespaces": [ApiError("api", "down", FailureReason.UNREACHABLE)]}
     )
@@ -82,7 +84,7 @@ async def test_a_server_that_cannot_be_reached_is_asked_once() -> None:
 async def test_objects_that_cannot_be_read_are_problems() -> None:
     listing = await listed(serve_objects(world.DEPLOYMENT.replace("maxSkew: 1", "maxSkew: '1'")))
 
-    assert [each.source for each in listing.problems] == ["/apis/apps/v1/deployments"]
+    assert [problem.source for problem in listing.problems] == ["/apis/apps/v1/deployments"]
 
 
 async def test_pods_are_listed_last() -> None:

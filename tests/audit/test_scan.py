@@ -4,14 +4,14 @@ import pytest
 from msgspec.structs import replace
 
 from tests.audit import world
-from tests.audit.world import EVERYTHING, LIVE, audit, question, rules
+from tests.audit.world import EVERYTHING, LIVE, audit, audit_options, rules
 from webhook.audit.report import AuditSeverity
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.profiles import Profile
 from webhook.policy.model import Constraint
 
 
-def test_every_rule_is_asked_about_every_workload() -> None:
+def test_every_rule_is_applied_to_every_workload() -> None:
     assert rules(audit(EVERYTHING)) == [
         ("Pod ops/lone", "TSC001"),
         ("Deployment shop/web", "TSC114"),
@@ -25,11 +25,11 @@ def test_findings_stand_on_their_lines() -> None:
 
     (workload,) = audit(text).workloads
 
-    assert [(each.rule, each.line) for each in workload.findings] == [("TSC001", 6)]
+    assert [(finding.rule, finding.line) for finding in workload.findings] == [("TSC001", 6)]
     assert (workload.source, workload.line, workload.namespace) == ("all.yaml", 1, "default")
 
 
-def test_what_the_api_refuses_is_not_advised_on() -> None:
+def test_an_object_that_the_api_refuses_gets_no_advice() -> None:
     text = world.DEPLOYMENT.replace("maxSkew: 1", "maxSkew: 0")
     text = text.replace("matchLabels: {app: web}", "matchLabels: {app: other}")
 
@@ -39,16 +39,16 @@ def test_what_the_api_refuses_is_not_advised_on() -> None:
 @pytest.mark.parametrize(
     ("count", "found"), [(1_000, []), (1_001, [("Pod default/web", "TSC010")])]
 )
-def test_what_the_hooks_deny_for_its_length_is_told(count: int, found: list[Any]) -> None:
+def test_too_many_constraints_are_a_finding(count: int, found: list[Any]) -> None:
     head = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: {app: web}}\nspec:\n"
-    each = "  - {maxSkew: 1, topologyKey: key-%d, whenUnsatisfiable: ScheduleAnyway,"
-    each += " labelSelector: {matchLabels: {app: web}}}\n"
-    listed = "".join(each % number for number in range(count))
+    constraint = "  - {maxSkew: 1, topologyKey: key-%d, whenUnsatisfiable: ScheduleAnyway,"
+    constraint += " labelSelector: {matchLabels: {app: web}}}\n"
+    listed = "".join(constraint % number for number in range(count))
 
     assert rules(audit(f"{head}  topologySpreadConstraints:\n{listed}")) == found
 
 
-def test_a_null_selector_is_told_once() -> None:
+def test_a_null_selector_is_reported_once() -> None:
     text = world.DEPLOYMENT.replace("labelSelector: {matchLabels: {app: web}}", "")
     text = text.replace("matchLabelKeys: [pod-template-hash]", "")
 
@@ -72,42 +72,42 @@ def test_exemptions_are_listed_with_their_reasons() -> None:
 
     (workload,) = audit(text).workloads
 
-    assert [(each.rule, each.reason) for each in workload.exempted] == [
+    assert [(finding.rule, finding.reason) for finding in workload.exempted] == [
         ("TSC110", "one zone by contract")
     ]
-    assert [(each.rule, each.severity) for each in workload.findings] == [
+    assert [(finding.rule, finding.severity) for finding in workload.findings] == [
         ("exempt", AuditSeverity.WARN)
     ]
 
 
-def test_actions_weigh_findings_and_switch_rules_off() -> None:
+def test_actions_set_severities_and_switch_rules_off() -> None:
     actions = {**DEFAULT_ACTIONS, "TSC110": Action.DENY, "TSC114": Action.OFF}
     configured = replace(world.CONFIGURATION, actions=actions)
 
-    report = audit(LIVE, asked=question(configured))
+    report = audit(LIVE, options=audit_options(configured))
 
     assert [finding.severity for _, finding in report.findings()] == [AuditSeverity.DENY]
 
 
-def test_only_the_rules_and_namespaces_that_are_asked_for() -> None:
-    asked = question(rules=frozenset({"TSC110"}), namespaces=frozenset({"shop"}))
+def test_only_the_requested_rules_and_namespaces_are_audited() -> None:
+    options = audit_options(rules=frozenset({"TSC110"}), namespaces=frozenset({"shop"}))
 
-    report = audit(EVERYTHING, asked=asked)
+    report = audit(EVERYTHING, options=options)
 
     assert rules(report) == [("StatefulSet shop/db", "TSC110")]
-    assert {each.namespace for each in report.workloads} == {"shop"}
+    assert {workload.namespace for workload in report.workloads} == {"shop"}
 
 
-def test_what_would_be_injected_is_told() -> None:
+def test_defaults_of_the_next_pods_are_reported() -> None:
     wanted = Constraint(
         max_skew=2, topology_key="topology.kubernetes.io/zone", when_unsatisfiable="ScheduleAnyway"
     )
     profile = Profile(name="all", constraints=(wanted,))
     configured = replace(world.CONFIGURATION, profiles=(profile,))
 
-    report = audit(LIVE, asked=question(configured))
+    report = audit(LIVE, options=audit_options(configured))
 
-    (database, _) = sorted(report.workloads, key=lambda each: each.name)
+    (database, _) = sorted(report.workloads, key=lambda workload: workload.name)
     assert database.defaults is not None
     assert database.defaults.profile == "all"
     assert database.defaults.constraints[0]["labelSelector"] == {"matchLabels": {"app": "db"}}
@@ -137,7 +137,7 @@ def test_the_defaults_of_a_pod_are_those_of_its_own_labels() -> None:
         "---\n{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {selector: {app: one}}}"
     )
 
-    (workload,) = audit(text, asked=question(configured)).workloads
+    (workload,) = audit(text, options=audit_options(configured)).workloads
 
     assert workload.defaults is not None
     assert workload.defaults.constraints[0]["labelSelector"] == {"matchLabels": {"app": "one"}}

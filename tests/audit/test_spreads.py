@@ -1,14 +1,14 @@
 """Spreads count the running pods of a workload by domain."""
 
 from tests.audit import world
-from tests.audit.world import gather, inventory, question
+from tests.audit.world import audit_options, gather, inventory
 from webhook.audit.report import DomainCount, SpreadReport
 from webhook.audit.spreads import MOST_CELLS, measure_spreads
 
 
 def spreads(text: str) -> list[tuple[SpreadReport, ...]]:
     found = inventory(gather(text).snapshot)
-    gates = question().policy.gates
+    gates = audit_options().policy.gates
     return [measure_spreads(item.subject, found.state, gates) for item in found.audited]
 
 

@@ -14,7 +14,7 @@ from tests.audit.world import (
     NODES,
     REPLICA_SET,
     RUNNING,
-    question,
+    audit_options,
     serve_objects,
 )
 from webhook.audit.inventory import Inventory
@@ -30,9 +30,9 @@ from webhook.policy.kinds import KindRow
 
 
 async def swept(server: ApiServer) -> list[WorkloadReport]:
-    sweep = ClusterSweep(server, world.CONFIGURATION, question())
+    sweep = ClusterSweep(server, world.CONFIGURATION, audit_options())
     assert sweep.problems == []
-    return [each async for report in sweep.reports() for each in report.workloads]
+    return [workload async for report in sweep.reports() for workload in report.workloads]
 
 
 async def at_once(server: ApiServer) -> list[WorkloadReport]:
@@ -40,7 +40,7 @@ async def at_once(server: ApiServer) -> list[WorkloadReport]:
     listing = ClusterListing(server, configuration.pod_templates, configuration.owner_selectors)
     await listing.read()
     found = Inventory(listing.snapshot, configuration.owner_selectors)
-    return list(scan(found, (), question()).workloads)
+    return list(scan(found, (), audit_options()).workloads)
 
 
 def moved(text: str, namespace: str) -> str:
@@ -53,8 +53,9 @@ APPLICATION = DEPLOYMENT + REPLICA_SET + RUNNING + BARE
 
 CLUSTERS = {
     "one namespace": NODES + APPLICATION,
-    "a pod that nobody controls, and one that no API server would take": EVERYTHING,
-    "several namespaces": NODES + "".join(moved(APPLICATION, each) for each in ("a", "a-b", "b")),
+    "a pod without a controller, and one that no API server would take": EVERYTHING,
+    "several namespaces": NODES
+    + "".join(moved(APPLICATION, namespace) for namespace in ("a", "a-b", "b")),
     "a namespace without pods beside one that has some": NODES
     + APPLICATION
     + moved(DEPLOYMENT + BARE, "empty"),
@@ -100,11 +101,13 @@ def test_each_object_is_taken_once_and_with_its_namespace(
 
 
 async def walk(server: ApiServer) -> list[tuple[str, str, str]]:
-    kinds = [each for each in LISTED_BUILT_IN if each.kind in ("Deployment", "Service", "Job")]
-    cursors = [ListCursor(server, each) for each in kinds]
+    kinds = [
+        listed for listed in LISTED_BUILT_IN if listed.kind in ("Deployment", "Service", "Job")
+    ]
+    cursors = [ListCursor(server, kind) for kind in kinds]
     taken: list[tuple[str, str, str]] = []
     while True:
-        ahead = [await each.next_namespace() for each in cursors]
+        ahead = [await cursor.next_namespace() for cursor in cursors]
         namespace = min(filter(None, ahead), key=lambda name: f"{name}/", default=None)
         if namespace is None:
             return taken
@@ -125,16 +128,16 @@ def run(walking: Any) -> Any:
 
 
 def pods(*names: str) -> list[Any]:
-    return [{"kind": "Pod", "metadata": {"namespace": "shop", "name": each}} for each in names]
+    return [{"kind": "Pod", "metadata": {"namespace": "shop", "name": name}} for name in names]
 
 
 async def names_of(server: ApiServer) -> list[str]:
     cursor = ListCursor(server, LISTED_PODS)
-    return [msgspec.json.decode(each)["metadata"]["name"] async for each in cursor.take("shop")]
+    return [msgspec.json.decode(item)["metadata"]["name"] async for item in cursor.take("shop")]
 
 
 @pytest.mark.parametrize("at", range(3))
-async def test_a_list_whose_rest_was_forgotten_is_begun_anew_and_nothing_is_taken_twice(
+async def test_a_list_whose_rest_was_forgotten_is_restarted_and_nothing_is_taken_twice(
     at: int,
 ) -> None:
     server = serve_objects(
@@ -144,7 +147,7 @@ async def test_a_list_whose_rest_was_forgotten_is_begun_anew_and_nothing_is_take
     assert await names_of(server) == list("abcde")
 
 
-async def test_a_list_in_no_order_is_not_believed() -> None:
+async def test_an_unsorted_list_is_an_error() -> None:
     server = ApiServer(answers={f"GET {LISTED_PODS.path('')}": page(*pods(*"cba"))})
 
     with pytest.raises(ApiError, match="unsorted"):
@@ -163,30 +166,30 @@ async def test_a_kind_that_may_not_be_listed_is_known_before_the_first_report(
     sweep = ClusterSweep(
         serve_objects(EVERYTHING, {listed.path(""): [FORBIDDEN]}),
         world.CONFIGURATION,
-        question(),
+        audit_options(),
     )
 
     with pytest.raises(ApiError, match="403"):
         await anext(sweep.reports())
 
 
-async def test_custom_kinds_that_cannot_be_looked_for_are_told() -> None:
+async def test_a_failed_discovery_is_an_error() -> None:
     sweep = ClusterSweep(
-        serve_objects(EVERYTHING, {"/apis": [FORBIDDEN]}), world.CONFIGURATION, question()
+        serve_objects(EVERYTHING, {"/apis": [FORBIDDEN]}), world.CONFIGURATION, audit_options()
     )
 
     with pytest.raises(ApiError, match="403"):
         await anext(sweep.reports())
 
 
-async def test_objects_that_cannot_be_read_are_told_and_the_rest_is_audited() -> None:
+async def test_unreadable_objects_are_problems_and_the_rest_is_audited() -> None:
     broken = BARE.replace("containers: []", "tolerations: 5")
-    sweep = ClusterSweep(serve_objects(DEPLOYMENT + broken), world.CONFIGURATION, question())
+    sweep = ClusterSweep(serve_objects(DEPLOYMENT + broken), world.CONFIGURATION, audit_options())
 
     reports = [report async for report in sweep.reports()]
 
-    assert [each.name for report in reports for each in report.workloads] == ["web"]
-    assert [each.source for each in sweep.problems] == ["/apis/apps/v1/statefulsets"]
+    assert [workload.name for report in reports for workload in report.workloads] == ["web"]
+    assert [problem.source for problem in sweep.problems] == ["/apis/apps/v1/statefulsets"]
 
 
 async def test_a_list_that_expires_again_and_again_is_given_up() -> None:

@@ -133,14 +133,14 @@ EVERYTHING = LIVE + REFUSED
 
 
 def gather(text: str, *, neighbours: str = "") -> ManifestCollector:
-    """Gather manifests, and others that only stand around them."""
-    gathering = ManifestCollector(CONFIGURATION.pod_templates, CONFIGURATION.owner_selectors)
-    for source, asked in ((text, True), (neighbours, False)):
+    """Collect manifests, and others that are only part of the cluster."""
+    collector = ManifestCollector(CONFIGURATION.pod_templates, CONFIGURATION.owner_selectors)
+    for source, requested in ((text, True), (neighbours, False)):
         for document in parse(source, "all.yaml"):
             assert isinstance(document, Document)
-            for each in expand(document):
-                gathering.add(each, requested=asked)
-    return gathering
+            for item in expand(document):
+                collector.add(item, requested=requested)
+    return collector
 
 
 def serve_objects(
@@ -163,29 +163,29 @@ def serve_objects(
 
 
 def inventory(snapshot: Snapshot) -> Inventory:
-    """Sort what a snapshot holds."""
+    """Index a snapshot."""
     return Inventory(snapshot, CONFIGURATION.owner_selectors)
 
 
-def question(configuration: Configuration = CONFIGURATION, **asked: Any) -> AuditOptions:
-    """Ask by a configuration."""
+def audit_options(configuration: Configuration = CONFIGURATION, **changes: Any) -> AuditOptions:
+    """Build options from a configuration."""
     gates = gates_in_force(configuration, NEWEST_VERSION, "", allow_locked=False)
     return AuditOptions(
         make_policy(configuration, gates),
         configuration.actions,
         configuration.not_exemptible,
-        **asked,
+        **changes,
     )
 
 
-def report_on(snapshot: Snapshot, asked: AuditOptions | None = None) -> AuditReport:
+def report_on(snapshot: Snapshot, options: AuditOptions | None = None) -> AuditReport:
     """Audit a snapshot."""
-    return scan(inventory(snapshot), snapshot.unreadable, asked or question())
+    return scan(inventory(snapshot), snapshot.unreadable, options or audit_options())
 
 
-def audit(text: str, *, neighbours: str = "", asked: AuditOptions | None = None) -> AuditReport:
+def audit(text: str, *, neighbours: str = "", options: AuditOptions | None = None) -> AuditReport:
     """Audit manifests."""
-    return report_on(gather(text, neighbours=neighbours).snapshot, asked)
+    return report_on(gather(text, neighbours=neighbours).snapshot, options)
 
 
 def rules(report: AuditReport) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from certs.serving import LiveContext
 from tests.apiserver import ApiServer, Json, respond
 from tests.certs.world import authority, leaf, listening
 from tests.cli.conftest import Run, in_background
-from tests.doctor.patient import METRICS, READY
+from tests.doctor.installations import METRICS, READY
 from webhook.cluster.protocol import Response
 from webhook.doctor.dryrun import DEFAULT_PROBE_NAMESPACE
 

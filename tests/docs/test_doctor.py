@@ -5,7 +5,7 @@ import pytest
 from certs.pem import name_of
 from tests.certs.world import authority
 from tests.docs.markdown import ROOT, blocks
-from tests.doctor.patient import CA, patient, replica, secret
+from tests.doctor.installations import CA, build_installation, replica, secret
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.doctor import show
 from webhook.doctor.installation import Lookup, Replica
@@ -23,11 +23,11 @@ NAMES = {
 def test_the_report_is_what_a_doctor_says(capsys: pytest.CaptureFixture[str]) -> None:
     lacks = "needs get on pods/proxy in namespace evenspread"
     hidden = Replica(replica().name, Lookup(problem=lacks), Lookup(problem=lacks))
-    found = patient(authority=secret("ca.crt", STRANGER), replicas=(hidden,))
+    found = build_installation(authority=secret("ca.crt", STRANGER), replicas=(hidden,))
 
     show(found, run_checks(found), Terminal())
 
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for made, shown in NAMES.items():
-        said = said.replace(made, shown)
-    assert f"$ evenspread doctor\n{said}" in [each.text for each in blocks(PAGE)]
+        output = output.replace(made, shown)
+    assert f"$ evenspread doctor\n{output}" in [each.text for each in blocks(PAGE)]

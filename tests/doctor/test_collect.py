@@ -7,7 +7,7 @@ import pytest
 
 from tests.apiserver import ApiServer, refuse, respond
 from tests.doctor.api import client_of
-from tests.doctor.patient import METRICS, READY, replica
+from tests.doctor.installations import METRICS, READY, replica
 from webhook.cluster.protocol import Response
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.collect import DoctorTarget, collect_installation
@@ -105,5 +105,5 @@ async def test_unreadable_metrics_leave_the_gates_unknown() -> None:
 
 @pytest.mark.parametrize("response", [respond({}), Response(200, b"<html>")])
 async def test_a_server_without_a_version_is_no_api_server(response: Response) -> None:
-    with pytest.raises(ApiError, match="answered 200 when asked for its version"):
+    with pytest.raises(ApiError, match="answered 200 to the request for its version"):
         await collect({"GET /version": response})

@@ -89,8 +89,8 @@ async def test_the_namespace_is_one_that_the_webhooks_are_called_for(
     lookup: Lookup[WebhookConfiguration], name: str
 ) -> None:
     items: list[Any] = [
-        {"metadata": {"name": each, "labels": {"kubernetes.io/metadata.name": each}}}
-        for each in ("app", "default", "shop", "zoo")
+        {"metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}}}
+        for name in ("app", "default", "shop", "zoo")
     ]
     client = client_of({"GET /api/v1/namespaces": respond({"items": items})})
 

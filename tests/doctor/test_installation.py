@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.doctor.patient import deployment, hooks, patient, replica, serving_with
+from tests.doctor.installations import build_installation, deployment, hooks, replica, serving_with
 from webhook.doctor.installation import Lookup, NotReadableError
 from webhook.policy.request import Hook
 
@@ -22,17 +22,17 @@ def test_a_lookup_with_a_problem_raises_it() -> None:
 
 
 def test_the_webhook_is_ours() -> None:
-    webhook = patient().webhook(Hook.MUTATE)
+    webhook = build_installation().webhook(Hook.MUTATE)
 
     assert webhook is not None
     assert webhook.name == "mutate.evenspread.io"
-    missing = patient(configurations={**hooks(), Hook.MUTATE: Lookup()})
+    missing = build_installation(configurations={**hooks(), Hook.MUTATE: Lookup()})
     assert missing.webhook(Hook.MUTATE) is None
 
 
 @pytest.mark.parametrize(("tls", "mode"), [("auto", "self"), ("files", "files")])
 def test_the_mode_is_that_of_the_settings(tls: str, mode: str) -> None:
-    assert patient(deployment=deployment(serving_with(f"--tls={tls}"))).mode == mode
+    assert build_installation(deployment=deployment(serving_with(f"--tls={tls}"))).mode == mode
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,13 @@ def test_the_mode_is_that_of_the_settings(tls: str, mode: str) -> None:
 def test_the_log_of_a_replica_known_by_address_is_that_of_the_deployment(
     name: str, target: str
 ) -> None:
-    command = patient().log_command(replica(name=name))
+    command = build_installation().log_command(replica(name=name))
 
     assert command == f"kubectl -n evenspread logs {target}"
 
 
 def test_only_registered_webhooks_are_listed() -> None:
-    installation = patient(configurations={**hooks(), Hook.MUTATE: Lookup()})
+    installation = build_installation(configurations={**hooks(), Hook.MUTATE: Lookup()})
 
     assert [(hook, webhook.name) for hook, webhook in installation.webhooks()] == [
         (Hook.VALIDATE, "validate.evenspread.io")
@@ -56,7 +56,7 @@ def test_only_registered_webhooks_are_listed() -> None:
 
 
 def test_a_configuration_is_read_if_it_exists() -> None:
-    assert patient().valid_configuration is not None
-    assert patient(configuration=Lookup()).valid_configuration is None
+    assert build_installation().valid_configuration is not None
+    assert build_installation(configuration=Lookup()).valid_configuration is None
     with pytest.raises(NotReadableError, match="needs a right"):
-        _ = patient(configuration=Lookup(problem="needs a right")).valid_configuration
+        _ = build_installation(configuration=Lookup(problem="needs a right")).valid_configuration

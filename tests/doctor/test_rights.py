@@ -1,11 +1,11 @@
-"""The rights that are asked for are those that the manifests grant, no more and no less."""
+"""The rights that are reviewed are those that the manifests grant, no more and no less."""
 
 from typing import Any
 
 import pytest
 
 from tests.deploy.manifests import Helm, Json, by_name
-from tests.doctor.patient import BASE
+from tests.doctor.installations import BASE
 from webhook.doctor.rights import (
     READ_VERBS,
     ROLLOUTS,
@@ -25,11 +25,11 @@ FLEET: Json = {
 
 INSTALLATIONS: dict[str, tuple[Json, tuple[Any, ...]]] = {
     "by default": ({}, ("evenspread", "self")),
-    "with certificates of somebody else": (
+    "with certificates of another issuer": (
         {"certificate": {"mode": "files", "secretName": "serving"}},
         ("evenspread", "files"),
     ),
-    "with a controller of somebody else": (
+    "with a controller of another project": (
         {"ownerSelectors": [FLEET]},
         ("evenspread", "self", (ROLLOUTS, KindRow("example.com", "", "Fleet", "fleets"))),
     ),
@@ -61,11 +61,11 @@ def test_what_is_needed_is_what_the_manifests_for_kustomize_grant() -> None:
 
 
 def test_a_review_names_the_account_as_its_token_does() -> None:
-    asked = build_review(
+    review = build_review(
         Right("get", "", "secrets", "evenspread-ca", namespaced=True), "ns", "account"
     )
 
-    assert asked["spec"] == {
+    assert review["spec"] == {
         "user": "system:serviceaccount:ns:account",
         "groups": [
             "system:serviceaccounts",

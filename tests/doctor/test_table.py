@@ -4,11 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.doctor.patient import (
-    hooks,
-    patient,
-    told,
-)
+from tests.doctor.installations import build_installation, find_deviations, hooks
 from webhook.doctor.findings import CheckState
 from webhook.doctor.installation import Lookup, Replica
 from webhook.doctor.probes import ProbeResult
@@ -17,13 +13,15 @@ from webhook.doctor.table import CHECKS, run_checks
 from webhook.policy.request import Hook
 
 
-def test_a_healthy_installation_has_nothing() -> None:
-    assert told(patient()) == {}
-    assert [each.state for each in run_checks(patient())] == [CheckState.OK] * len(CHECKS)
+def test_a_healthy_installation_has_no_finding() -> None:
+    assert find_deviations(build_installation()) == {}
+    assert [result.state for result in run_checks(build_installation())] == [CheckState.OK] * len(
+        CHECKS
+    )
 
 
 LACKS = "needs a right"
-UNSEEN: dict[str, tuple[dict[str, Any], set[str]]] = {
+UNREADABLE: dict[str, tuple[dict[str, Any], set[str]]] = {
     "the webhook configurations": (
         {"configurations": {hook: Lookup(problem=LACKS) for hook in Hook}},
         {
@@ -51,17 +49,17 @@ UNSEEN: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"replicas": (Replica("a", Lookup(problem=LACKS), Lookup(problem=LACKS)),)},
         {"well"},
     ),
-    "what the API server says of itself": ({"features": Lookup(problem=LACKS)}, {"gates"}),
+    "the metrics of the API server": ({"features": Lookup(problem=LACKS)}, {"gates"}),
     "the rights": (
         {
             "rights": {
-                each: Lookup[bool](problem=LACKS)
-                for each in list_needed_rights("evenspread", "self")
+                right: Lookup[bool](problem=LACKS)
+                for right in list_needed_rights("evenspread", "self")
             }
         },
         {"rights"},
     ),
-    "tries": (
+    "the dry runs": (
         {
             "probes": {hook: ProbeResult(problem=LACKS) for hook in Hook},
             "dry_run_pods": Lookup(problem=LACKS),
@@ -71,24 +69,24 @@ UNSEEN: dict[str, tuple[dict[str, Any], set[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("changes", "checks"), UNSEEN.values(), ids=UNSEEN)
-def test_what_nobody_may_look_at_is_said(changes: dict[str, Any], checks: set[str]) -> None:
-    found = told(patient(**changes))
+@pytest.mark.parametrize(("changes", "checks"), UNREADABLE.values(), ids=UNREADABLE)
+def test_what_the_user_may_not_read_is_reported(changes: dict[str, Any], checks: set[str]) -> None:
+    found = find_deviations(build_installation(**changes))
 
     assert found.keys() == checks - (
         {"disruption-budget"} if "configurations" in changes else set()
     )
-    assert {each.unreadable for each in found.values()} == {(LACKS,)}
-    assert {each.state for each in found.values()} == {CheckState.UNKNOWN}
+    assert {result.unreadable for result in found.values()} == {(LACKS,)}
+    assert {result.state for result in found.values()} == {CheckState.UNKNOWN}
 
 
-def test_what_is_found_counts_though_more_could_not_be_looked_at() -> None:
+def test_findings_count_though_another_object_is_unreadable() -> None:
     configurations = {**hooks({"timeoutSeconds": 30}), Hook.VALIDATE: Lookup(problem=LACKS)}
 
-    found = told(patient(configurations=configurations))["timeouts"]
+    found = find_deviations(build_installation(configurations=configurations))["timeouts"]
 
     assert (len(found.findings), found.unreadable, found.state) == (1, (LACKS,), CheckState.PROBLEM)
 
 
-def test_ids_are_told_once() -> None:
+def test_ids_are_unique() -> None:
     assert len({row.id for row in CHECKS}) == len(CHECKS)

@@ -25,7 +25,7 @@ def test_flags_override_variables() -> None:
 
 
 def test_unknown_endpoints_count_as_ready() -> None:
-    endpoints = [{"conditions": {"ready": each}} for each in (True, False, None)]
+    endpoints = [{"conditions": {"ready": state}} for state in (True, False, None)]
 
     assert msgspec.convert({"endpoints": endpoints}, EndpointSlice).ready == 2
     assert EndpointSlice().ready == 0

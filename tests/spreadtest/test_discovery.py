@@ -28,11 +28,11 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("text", "meant"), TEXTS.values(), ids=TEXTS.keys())
-def test_suites_are_told_by_their_text(text: str, meant: bool, tmp_path: Path) -> None:
+def test_suites_are_recognized_by_their_text(text: str, meant: bool, tmp_path: Path) -> None:
     (tmp_path / "some.yaml").write_text(text)
     (tmp_path / "z.yaml").write_text(SUITE)
 
-    found = [each.source for each in find_suites([str(tmp_path)]) if isinstance(each, SuiteText)]
+    found = [suite.source for suite in find_suites([str(tmp_path)]) if isinstance(suite, SuiteText)]
 
     assert found == [str(tmp_path / name) for name in ("some.yaml", "z.yaml")[not meant :]]
 
@@ -43,14 +43,14 @@ def test_folders_are_walked_in_order(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text('{"kind": "SpreadTest"}')
 
-    found = [each.source for each in find_suites([str(tmp_path)]) if isinstance(each, SuiteText)]
+    found = [suite.source for suite in find_suites([str(tmp_path)]) if isinstance(suite, SuiteText)]
 
-    assert [str(Path(each).relative_to(tmp_path)) for each in found] == [
+    assert [str(Path(source).relative_to(tmp_path)) for source in found] == [
         "a/b/suite.json", "a/z.yml", "b.yaml",
     ]  # fmt: skip
 
 
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9\n")
 
     (problem,) = find_suites([str(tmp_path)])
@@ -59,17 +59,17 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [("pods", "no file below it is a SpreadTest: write one"), ("pods/a.yaml", "is no SpreadTest:")],
 )
-def test_a_place_without_a_suite_is_a_mistake(name: str, said: str, tmp_path: Path) -> None:
+def test_a_place_without_a_suite_is_an_error(name: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "pods").mkdir()
     (tmp_path / "pods/a.yaml").write_text(files.POD)
 
     with pytest.raises(CombinedConfigError) as caught:
         list(find_suites([str(tmp_path / name)]))
 
-    assert str(caught.value).startswith(f"{tmp_path / name}: {said}")
+    assert str(caught.value).startswith(f"{tmp_path / name}: {message}")
     assert "`kind: SpreadTest`" in str(caught.value)
 
 

@@ -89,7 +89,7 @@ def test_what_is_not_expected_is_not_looked_at() -> None:
 def test_members_are_told_in_one_order() -> None:
     expected = {"patch": [1], "skipped": "no-selector", "verdict": "deny"}
 
-    assert [each.member for each in compare(expected, answered())] == [
+    assert [mismatch.member for mismatch in compare(expected, answered())] == [
         "verdict",
         "skipped",
         "patch",

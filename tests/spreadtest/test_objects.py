@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import files
-from tests.spreadtest.world import ROOT, load, mistakes, only_case
+from tests.spreadtest.world import ROOT, errors_of, load, only_case
 from webhook.admission.offline import OfflineReview
 from webhook.spreadtest.results import CaseStatus
 
@@ -39,9 +39,9 @@ def test_recorded_review_is_found_in_its_file(name: str, folder: Path) -> None:
     assert found.request.recorded
 
 
-# what is written, what is said of it
-MISTAKES = {
-    "a file that is not there": (
+# what is written, expected message
+ERRORS = {
+    "a file that does not exist": (
         "none.yaml",
         "5: cases[0].object: '{folder}/none.yaml' is no file",
     ),
@@ -76,20 +76,20 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize(("written", "said"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_mistake(written: str, said: str, folder: Path) -> None:
-    (told, *_) = mistakes(case(written), folder)
+@pytest.mark.parametrize(("written", "message"), ERRORS.values(), ids=ERRORS.keys())
+def test_error(written: str, message: str, folder: Path) -> None:
+    (error, *_) = errors_of(case(written), folder)
 
-    assert told.startswith(said.format(folder=folder))
+    assert error.startswith(message.format(folder=folder))
 
 
 def test_few_of_many_objects_are_named(folder: Path) -> None:
     pods = [files.POD.replace("web-1", f"web-{i}") for i in range(9)]
     (folder / "many.yaml").write_text("---\n".join(pods))
 
-    (told,) = mistakes(case("{file: many.yaml, name: db}"), folder)
+    (error,) = errors_of(case("{file: many.yaml, name: db}"), folder)
 
-    assert told.endswith(", Pod shop/web-4, ...")
+    assert error.endswith(", Pod shop/web-4, ...")
 
 
 def test_file_that_cannot_be_read_is_an_error_of_its_cases_only(folder: Path) -> None:

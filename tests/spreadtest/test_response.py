@@ -133,7 +133,7 @@ def test_object_of_wrong_types_is_refused_before_any_webhook(folder: Path) -> No
 def test_constraints_of_a_template_are_found(folder: Path) -> None:
     found = answer(files.DEPLOYMENT.replace("-1", "1"), folder)
 
-    assert [each["topologyKey"] for each in found.constraints] == ["zone"]
+    assert [constraint["topologyKey"] for constraint in found.constraints] == ["zone"]
 
 
 def test_recorded_review_that_is_none_is_an_error(folder: Path) -> None:

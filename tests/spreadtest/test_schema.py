@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import yaml
 
-from tests.spreadtest.world import CASES, EXAMPLES, mistakes
+from tests.spreadtest.world import CASES, EXAMPLES, errors_of
 from webhook.spreadtest.expectations import VIEWS
 from webhook.spreadtest.response import CaseResponse
 from webhook.spreadtest.schema import SKIP_REASONS, Expectation, SpreadTest
@@ -22,8 +22,8 @@ def case(members: str) -> str:
     return f"cases:\n- name: a\n  object: pod.yaml\n  {members}"
 
 
-# text, what is said of it
-MISTAKES = {
+# text, expected message
+ERRORS = {
     "no cases": ("", "1: cases: is missing: write it, as `cases: [{name: ..., "),
     "no case": ("cases: []", "3: cases: is empty, which tests nothing: write a case"),
     "a case that is none": (
@@ -121,17 +121,17 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize(("text", "said"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_mistake_is_told_with_its_line_and_what_to_write(text: str, said: str) -> None:
-    told = mistakes(text)
+@pytest.mark.parametrize(("text", "message"), ERRORS.values(), ids=ERRORS.keys())
+def test_error_names_its_line_and_the_fix(text: str, message: str) -> None:
+    told = errors_of(text)
 
-    assert any(each.removeprefix("suite.yaml:").startswith(said) for each in told), told
+    assert any(error.removeprefix("suite.yaml:").startswith(message) for error in told), told
 
 
-def test_all_mistakes_are_told_in_one_go() -> None:
+def test_all_errors_are_reported_at_once() -> None:
     text = "kubeVersion: 1.30\ncases:\n- {name: '', object: [], expect: {}}"
 
-    assert len(mistakes(text)) == 4
+    assert len(errors_of(text)) == 4
 
 
 def test_every_member_of_an_expectation_is_answered_and_compared() -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import files
-from tests.spreadtest.world import CASE, CASES, load, mistakes
+from tests.spreadtest.world import CASE, CASES, errors_of, load
 from webhook.admission.offline import OfflineReview
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.profiles import Mode
@@ -38,12 +38,12 @@ CONFIGS = {
 def test_configuration(text: str, profiles: list[str], mode: Mode, folder: Path) -> None:
     (case,) = load(text + CASES, folder).cases
 
-    assert [each.name for each in case.policy.profiles] == profiles
+    assert [profile.name for profile in case.policy.profiles] == profiles
     assert case.policy.mode is mode
 
 
-# text, what is said of it
-CONFIG_MISTAKES = {
+# text, expected message
+CONFIG_ERRORS = {
     "a key of a configuration as it is": (
         f"{INLINE}  modes: apply\n",
         "7: modes: no such key: did you mean mode?",
@@ -52,22 +52,22 @@ CONFIG_MISTAKES = {
         "config: {apiVersion: kubescheduler.config.k8s.io/v1, kind: PodTopologySpreadArgs}\n",
         "3: kind: is PodTopologySpreadArgs: give the file with --scheduler-config",
     ),
-    "a file that is not there": (
+    "a file that does not exist": (
         "config: none.yaml\n",
         "'{folder}/none.yaml' cannot be read: No such file or directory",
     ),
-    "a file with a mistake": (
+    "a file with an error": (
         "schedulerConfig: pod.yaml\n",
         "{folder}/pod.yaml:2: kind: ",
     ),
 }
 
 
-@pytest.mark.parametrize(("text", "said"), CONFIG_MISTAKES.values(), ids=CONFIG_MISTAKES.keys())
-def test_mistake_in_a_configuration(text: str, said: str, folder: Path) -> None:
-    (told, *_) = mistakes(text + CASES, folder)
+@pytest.mark.parametrize(("text", "message"), CONFIG_ERRORS.values(), ids=CONFIG_ERRORS.keys())
+def test_error_in_a_configuration(text: str, message: str, folder: Path) -> None:
+    (error, *_) = errors_of(text + CASES, folder)
 
-    assert told.startswith(said.format(folder=folder))
+    assert error.startswith(message.format(folder=folder))
 
 
 NODE = "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}}}"
@@ -80,7 +80,7 @@ def test_cluster_of_folders_files_and_objects(folder: Path) -> None:
     suite = load(f"cluster: [cluster, nodes.yaml, {NODES}]\n{CASES}", folder)
 
     assert suite.cluster.schedulable_nodes() == 3
-    assert [each.name for each in suite.cluster.services("shop", {"app": "web"})] == ["web"]
+    assert [service.name for service in suite.cluster.services("shop", {"app": "web"})] == ["web"]
     assert suite.problems == ()
 
 
@@ -94,11 +94,11 @@ def test_custom_controllers_of_the_configuration_are_in_the_cluster(folder: Path
     assert suite.cluster.owner_selector("default", owner) is not None
 
 
-def test_nothing_is_known_of_a_cluster_that_is_not_written(folder: Path) -> None:
+def test_suite_without_a_cluster_knows_no_facts(folder: Path) -> None:
     assert load(CASES, folder).cluster.schedulable_nodes() == 0
 
 
-# what stands for the cluster, what is said of it
+# what stands for the cluster, expected message
 BROKEN_CLUSTERS = {
     "a file that does not parse": ("syntax.yaml", "{folder}/syntax.yaml:"),
     "an object of wrong types": (
@@ -108,17 +108,17 @@ BROKEN_CLUSTERS = {
 }
 
 
-@pytest.mark.parametrize(("part", "said"), BROKEN_CLUSTERS.values(), ids=BROKEN_CLUSTERS.keys())
-def test_what_cannot_be_read_of_a_cluster_is_a_problem(part: str, said: str, folder: Path) -> None:
+@pytest.mark.parametrize(("part", "message"), BROKEN_CLUSTERS.values(), ids=BROKEN_CLUSTERS.keys())
+def test_unreadable_object_of_a_cluster_is_a_problem(part: str, message: str, folder: Path) -> None:
     (problem,) = load(f"cluster: [{part}]\n{CASES}", folder).problems
 
-    assert str(problem).startswith(said.format(folder=folder))
+    assert str(problem).startswith(message.format(folder=folder))
 
 
-def test_cluster_that_is_not_there_is_a_mistake(folder: Path) -> None:
-    (told,) = mistakes(f"cluster: [none]\n{CASES}", folder)
+def test_cluster_that_does_not_exist_is_an_error(folder: Path) -> None:
+    (error,) = errors_of(f"cluster: [none]\n{CASES}", folder)
 
-    assert told == f"3: cluster[0]: '{folder}/none' is no file and no folder"
+    assert error == f"3: cluster[0]: '{folder}/none' is no file and no folder"
 
 
 HOOKS = {
@@ -166,7 +166,7 @@ def test_gates_of_a_case_come_before_those_of_its_suite(folder: Path) -> None:
     assert Gate.NODE_INCLUSION_POLICY in second
 
 
-def test_gate_says_where_it_is_written(folder: Path) -> None:
+def test_gate_names_its_position(folder: Path) -> None:
     (case,) = load(GATED + CASES, folder).cases
 
     source = case.policy.gates.settings[Gate.MIN_DOMAINS].source
@@ -176,15 +176,15 @@ def test_gate_says_where_it_is_written(folder: Path) -> None:
 LOCKED = '- kubeVersion: "1.37"\n  featureGates: {MinDomainsInPodTopologySpread: false}\n'
 
 
-def test_gate_that_cannot_be_switched_is_a_mistake_at_its_line(folder: Path) -> None:
+def test_gate_that_cannot_be_switched_is_an_error_at_its_line(folder: Path) -> None:
     case = f"cases:\n{LOCKED}  name: a\n  object: pod.yaml\n  expect: {{verdict: allow}}\n"
 
-    (told,) = mistakes(case, folder)
+    (error,) = errors_of(case, folder)
 
-    assert told.startswith("5: cases[0].featureGates.MinDomainsInPodTopologySpread: ")
+    assert error.startswith("5: cases[0].featureGates.MinDomainsInPodTopologySpread: ")
     assert load(f"allowLockedGates: true\n{case}", folder).cases
     assert load(f"{case}  allowLockedGates: true\n", folder).cases
-    assert mistakes(f"allowLockedGates: true\n{case}  allowLockedGates: false\n", folder)
+    assert errors_of(f"allowLockedGates: true\n{case}  allowLockedGates: false\n", folder)
 
 
 def test_update_has_both_objects(folder: Path) -> None:
@@ -200,7 +200,7 @@ def test_update_has_both_objects(folder: Path) -> None:
     assert request["options"]["kind"] == "UpdateOptions"
 
 
-# what is updated, to what, what is said of it
+# what is updated, to what, expected message
 UPDATES = {
     "another name": (
         "{apiVersion: v1, kind: Pod, metadata: {name: web-2}}",
@@ -212,18 +212,18 @@ UPDATES = {
         "recorded.json",
         "7: cases[0].oldObject: is already in the recorded review: remove it",
     ),
-    "an object that is not there": ("none.yaml", "pod.yaml", "7: cases[0].oldObject: '"),
+    "an object that does not exist": ("none.yaml", "pod.yaml", "7: cases[0].oldObject: '"),
 }
 
 
-@pytest.mark.parametrize(("old", "new", "said"), UPDATES.values(), ids=UPDATES.keys())
-def test_mistake_in_an_update(old: str, new: str, said: str, folder: Path) -> None:
+@pytest.mark.parametrize(("old", "new", "message"), UPDATES.values(), ids=UPDATES.keys())
+def test_error_in_an_update(old: str, new: str, message: str, folder: Path) -> None:
     (folder / "recorded.json").write_text(RECORDED)
     text = f"{CASES.replace('pod.yaml', new)}  oldObject: {old}\n"
 
-    (told,) = mistakes(text, folder)
+    (error,) = errors_of(text, folder)
 
-    assert told.startswith(said)
+    assert error.startswith(message)
 
 
 def test_old_object_that_cannot_be_read_is_an_error(folder: Path) -> None:
@@ -232,17 +232,17 @@ def test_old_object_that_cannot_be_read_is_an_error(folder: Path) -> None:
     assert str(case.request).startswith(f"{folder}/syntax.yaml:")
 
 
-def test_mistakes_of_all_cases_are_told_in_one_go(folder: Path) -> None:
+def test_errors_of_all_cases_are_reported_at_once(folder: Path) -> None:
     case = CASE.replace("pod.yaml", "none.yaml")
     text = f"cluster: [none]\ncases:\n{case}{case.replace('a pod', 'b')}"
 
-    assert [each.partition(":")[0] for each in mistakes(text, folder)] == [
+    assert [error.partition(":")[0] for error in errors_of(text, folder)] == [
         "3",
         *[f"{folder}/suite.yaml"] * 2,
     ]
 
 
-def test_suite_without_a_name_is_called_as_its_file(folder: Path) -> None:
+def test_suite_without_a_name_has_that_of_its_file(folder: Path) -> None:
     assert load(CASES, folder).name == f"{folder}/suite.yaml"
     assert load(f"name: pods\n{CASES}", folder).name == "pods"
 

@@ -58,8 +58,8 @@ def only_case(text: str, folder: Path) -> CaseResult:
     return case
 
 
-def mistakes(text: str, folder: Path = Path()) -> list[str]:
-    """Tell what is wrong with a suite."""
+def errors_of(text: str, folder: Path = Path()) -> list[str]:
+    """Return the errors of a suite."""
     with pytest.raises(CombinedConfigError) as caught:
         load(text, folder)
     return str(caught.value).removeprefix(f"{folder / 'suite.yaml'}:").splitlines()

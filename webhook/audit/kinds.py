@@ -1,7 +1,7 @@
 """
 Kinds that an audit lists, derived from ``webhook.policy.kinds``.
 
-``find_custom_kinds`` asks the API server for the versions of custom kinds.
+``find_custom_kinds`` finds the versions of custom kinds by discovery.
 """
 
 from collections.abc import Collection

@@ -205,6 +205,5 @@ class Scanner:
 def _find_too_many(subject: Subject) -> list[rules.ApiViolation]:
     """Find too many constraints, which our webhooks deny and the API server accepts."""
     constraints = subject.pod.constraints
-    if len(constraints) <= MAX_CONSTRAINTS:
-        return []
-    return [rules.too_many(constraints, constraints_field(subject.path))]
+    is_too_long = len(constraints) > MAX_CONSTRAINTS
+    return [rules.too_many(constraints, constraints_field(subject.path))] if is_too_long else []

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from webhook.audit.report import DomainCount, SpreadReport
 from webhook.policy.advice.context import ClusterState
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.placement.nodes import Demands
@@ -67,7 +67,11 @@ def _build_cells(sizes: Mapping[str, int], pods: Mapping[str, int]) -> tuple[Dom
 def _measure_zones(subject: Subject, state: ClusterState) -> Iterator[SpreadReport]:
     """Measure the spread of a workload's own pods over zones, which no constraint limits."""
     domains = state.topology.domains(ZONE, (ZONE,), Demands(tolerations=None))
-    pods = _count_pods(subject.running, domains.values)
+    pods = Counter[str]()
+    for group in subject.running:
+        for node, number in group.nodes.items():
+            if node in domains.values:
+                pods[domains.values[node]] += number
     if not domains.sizes or not pods:
         return
     minimum = min(pods.values()) if len(pods) == len(domains.sizes) else 0
@@ -83,12 +87,3 @@ def _measure_zones(subject: Subject, state: ClusterState) -> Iterator[SpreadRepo
         cells=cells,
         left_out=len(domains.sizes) - len(cells),
     )
-
-
-def _count_pods(running: tuple[RunningPods, ...], values: Mapping[str, str]) -> Counter[str]:
-    counted: Counter[str] = Counter()
-    for group in running:
-        for node, number in group.nodes.items():
-            if node in values:
-                counted[values[node]] += number
-    return counted

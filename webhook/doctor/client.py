@@ -13,13 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from webhook.cluster.discovery import ResourcePath
-from webhook.cluster.protocol import (
-    NO_QUERY,
-    ApiClient,
-    ApiStatus,
-    FailureReason,
-    Query,
-)
+from webhook.cluster.protocol import NO_QUERY, ApiClient, ApiStatus, FailureReason, Query
 from webhook.doctor.installation import Lookup
 from webhook.errors import ApiError
 

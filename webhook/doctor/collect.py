@@ -133,7 +133,7 @@ async def _get_version(client: DoctorClient) -> str:
     try:
         return msgspec.json.decode(response.body, type=dict[str, str])["gitVersion"]
     except (msgspec.MsgspecError, KeyError):
-        problem = f"answered {response.status} when asked for its version"
+        problem = f"answered {response.status} to the request for its version"
         raise ApiError(client.api.name, problem, "garbage", response.status) from None
 
 

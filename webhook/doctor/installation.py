@@ -70,7 +70,7 @@ class Lookup(Generic[LookupT_co]):
             NotReadableError: The object could not be read.
         """
         if self.problem:
-            raise NotReadableError("not looked at", self.problem)
+            raise NotReadableError("not checked", self.problem)
         return self.or_none
 
 

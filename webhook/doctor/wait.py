@@ -40,7 +40,7 @@ async def wait_answered(
         The replicas that answered, those of the mutating webhook first.
 
     Raises:
-        SourceError: No replica answered in time; its message tells what happened instead.
+        SourceError: No replica answered in time; its message describes what happened instead.
         ApiError: The user may not create PodTemplates.
     """
     deadline = clock() + timeout_s

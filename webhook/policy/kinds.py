@@ -89,17 +89,15 @@ KIND_ROWS: tuple[KindRow, ...] = (
     KindRow("apps.kruise.io", "", "DaemonSet", "daemonsets", _TEMPLATE),
     KindRow("apps.kruise.io", "", "StatefulSet", "statefulsets", _TEMPLATE),
 )  # fmt: skip
-"""Kubernetes' own kinds, then the custom kinds that every installation knows."""
+"""Kubernetes' own kinds (built-in), then the custom kinds that every installation knows."""
 
 BUILT_IN_KINDS: Mapping[GroupKind, KindRow] = MappingProxyType(
     {row.group_kind: row for row in KIND_ROWS if row.version}
 )
-"""Kubernetes' own kinds."""
 
 CUSTOM_KINDS: Mapping[GroupKind, KindRow] = MappingProxyType(
     {row.group_kind: row for row in KIND_ROWS if not row.version}
 )
-"""The custom kinds that every installation knows."""
 
 
 def _templates(rows: Mapping[GroupKind, KindRow]) -> Mapping[GroupKind, TemplatePath]:

@@ -47,17 +47,18 @@ def decode_nested(decode: Callable[[bytes | msgspec.Raw], T], data: bytes | msgs
     Raises:
         msgspec.MsgspecError: As ``decode`` does.
     """
-    return finish(decoding(decode, data))
+    try:
+        return decode(data)
+    except RecursionError:
+        return decode(prune(bytes(data)))
 
 
-def decoding(
-    decode: Callable[[bytes | msgspec.Raw], T], data: bytes | msgspec.Raw
-) -> Generator[None, None, T]:
+def decoding(decode: Callable[[bytes | msgspec.Raw], T], data: bytes) -> Generator[None, None, T]:
     """Decode as ``decode_nested`` does, in short steps, and return the result."""
     try:
         return decode(data)
     except RecursionError:
-        pruned = yield from pruning(bytes(data))
+        pruned = yield from pruning(data)
     return decode(pruned)
 
 

@@ -57,7 +57,6 @@ def judge_probe(request: AdmissionRequest, hook: Hook, present: Verdict) -> Verd
 
 
 def _is_dry_run(body: bytes) -> bool:
-    """Whether a review says that the object will not be stored."""
     try:
         review = decode_nested(_decode, body)
     except msgspec.DecodeError:

@@ -134,7 +134,7 @@ _Skipped = Annotated[
 
 
 class Expectation(_Part):
-    """What has to be answered; what is not written is not looked at."""
+    """The expected response; members that are not written are not compared."""
 
     verdict: CaseVerdict | None = None
     """`allow`, `patch` or `deny`; in recommend mode `would_patch` or `would_deny`"""

@@ -20,16 +20,16 @@ def browser() -> Iterator[Browser]:
 
 
 class Opened:
-    """A page, and all that it asked for and said."""
+    """A page, with its requests and its console messages."""
 
     def __init__(self, browser: Any, folder: Path, made: AuditReport) -> None:
         (folder / "report.html").write_text(render_report(made, "html"), encoding="utf-8")
         self.page: Page = browser.new_page()
         self.noise: list[str] = []
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.page.on("console", lambda message: self.noise.append(message.text))
         self.page.on("pageerror", lambda error: self.noise.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto((folder / "report.html").as_uri())
 
     def column(self, number: int) -> list[str]:
@@ -51,14 +51,14 @@ def test_the_picture_is_there_and_nothing_is_loaded(browser: Any, tmp_path: Path
     opened = Opened(browser, tmp_path, audit(EVERYTHING))
 
     cells = opened.page.locator(".picture").first.locator(".cell").all()
-    assert [each.inner_text().split() for each in cells] == [
+    assert [cell.inner_text().split() for cell in cells] == [
         ["3", "zone-a"],
         ["1", "zone-b"],
         ["0", "zone-c"],
     ]
-    assert ["over" in (each.get_attribute("class") or "") for each in cells] == [True, False, False]
+    assert ["over" in (cell.get_attribute("class") or "") for cell in cells] == [True, False, False]
     assert opened.noise == []
-    assert len(opened.asked) == 1
+    assert len(opened.requests) == 1
 
 
 @needs_browser
@@ -76,7 +76,7 @@ def test_findings_are_sorted_both_ways(browser: Any, tmp_path: Path) -> None:
 
 
 @needs_browser
-def test_findings_are_filtered_by_words_weight_and_rule(browser: Any, tmp_path: Path) -> None:
+def test_findings_are_filtered_by_words_severity_and_rule(browser: Any, tmp_path: Path) -> None:
     opened = Opened(browser, tmp_path, many(30))
 
     opened.page.select_option("#severity", "warn")
@@ -135,7 +135,7 @@ def test_texts_of_manifests_are_no_markup() -> None:
     assert "shop/<b>" not in text
 
 
-def test_a_report_of_nothing_says_so() -> None:
+def test_an_empty_report_has_no_finding() -> None:
     made = report()
 
     text = render_report(replace(made, workloads=()), "html")

@@ -26,9 +26,9 @@ def objects(made: AuditReport, output: str = "policyreport") -> list[Any]:
 def test_one_object_a_namespace(output: str, api: tuple[str, str]) -> None:
     made = objects(audit(EVERYTHING), output)
 
-    assert [(each["apiVersion"], each["kind"]) for each in made] == [api, api]
-    assert [each["metadata"]["namespace"] for each in made] == ["ops", "shop"]
-    assert [each["summary"] for each in made] == [
+    assert [(obj["apiVersion"], obj["kind"]) for obj in made] == [api, api]
+    assert [obj["metadata"]["namespace"] for obj in made] == ["ops", "shop"]
+    assert [obj["summary"] for obj in made] == [
         {"pass": 0, "fail": 1, "warn": 0, "error": 0, "skip": 0},
         {"pass": 0, "fail": 0, "warn": 2, "error": 0, "skip": 0},
     ]
@@ -49,7 +49,7 @@ def test_an_exempted_finding_is_skipped() -> None:
     assert (result["result"], result["properties"]["reason"]) == ("skip", "by contract")
 
 
-def test_an_object_is_small_enough_to_be_stored_and_tells_the_hardest() -> None:
+def test_an_object_is_small_enough_to_be_stored_and_has_the_most_severe_findings() -> None:
     long = "x" * 5 * MOST_CHARACTERS
     weak = [finding(problem=long, instead=long, field=long) for _ in range(2 * MOST_RESULTS)]
     hard = replace(weak[0], severity=AuditSeverity.DENY)

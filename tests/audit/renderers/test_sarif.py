@@ -50,7 +50,7 @@ def test_its_own_validator_has_nothing_against_it(validator: Path, tmp_path: Pat
     said = multitool.complaints(validator, tmp_path)
 
     assert len(said) >= len(REPORTS), "it has read all of them"
-    assert [each for each in said if each[0] not in UNASKED] == []
+    assert [message for message in said if message[0] not in UNASKED] == []
 
 
 @pytest.mark.integration
@@ -91,7 +91,7 @@ def test_exempted_findings_are_suppressed_with_their_reason() -> None:
 
 def test_every_result_names_a_rule_of_the_list() -> None:
     run = run_of(audit(EVERYTHING))
-    rules = [each["id"] for each in run["tool"]["driver"]["rules"]]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
 
     assert rules == list(CATALOGUE)
-    assert all(rules[each["ruleIndex"]] == each["ruleId"] for each in run["results"])
+    assert all(rules[result["ruleIndex"]] == result["ruleId"] for result in run["results"])

@@ -25,7 +25,7 @@ def test_workloads_in_order_are_left_out() -> None:
     )
 
 
-def test_a_finding_says_what_to_write_instead_also_in_several_lines() -> None:
+def test_a_finding_shows_its_fix_in_several_lines() -> None:
     text = render_report(report(finding(instead="a: 1\nb: 2"), source="web.yaml", line=3), "table")
 
     assert text.splitlines()[:4] == [

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.doctor.patient import patient, replica
+from tests.doctor.installations import build_installation, replica
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.doctor import as_document, show
 from webhook.doctor.findings import CheckResult, CheckState
@@ -9,7 +9,7 @@ from webhook.doctor.table import run_checks
 
 UNREADY = replica("[-]certificate failed: old\n")
 HIDDEN = Replica("evenspread-2", Lookup(problem="needs get on pods/proxy"), Lookup(""))
-SICK = patient(replicas=(UNREADY, HIDDEN))
+SICK = build_installation(replicas=(UNREADY, HIDDEN))
 
 
 def text_of(installation: Installation, capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -24,9 +24,9 @@ def find_problem(results: list[CheckResult]) -> CheckResult:
 def test_a_healthy_installation_has_a_line_for_each_check(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    results = run_checks(patient())
+    results = run_checks(build_installation())
 
-    lines = text_of(patient(), capsys)
+    lines = text_of(build_installation(), capsys)
 
     assert lines[0] == "evenspread in evenspread/evenspread, on Kubernetes v1.36.3"
     assert [line.split()[:2] for line in lines[1:-1]] == [["ok", row.id] for row in results]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.doctor.patient import (
+from tests.doctor.installations import (
     OWN,
     assert_reported,
     configuration,
@@ -27,8 +27,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "rights that are not granted": (
         {
             "rights": {
-                each: Lookup(each.resource != "secrets")
-                for each in list_needed_rights("evenspread", "self")
+                right: Lookup(right.resource != "secrets")
+                for right in list_needed_rights("evenspread", "self")
             }
         },
         {"rights": "may not get on secrets evenspread-ca, patch on secrets evenspread-ca"},
@@ -38,7 +38,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"configuration": Lookup(objects.ConfigMap(data={"other.yaml": ""}))},
         {"configuration": "'config.yaml' is not in the ConfigMap, which has other.yaml"},
     ),
-    "a configuration with mistakes": (
+    "a configuration with errors": (
         {"configuration": configuration("apiVersion: evenspread.io/v1alpha1\nkind: Odd\n")},
         {"configuration": "evenspread config check"},
     ),
@@ -59,11 +59,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         },
         {"gates": "its fields are removed here"},
     ),
-    "a policy of somebody else": (
+    "a policy of another engine": (
         {"conflicts": Lookup(("Assign spread",))},
         {"other-writers": "Assign spread writes topologySpreadConstraints too"},
     ),
-    "constraints of somebody else": (
+    "constraints of another client": (
         {
             "dry_run_pods": Lookup((DryRunPod(None, (RACK,), ()),)),
             "mutating": Lookup(

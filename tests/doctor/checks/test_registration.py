@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from tests.deploy.manifests import Json
-from tests.doctor.patient import (
+from tests.doctor.installations import (
     BASE,
     assert_reported,
+    build_installation,
     configuration,
     deployment,
+    find_deviations,
     hooks,
-    patient,
     serving_with,
-    told,
 )
 from webhook.doctor import objects, webhooks
 from webhook.doctor.installation import Lookup
@@ -101,7 +101,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"configuration": configuration(f"{HEAD}rules: {{TSC101: deny}}\n")},
         {"validated-pods": "deny for TSC101, and validate.evenspread.io is not called for CREATE"},
     ),
-    "a flag that wants pods, without them": (
+    "a flag that requires pods, without them": (
         {"deployment": deployment(serving_with("--validate-pods=true"))},
         {"validated-pods": "deploy/kustomize/validate-pods"},
     ),
@@ -141,4 +141,4 @@ def test_one_check_reports_the_deviation_and_the_fix(case: str) -> None:
 def test_an_unusable_configuration_is_left_to_the_check_of_it(text: str | None) -> None:
     lookup = Lookup[objects.ConfigMap]() if text is None else configuration(text)
 
-    assert told(patient(configuration=lookup)).keys() == {"configuration"}
+    assert find_deviations(build_installation(configuration=lookup)).keys() == {"configuration"}

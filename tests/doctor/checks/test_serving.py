@@ -5,19 +5,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.doctor.patient import (
+from tests.doctor.installations import (
     METRICS,
     UNREADY,
     answered,
     assert_reported,
     budget,
+    build_installation,
     deployment,
+    find_deviations,
     hooks,
-    patient,
     pod,
     replica,
     slices,
-    told,
 )
 from webhook.doctor.installation import Lookup
 from webhook.doctor.probes import ProbeResult
@@ -58,7 +58,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         },
         {"replicas": "1 of 2 replicas are available; evenspread-2: ErrImagePull: denied"},
     ),
-    "a pod that no node takes": (
+    "a pod that fits no node": (
         {
             "deployment": deployment(available=0),
             "pods": Lookup(
@@ -74,7 +74,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         },
         {"replicas": "0 of 2 replicas are available; evenspread-1: full; evenspread-2: Pending"},
     ),
-    "a priority class that is not let in": (
+    "a priority class that the quota forbids": (
         {
             "deployment": deployment(
                 {
@@ -100,12 +100,12 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         },
         {"replicas": "0 of 2 replicas are available: restricted"},
     ),
-    "no replica is wanted": (
+    "no replica is requested": (
         {"deployment": deployment({"spec": {"replicas": 0}}, 0)},
         {"replicas": "--replicas=2"},
     ),
     "no budget": ({"budgets": Lookup(())}, {"disruption-budget": "all of them at once"}),
-    "a budget that lets nobody go": (
+    "a budget that allows no disruption": (
         {"budgets": budget(disruptionsAllowed=0)},
         {"disruption-budget": "set maxUnavailable: 1"},
     ),
@@ -120,11 +120,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         },
         {"reached": "no replica answered for validate.evenspread.io\n"},
     ),
-    "a refusal of somebody else": (
+    "a refusal by another plugin": (
         {"probes": {hook: ProbeResult(refusal="no such tenant") for hook in Hook}},
         {"reached": "--probe-namespace"},
     ),
-    "a failure that nobody knows": (
+    "an unknown failure": (
         {"probes": failed("odd")},
         {"reached": "kubectl -n evenspread logs deployment/evenspread"},
     ),
@@ -199,7 +199,9 @@ FAILURES = {
 def test_a_failed_call_is_explained(message: str, means: str) -> None:
     configurations = hooks({"failurePolicy": "Fail"}, Hook.VALIDATE)
 
-    found = told(patient(probes=failed(message), configurations=configurations))
+    found = find_deviations(
+        build_installation(probes=failed(message), configurations=configurations)
+    )
 
     silent, failing = found["reached"].findings
     assert "no replica answered for mutate.evenspread.io" in silent.message
@@ -219,7 +221,7 @@ UNREADABLE: dict[str, tuple[dict[str, Any], set[str]]] = {
 
 @pytest.mark.parametrize(("changes", "checks"), UNREADABLE.values(), ids=UNREADABLE)
 def test_a_check_names_the_right_that_it_needs(changes: dict[str, Any], checks: set[str]) -> None:
-    found = told(patient(**changes))
+    found = find_deviations(build_installation(**changes))
 
     unreadable = {name for name, result in found.items() if result.unreadable == (LACKS,)}
     assert unreadable == checks
@@ -228,4 +230,4 @@ def test_a_check_names_the_right_that_it_needs(changes: dict[str, Any], checks: 
 def test_a_pod_without_a_version_is_of_none() -> None:
     unlabelled = msgspec.convert({"metadata": {"name": "a"}}, ServerPod)
 
-    assert told(patient(pods=Lookup((unlabelled,)))) == {}
+    assert find_deviations(build_installation(pods=Lookup((unlabelled,)))) == {}

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from tests.certs.world import authority, leaf
-from tests.doctor.patient import (
+from tests.doctor.installations import (
     CA,
     after,
     assert_reported,
+    build_installation,
     deployment,
+    find_deviations,
     hooks,
-    patient,
     secret,
     serving_with,
-    told,
 )
 from webhook.doctor.installation import Lookup
 from webhook.policy.request import Hook
@@ -78,6 +78,6 @@ def test_one_check_reports_the_deviation_and_the_fix(case: str) -> None:
 
 
 def test_a_missing_webhook_is_left_to_the_check_of_it() -> None:
-    found = told(patient(configurations={hook: Lookup() for hook in Hook}))
+    found = find_deviations(build_installation(configurations={hook: Lookup() for hook in Hook}))
 
     assert "ca-bundle" not in found

@@ -17,8 +17,6 @@ from webhook.audit.report import (
     WorkloadReport,
 )
 
-_PASSED_CASE = "audit"
-
 
 def render(report: AuditReport, threshold: AuditSeverity | None) -> str:
     """Render the suites."""
@@ -32,7 +30,7 @@ def render(report: AuditReport, threshold: AuditSeverity | None) -> str:
 
 def _add_cases(suite: Element, workload: WorkloadReport, threshold: AuditSeverity | None) -> None:
     if not workload.findings and not workload.exempted:
-        _add_case(suite, workload, _PASSED_CASE)
+        _add_case(suite, workload, "audit")
     for finding in workload.findings:
         case = _add_case(suite, workload, f"{finding.rule} {finding.field}")
         text = _describe(workload, finding)

@@ -123,7 +123,7 @@ def check_reached(installation: Installation) -> Iterator[DoctorFinding]:
     for hook, webhook in installation.webhooks():
         result = installation.probes[hook]
         if result.problem:
-            raise NotReadableError("not looked at", result.problem)
+            raise NotReadableError("not checked", result.problem)
         if not result.replicas:
             yield _explain_no_answer(installation, hook, webhook.failure_policy, result)
 

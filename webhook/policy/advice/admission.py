@@ -64,7 +64,7 @@ def advise_request(
     if not is_advised_on(request, policy):
         return NO_ADVICE
     try:
-        subject = decode_nested(partial(_subject, request), request.body)
+        subject = decode_nested(partial(_decode_request, request), request.body)
     except msgspec.DecodeError:
         return NO_ADVICE  # a member, such as the affinity, has a type that no API server sends
     if subject is None:
@@ -92,7 +92,7 @@ def effective_action(rule: str, request: AdmissionRequest, policy: Policy) -> Ac
     return Action.AUDIT
 
 
-def _subject(request: AdmissionRequest, body: bytes | msgspec.Raw) -> Subject | None:
+def _decode_request(request: AdmissionRequest, body: bytes | msgspec.Raw) -> Subject | None:
     objects, path = _decode(body).request, request.path or ()
     subject = decode_subject(objects.object, request.kind, path, request.namespace)
     if subject is None or request.old is None:

@@ -90,15 +90,15 @@ def advise(
     """
     if context.cluster is None and Gate.ADVICE not in context.gates:
         return NO_ADVICE
-    findings = list(_findings(subject, context, actions, rows))
+    findings = list(_run_rules(subject, context, actions, rows))
     exempt = exemptions.parse_exemptions(subject.metadata.annotations, not_exemptible)
     if not findings and not exempt.refused:
         return NO_ADVICE
     by_action: dict[Action, list[AdviceFinding]] = {action: [] for action in Action}
     for finding in findings:
         if finding.rule not in exempt.reasons:
-            by_action[_consequence(actions[finding.rule], subject)].append(finding)
-    warns = _consequence(Action.WARN, subject) is Action.WARN
+            by_action[_limit_action(actions[finding.rule], subject)].append(finding)
+    warns = _limit_action(Action.WARN, subject) is Action.WARN
     return Advice(
         denied=tuple(by_action[Action.DENY]),
         warned=tuple(by_action[Action.WARN]),
@@ -112,7 +112,7 @@ def advise(
     )
 
 
-def _findings(
+def _run_rules(
     subject: Subject,
     context: AdviceContext,
     actions: Mapping[str, Action],
@@ -136,6 +136,6 @@ def _without_gated(subject: Subject, gates: Gates) -> Subject:
     return subject if kept is written else subject.with_constraints(kept)
 
 
-def _consequence(action: Action, subject: Subject) -> Action:
+def _limit_action(action: Action, subject: Subject) -> Action:
     """Reduce an action to AUDIT for a controller's objects, and for updates without new pods."""
     return Action.AUDIT if subject.controlled or subject.settled else action

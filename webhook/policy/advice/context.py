@@ -167,6 +167,8 @@ def resolve_valid(
 ) -> SpreadConstraints:
     """Resolve constraints like kube-scheduler, without those that no API server accepts."""
     spreads = resolve_constraints(constraints, labels, gates)
+    if all(map(_is_possible, (*spreads.hard, *spreads.soft))):
+        return spreads
     hard, soft = (tuple(filter(_is_possible, kind)) for kind in (spreads.hard, spreads.soft))
     return replace(spreads, hard=hard, soft=soft)
 

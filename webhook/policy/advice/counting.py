@@ -75,12 +75,14 @@ def known_selectors(subject: Subject, gates: Gates) -> list[LabelSelector | None
         None
         if joins
         and any(key not in labels and may_add(subject, key) for key in constraint.match_label_keys)
-        else _counting(constraint.label_selector, labels)
+        else _select_if_counted(constraint.label_selector, labels)
         for constraint in merged
     ]
 
 
-def _counting(selector: LabelSelector | None, labels: Mapping[str, str]) -> LabelSelector | None:
+def _select_if_counted(
+    selector: LabelSelector | None, labels: Mapping[str, str]
+) -> LabelSelector | None:
     return selector if matches(selector, labels) and selector != LabelSelector() else None
 
 

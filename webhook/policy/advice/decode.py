@@ -64,7 +64,7 @@ def decode_subject(
         metadata=metadata,
         namespace=namespace or metadata.namespace,
         pod=pod,
-        replicas=_pods_at_a_time(kind, holder),
+        replicas=_count_pods(kind, holder),
         claims=bool(holder.volume_claim_templates),
         recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),
         alone_on_node=bool(path) and requests_host_ports(steps[-1]),
@@ -77,11 +77,10 @@ _decode_members: Callable[[msgspec.Raw], dict[str, msgspec.Raw] | None]
 _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
 
 
-def _pods_at_a_time(kind: GroupKind, holder: TemplateHolder) -> int | None:
+def _count_pods(kind: GroupKind, holder: TemplateHolder) -> int | None:
     if kind in JOBS:
         parallel = holder.parallelism if _is_number(holder.parallelism) else 1
-        total = holder.completions
-        return min(parallel, total) if _is_number(total) else parallel
+        return min(parallel, holder.completions) if _is_number(holder.completions) else parallel
     return holder.replicas if _is_number(holder.replicas) else None
 
 

@@ -107,7 +107,7 @@ def pods_have_defaults(subject: Subject, context: AdviceContext) -> Iterator[Rul
     lacking, injection = 0, None
     for group in subject.running:
         # A pod that has the profile's entries would get the same again: compare their digests.
-        given = _given(group, subject, context)
+        given = _inject_again(group, subject, context)
         if [entry.digest for entry in given.entries] != list(given.previous.values()):
             lacking += group.number if given.entries else 0
             injection = given if given.entries else injection
@@ -124,19 +124,19 @@ def pods_have_defaults(subject: Subject, context: AdviceContext) -> Iterator[Rul
     )
 
 
-def _given(group: RunningPods, subject: Subject, context: AdviceContext) -> Injection:
+def _inject_again(group: RunningPods, subject: Subject, context: AdviceContext) -> Injection:
     """Compute the defaults that a running pod would get if it were created now."""
     pod = group.pod
     if pod.spec is not None:
         constraints = pod.constraints
         if Gate.SELECTOR_MERGE in context.gates:
-            constraints = tuple(_unmerged(constraint, pod) for constraint in constraints)
+            constraints = tuple(_undo_merge(constraint, pod) for constraint in constraints)
         spec = replace(pod.spec, node_name="", topology_spread_constraints=constraints)
         pod = PodTemplate(pod.metadata, spec)
     return inject(pod, subject.namespace, context.policy, context.facts)
 
 
-def _unmerged(constraint: Constraint, pod: PodTemplate) -> Constraint:
+def _undo_merge(constraint: Constraint, pod: PodTemplate) -> Constraint:
     """
     Undo the API server's merge of matchLabelKeys into the selector of a constraint.
 

@@ -45,7 +45,6 @@ NODES = _nodes("a1", "a2", "b1", "b2", "c1", "c2")
 
 
 def _pods(*nodes: str, app: str = "web", constraints: str = "") -> str:
-    """Build running pods of an application, one on each of the nodes."""
     spec = f", topologySpreadConstraints: [{constraints}]" if constraints else ""
     return "".join(
         f"---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {app}-{i}, labels: {{app: {app}}}}}, "

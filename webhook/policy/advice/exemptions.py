@@ -40,7 +40,7 @@ def parse_exemptions(annotations: Mapping[str, str], not_exemptible: frozenset[s
     parts = annotations.get(EXEMPT_ANNOTATION, "").split(",", MOST_EXEMPTIONS)[:MOST_EXEMPTIONS]
     for part in filter(str.strip, parts):
         rule, equals, reason = (piece.strip() for piece in part.partition("="))
-        problem = _problem(rule, reason if equals else "", reasons, not_exemptible)
+        problem = _find_problem(rule, reason if equals else "", reasons, not_exemptible)
         if problem:
             known = rule if rule in DEFAULT_ACTIONS else REFUSED_EXEMPTION
             refused.append(AdviceFinding(known, FIELD, f"{quote_value(rule)} {problem}", _INSTEAD))
@@ -49,7 +49,7 @@ def parse_exemptions(annotations: Mapping[str, str], not_exemptible: frozenset[s
     return Exemptions(reasons, tuple(refused))
 
 
-def _problem(
+def _find_problem(
     rule: str, reason: str, earlier: Mapping[str, str], not_exemptible: frozenset[str]
 ) -> str:
     if rule not in DEFAULT_ACTIONS:

@@ -36,7 +36,7 @@ class OuterDomain(NamedTuple):
     closed: int
 
 
-class _Room(NamedTuple):
+class _PodRange(NamedTuple):
     """Number of pods that outer domains of one shape may each have, by the inner constraint."""
 
     least: int
@@ -63,15 +63,17 @@ def can_place(
     inner_open = sum(shape.open * number for shape, number in shapes.items())
     has_closed = any(shape.closed for shape in shapes)
     has_empty = not all(shape.open for shape in shapes)
-    for floor in _floors(replicas, inner_open, inner, has_closed=has_closed):
-        rooms = [_room(shape, number, floor, replicas, inner) for shape, number in shapes.items()]
-        for outer_floor in _floors(replicas, sum(shapes.values()), outer, has_closed=has_empty):
-            if _hold(replicas, rooms, outer_floor, outer):
+    for floor in _minimums(replicas, inner_open, inner, has_closed=has_closed):
+        ranges = [
+            _pod_range(shape, number, floor, replicas, inner) for shape, number in shapes.items()
+        ]
+        for outer_floor in _minimums(replicas, sum(shapes.values()), outer, has_closed=has_empty):
+            if _holds(replicas, ranges, outer_floor, outer):
                 return True
     return False
 
 
-def _floors(replicas: int, domains: int, limit: SkewLimit | None, *, has_closed: bool) -> range:
+def _minimums(replicas: int, domains: int, limit: SkewLimit | None, *, has_closed: bool) -> range:
     """Return the global minimums that are possible once all replicas are placed."""
     # A domain that no pod can enter keeps the minimum at 0, and so does minDomains.
     if limit is None or not limit.has_minimum or has_closed:
@@ -82,21 +84,21 @@ def _floors(replicas: int, domains: int, limit: SkewLimit | None, *, has_closed:
     return range(max(0, most - limit.max_skew), most + 1)
 
 
-def _room(
+def _pod_range(
     shape: OuterDomain, number: int, floor: int, replicas: int, inner: SkewLimit | None
-) -> _Room:
+) -> _PodRange:
     if inner is None:
-        return _Room(0, replicas if shape.open else 0, number)
-    return _Room(shape.open * floor, shape.open * (floor + inner.max_skew), number)
+        return _PodRange(0, replicas if shape.open else 0, number)
+    return _PodRange(shape.open * floor, shape.open * (floor + inner.max_skew), number)
 
 
-def _hold(replicas: int, rooms: list[_Room], floor: int, outer: SkewLimit | None) -> bool:
+def _holds(replicas: int, ranges: list[_PodRange], floor: int, outer: SkewLimit | None) -> bool:
     least = most = 0
-    for room in rooms:
-        low = max(room.least, floor)
-        high = room.most if outer is None else min(room.most, floor + outer.max_skew)
+    for pods in ranges:
+        low = max(pods.least, floor)
+        high = pods.most if outer is None else min(pods.most, floor + outer.max_skew)
         if low > high:
             return False
-        least += low * room.domains
-        most += high * room.domains
+        least += low * pods.domains
+        most += high * pods.domains
     return least <= replicas <= most

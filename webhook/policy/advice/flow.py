@@ -18,18 +18,18 @@ _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"}
 
 def member(key: str, value: object) -> str:
     """Format one member of an object, as ``maxSkew: 1``."""
-    return f"{_text(key)}: {flow(value)}"
+    return f"{_format_text(key)}: {flow(value)}"
 
 
 def entries(key: str, values: Sequence[object]) -> str:
     """Format a member that is a list, with every entry on a line of its own."""
-    return "\n".join([f"{_text(key)}:", *(f"- {flow(value)}" for value in values)])
+    return "\n".join([f"{_format_text(key)}:", *(f"- {flow(value)}" for value in values)])
 
 
 def flow(value: object) -> str:
     """Format any JSON value; strings are quoted only where YAML needs it."""
     if isinstance(value, str):
-        return _text(value)
+        return _format_text(value)
     if is_object(value):
         return "{" + ", ".join(member(key, held) for key, held in value.items()) + "}"
     if is_array(value):
@@ -37,7 +37,7 @@ def flow(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _text(text: str) -> str:
+def _format_text(text: str) -> str:
     if _is_plain(text) and text.lower() not in _WORDS:
         return text
     return msgspec.json.encode(text).decode(errors="replace")

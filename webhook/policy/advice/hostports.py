@@ -8,8 +8,6 @@ Source: kube-scheduler util ``GetHostPorts``; k8s.io kubernetes pkg/apis/core/v1
 ``SetDefaults_PodSpec``.
 """
 
-from collections.abc import Iterator
-
 import msgspec
 
 ALWAYS = "Always"  # restartPolicy of a sidecar, an init container that keeps running
@@ -55,16 +53,12 @@ def requests_host_ports(pod: bytes | msgspec.Raw) -> bool:
         msgspec.DecodeError: A decoded member has a type that no API server sends.
     """
     spec = msgspec.json.decode(pod, type=NetworkedPod).spec
-    return spec is not None and any(
+    if spec is None:
+        return False
+    initial = spec.init_containers or ()
+    sidecars = (container for container in initial if container.restart_policy == ALWAYS)
+    return any(
         port.host_port or (spec.host_network and port.container_port)
-        for container in _running(spec)
+        for container in (*(spec.containers or ()), *sidecars)
         for port in container.ports or ()
-    )
-
-
-def _running(spec: NetworkedSpec) -> Iterator[PortContainer]:
-    """Yield the containers that run as long as the pod, sidecars included."""
-    yield from spec.containers or ()
-    yield from (
-        container for container in spec.init_containers or () if container.restart_policy == ALWAYS
     )

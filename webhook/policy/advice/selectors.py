@@ -89,12 +89,14 @@ def selector_counts_no_others(subject: Subject, context: AdviceContext) -> Itera
         yield RuleViolation(
             subject.field(i, "labelSelector"),
             f"{text} also counts pods of {join_names(counted)}",
-            _narrowed(subject, i, selector, cluster),
+            _suggest_narrower(subject, i, selector, cluster),
             f"labelSelector also counts pods of {join_names(sorted(others))}",
         )
 
 
-def _narrowed(subject: Subject, index: int, selector: LabelSelector, cluster: ClusterState) -> str:
+def _suggest_narrower(
+    subject: Subject, index: int, selector: LabelSelector, cluster: ClusterState
+) -> str:
     """Suggest the selector with one more of the pod's labels that excludes the other workloads."""
     for key, value in order_by_naming(subject.labels).items():
         narrower = replace(selector, match_labels={**selector.match_labels, key: value})

@@ -25,7 +25,7 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
     cluster = context.cluster
     if cluster is None or subject.is_alone:
         return
-    for tally in _tallies(subject, cluster, context.gates):
+    for tally in _tally_revisions(subject, cluster, context.gates):
         skew = max(tally.pods.values(), default=0) - tally.minimum
         most = tally.minimum + tally.spread.max_skew
         if not tally.matches_pod or skew <= tally.spread.max_skew:
@@ -42,7 +42,7 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
         )
 
 
-def _tallies(subject: Subject, cluster: ClusterState, gates: Gates) -> Iterator[PodTally]:
+def _tally_revisions(subject: Subject, cluster: ClusterState, gates: Gates) -> Iterator[PodTally]:
     # matchLabelKeys makes every revision count only its own pods, so a rollout has several sets.
     keys = {key for constraint in subject.constraints for key in constraint.match_label_keys}
     revisions = {

@@ -72,12 +72,12 @@ def nearest_key(key: str, keys: Collection[str]) -> str:
         return ""
     known = [label for label in WELL_KNOWN if label in keys]
     known += [label for label in islice(keys, MOST_KEYS) if label not in known]
-    names = get_close_matches(_name(key), map(_name, known), 1, KEY_SIMILARITY)
-    meant = [label for label in known if _name(label) in names]
+    names = get_close_matches(_name_of(key), map(_name_of, known), 1, KEY_SIMILARITY)
+    meant = [label for label in known if _name_of(label) in names]
     if "/" in key:  # the prefix tells labels of the same name apart
         return max(meant, key=lambda label: SequenceMatcher(None, key, label).ratio(), default="")
     return meant[0] if meant else ""
 
 
-def _name(key: str) -> str:
+def _name_of(key: str) -> str:
     return key.rpartition("/")[2]

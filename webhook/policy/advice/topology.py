@@ -29,22 +29,22 @@ def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
     """TSC103: nodes without the key are in no domain, so they get no pod or are chosen last."""
     for i, constraint in enumerate(subject.constraints):
         key = constraint.topology_key
-        carriers, nodes = _carriers(key, subject.demands, context)
+        carriers, nodes = _count_carriers(key, subject.demands, context)
         if not key or carriers >= nodes:
             continue
         if carriers:
-            problem, instead = _on_some(constraint, carriers, nodes)
+            problem, instead = _describe_partial_key(constraint, carriers, nodes)
         elif context.facts.nodes_with(key):
             problem = f"is on none of the {count_of(nodes, 'node')} that its pods can go to"
             instead = _suggest_labels("such nodes", key)
         else:
-            problem, instead = _on_none(key, context.facts)
+            problem, instead = _describe_missing_key(key, context.facts)
         yield RuleViolation(
             subject.field(i, "topologyKey"), f"topologyKey {quote_value(key)} {problem}", instead
         )
 
 
-def _on_some(constraint: Constraint, carriers: int, nodes: int) -> tuple[str, str]:
+def _describe_partial_key(constraint: Constraint, carriers: int, nodes: int) -> tuple[str, str]:
     hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
     others = "the others get none" if hard else "the others come last"
     problem = f"is on {carriers} of {nodes} nodes: {others}"
@@ -55,7 +55,7 @@ def _suggest_labels(which: str, key: str) -> str:
     return f"# label {which}: kubectl label node NAME {clip(key, KEY_CHARACTERS)}=VALUE"
 
 
-def _on_none(key: str, facts: Facts) -> tuple[str, str]:
+def _describe_missing_key(key: str, facts: Facts) -> tuple[str, str]:
     meant = nearest_key(key, facts.label_keys())
     if meant:
         return f"is on no node; {meant} is", member("topologyKey", meant)
@@ -64,7 +64,7 @@ def _on_none(key: str, facts: Facts) -> tuple[str, str]:
     return "is on no node", instead
 
 
-def _carriers(key: str, demands: Demands, context: AdviceContext) -> tuple[int, int]:
+def _count_carriers(key: str, demands: Demands, context: AdviceContext) -> tuple[int, int]:
     """Count the reachable nodes that have a key, and all reachable nodes."""
     if context.cluster is not None:
         topology = context.cluster.schedulable(demands)
@@ -74,7 +74,7 @@ def _carriers(key: str, demands: Demands, context: AdviceContext) -> tuple[int, 
     if carriers and (
         _selects_nodes(demands)
         # all of the closed nodes may be the ones without the key
-        or nodes - carriers <= _closed_by_index(HOSTNAME, demands, context.facts).number
+        or nodes - carriers <= _find_closed_by_index(HOSTNAME, demands, context.facts).number
     ):
         return nodes, nodes
     return carriers, nodes
@@ -90,7 +90,7 @@ def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator
         return
     for spread in hard_constraints(subject, context):
         key, required = spread.topology_key, spread.min_domains
-        left = _reachable(key, subject.demands, context) if required > 1 else None
+        left = _count_reachable(key, subject.demands, context) if required > 1 else None
         if left and left < required:
             yield RuleViolation(
                 subject.field(spread.index, "minDomains"),
@@ -102,7 +102,7 @@ def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator
             )
 
 
-def _reachable(key: str, demands: Demands, context: AdviceContext) -> int | None:
+def _count_reachable(key: str, demands: Demands, context: AdviceContext) -> int | None:
     """
     Count the domains that a pod can reach by its affinity and tolerations.
 
@@ -113,7 +113,7 @@ def _reachable(key: str, demands: Demands, context: AdviceContext) -> int | None
         return len(context.cluster.schedulable(demands).domains(key, (key,), demands).sizes)
     if tolerates_cordons(demands):
         return None
-    closed = _closed_by_index(key, demands, context.facts)
+    closed = _find_closed_by_index(key, demands, context.facts)
     known = context.facts.domains(key) - closed.number
     allowed = _count_allowed_values(key, demands)
     return known if allowed is None else min(known, allowed)
@@ -184,17 +184,17 @@ def _find_closed(
     spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, context: AdviceContext
 ) -> ClosedDomains | None:
     if context.cluster is not None:
-        return _closed_by_cluster(spread, keys, demands, context.cluster)
+        return _find_closed_in_cluster(spread, keys, demands, context.cluster)
     facts = context.facts
     if spread.honors_affinity and _selects_nodes(demands):
         return None  # the tainted nodes may not count at all
     if any(facts.nodes_with(key) < facts.schedulable_nodes() for key in keys):
         return None  # again, the tainted nodes may not count at all
-    found = _closed_by_index(spread.topology_key, demands, facts)
+    found = _find_closed_by_index(spread.topology_key, demands, facts)
     return found if 0 < found.number < facts.domains(spread.topology_key) else None
 
 
-def _closed_by_index(key: str, demands: Demands, facts: Facts) -> ClosedDomains:
+def _find_closed_by_index(key: str, demands: Demands, facts: Facts) -> ClosedDomains:
     tolerations = demands.tolerations or ()
     found = ClosedDomains()
     for domains in facts.tainted_domains(key):
@@ -209,7 +209,7 @@ def _closed_by_index(key: str, demands: Demands, facts: Facts) -> ClosedDomains:
     return found
 
 
-def _closed_by_cluster(
+def _find_closed_in_cluster(
     spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, cluster: ClusterState
 ) -> ClosedDomains | None:
     topology, key = cluster.schedulable(demands), spread.topology_key

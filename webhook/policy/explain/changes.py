@@ -96,7 +96,6 @@ def _passing_nodes(edits: Edits, scenario: Scenario) -> tuple[str, ...]:
 
 
 def _minimize(edits: Edits, scenario: Scenario) -> Edits:
-    """Leave out edits that are not needed."""
     for edit in edits:
         fewer = tuple(other for other in edits if other is not edit)
         if fewer and _passing_nodes(fewer, scenario):

@@ -162,7 +162,6 @@ def apply_all(edits: Iterable[ScenarioEdit], scenario: Scenario) -> Scenario:
 
 
 def _with_spread(scenario: Scenario, index: int, **changes: int) -> Scenario:
-    """Change a hard constraint in its resolved form."""
     hard = tuple(
         replace(spread, **changes) if spread.index == index else spread
         for spread in scenario.spreads.hard

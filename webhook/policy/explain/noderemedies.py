@@ -50,7 +50,7 @@ def label_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
         if node.name not in placement.refused and any(key not in node.labels for key in keys)
     ]
     for node in _distinct_nodes(lacking, placement):
-        for values in (_emptiest(hard), {}):
+        for values in (_find_emptiest(hard), {}):
             yield (LabelNode(node.name, _missing_labels(node, keys, values)),)
     several = tuple(
         LabelNode(node.name, _missing_labels(node, keys, {}, number))
@@ -65,7 +65,7 @@ def add_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     demanded = dict(scenario.pod.demands.pairs)
     keys = [key for tally in hard if (key := tally.spread.topology_key) not in demanded]
     keys = [key for key in dict.fromkeys(keys) if key != HOSTNAME]
-    emptiest = _emptiest(hard)
+    emptiest = _find_emptiest(hard)
     yield (AddNodes(demanded | {key: emptiest.get(key) or _make_value(key, 1) for key in keys}),)
     known = {tuple(node.labels.get(key, "") for key in keys) for node in scenario.topology.nodes}
     for values in sorted(known, key=lambda values: (-_count_fitting(keys, values, hard), values)):
@@ -83,7 +83,9 @@ def combine_changes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edi
     hard = placement.tallies.hard
     keys = tuple(dict.fromkeys(tally.spread.topology_key for tally in hard))
     chosen = _distinct_nodes(scenario.topology.nodes, placement)
-    needed = [(_list_changes(node, scenario, keys, _emptiest(hard)), node.name) for node in chosen]
+    needed = [
+        (_list_changes(node, scenario, keys, _find_emptiest(hard)), node.name) for node in chosen
+    ]
     for edits, name in sorted(needed, key=lambda pair: len(pair[0])):
         # The edits change what counts, so the skew has to be calculated again before maxSkew is
         # raised to it.
@@ -134,7 +136,7 @@ def _distinct_nodes(nodes: Iterable[Node], placement: PodPlacement) -> list[Node
     return [node for _, node in sorted(kinds.values(), key=lambda pair: pair[0])]
 
 
-def _emptiest(hard: Iterable[PodTally]) -> dict[str, str]:
+def _find_emptiest(hard: Iterable[PodTally]) -> dict[str, str]:
     return {
         tally.spread.topology_key: min(sizes, key=lambda value: tally.pods.get(value, 0))
         for tally in hard

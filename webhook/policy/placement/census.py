@@ -85,14 +85,14 @@ class _Namespace(msgspec.Struct):
     def select(self, selector: LabelSelector) -> Iterator[_Group]:
         # Look only at the groups with the rarest of the labels that the selector requires. Without
         # such a label every group of the namespace has to be matched.
-        pairs, rest = _split(selector)
+        pairs, rest = _split_selector(selector)
         rarest = min((self.having.get(pair, []) for pair in pairs), key=len, default=None)
         for group in self.groups.values() if rarest is None else rarest:
             if pairs <= group.pairs and (not rest.match_expressions or matches(rest, group.labels)):
                 yield group
 
 
-def _split(selector: LabelSelector) -> tuple[frozenset[_Pair], LabelSelector]:
+def _split_selector(selector: LabelSelector) -> tuple[frozenset[_Pair], LabelSelector]:
     """Split a selector into the labels it requires by their value, and the rest of it."""
     single = {
         requirement: (requirement.key, requirement.values[0])

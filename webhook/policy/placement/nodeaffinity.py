@@ -88,14 +88,14 @@ def term_matches(term: NodeSelectorTerm, node: Node) -> bool:
 def _holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
     if requirement.operator in OPERATORS:
         return requirement_holds(requirement, labels)
-    value = _integer(labels.get(requirement.key))
-    for bound in map(_integer, requirement.values):
+    value = _parse_integer(labels.get(requirement.key))
+    for bound in map(_parse_integer, requirement.values):
         if value is not None and bound is not None:
             return value > bound if requirement.operator == "Gt" else value < bound
     return False
 
 
-def _integer(text: str | None) -> int | None:
+def _parse_integer(text: str | None) -> int | None:
     if text is None or not _INTEGER.fullmatch(text):
         return None
     number = int(text)
@@ -127,6 +127,6 @@ def _is_parsable(requirement: LabelSelectorRequirement) -> bool:
         case "Exists" | "DoesNotExist":
             return not values
         case "Gt" | "Lt":
-            return len(values) == 1 and _integer(values[0]) is not None
+            return len(values) == 1 and _parse_integer(values[0]) is not None
         case _:
             return False

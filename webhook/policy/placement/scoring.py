@@ -52,7 +52,7 @@ def score_nodes(
     weights = [(tally, _weigh(tally.spread.topology_key, scored)) for tally in soft]
     # Rounding comes after the sum over constraints. Ignored nodes take no part in the minimum and
     # maximum by which scores are normalized, and end with 0, the worst score.
-    raw = {node.name: round_half_up(_sum(node, weights)) for node in scored}
+    raw = {node.name: round_half_up(_add_scores(node, weights)) for node in scored}
     normalized = normalize_scores(raw)
     return Scores(
         {node.name: raw.get(node.name, 0) for node in passing},
@@ -74,7 +74,7 @@ def _weigh(key: str, scored: Sequence[Node]) -> float:
     return log(size + 2)
 
 
-def _sum(node: Node, weights: Iterable[tuple[PodTally, float]]) -> float:
+def _add_scores(node: Node, weights: Iterable[tuple[PodTally, float]]) -> float:
     """
     Add up the raw score of a node.
 

@@ -112,7 +112,7 @@ def resolve_constraints(
         chosen = defaults.constraints if selects else ()
         selectors = (defaults.selector,) * len(chosen)
     spreads = tuple(
-        _spread(index, constraint, selector, gates)
+        _resolve_constraint(index, constraint, selector, gates)
         for index, (constraint, selector) in enumerate(zip(chosen, selectors, strict=True))
     )
     # Hard and soft constraints are evaluated apart from here on, each set by its own nodes.
@@ -128,7 +128,7 @@ def resolve_constraints(
     )
 
 
-def _spread(
+def _resolve_constraint(
     index: int, constraint: Constraint, selector: LabelSelector | None, gates: Gates
 ) -> SpreadConstraint:
     """

@@ -1,4 +1,4 @@
-"""A healthy installation as a doctor sees it, of the shipped manifests; and ways to harm it."""
+"""A healthy installation of the shipped manifests, and changes to it."""
 
 import base64
 from datetime import datetime, timedelta
@@ -39,35 +39,36 @@ evenspread_build_info{version="0.1.0",kubernetes="1.36"} 1.0
 """
 
 BASE = {
-    f"{each['kind']}/{each['metadata']['name']}": each
+    f"{obj['kind']}/{obj['metadata']['name']}": obj
     for file in sorted((DEPLOY / "kustomize" / "base").glob("*.yaml"))
     if file.name != "kustomization.yaml"
-    for each in yaml.safe_load_all(file.read_text())
+    for obj in yaml.safe_load_all(file.read_text())
 }
 
 OWN = msgspec.convert(OWN_CONSTRAINT, Constraint)
 
 
-def merged(value: Any, change: Any) -> Any:
-    """A value after a JSON Merge Patch (RFC 7386)."""
+def merge(value: Any, change: Any) -> Any:
+    """Apply a JSON Merge Patch (RFC 7386)."""
     if not isinstance(change, dict):
         return change
     before = value if isinstance(value, dict) else {}
-    kept = {key: each for key, each in before.items() if key not in change}
-    added = {key: merged(before.get(key), each) for key, each in change.items() if each is not None}
+    kept = {key: inner for key, inner in before.items() if key not in change}
+    items = change.items()
+    added = {key: merge(before.get(key), inner) for key, inner in items if inner is not None}
     return {**kept, **added}
 
 
-def seen(kind: type[T], name: str, change: Json | None = None) -> Lookup[T]:
-    """An object of the manifests, as an API server gives it."""
-    return Lookup(msgspec.convert(merged(BASE[name], change or {}), kind))
+def decode_manifest(kind: type[T], name: str, change: Json | None = None) -> Lookup[T]:
+    """Decode an object of the manifests with a change."""
+    return Lookup(msgspec.convert(merge(BASE[name], change or {}), kind))
 
 
 def registered(hook: Hook, change: Json | None = None) -> Lookup[webhooks.WebhookConfiguration]:
     """A configuration of the manifests with its caBundle; ``change`` is of our webhook."""
     made = BASE[f"{CONFIGURATION_KINDS[hook]}/evenspread"]
     trusting = {"clientConfig": {"caBundle": base64.b64encode(CA.certificate_pem()).decode()}}
-    webhook = merged(merged(made["webhooks"][0], trusting), change or {})
+    webhook = merge(merge(made["webhooks"][0], trusting), change or {})
     return Lookup(msgspec.convert({**made, "webhooks": [webhook]}, webhooks.WebhookConfiguration))
 
 
@@ -78,7 +79,8 @@ def hooks(change: Json | None = None, *only: Hook) -> dict[Hook, Any]:
 
 def deployment(change: Json | None = None, available: int = 2) -> Lookup[workload.Deployment]:
     status = {"status": {"availableReplicas": available}}
-    return seen(workload.Deployment, "Deployment/evenspread", merged(status, change or {}))
+    changed = merge(status, change or {})
+    return decode_manifest(workload.Deployment, "Deployment/evenspread", changed)
 
 
 def serving_with(*flags: str) -> Json:
@@ -104,19 +106,19 @@ def budget(**status: int) -> Lookup[tuple[workload.DisruptionBudget, ...]]:
     return Lookup(
         (
             msgspec.convert(
-                merged(BASE["PodDisruptionBudget/evenspread"], change), workload.DisruptionBudget
+                merge(BASE["PodDisruptionBudget/evenspread"], change), workload.DisruptionBudget
             ),
         )
     )
 
 
 def slices(*ready: bool | None) -> Lookup[tuple[workload.EndpointSlice, ...]]:
-    endpoints = [{"conditions": {"ready": each}} for each in ready]
+    endpoints = [{"conditions": {"ready": state}} for state in ready]
     return Lookup((msgspec.convert({"endpoints": endpoints or None}, workload.EndpointSlice),))
 
 
 def configuration(text: str = "") -> Lookup[objects.ConfigMap]:
-    return seen(
+    return decode_manifest(
         objects.ConfigMap, "ConfigMap/evenspread", {"data": {"config.yaml": text}} if text else {}
     )
 
@@ -130,12 +132,12 @@ def replica(readiness: str = READY, metrics: str = METRICS, name: str = "evenspr
 
 
 def answered(*versions: str) -> dict[Hook, ProbeResult]:
-    by = tuple(ReplicaIdentity(each, f"evenspread-{i}") for i, each in enumerate(versions, 1))
+    by = tuple(ReplicaIdentity(version, f"evenspread-{i}") for i, version in enumerate(versions, 1))
     return {hook: ProbeResult(by) for hook in Hook}
 
 
-def patient(**changes: Any) -> Installation:
-    """A healthy installation, but for these members."""
+def build_installation(**changes: Any) -> Installation:
+    """Build a healthy installation, with these members changed."""
     good: dict[str, Any] = {
         "namespace": "evenspread",
         "name": "evenspread",
@@ -144,7 +146,7 @@ def patient(**changes: Any) -> Installation:
         "kubernetes": "v1.36.3",
         "configurations": hooks(),
         "mutating": Lookup(()),
-        "service": seen(workload.ServerService, "Service/evenspread"),
+        "service": decode_manifest(workload.ServerService, "Service/evenspread"),
         "slices": slices(True, True),
         "deployment": deployment(),
         "pods": Lookup((pod("evenspread-1"), pod("evenspread-2"))),
@@ -162,9 +164,10 @@ def patient(**changes: Any) -> Installation:
     return Installation(**{**good, **changes})
 
 
-def told(installation: Installation) -> dict[str, CheckResult]:
-    """What came of the checks that found anything, or could not look."""
-    return {each.id: each for each in run_checks(installation) if each.findings or each.unreadable}
+def find_deviations(installation: Installation) -> dict[str, CheckResult]:
+    """Run the checks; return the results with findings or unreadable objects, by id."""
+    results = run_checks(installation)
+    return {result.id: result for result in results if result.findings or result.unreadable}
 
 
 def after(days: float) -> datetime:
@@ -172,8 +175,8 @@ def after(days: float) -> datetime:
 
 
 def assert_reported(changes: dict[str, Any], expected: dict[str, str], *, is_note: bool) -> None:
-    """Assert that these checks alone report the changed members, in these words."""
-    found = told(patient(**changes))
+    """Assert that only these checks report the changed members, with these messages."""
+    found = find_deviations(build_installation(**changes))
 
     assert found.keys() == expected.keys()
     for name, words in expected.items():
