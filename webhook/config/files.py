@@ -16,15 +16,12 @@ def load(
     config: str = "", scheduler_config: str = "", *, least_overlap: timedelta = LEAST_CA_OVERLAP
 ) -> Configuration:
     """
-    Read and check the configuration.
+    Read and check the configuration; the default one, without profiles, if no path is given.
 
     Args:
         config: Path of a ``SpreadConfiguration``; empty if there is none.
         scheduler_config: Path of a kube-scheduler file instead; empty if there is none.
         least_overlap: Shortest valid ``caOverlap``.
-
-    Returns:
-        The default configuration, without profiles, if both paths are empty.
 
     Raises:
         CombinedConfigError: All errors, including files that cannot be read.
