@@ -60,7 +60,7 @@ def find(folders: Iterable[Path]) -> dict[str, Path]:
 
 
 def main(arguments: list[str], environ: Mapping[str, str] = os.environ) -> int:
-    """Print what was asked for; returns the exit code."""
+    """Print the requested interpreters; returns the exit code."""
     found = find(search_path(environ))
     if not arguments:
         running = f"3.{sys.version_info.minor}"

@@ -38,20 +38,20 @@ FAILED = 3  # exit code when something could not be measured
 
 def main(arguments: Sequence[str]) -> int:
     """Measure and print; returns the exit code."""
-    asked = _parser().parse_args(arguments)
+    parsed = _parser().parse_args(arguments)
     try:
         cores = cpu.choose_cores(os.sched_getaffinity(0))
         cpu.pin(0, cores.load)
-        options = Options(asked.rounds, asked.seconds, asked.program, cores, asked.services)
-        rows, remarks = measure(options, asked.load, _chosen(asked))
+        options = Options(parsed.rounds, parsed.seconds, parsed.program, cores, parsed.services)
+        rows, remarks = measure(options, parsed.load, _chosen(parsed))
     except FAULTS as error:
         print(f"bench: {error}", file=sys.stderr)
         return FAILED
-    if asked.json:
+    if parsed.json:
         print(as_json(rows, remarks))
     else:
         show(rows, remarks)
-    return int(asked.strict and any(row.mark is not Mark.REACHED for row in rows))
+    return int(parsed.strict and any(row.mark is not Mark.REACHED for row in rows))
 
 
 def measure(options: Options, load: str, chosen: Mapping[str, Step]) -> tuple[list[Row], list[str]]:
@@ -64,12 +64,12 @@ def measure(options: Options, load: str, chosen: Mapping[str, Step]) -> tuple[li
     return rows, circumstances(f"{load}, {CONNECTIONS} connections", meter.rounds)
 
 
-def _chosen(asked: argparse.Namespace) -> dict[str, Step]:
-    """The rows that are asked for."""
-    if asked.peer and not peer.can_be_built():
+def _chosen(parsed: argparse.Namespace) -> dict[str, Step]:
+    """Choose the rows of the command line."""
+    if parsed.peer and not peer.can_be_built():
         raise ValueError("there is no go on PATH to build the peer with: leave out --peer")
-    steps = all_steps(with_peer=asked.peer, with_plane=asked.control_plane)
-    return {what: step for what, step in steps.items() if asked.only in what}
+    steps = all_steps(with_peer=parsed.peer, with_plane=parsed.control_plane)
+    return {what: step for what, step in steps.items() if parsed.only in what}
 
 
 def _measured(bench: Bench, chosen: Mapping[str, Step]) -> list[Row]:

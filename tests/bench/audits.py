@@ -127,10 +127,10 @@ def place_anew(
     census, topology = Census(), Topology(nodes)
     for pod in pods:
         census.add(subject.namespace, pod.labels, pod.spec.node_name if pod.spec else "")
-    asked = place.incoming_pod(subject.pod, subject.namespace)
+    incoming = place.incoming_pod(subject.pod, subject.namespace)
     spreads = resolve_constraints(subject.constraints, subject.next_labels, gates)
-    measured = place.tally_constraints(asked, spreads, topology, census)
-    placed = place.place_pod(measured, topology, place.find_rejections(topology, asked.demands))
+    measured = place.tally_constraints(incoming, spreads, topology, census)
+    placed = place.place_pod(measured, topology, place.find_rejections(topology, incoming.demands))
     took = time.thread_time() - start
     assert placed.passing, "there is room for it"
     return took

@@ -22,7 +22,7 @@ class Spent(NamedTuple):
 
     Attributes:
         running: On a core.
-        waiting: Able to run while somebody else had the core.
+        waiting: Runnable while another process had the core.
     """
 
     running: float
@@ -90,7 +90,7 @@ def pin(pid: int, core: int) -> None:
 @contextmanager
 def yielding(pids: Sequence[int]) -> Iterator[None]:
     """
-    Let processes run only while nobody else wants their core, and the threads that they start.
+    Give processes and their threads the lowest priority.
 
     Source: sched(7), ``SCHED_IDLE``.
     """

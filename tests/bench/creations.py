@@ -127,7 +127,7 @@ class Creator:
     def _at_a_steady_rate(self) -> Iterator[float]:
         start = time.perf_counter()
         for number in range(max(1, int(self._seconds * STEADY))):
-            # The rate is what is asked for, so the clock is waited for and nothing else.
+            # Only the clock is waited for, so that the rate is the configured one.
             time.sleep(max(0.0, start + number / STEADY - time.perf_counter()))
             pod, begun = self._pod(), time.perf_counter()
             self.api.create(pod)

@@ -1,7 +1,7 @@
 """
-A made cluster of the size that evenspread is made for, and the snapshot that an audit reads of it.
+A generated cluster of the largest supported size, and its snapshot for audits.
 
-Nothing is left to chance, so that two runs measure the same. Its parts are those of large clusters:
+It is the same in every run, and has the parts of large clusters:
 Deployments with the ReplicaSets of two revisions, StatefulSets, Jobs, a few DaemonSets; half of
 the workloads have constraints, a quarter an anti-affinity, a quarter nothing. Some ask for certain
 nodes, and each pod tolerates what the API server lets every pod tolerate.
@@ -19,7 +19,7 @@ from webhook.config import Configuration
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 
 ZONES = ("eu-1a", "eu-1b", "eu-1c")
-POOLS = 10  # of nodes, told apart by a label
+POOLS = 10  # of nodes, distinguished by a label
 POOL = "example.com/pool"
 TAINTED = 50  # one node of so many is kept for few, as those with GPUs are
 CORDONED = 100  # one of so many
@@ -28,7 +28,7 @@ WORKLOADS_A_NAMESPACE = 50
 DAEMON_SETS = 5  # a pod of each on every node: logs, metrics, network, storage, security
 KINDS = (*(("Deployment",) * 7), *(("StatefulSet",) * 2), "Job")  # of the others, in turn
 REPLICAS = (1, 2, 3, 3, 5, 5, 8, 20, 65)  # of the others, in turn; the last one takes the rest
-CHOOSY = 5  # one workload of so many asks for one pool of nodes
+CHOOSY = 5  # one workload of so many selects one pool of nodes
 
 HASHES = ("5f6d8b7c9d", "7d4b9c6f5d")  # of the ReplicaSets of a Deployment: old, and in force
 
@@ -40,7 +40,7 @@ TOLERATIONS = [
 
 
 class Size(NamedTuple):
-    """How many there are of each."""
+    """Numbers of objects."""
 
     nodes: int = 5_000
     pods: int = 150_000
@@ -63,7 +63,7 @@ def build_objects(size: Size) -> Iterator[Json]:
 
 
 class Workload(NamedTuple):
-    """A workload, by what tells it from others."""
+    """A workload, by what distinguishes it from others."""
 
     number: int
     kind: str

@@ -29,7 +29,7 @@ class LiveCluster:
     etcd, kube-apiserver and their servers; a context manager.
 
     Attributes:
-        plane: The control plane, without controllers: nobody changes what is written.
+        plane: The control plane, without controllers: no other client changes the objects.
 
     Args:
         folder: For what servers read and write.

@@ -40,7 +40,7 @@ class Large(NamedTuple):
 
 class Observed:
     """
-    Everything that is observed of one cluster, each part when it is first asked for.
+    Observations of one cluster; each part is measured at its first use.
 
     Args:
         live: The cluster, small as yet.

@@ -32,7 +32,7 @@ _head = re.compile(
 
 
 class LoadError(Exception):
-    """The server did not answer as one under measurement must; says how."""
+    """The server gave an invalid response; the message describes it."""
 
 
 def request_bytes(path: str, body: bytes, port: int) -> bytes:
@@ -148,18 +148,18 @@ class Load:
         due: dict[ssl.SSLSocket, float] = {}
         start = time.perf_counter()
         calls = min(int(seconds * rate), MOST_CALLS)
-        asked = 0
+        sent = 0
         while len(latencies) < calls:
             now = time.perf_counter()
             if now > start + seconds + PATIENCE_S:
                 raise LoadError(f"{calls - len(latencies)} of {calls} calls were not answered")
-            if asked < calls and free and start + asked / rate <= now:
+            if sent < calls and free and start + sent / rate <= now:
                 connection = free.popleft()
-                due[connection] = start + asked / rate
+                due[connection] = start + sent / rate
                 self._send(connection)
-                asked += 1
+                sent += 1
             else:
-                rest = start + asked / rate - now - PUNCTUAL_S if asked < calls and free else 0.0
+                rest = start + sent / rate - now - PUNCTUAL_S if sent < calls and free else 0.0
                 for connection in self._answered(max(0.0, rest), strict=False):
                     latencies.append(time.perf_counter() - due.pop(connection))
                     free.append(connection)

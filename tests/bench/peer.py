@@ -20,7 +20,7 @@ def ensure_built() -> Path:
     Build the peer unless it is there; returns the program.
 
     Raises:
-        BuildError: It cannot be built; tells Go's last lines.
+        BuildError: It cannot be built; the message has Go's last lines.
     """
     program = built_program()
     program.parent.mkdir(parents=True, exist_ok=True)
@@ -51,4 +51,4 @@ def _build(program: Path) -> None:
             folder=SOURCES,
             environment={"GOTOOLCHAIN": "local", "GOWORK": "off"},
         )
-        made.rename(program)  # so that nobody sees half of it
+        made.rename(program)  # so that a half-written file never has the name

@@ -48,8 +48,8 @@ class Round(NamedTuple):
         calls: How many.
         seconds: How long that took.
         running: Seconds that the server ran for them: what it does when idle is not counted.
-        waiting: Seconds that the server could have run, but somebody else had its core.
-        starved: Seconds that the load could have run, but somebody else had its core.
+        waiting: Seconds that the server was runnable while another process had its core.
+        starved: Seconds that the load was runnable while another process had its core.
     """
 
     calls: int
@@ -70,7 +70,7 @@ class Round(NamedTuple):
 
     @property
     def capacity(self) -> float:
-        """Calls a second that a whole core would do, whoever else had it this time."""
+        """Calls a second of a whole core, without the time that other processes took."""
         return self.calls / self.running
 
     @property
@@ -80,7 +80,7 @@ class Round(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """A server and what it is asked."""
+    """A server and the requests that it receives."""
 
     server: Server
     request: Request
@@ -108,7 +108,7 @@ def wrk(folder: Path) -> Generator:
     Load from wrk, if it is on PATH: connecting counts, which is hundreds of calls out of thousands.
 
     Args:
-        folder: For the script that tells wrk what to send.
+        folder: For the script of wrk's requests.
     """
 
     def load(subject: Subject, seconds: float) -> Round:
@@ -127,7 +127,7 @@ def wrk(folder: Path) -> Generator:
     return load
 
 
-def read_wrk(said: str) -> tuple[int, float]:
+def read_wrk(output: str) -> tuple[int, float]:
     """
     Read what wrk prints at its end.
 
@@ -137,9 +137,9 @@ def read_wrk(said: str) -> tuple[int, float]:
     Raises:
         LoadError: There were answers other than 200, or none.
     """
-    found = re.search(r"(\d+) requests in ([\d.]+)s", said)
-    if found is None or "Non-2xx" in said or int(found[1]) == 0:
-        raise LoadError(f"wrk was not answered as it should be:\n{said}")
+    found = re.search(r"(\d+) requests in ([\d.]+)s", output)
+    if found is None or "Non-2xx" in output or int(found[1]) == 0:
+        raise LoadError(f"wrk received errors or no responses:\n{output}")
     return int(found[1]), float(found[2])
 
 

@@ -26,7 +26,7 @@ ENV = "/usr/bin/env"  # execs what follows, so that its id stays
 FLOOR = Path(__file__).with_name("floor.py")
 PATIENCE_S = 120.0  # until a server is ready; it may have to list 100 000 objects first
 
-CERTIFICATE, KEY = "t.crt", "t.key"  # names that the peer in Go is told
+CERTIFICATE, KEY = "t.crt", "t.key"  # file names in the flags of the peer in Go
 
 STATE = "state"  # folder of the product's certificate
 OWN_CERTIFICATE = ("--tls", "standalone", "--bind", "127.0.0.1")

@@ -41,14 +41,14 @@ def circumstances(generator: str, rounds: Sequence[Round]) -> list[str]:
     starved = sum(each.starved for each in rounds) / seconds
     busy = sum(each.running for each in rounds) / seconds + waited
     verdict = "saturated" if busy >= SATURATED else "not saturated, which adds to CPU a call"
-    said = [f"Load: {generator}; servers were busy {busy:.0%} of the time: {verdict}."]
+    remarks = [f"Load: {generator}; servers were busy {busy:.0%} of the time: {verdict}."]
     load = f", and the load's {starved:.0%}" if starved else ""  # of wrk's nothing is known
     if max(waited, starved) > QUIET:
-        said.append(
+        remarks.append(
             f"Others had the servers' core {waited:.0%} of the time{load}: "
             "p99 says nothing then; CPU a call does, as the kernel counts it for each process."
         )
-    return said
+    return remarks
 
 
 def show(rows: Sequence[Row], remarks: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a round says of a server, and what wrk says of one."""
+"""Rounds of measurements, and the output of wrk."""
 
 import pytest
 
@@ -27,8 +27,8 @@ def test_wrk_tells_calls_and_seconds() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["", SAID + "  Non-2xx or 3xx responses: 3\n", "0 requests in 2.00s"]
+    "output", ["", SAID + "  Non-2xx or 3xx responses: 3\n", "0 requests in 2.00s"]
 )
-def test_answers_other_than_200_end_the_measurement(said: str) -> None:
+def test_answers_other_than_200_end_the_measurement(output: str) -> None:
     with pytest.raises(LoadError):
-        read_wrk(said)
+        read_wrk(output)

@@ -21,27 +21,27 @@ ROWS = [
 def test_a_row_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     show(ROWS, ["Load: own."])
 
-    title, mutate, memory, remark = capsys.readouterr().out.splitlines()
+    title, mutate, memory, message = capsys.readouterr().out.splitlines()
     titles = "what compared with measured result middle half must be"
     first = "mutate floor 40 us 80 us 2.10 x 2.05 - 2.15 <= 1.8 x missed"
     assert title.split() == titles.split()
     assert mutate.split() == first.split()
     assert memory.split() == ["memory", "63.0", "MiB", "<=", "64", "MiB", "reached"]
-    assert remark == "Load: own."
+    assert message == "Load: own."
 
 
 def test_programs_read_every_round() -> None:
-    told = json.loads(as_json(ROWS, ["Load: own."]))
+    document = json.loads(as_json(ROWS, ["Load: own."]))
 
-    assert told["rows"][0]["rounds"] == [2.0, 2.1, 2.2]
-    assert told["rows"][0]["mark"] == "missed"
-    assert told["remarks"] == ["Load: own."]
+    assert document["rows"][0]["rounds"] == [2.0, 2.1, 2.2]
+    assert document["rows"][0]["mark"] == "missed"
+    assert document["remarks"] == ["Load: own."]
 
 
 def test_a_quiet_machine_and_a_busy_server_need_one_remark() -> None:
-    (said,) = circumstances("own, 16 connections", [Round(1, 1.0, running=0.99, waiting=0.01)])
+    (message,) = circumstances("own, 16 connections", [Round(1, 1.0, running=0.99, waiting=0.01)])
 
-    assert said == "Load: own, 16 connections; servers were busy 100% of the time: saturated."
+    assert message == "Load: own, 16 connections; servers were busy 100% of the time: saturated."
 
 
 NOISES = {
@@ -89,9 +89,9 @@ ON_REQUEST = {
 def test_what_has_to_be_built_first_is_measured_only_if_it_is_asked_for(flag: str) -> None:
     neither = {"with_peer": False, "with_plane": False}
 
-    asked = all_steps(**neither | {flag: True})
+    steps = all_steps(**neither | {flag: True})
 
-    assert asked.keys() - all_steps(**neither).keys() == ON_REQUEST[flag]
+    assert steps.keys() - all_steps(**neither).keys() == ON_REQUEST[flag]
 
 
 def test_wrong_usage_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -304,8 +304,8 @@ COMPLETED: dict[str, tuple[str, object]] = {
         {"name": "a", "namespace": "b"},
     ),
     "a pod without metadata": ("{kind: Pod}", {"namespace": "shop"}),
-    "metadata of another type": ("{kind: Pod, metadata: []}", {"namespace": "shop"}),
-    "metadata that are a text": ("{kind: Pod, metadata: a}", "a"),
+    "null metadata": ("{kind: Pod, metadata: null}", {"namespace": "shop"}),
+    "metadata of another type": ("{kind: Pod, metadata: []}", []),
     "a Namespace": (
         "{kind: Namespace, metadata: {name: a}}",
         {"name": "a", "labels": {"kubernetes.io/metadata.name": "a"}},

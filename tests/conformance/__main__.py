@@ -5,8 +5,8 @@ Put conformance cases through evenspread.
     python -m tests.conformance check FILE.jsonl[.gz]...
 
 SUITE is one of validation, gates, selector, defaults-config, placement. The first form answers
-line by line; the second compares with what the real components said and exits with 1 if any
-answer differs. A file's name begins with its suite.
+line by line; the second compares with the recorded answers of the real components and exits with 1
+if any answer differs. A file's name begins with its suite.
 """
 
 import gzip

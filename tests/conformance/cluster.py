@@ -19,7 +19,7 @@ OWNERS = {
 
 
 class RecordedFacts(NoFacts):
-    """What a recorded cluster says about the owners of pods."""
+    """The owners of pods in a recorded cluster."""
 
     def __init__(self, cluster: Mapping[str, Any]) -> None:
         self.cluster = cluster

@@ -1,5 +1,5 @@
 """
-Whether an answer says the same as what the real component said.
+Comparison of answers with those of the real components.
 
 Causes are compared as sets: their order is that of Go's maps, and 1.29 repeats some. For 1.29
 their wording is not compared, since it changed afterwards.
@@ -31,8 +31,8 @@ def _comparable(case: Case, answer: Answer) -> dict[str, Any]:
 
 
 def _cause(cause: dict[str, str], *, words: bool) -> tuple[str, ...]:
-    said = (cause["reason"], cause["field"])
-    return (*said, cause["message"]) if words else said
+    key = (cause["reason"], cause["field"])
+    return (*key, cause["message"]) if words else key
 
 
 def requirements(selector: str) -> frozenset[tuple[str, str, frozenset[str]]]:

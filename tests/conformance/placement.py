@@ -49,20 +49,20 @@ def answer(case: Case) -> Answer:
 
 
 @lru_cache
-def _gates(asked: frozenset[tuple[str, bool]]) -> Gates:
-    """The gates in force; SelectorMerge, which the scheduler does not ask, needs MatchLabelKeys."""
-    wanted = dict(asked)
+def _gates(requested: frozenset[tuple[str, bool]]) -> Gates:
+    """Return the gates in force; SelectorMerge, which the scheduler lacks, needs MatchLabelKeys."""
+    wanted = dict(requested)
     wanted.setdefault(Gate.SELECTOR_MERGE, wanted.get(Gate.MATCH_LABEL_KEYS, True))
     return resolve(RECORDED, wanted, allow_locked=True)
 
 
 def _defaults(case: Case, pod: SchedulingPod) -> DefaultConstraints:
-    asked: dict[str, Any] = case.get("defaults") or {}
+    requested: dict[str, Any] = case.get("defaults") or {}
     derived = derive_selector(
         pod, incoming_pod(pod).namespace, cluster.RecordedFacts(case["cluster"])
     )
     selector = derived.selector if derived else None
-    if asked.get("defaultingType") == "System":
+    if requested.get("defaultingType") == "System":
         return DefaultConstraints(SYSTEM_CONSTRAINTS, selector, system=True)
-    listed = asked.get("defaultConstraints") or ()
+    listed = requested.get("defaultConstraints") or ()
     return DefaultConstraints(msgspec.convert(listed, tuple[Constraint, ...]), selector)

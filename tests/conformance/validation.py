@@ -115,17 +115,17 @@ def _specification(
     return {"specification": copied["obj"][path[0] if path else "spec"]}
 
 
-def _same(asked: Any, stored: Any) -> bool:
-    """Whether what a client asked for is what is stored, once the API server has filled it in."""
-    if isinstance(asked, dict) and isinstance(stored, dict):
-        filled_in = stored.keys() - asked.keys()
+def _same(sent: Any, stored: Any) -> bool:
+    """Whether the stored object has everything that the client sent; the server adds defaults."""
+    if isinstance(sent, dict) and isinstance(stored, dict):
+        filled_in = stored.keys() - sent.keys()
         return filled_in <= FILLED_IN and all(
-            member in stored and _same(value, stored[member]) for member, value in asked.items()
+            member in stored and _same(value, stored[member]) for member, value in sent.items()
         )
-    if isinstance(asked, list) and isinstance(stored, list):
-        pairs = zip(asked, stored, strict=False)
-        return len(asked) == len(stored) and all(_same(*pair) for pair in pairs)
-    return bool(asked == stored)
+    if isinstance(sent, list) and isinstance(stored, list):
+        pairs = zip(sent, stored, strict=False)
+        return len(sent) == len(stored) and all(_same(*pair) for pair in pairs)
+    return bool(sent == stored)
 
 
 def _refusal(kind: GroupKind, case: Case, given: apiserver.PredictedResponse) -> Answer:

@@ -177,7 +177,7 @@ class Api:
         """
         Path of the objects of a kind.
 
-        The plural is asked from the server, once it is served: custom kinds work as well.
+        The plural comes from discovery, so that custom kinds work as well.
 
         Args:
             version: ``v1`` or ``apps/v1``.

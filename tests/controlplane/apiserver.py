@@ -15,7 +15,7 @@ from tests.controlplane.processes import Process, free_port
 
 NOBODY = "192.0.2.1"
 """
-Address to advertise: of a network for documentation (RFC 5737), so nobody's.
+Address to advertise: one of a network for documentation (RFC 5737), so it is unused.
 
 It must not be loopback, and the default, the machine's own, needs a machine with a network.
 """
@@ -69,7 +69,7 @@ class ApiServer:
         self.process.wait_until(self.ready)
 
     def ready(self) -> bool:
-        """Whether /readyz says so; the roles of RBAC and the first namespaces exist then."""
+        """Whether /readyz answers 200; the roles of RBAC and the first namespaces exist then."""
         try:
             return self.api.request("GET", "/readyz").status == http.client.OK
         except (OSError, http.client.HTTPException):
@@ -103,7 +103,7 @@ class ApiServer:
             "--bind-address=127.0.0.1",
             f"--secure-port={self.port}",
             f"--advertise-address={NOBODY}",
-            "--endpoint-reconciler-type=none",  # nobody reaches us through the Service kubernetes
+            "--endpoint-reconciler-type=none",  # no pod uses the Service kubernetes
             f"--tls-cert-file={trust.serving}",
             f"--tls-private-key-file={trust.serving}",
             # Nobody has a client certificate, but the other components want to know their CAs.

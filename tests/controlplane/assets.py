@@ -27,7 +27,7 @@ CACHE = Path("~/.cache/evenspread/envtest")  # expanded late: a test may have an
 
 
 class AssetsError(Exception):
-    """There is no control plane to start; says what to do about it."""
+    """There is no control plane to start; the message says how to get one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def locate(environment: Mapping[str, str] = os.environ) -> Assets:
     The control plane to test with: ``KUBEBUILDER_ASSETS``, else what ``make envtest`` built.
 
     Raises:
-        AssetsError: There is none, it is incomplete, or an unknown version is asked for.
+        AssetsError: There is none, it is incomplete, or the configured version is unknown.
     """
     given = environment.get("KUBEBUILDER_ASSETS")
     if given:

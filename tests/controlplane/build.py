@@ -8,8 +8,9 @@ versions (k8s.io/kubernetes vX.Y.Z, its staging modules v0.Y.Z, and the etcd ser
 go.mod names), drop the indirect requirements, ``go mod tidy``, and save as vX.Y.Z.mod and .sum.
 The ``replace`` lines must stay: Kubernetes requires its staging modules as v0.0.0.
 
-The build goes to a folder of its own and gets its name last, so that nobody sees half of it, and
-a lock lets a second builder wait for the first. Standard library only.
+The build goes to a folder of its own, which gets its final name at the end, so that this name never
+refers to an incomplete build. A lock lets a second builder wait for the first. Standard library
+only.
 """
 
 import fcntl
@@ -36,13 +37,13 @@ from tests.controlplane.assets import (
 
 
 class BuildError(Exception):
-    """A step of the build failed; says which, with the last lines it printed."""
+    """A step of the build failed; the message has its name and its last lines."""
 
 
 def main() -> int:
     """Build what is missing; returns the exit code."""
     try:
-        if not os.environ.get("KUBEBUILDER_ASSETS"):  # else somebody brings their own
+        if not os.environ.get("KUBEBUILDER_ASSETS"):  # else the user brings their own
             ensure_built(chosen_version(os.environ))
     except (AssetsError, BuildError) as error:
         print(f"make envtest: {error}", file=sys.stderr)
@@ -179,7 +180,7 @@ def run(
         check=False,
     )
     if done.returncode != 0:
-        last = "\n".join(done.stderr.splitlines()[-20:])  # Go says most in the last lines
+        last = "\n".join(done.stderr.splitlines()[-20:])  # Go's errors are in the last lines
         raise BuildError(f"{' '.join(command[:2])} failed with {done.returncode}:\n{last}")
     return done.stdout
 

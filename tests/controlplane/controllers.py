@@ -68,7 +68,7 @@ class Controller(ABC):
         self.process.wait_until(self.ready)
 
     def ready(self) -> bool:
-        """Whether its probe says so."""
+        """Whether its health endpoint answers 200."""
         url = f"https://127.0.0.1:{self.port}/{self.probe}"
         try:
             with urllib.request.urlopen(url, timeout=LONGEST_ANSWER_S, context=self._tls) as answer:
@@ -91,7 +91,7 @@ class ControllerManager(Controller):
             f"--kubeconfig={self._kubeconfig}",
             f"--service-account-private-key-file={self._credentials.service_account_key}",
             f"--root-ca-file={self._credentials.ca}",
-            "--use-service-account-credentials=true",  # as kubeadm: webhooks see who really asks
+            "--use-service-account-credentials=true",  # as kubeadm sets it
             f"--controllers={CONTROLLERS}",
             "--leader-elect=false",
             f"--kube-api-qps={QPS}",

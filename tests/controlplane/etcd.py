@@ -1,4 +1,4 @@
-"""etcd, as one member on loopback that keeps its data for as long as the control plane lives."""
+"""etcd, one member on loopback, whose data is deleted with the control plane."""
 
 import base64
 import http.client
@@ -27,7 +27,7 @@ class Etcd:
 
     def __init__(self, assets: Assets, folder: Path) -> None:
         self.url = f"http://127.0.0.1:{free_port()}"
-        peer = f"http://127.0.0.1:{free_port()}"  # nobody comes, but it cannot be left out
+        peer = f"http://127.0.0.1:{free_port()}"  # unused, but required
         command = (
             str(assets.program("etcd")),
             f"--data-dir={folder / 'etcd'}",
@@ -93,9 +93,9 @@ def write(url: str, objects: Iterable[tuple[str, Any]]) -> None:
             put = {"key": _encoded(f"/registry/{key}"), "value": _encoded(json.dumps(value))}
             etcd.request("POST", "/v3/kv/put", json.dumps(put))
             answer = etcd.getresponse()
-            said = answer.read()
+            body = answer.read()
             if answer.status != http.client.OK:
-                raise OSError(f"{url} answered {said.decode()}")
+                raise OSError(f"{url} answered {body.decode()}")
 
 
 def _ask(url: str, path: str, body: dict[str, Any]) -> dict[str, Any]:

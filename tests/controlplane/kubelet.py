@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tests.controlplane.api import Api, Json
 
 ROOM = {"cpu": "64", "memory": "256Gi", "pods": "500"}
-"""Allocatable of a Node unless told otherwise: more than the pods of a test ask for."""
+"""Default allocatable of a Node: more than the pods of a test request."""
 
 
 def join(

@@ -1,4 +1,4 @@
-"""What a control plane can be asked to be; how that becomes flags is the components' subject."""
+"""Options of a control plane; each component translates them into its flags."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ class Options:
         controllers: Run kube-controller-manager: workloads get pods, namespaces ServiceAccounts.
         scheduler: Run kube-scheduler: pods are bound to nodes.
         service_accounts: The ServiceAccount admission plugin. Without controllers it refuses every
-            pod of a namespace in which nobody has made the ServiceAccount ``default``.
+            pod of a namespace without the ServiceAccount ``default``.
         rbac: Authorize by RBAC; otherwise everybody may do everything.
         feature_gates: Gate to on or off; gates that are locked cannot be set.
         emulated_version: Such as ``1.33``: behave, with its gates' defaults, as that minor version.

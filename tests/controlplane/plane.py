@@ -2,7 +2,7 @@
 A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager, kube-scheduler.
 
 What it lacks is Nodes: kubelet.py writes what a kubelet would. So no container runs, and a bound
-pod that is deleted with a grace period stays, as nobody confirms that it ended.
+pod that is deleted with a grace period stays, because no kubelet confirms that it ended.
 """
 
 import atexit
@@ -164,7 +164,7 @@ class ControlPlane:
         Args:
             arguments: Such as ``"apply", "-f", "-"``.
             stdin: Its standard input.
-            kubeconfig: Who asks; None: a cluster admin.
+            kubeconfig: Credentials of the client; None: a cluster admin.
             check: Raise KubectlError unless it exits with 0.
         """
         environment = {
@@ -186,7 +186,7 @@ class ControlPlane:
         return done
 
     def token(self, namespace: str, service_account: str) -> str:
-        """A bound token of a ServiceAccount, as a pod would have it; lives for an hour."""
+        """Request a bound token of a ServiceAccount, as a pod has it; valid for an hour."""
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{service_account}/token"
         wanted = {"spec": {"expirationSeconds": TOKEN_LIFE_S}}
         token: str = self.api.call("POST", path, wanted)["status"]["token"]

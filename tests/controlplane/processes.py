@@ -1,7 +1,7 @@
 """
 A program that runs beside the test and never outlives it.
 
-However the test ends: stop() on the normal way, an exit handler if nobody called it, and the
+However the test ends: stop() on the normal way, an exit handler without it, and the
 kernel (tether.py) if this process is killed. Only what was started here is ever signalled: the
 process group that each program leads.
 """
@@ -28,7 +28,7 @@ _SPAWNER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="controlplane-sp
 PORTS = range(20_000, 30_000)
 """
 Ports to listen on: below the range from which Linux picks ports of outgoing connections (32768),
-so that nobody takes the port of a program that is being restarted, and below NodePorts (30000).
+so that no other process takes the port of a restarting program, and below NodePorts (30000).
 """
 
 
@@ -144,7 +144,7 @@ class Process:
     def _end(self, signum: signal.Signals) -> None:
         if self._child is None:
             return
-        if self.alive:  # not yet reaped, so the id cannot be somebody else's
+        if self.alive:  # not yet reaped, so the id cannot belong to another process
             os.killpg(self._child.pid, signum)
             self._child.wait(PATIENCE_S)
         self._child = None
@@ -152,7 +152,7 @@ class Process:
 
 
 def free_port() -> int:
-    """A port of the loopback interface on which nobody listens now."""
+    """Return a free port of the loopback interface."""
     for port in random.sample(PORTS, len(PORTS)):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

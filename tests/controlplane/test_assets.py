@@ -1,4 +1,4 @@
-"""Which control plane is taken, and what is said when there is none."""
+"""The choice of a control plane, and the error without one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Folders of those who were killed are removed, and nobody else's."""
+"""Folders of killed processes are removed, and no others."""
 
 import os
 import subprocess

@@ -19,19 +19,19 @@ from tests.controlplane.plane import ControlPlane
 
 @dataclass
 class Hook:
-    """A server of one webhook that allows everything, and remembers what it was asked."""
+    """A server of one webhook that allows everything, and records the reviews."""
 
     port: int
     ca_bundle: str
-    asked: list[Json] = field(default_factory=list[Json])
+    reviews: list[Json] = field(default_factory=list[Json])
 
     @property
     def names(self) -> list[str]:
-        return [review["request"]["name"] for review in self.asked]
+        return [review["request"]["name"] for review in self.reviews]
 
     async def answer(self, request: web.Request) -> web.Response:
         review: Json = await request.json()
-        self.asked.append(review)
+        self.reviews.append(review)
         response = {"uid": review["request"]["uid"], "allowed": True, "warnings": ["was asked"]}
         kind = {"apiVersion": review["apiVersion"], "kind": review["kind"]}
         return web.json_response({**kind, "response": response})

@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> None:
     parent, program = int(arguments[0]), arguments[1:]
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    if os.getppid() == parent:  # else it ended before the kernel was asked
+    if os.getppid() == parent:  # else it ended before prctl()
         os.execv(program[0], program)
 
 

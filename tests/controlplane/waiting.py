@@ -25,13 +25,13 @@ def until(
     Args:
         question: Asked at once and every PAUSE_S; what it raises ends the wait.
         what: What is waited for, as it continues "waited 30 s for ...".
-        patience_s: Bound in seconds; the question is asked at least once.
+        patience_s: Bound in seconds; the condition is checked at least once.
 
     Returns:
         The first true answer.
 
     Raises:
-        TimeoutError: There was none; tells the last answer.
+        TimeoutError: There was none; the message has the last result.
     """
     deadline = time.monotonic() + patience_s
     while True:

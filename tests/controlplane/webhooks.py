@@ -2,7 +2,7 @@
 Webhook configurations as deployed, pointed at a server on loopback, and known to be in force.
 
 A kube-apiserver reads them through a cache: after a write it goes on with the old ones for some
-10 ms. Sleeping is either too short or too long; settle() asks.
+10 ms. Sleeping is either too short or too long; settle() polls.
 """
 
 import copy
@@ -60,7 +60,7 @@ def external_name(service: Json) -> Json:
     A copy of a Service that means this machine.
 
     Apply it before a configuration refers to the Service: for one with a cluster IP the API server
-    dials 10.0.0.x for real, which is somebody else's machine.
+    dials 10.0.0.x for real, which may be a real machine.
 
     Source: k8s.io/apiserver pkg/util/proxy/proxy.go, ``ResolveCluster``.
     """
@@ -75,7 +75,7 @@ def settle(api: Api) -> None:
 
     A server applies them in the order of their writes. So a marker is written last, for each kind
     of configuration, which refuses one labelled ConfigMap; once it does, all before it are known.
-    The marker calls nobody: it fails at its own match condition. The ConfigMap is only tried
+    The marker calls no server: its own match condition fails. The ConfigMap is only tried
     (``dryRun``), and the markers are deleted.
 
     Args:

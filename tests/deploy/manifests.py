@@ -37,7 +37,7 @@ MADE = {DEPLOY / "kustomize" / "base": {}, DEPLOY / "monitoring": MONITORING}
 
 
 class HelmError(Exception):
-    """Helm refused; the message is what it said."""
+    """Helm failed; the message is its output."""
 
 
 class Helm:

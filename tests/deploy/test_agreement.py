@@ -1,4 +1,4 @@
-"""What the manifests say of the server is what the server says of itself."""
+"""The manifests agree with the server's own constants."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the chart brings for audits: off unless asked for, and then no right more than is used."""
+"""Audits in the chart: off by default, and with exactly the needed rights if on."""
 
 import pytest
 

@@ -43,7 +43,7 @@ def test_the_overlay_is_the_chart_with_a_namespace_and_certificates(
 def test_the_server_looks_where_the_secret_of_the_certificate_is_mounted(made: Objects) -> None:
     pod = made[f"Deployment/{NAME}"]["spec"]["template"]["spec"]
     (container,) = pod["containers"]
-    settings = asked(container["args"])
+    settings = settings_of(container["args"])
     (mount,) = [each for each in container["volumeMounts"] if each["name"] == "certificate"]
     (volume,) = [each for each in pod["volumes"] if each["name"] == "certificate"]
 
@@ -86,7 +86,7 @@ def test_a_renewed_authority_keeps_its_key(made: Objects) -> None:
     assert root["privateKey"]["rotationPolicy"] == "Never"
 
 
-def asked(arguments: list[str]) -> Settings:
+def settings_of(arguments: list[str]) -> Settings:
     """Read the flags as ``serve`` would."""
     command, *flags = arguments
     assert command == "serve"

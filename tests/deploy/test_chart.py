@@ -19,10 +19,10 @@ HOOKS = ("MutatingWebhookConfiguration/evenspread", "ValidatingWebhookConfigurat
 
 
 def test_it_has_nothing_to_be_warned_of(helm: Helm) -> None:
-    said = helm.run("lint", "--strict", "--kube-version", KUBERNETES, str(CHART))
+    output = helm.run("lint", "--strict", "--kube-version", KUBERNETES, str(CHART))
 
-    assert "0 chart(s) failed" in said
-    assert "[WARNING]" not in said
+    assert "0 chart(s) failed" in output
+    assert "[WARNING]" not in output
 
 
 def test_every_value_has_a_comment() -> None:
@@ -83,9 +83,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("values", "said"), REFUSED.values(), ids=REFUSED)
-def test_a_mistake_is_refused(helm: Helm, values: dict[str, Any], said: str) -> None:
-    with pytest.raises(HelmError, match=said):
+@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_mistake_is_refused(helm: Helm, values: dict[str, Any], message: str) -> None:
+    with pytest.raises(HelmError, match=message):
         helm.text(values)
 
 
@@ -112,8 +112,8 @@ def test_one_value_exempts_namespaces_in_both_places(helm: Helm) -> None:
 
 def test_opting_in_is_by_a_label_of_the_namespace(helm: Helm) -> None:
     for webhook in hooks(helm, {"scope": "optIn"}):
-        asked = webhook["namespaceSelector"]["matchExpressions"][1]
-        assert asked == {"key": "evenspread.io/enabled", "operator": "In", "values": ["true"]}
+        expression = webhook["namespaceSelector"]["matchExpressions"][1]
+        assert expression == {"key": "evenspread.io/enabled", "operator": "In", "values": ["true"]}
 
 
 def test_objects_can_be_labelled_past_the_webhooks_only_if_asked_for(helm: Helm) -> None:

@@ -1,5 +1,5 @@
 """
-The image: what its recipe says, and what comes of it.
+The image: its recipe, and the built image.
 
 There is no container engine. So a root is made of the Debian packages that the base image consists
 of, the commands of the recipe fill it, and it is entered as its user, read-only. That downloads

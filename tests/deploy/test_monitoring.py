@@ -22,7 +22,7 @@ ELSEWHERE = {
     "process_resident_memory_bytes",  # prometheus-client's ProcessCollector
     "up",  # of each scrape
 }
-"""Metrics that are asked for and that are not in our table."""
+"""Queried metrics that are not in our catalogue."""
 
 NAMED = (
     "Down",
@@ -64,9 +64,9 @@ def served() -> set[str]:
 
 
 def test_every_query_asks_for_a_metric_that_exists() -> None:
-    asked = set().union(*map(metrics_of, queries()))
+    queried = set().union(*map(metrics_of, queries()))
 
-    assert asked - served() == ELSEWHERE
+    assert queried - served() == ELSEWHERE
 
 
 def test_every_reason_that_is_asked_for_is_in_the_reference() -> None:

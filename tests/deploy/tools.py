@@ -16,7 +16,7 @@ from typing import NamedTuple
 from tests.controlplane.build import BuildError, alone, go_program, run
 
 CACHE = Path("~/.cache/evenspread/tools")  # expanded late: a test may have another HOME
-NEEDS_GO = (1, 26, 0)  # of all below; asks Helm 3.22
+NEEDS_GO = (1, 26, 0)  # Helm 3.22 needs the newest
 
 
 class Program(NamedTuple):
@@ -37,7 +37,7 @@ ACTIONLINT = Program("actionlint", "1.7.12", "github.com/rhysd/actionlint/cmd/ac
 
 
 class ToolError(Exception):
-    """A program is not there; says what to do about it."""
+    """A program is missing; the message says how to get it."""
 
 
 def main() -> int:
@@ -65,7 +65,7 @@ def locate(program: Program) -> Path:
 
 def locate_promtool() -> Path:
     """
-    Give promtool: that on PATH, else one that somebody put beside Helm.
+    Return promtool: the one on PATH, else the one beside Helm.
 
     Raises:
         ToolError: There is none.
@@ -78,7 +78,7 @@ def locate_promtool() -> Path:
 
 def ensure(program: Program) -> None:
     """
-    Build a program unless it is there; it gets its name last, so that nobody sees half of it.
+    Build a program unless it is there; the file is renamed at the end, so it is never incomplete.
 
     Raises:
         BuildError: It cannot be built.

@@ -71,8 +71,8 @@ def test_commands_print_what_the_page_shows(page: Path, cluster: Cluster, shell:
     for block in blocks(page):
         if block.language == "console" and block.needs == CONTROL_PLANE:
             for command in commands(block.text):
-                said = terminal.run(command)
-                assert not differs(command, said), (
-                    f"{name(page)}:{block.line}: $ {command.text}\nprints\n{said}\n"
+                output = terminal.run(command)
+                assert not differs(command, output), (
+                    f"{name(page)}:{block.line}: $ {command.text}\nprints\n{output}\n"
                     f"not\n{command.expected}"
                 )

@@ -14,7 +14,7 @@ LANGUAGES = {TRANSCRIPT, "yaml", "text", "diff", "json"}
 
 PROGRAMS = "evenspread|make|kubectl|helm|kind|minikube|docker|podman|curl|git|pip"
 COMMAND = re.compile(rf"^ *(?:\$|(?:sudo )?(?:{PROGRAMS})) ", re.MULTILINE)
-"""A line that somebody would type."""
+"""A line that a user would type."""
 
 
 def transcripts(page: Path) -> list[Block]:
@@ -36,11 +36,11 @@ def shell(tmp_path: Path) -> Generator[Shell]:
 @pytest.mark.parametrize("page", RUN, ids=name)
 def test_commands_print_what_the_page_shows(page: Path, shell: Shell) -> None:
     wrong = [
-        f"{name(page)}:{block.line}: $ {command.text}\nprints\n{said}\nnot\n{command.expected}"
+        f"{name(page)}:{block.line}: $ {command.text}\nprints\n{output}\nnot\n{command.expected}"
         for block in transcripts(page)
         if not block.needs
         for command in commands(block.text)
-        if differs(command, said := shell.run(command))
+        if differs(command, output := shell.run(command))
     ]
     shell.stop()
 
@@ -56,7 +56,7 @@ def test_every_block_is_read_by_these_tests(page: Path) -> None:
 
 @pytest.mark.parametrize("page", GUIDES, ids=name)
 def test_commands_stand_in_transcripts_alone(page: Path) -> None:
-    """Elsewhere nobody would notice when they are wrong."""
+    """Commands elsewhere are not tested."""
     others = [each for each in blocks(page) if each.language != TRANSCRIPT]
 
     assert [(each.line, each.text) for each in others if COMMAND.search(each.text)] == []

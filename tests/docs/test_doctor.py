@@ -27,7 +27,7 @@ def test_the_report_is_what_a_doctor_says(capsys: pytest.CaptureFixture[str]) ->
 
     show(found, run_checks(found), Terminal())
 
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for made, shown in NAMES.items():
-        said = said.replace(made, shown)
-    assert f"$ evenspread doctor\n{said}" in [each.text for each in blocks(PAGE)]
+        output = output.replace(made, shown)
+    assert f"$ evenspread doctor\n{output}" in [each.text for each in blocks(PAGE)]

@@ -28,13 +28,13 @@ def test_the_pod_in_the_picture_gets_what_is_shown(tmp_path: Path) -> None:
     manifest = tmp_path / "pod.yaml"
     manifest.write_text(picture("-"))
 
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-m", "webhook", *REVIEW.split(), str(manifest)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         check=True,
     ).stdout
-    patch = json.loads(said)["response"]["patch"]
+    patch = json.loads(output)["response"]["patch"]
     apply_patch = jsonpatch.apply_patch(before, patch)
 
     assert apply_patch["metadata"].pop("annotations")["evenspread.io/defaults"]

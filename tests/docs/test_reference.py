@@ -212,9 +212,11 @@ def test_reasons_of_skipped_defaults() -> None:
 def test_reasons_of_what_was_turned_away() -> None:
     table = f"| reason | meaning |{REFERENCE.partition('| reason | meaning |')[2]}"
     section = table.partition(NEXT)[0]
-    said = {word for name in ("_turn_away", "refused", "OverloadError") for word in said_to(name)}
+    reasons = {
+        word for name in ("_turn_away", "refused", "OverloadError") for word in said_to(name)
+    }
 
-    assert names_in(section) == {*said, *REJECTION_REASONS.values(), "malformed", "not-synced"}
+    assert names_in(section) == {*reasons, *REJECTION_REASONS.values(), "malformed", "not-synced"}
 
 
 ENABLED = "evenspread.io/enabled"

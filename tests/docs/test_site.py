@@ -1,4 +1,4 @@
-"""The site: built strictly, it asks for nothing from elsewhere and fits a phone."""
+"""The site: it builds strictly, loads nothing from other hosts and fits a phone."""
 
 import os
 import subprocess
@@ -77,9 +77,9 @@ class Reader:
 
     def __init__(self, browser: Browser, size: Any, scheme: Any) -> None:
         self.page: Page = browser.new_page(viewport=size, color_scheme=scheme)
-        self.asked: set[str] = set()
+        self.requested: set[str] = set()
         self.noise: list[str] = []
-        self.page.on("request", lambda request: self.asked.add(request.url))
+        self.page.on("request", lambda request: self.requested.add(request.url))
         self.page.on("console", lambda message: self.noise.append(message.text))
         self.page.on("pageerror", lambda error: self.noise.append(str(error)))
 
@@ -106,7 +106,7 @@ def test_pages_ask_for_nothing_from_elsewhere_and_fit(
 
     assert too_wide == []
     assert dark == (scheme == "dark")
-    assert {url for url in reader.asked if not url.startswith((address, "data:"))} == set()
+    assert {url for url in reader.requested if not url.startswith((address, "data:"))} == set()
     assert reader.noise == []
 
 
@@ -116,7 +116,7 @@ def test_the_search_finds_a_rule(browser: Browser, address: str) -> None:
 
     reader.page.goto(f"{address}/index.html")
     ready = reader.page.get_by_text("Type to start searching")
-    ready.wait_for(state="attached")  # before that nobody listens to what is typed
+    ready.wait_for(state="attached")  # before that, typed text has no effect
     query = reader.page.locator("[data-md-component=search-query]")
     query.press_sequentially("TSC006")  # it looks at its text when a key goes up, not when filled
     found = ".md-search-result__link[href*='rules.html']"

@@ -108,13 +108,13 @@ class Shell:
 
     def run(self, command: Command) -> str:
         """Run a command; give what it prints, with the ports of the page."""
-        said = self._serve(command) if _SERVES.match(command.text) else self._ask(command.text)
-        return self._as_documented(said)
+        output = self._serve(command) if _SERVES.match(command.text) else self._ask(command.text)
+        return self._as_documented(output)
 
-    def _as_documented(self, said: str) -> str:
+    def _as_documented(self, output: str) -> str:
         for documented, actual in self._ports.items():
-            said = said.replace(f"127.0.0.1:{actual}", f"127.0.0.1:{documented}")
-        return said
+            output = output.replace(f"127.0.0.1:{actual}", f"127.0.0.1:{documented}")
+        return output
 
     def stop(self) -> None:
         """Interrupt the servers, as with Ctrl-C."""
@@ -176,7 +176,7 @@ class Shell:
 
 @contextmanager
 def _patience(server: subprocess.Popen[str]) -> Generator[None]:
-    """End a server that does not say what it should, so that nobody waits for it."""
+    """End a server whose expected output does not come, so that no test waits for it."""
     timer = Timer(SECONDS, server.kill)
     timer.start()
     try:
@@ -185,6 +185,6 @@ def _patience(server: subprocess.Popen[str]) -> Generator[None]:
         timer.cancel()
 
 
-def differs(command: Command, said: str) -> bool:
+def differs(command: Command, output: str) -> bool:
     """Whether a command printed something else than the page shows."""
-    return not _matches(command.expected, said, ELLIPSIS)
+    return not _matches(command.expected, output, ELLIPSIS)

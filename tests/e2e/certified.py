@@ -1,5 +1,5 @@
 """
-Servers with ``--tls self`` behind one Service, as a cluster runs them, but with lives of seconds.
+Servers with ``--tls self`` behind one Service, with certificate lifetimes of seconds.
 
 The real commands run: ``evenspread serve`` and ``evenspread certs``. The webhook configurations
 name the Service, and begin without a ``caBundle``.
@@ -25,7 +25,7 @@ from tests.e2e.forwarding import Forwarder
 from tests.e2e.replica import CONFIG, PATIENCE_S, Registered, Replica, configurations
 
 EVENSPREAD = Path(sys.executable).with_name("evenspread")
-LONGEST_COMMAND_S = 30.0  # of a command that asks an API server; it takes one
+LONGEST_COMMAND_S = 30.0  # of a command that calls an API server; usually 1 s
 
 Certificates: TypeAlias = tuple[x509.Certificate, ...]
 
@@ -36,7 +36,7 @@ class Certified:
     """
     Servers and what calls them; a context manager.
 
-    A rotation of the authority takes an overlap, then the life of a leaf, then an overlap.
+    A rotation of the authority takes an overlap, then the lifetime of a leaf, then an overlap.
 
     Args:
         name: Of everything: Service, Secret, webhook configurations.
@@ -102,7 +102,7 @@ class Certified:
 
     @property
     def hooks(self) -> list[Json]:
-        """Both webhook configurations, as the API server tells them now."""
+        """Both webhook configurations, as the API server returns them now."""
         named = {"apiVersion": webhooks.VERSION, "metadata": {"name": self.name}}
         return [self.plane.api.read({**named, "kind": kind}) for kind in webhooks.KINDS]
 
@@ -137,8 +137,8 @@ class Certified:
 
     def rotate(self, *flags: str) -> None:
         """Ask for a rotation."""
-        asked = self.run("rotate", *flags)
-        assert asked.returncode == 0, asked.stderr
+        done = self.run("rotate", *flags)
+        assert done.returncode == 0, done.stderr
 
     def _replica(self, folder: Path) -> Replica:
         folder.mkdir(parents=True)

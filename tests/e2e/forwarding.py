@@ -14,7 +14,7 @@ PATIENCE_S = 10.0  # for a thread to end when its connection is broken
 
 
 class Address(NamedTuple):
-    """Where somebody listens, on this machine; port 0 is any that is free."""
+    """Address of a listener on this machine; port 0 means any free port."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -69,7 +69,7 @@ class Forwarder:
         self.endpoints = tuple(each for each in self.endpoints if each.port != port)
 
     def hold(self) -> None:
-        """Keep back what is said on the connections that exist; new ones are as always."""
+        """Hold back the data of existing connections; new ones are not affected."""
         for link in tuple(self._links.values()):
             link.flow.clear()
 

@@ -1,7 +1,7 @@
 """
 An object with which one tenant would break a replica, and the review that carries it.
 
-``attacks`` lists them. An ``Attack`` says what stands at one place of an otherwise ordinary object.
+``attacks`` lists them. An ``Attack`` replaces the value at one path of an ordinary object.
 Bodies are text, made when they are sent: no encoder of Python writes what is nested 9 000 levels
 deep.
 """
@@ -74,7 +74,7 @@ class Attack(NamedTuple):
 
 
 def ordinary(kind: str, namespace: str, name: str) -> Json:
-    """An object that nobody objects to; it starts no pods."""
+    """Build a valid object that starts no pods."""
     if kind == "Service":
         return service(name, namespace, LABELS)
     made = workload(kind, name, namespace, LABELS)

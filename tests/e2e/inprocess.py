@@ -127,9 +127,9 @@ class InProcess:
 
         return self.call(names())
 
-    def call(self, asked: Coroutine[Any, Any, Result]) -> Result:
+    def call(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine on the event loop of the server."""
-        return asyncio.run_coroutine_threadsafe(asked, self._loop).result(PATIENCE_S)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE_S)
 
     def cancel(self, name: str) -> None:
         """Cancel a task."""

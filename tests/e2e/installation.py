@@ -148,7 +148,7 @@ class Release:
 
 
 def create_namespace(plane: ControlPlane) -> None:
-    """As docs/operate.md says: Pod Security enforces ``restricted`` there."""
+    """Create the namespace of docs/operate.md, with Pod Security ``restricted``."""
     plane.kubectl("apply", "-k", str(REPOSITORY / "deploy" / "kustomize" / "namespace"))
 
 

@@ -1,4 +1,4 @@
-"""Live caches of a real control plane, and what it says itself."""
+"""Live caches of a real control plane, compared with its lists."""
 
 import asyncio
 import time
@@ -46,11 +46,11 @@ class Live:
         self.caches = Caches(Cluster(), means)
         self.cluster = self.caches.cluster
         self.results: Counter[str] = Counter()
-        self.latecomers = OwnerFallback(self.caches, api, lambda each: self.results.update([each]))
+        self.fallback = OwnerFallback(self.caches, api, lambda each: self.results.update([each]))
 
     @property
     def known(self) -> Json:
-        """All that the caches hold."""
+        """The content of the caches."""
         owners = self.cluster.owner_stores
         return {
             "services": dict.fromkeys(self.cluster.service_store.iterate_keys()),
@@ -89,7 +89,7 @@ async def following(
                 await live.caches.wait_synced()
             yield live
         finally:
-            await live.latecomers.close()
+            await live.fallback.close()
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
@@ -99,7 +99,7 @@ async def until(question: Callable[[], Any], what: str) -> None:
     """Wait for what happens in its own time on this event loop."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            while not question():  # noqa: ASYNC110  # nothing tells when it is so
+            while not question():  # noqa: ASYNC110  # there is no event for it
                 await asyncio.sleep(PAUSE_S)
     except TimeoutError:
         raise AssertionError(f"waited {PATIENCE_S:g} s for {what}") from None

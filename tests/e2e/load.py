@@ -16,7 +16,7 @@ WORKERS = 8
 
 class Load:
     """
-    A context manager: in it pods are created, at least as many as were asked for.
+    A context manager: in it pods are created, at least the configured number.
 
     Those that a busy machine has delayed are made up for, so the rate holds on the whole.
 

@@ -43,7 +43,7 @@ A second or so in a cluster that is well; it is what a server that leaves has to
 
 
 class Net:
-    """Addresses of loopback that nobody else uses: 127.A.B.0/24, with A from 64 to 127."""
+    """Unused addresses of loopback: 127.A.B.0/24, with A from 64 to 127."""
 
     def __init__(self) -> None:
         self._middle = f"{random.randint(64, 127)}.{random.randint(0, 255)}"
@@ -56,14 +56,14 @@ class Net:
         return f"127.{first - 63}.{second}.0/24"
 
     def new_address(self) -> str:
-        """Of a pod, as the pod tells it."""
+        """The pod's address in its status."""
         self._last += 1
         return f"10.{self._middle}.{self._last}"
 
 
-def reached(told: str) -> str:
-    """Where a pod listens that has told this address."""
-    return f"127.{told.partition('.')[2]}"
+def reached(address: str) -> str:
+    """Return the loopback address of a pod with this address in its status."""
+    return f"127.{address.partition('.')[2]}"
 
 
 class RunningPod:
@@ -72,9 +72,9 @@ class RunningPod:
 
     Attributes:
         pod: As it was when it was bound.
-        address: As told in its status.
+        address: The one in its status.
         process: The container.
-        ready: What the last probe said.
+        ready: Result of the last probe.
         finished: Whether it has ended by itself.
     """
 
@@ -108,9 +108,9 @@ class RunningPod:
         self._tell()
 
     def probe(self) -> None:
-        """Ask its readiness probe, and tell what has changed."""
+        """Run the readiness probe and write its result to the status if it changed."""
         if self.finished:
-            return  # and that is all there is to tell of it
+            return  # the status never changes again
         probe = self._container.get("readinessProbe")
         ready = self.process.alive and (probe is None or self._answers(probe["httpGet"]))
         if ready != self.ready:
@@ -155,9 +155,9 @@ class RunningPod:
     def _tell(self) -> None:
         status = "True" if self.ready else "False"
         conditions = [{"type": kind, "status": status} for kind in ("Ready", "ContainersReady")]
-        told = {"phase": "Running", "podIP": self.address, "podIPs": [{"ip": self.address}]}
+        running = {"phase": "Running", "podIP": self.address, "podIPs": [{"ip": self.address}]}
         self._api.merge(
-            self.pod, {"status": {**told, "conditions": conditions}}, subresource="/status"
+            self.pod, {"status": {**running, "conditions": conditions}}, subresource="/status"
         )
 
 
@@ -182,7 +182,7 @@ class Kubelet:
 
     Attributes:
         running: By name of the pod.
-        exits: The exit codes of those that were asked to end, in the order of their ends.
+        exits: The exit codes of stopped processes, in the order of their ends.
         mishaps: Ends of the logs of servers that ended by themselves.
     """
 
@@ -241,7 +241,7 @@ class Kubelet:
         if time.monotonic() - self._probed > PROBE_S:
             self._probed = time.monotonic()
             for running in tuple(self.running.values()):
-                with suppress(ApiError):  # of a pod that somebody has removed meanwhile
+                with suppress(ApiError):  # the pod was deleted meanwhile
                     running.volumes.sync()
                     running.probe()
 

@@ -37,18 +37,18 @@ class Server(NamedTuple):
         reply = self.api.request("PUT", self.api.path_of(obj), obj, query={"dryRun": "All"})
         return self._case(obj, reply, operation="UPDATE", old=old)
 
-    def _case(self, obj: Json, reply: Reply, **asked: Any) -> Case:
+    def _case(self, obj: Json, reply: Reply, **options: Any) -> Case:
         return {
             "kubernetes": self.version,
             "featureGates": dict(self.gates),
             "object": obj,
             "expect": observed(obj, reply),
-            **asked,
+            **options,
         }
 
 
 def observed(obj: Json, reply: Reply) -> Answer:
-    """What an answer says about spreading."""
+    """Return the spreading part of a response, or the causes of a refusal."""
     if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
         causes = reply.body["details"]["causes"]
         kept = [{key: each[key] for key in ("reason", "message", "field")} for each in causes]

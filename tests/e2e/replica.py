@@ -68,7 +68,7 @@ class Replica:
 
     Attributes:
         config: The configuration file that it follows.
-        settings: What it is told besides, by the names of flags with underscores.
+        settings: Further settings, by the names of flags with underscores.
         log: What it wrote.
         port: Of the admission listener; ``health_port`` of the health listener.
     """

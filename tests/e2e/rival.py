@@ -32,7 +32,7 @@ class Server(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     """One call for each connection, so that none is left when the test is over."""
 
-    timeout = 5.0  # seconds for a connection on which nothing is asked
+    timeout = 5.0  # seconds for an idle connection
     server: Server
 
     def do_POST(self) -> None:
@@ -60,7 +60,7 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def rival(change: Change, **members: Any) -> Iterator[Json]:
     """
-    Serve such a webhook; gives its configuration, which nobody has registered yet.
+    Serve such a webhook and yield its configuration, which is not registered yet.
 
     Args:
         change: For every pod that is created.

@@ -1,5 +1,5 @@
 """
-Two replicas, a tenant who attacks them, and somebody else whose pods must be none the worse.
+Two replicas, a tenant who attacks them, and another tenant whose pods must not be affected.
 
 The API server calls one replica; the other is sent bodies directly. Both follow the cluster.
 """
@@ -66,7 +66,7 @@ class Step(NamedTuple):
 
 class Siege:
     """
-    A context manager; ``troubles`` says afterwards what was broken.
+    A context manager; Afterwards, ``troubles`` lists the failures.
 
     Attributes:
         tenant: A client with rights in ``namespace`` alone.
@@ -130,7 +130,7 @@ class Siege:
 
     @contextmanager
     def step(self, title: str) -> Generator[None]:
-        """Do something whose effect is told apart from all else."""
+        """Run a step of the attack and record its effects on the replicas."""
         before: dict[Replica, int] = {}
         for replica, steps in self._steps.items():
             last = steps[-1].title if steps else "its start"
@@ -201,7 +201,7 @@ class Siege:
             self.troubles.append(f"{name} is not ready: {replica.page('/readyz')}")
 
     def _inspect_pods(self) -> None:
-        """Look at what somebody else's pods became."""
+        """Check the pods of the other tenant."""
         self.troubles += [f"an ordinary pod failed: {each}" for each in self._load.failures[:3]]
         pods = self.plane.api.items("v1", "Pod", self._elsewhere)
         if bare := sum(len(constraints(pod)) != 2 for pod in pods):
@@ -209,10 +209,10 @@ class Siege:
 
     def _inspect_calls(self) -> None:
         """
-        Look for what was stored without being judged, in the API server's audit log.
+        Find objects that were stored without a review, in the API server's audit log.
 
-        What it would refuse anyway may fail open too: of 3 MB of ``{}`` it makes a review of 54 MB,
-        which no limit on bodies lets in. Those are counted, and harm nobody.
+        Objects that the API server rejects anyway may fail open too: 3 MB of ``{}`` become a review
+        of 54 MB, which exceeds every limit on bodies. They are counted, and have no effect.
         """
         refused = 0
         for event in self.plane.apiserver.audit_events():

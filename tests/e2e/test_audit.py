@@ -111,10 +111,10 @@ def test_lists_of_several_pages_are_read_to_their_end(
     assert [each["name"] for each in report["workloads"]] == sorted(
         f"pod-{number:03}" for number in range(MANY)
     )
-    asked = [urlsplit(event["requestURI"]) for event in plane.apiserver.audit_events()]
+    urls = [urlsplit(event["requestURI"]) for event in plane.apiserver.audit_events()]
     lists = [
         parse_qs(url.query)
-        for url in asked
+        for url in urls
         if url.path == "/api/v1/pods" and "limit" in url.query and "watch" not in url.query
     ]
     assert sum("continue" in query for query in lists) >= 1
@@ -189,8 +189,8 @@ def test_reports_are_taken_by_an_api_server_that_knows_their_kind(
 
     (written,) = yaml.safe_load_all(text)
     stored = plane.api.read(written)
-    told = ("scope", "summary", "results", "source")
-    assert [stored.get(name) for name in told] == [written.get(name) for name in told]
+    members = ("scope", "summary", "results", "source")
+    assert [stored.get(name) for name in members] == [written.get(name) for name in members]
     assert {each["result"] for each in stored["results"]} == {"fail", "skip", "warn"}
 
     written["results"][0]["severity"] = "grave"

@@ -187,8 +187,12 @@ def test_reports_go_with_their_workloads_and_those_of_others_stay(fleet: Fleet) 
 
     assert reports(fleet.plane) == {"default": kept}
     leader = fleet.audited()
-    said = [line["says"] for line in leader.lines if line["event"] == "audit" and "says" in line]
-    assert said == ["Report default/evenspread: belongs to another client, and is left unchanged"]
+    messages = [
+        line["says"] for line in leader.lines if line["event"] == "audit" and "says" in line
+    ]
+    assert messages == [
+        "Report default/evenspread: belongs to another client, and is left unchanged"
+    ]
 
 
 def test_one_replica_audits_and_the_other_takes_over(fleet: Fleet) -> None:
@@ -205,7 +209,7 @@ def test_one_replica_audits_and_the_other_takes_over(fleet: Fleet) -> None:
     assert fleet.plane.api.read(LEASE)["spec"]["leaseTransitions"] == 2
 
     second.process.terminate()
-    assert holder(fleet.plane) == "", "it is given back, so that nobody has to wait"
+    assert holder(fleet.plane) == "", "it is released, so that no replica waits"
     assert "bug" not in {line["event"] for line in second.lines}
 
 

@@ -294,8 +294,8 @@ async def test_no_owner_is_missed_however_young(plane: ControlPlane) -> None:
         for i in range(RACES):
             name = f"young-{i}"
             created = await asyncio.to_thread(plane.api.create, replica_set(name))
-            asked = request(pod(owner=owned_by(name=name)), namespace="default")
-            fetching = live.latecomers.fetch(asked, rules, 10.0)
+            pod_request = request(pod(owner=owned_by(name=name)), namespace="default")
+            fetching = live.fallback.fetch(pod_request, rules, 10.0)
             facts = live.cluster if fetching is None else await fetching
 
             found = facts.owner_selector("default", OwnerReference("apps/v1", "ReplicaSet", name))

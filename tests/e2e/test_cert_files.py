@@ -1,5 +1,5 @@
 """
-Certificates that somebody else renews, and gets wrong: a server that goes on with the old one.
+Invalid renewals of certificate files: the server keeps the old certificate.
 
 A real process with ``--tls files``, which real handshakes and the real API server ask all the
 while. It looks five times a second instead of every ten seconds.
@@ -93,7 +93,7 @@ def expire(folder: Path) -> None:
     write_pair(folder, leaf(CA, HOST, lifetime=-DAY / 48))
 
 
-# what happens to the folder -> what the log says
+# change of the folder -> message in the log
 FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a certificate before its key": (replace_certificate, "does not belong to the certificate"),
     "another's key": (replace_key, "does not belong to the certificate"),
@@ -103,10 +103,10 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("fault", "said"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize(("fault", "message"), FAULTS.values(), ids=FAULTS)
 def test_the_old_certificate_is_served_until_a_good_one_stands_there(
     fault: Callable[[Path], object],
-    said: str,
+    message: str,
     *,
     replica: Replica,
     folder: Path,
@@ -119,9 +119,9 @@ def test_the_old_certificate_is_served_until_a_good_one_stands_there(
     until(lambda: swaps(replica, "failure") == failures + 1, "the fault to be counted")
     last = [line for line in replica.lines if line["event"] == "certificate"][-1]
     assert last["level"] == "warning"
-    assert said in last["says"]
+    assert message in last["says"]
     assert last["says"].endswith("; the old certificate is served on")
-    assert said in replica.page("/readyz?verbose")
+    assert message in replica.page("/readyz?verbose")
     assert replica.ready
     assert served(replica) == old
     control_plane.api.create(workload("Pod", "it", namespace, {"app": "it"}), dryRun="All")
@@ -130,7 +130,7 @@ def test_the_old_certificate_is_served_until_a_good_one_stands_there(
     begin_anew(folder, good)
     wait_for(replica, good)
     until(lambda: swaps(replica, "success") == successes + 1, "it to be counted")
-    assert said not in replica.page("/readyz?verbose")
+    assert message not in replica.page("/readyz?verbose")
 
 
 def test_a_pair_that_is_written_in_two_steps_is_served_after_the_second(
@@ -178,8 +178,10 @@ def test_who_is_not_trusted_warns_and_stays_ready(
     begin_anew(folder, fresh(OTHER_CA))
     until(lambda: replica.metric("ca_bundle_in_sync") == 0, "the bundles to be found wanting")
     assert replica.ready
-    (told,) = [line for line in replica.lines if "caBundle does not lead" in str(line.get("says"))]
-    assert told["level"] == "warning"
+    (warning,) = [
+        line for line in replica.lines if "caBundle does not lead" in str(line.get("says"))
+    ]
+    assert warning["level"] == "warning"
     for kind in webhooks.KINDS:
         hook = {"apiVersion": webhooks.VERSION, "kind": kind, "metadata": {"name": NAME}}
         client = control_plane.api.read(hook)["webhooks"][0]["clientConfig"]

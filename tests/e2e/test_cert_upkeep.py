@@ -1,4 +1,4 @@
-"""Certificates of our own authority, on a real API server: how they are shown, kept and mended."""
+"""Certificates of our own authority, on a real API server: shown, renewed and repaired."""
 
 import base64
 import json
@@ -67,10 +67,10 @@ def test_people_read_the_same(certified: Certified) -> None:
 
 
 def test_a_rotation_is_asked_of_a_secret_that_is_there(certified: Certified) -> None:
-    asked = certified.run("rotate", "--ca", name="nobody")
+    done = certified.run("rotate", "--ca", name="nobody")
 
     title = f"Secret {certified.namespace}/nobody-ca"
-    assert (asked.returncode, asked.stderr) == (3, f"error: {title}: does not exist\n")
+    assert (done.returncode, done.stderr) == (3, f"error: {title}: does not exist\n")
 
 
 def test_a_bundle_of_somebody_else_is_a_finding(certified: Certified) -> None:
@@ -125,17 +125,17 @@ def absent(replica: Replica) -> bool:
     return f"[+]certificate ok: {VALIDATING} does not exist" in replica.page("/readyz?verbose")
 
 
-def test_a_deleted_configuration_is_told_and_not_made_again(certified: Certified) -> None:
+def test_a_deleted_configuration_is_reported_and_not_created_again(certified: Certified) -> None:
     api = certified.plane.api
     (_, deleted) = certified.hooks
     first, second = certified.replicas
     api.delete(deleted)
     for replica in (first, second):
-        until(partial(absent, replica), "a replica to tell")
-        said = [line["says"] for line in replica.lines if line.get("event") == "certificate"]
+        until(partial(absent, replica), "a replica to report it")
+        messages = [line["says"] for line in replica.lines if line.get("event") == "certificate"]
         assert (
             f"{VALIDATING} does not exist, so that no API server calls for it; it stays absent"
-            in (said)
+            in messages
         )
         assert replica.metric("certificate_rotations_total", type="ca_bundle", result="failure")
 
@@ -157,22 +157,22 @@ def test_a_deleted_configuration_is_told_and_not_made_again(certified: Certified
     until(lambda: certified.published[0] == certified.published[1], "its bundle to be filled")
 
 
-def test_metrics_tell_what_is_served(certified: Certified) -> None:
+def test_metrics_show_the_served_certificates(certified: Certified) -> None:
     replica = certified.replicas[0]
 
-    def told(what: str) -> float:
+    def expiry(what: str) -> float:
         return replica.metric("certificate_expiry_timestamp_seconds", type=what, source="self")
 
-    def all_is_told() -> bool:
+    def are_current() -> bool:
         (bundle, _) = certified.published
         served, authority = certified.meet(replica, bundle), bundle[-1]
         return (
-            told("leaf") == served.not_valid_after_utc.timestamp()
-            and told("ca") == authority.not_valid_after_utc.timestamp()
+            expiry("leaf") == served.not_valid_after_utc.timestamp()
+            and expiry("ca") == authority.not_valid_after_utc.timestamp()
             and replica.metric("ca_bundle_in_sync") == 1
         )
 
-    until(all_is_told, "the metrics to follow leaf, authority and caBundle")
+    until(are_current, "the metrics to follow leaf, authority and caBundle")
     (bundle, _) = certified.published
 
     def renewals() -> float:
@@ -188,7 +188,7 @@ def test_openssl_is_satisfied_strictly(certified: Certified, tmp_path: Path) -> 
     (tmp_path / "ca.pem").write_bytes(write_certificates(bundle))
     replica = certified.replicas[0]
 
-    met = subprocess.run(
+    verified = subprocess.run(
         [
             *("openssl", "s_client", "-connect", f"127.0.0.1:{replica.port}"),
             *("-CAfile", str(tmp_path / "ca.pem"), "-x509_strict", "-purpose", "sslserver"),
@@ -201,8 +201,8 @@ def test_openssl_is_satisfied_strictly(certified: Certified, tmp_path: Path) -> 
         check=False,
     )
 
-    assert met.returncode == 0, met.stderr
-    assert "Verification: OK" in met.stderr
+    assert verified.returncode == 0, verified.stderr
+    assert "Verification: OK" in verified.stderr
 
 
 def test_a_search_for_keys_finds_one(replica: Replica) -> None:

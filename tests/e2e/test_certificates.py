@@ -55,13 +55,13 @@ class Prober:
     Attributes:
         failures: Of replicas that were endpoints all the while.
         verified: How many handshakes came to a good end.
-        met: The leaves that were met.
+        leaves: The leaves that replicas served.
     """
 
     def __init__(self, certified: Certified) -> None:
         self.failures: list[OSError] = []
         self.verified = 0
-        self.met: set[x509.Certificate] = set()
+        self.leaves: set[x509.Certificate] = set()
         self._certified = certified
         self._history: list[tuple[float, Certificates]] = []
         self._over = threading.Event()
@@ -88,7 +88,7 @@ class Prober:
         if not self._is_called(replica):
             return
         try:
-            self.met.add(self._certified.meet(replica, bundle))
+            self.leaves.add(self._certified.meet(replica, bundle))
             self.verified += 1
         except OSError as error:
             if self._is_called(replica):  # else it was on its way out
@@ -164,7 +164,7 @@ def test_authorities_change_and_replicas_die_and_no_creation_fails(
             f"{load.created} creations in {load.seconds:.0f} s, {len(load.failures)} failed; "
             f"{ROTATIONS} new authorities; {ROTATIONS * len(MOMENTS)} kills; "
             f"{prober.verified} probes verified, {len(prober.failures)} refused; "
-            f"{len(prober.met)} leaves; {certified.service.accepted} connections of the API "
+            f"{len(prober.leaves)} leaves; {certified.service.accepted} connections of the API "
             f"server; {calls:.0f} calls since the last kills"
         )
     assert (load.failures, prober.failures) == ([], [])

@@ -44,22 +44,22 @@ def node(control_plane: ControlPlane) -> Iterator[str]:
     control_plane.api.delete(made)
 
 
-def some_labels(dice: Random, chance: float) -> dict[str, str]:
-    return {key: dice.choice(values) for key, values in LABELS.items() if dice.random() < chance}
+def some_labels(rng: Random, chance: float) -> dict[str, str]:
+    return {key: rng.choice(values) for key, values in LABELS.items() if rng.random() < chance}
 
 
-def some_workload(dice: Random, number: int, namespace: str) -> Json:
+def some_workload(rng: Random, number: int, namespace: str) -> Json:
     """One of any kind, selecting by its own name and by some of its labels, in any form."""
     kind = KINDS[number % len(KINDS)]
-    labels = {"own": f"w{number}", **some_labels(dice, 0.7)}
-    pairs = {key: value for key, value in labels.items() if key == "own" or dice.random() < 0.3}
+    labels = {"own": f"w{number}", **some_labels(rng, 0.7)}
+    pairs = {key: value for key, value in labels.items() if key == "own" or rng.random() < 0.3}
     spec: dict[str, Any] = {}
-    if dice.random() < 0.15:
+    if rng.random() < 0.15:
         spec["topologySpreadConstraints"] = [OWN]
     selector: Json = pairs if kind == "ReplicationController" else {"matchLabels": pairs}
-    if kind != "ReplicationController" and dice.random() < 0.4:
+    if kind != "ReplicationController" and rng.random() < 0.4:
         selector["matchExpressions"] = [
-            dice.choice(
+            rng.choice(
                 (
                     {"key": "own", "operator": "Exists"},
                     {"key": "own", "operator": "In", "values": [f"w{number}", "other"]},
@@ -71,11 +71,11 @@ def some_workload(dice: Random, number: int, namespace: str) -> Json:
     return workload(kind, f"w{number}", namespace, labels, selector=selector, **spec)
 
 
-def some_service(dice: Random, number: int, namespace: str) -> Json:
-    chosen = dice.random()
-    selector = None if chosen < 0.1 else {} if chosen < 0.15 else some_labels(dice, 0.5)
-    if dice.random() < 0.2 and selector is not None:
-        selector["own"] = f"w{dice.randrange(WORKLOADS)}"
+def some_service(rng: Random, number: int, namespace: str) -> Json:
+    chosen = rng.random()
+    selector = None if chosen < 0.1 else {} if chosen < 0.15 else some_labels(rng, 0.5)
+    if rng.random() < 0.2 and selector is not None:
+        selector["own"] = f"w{rng.randrange(WORKLOADS)}"
     return service(f"s{number}", namespace, selector or None)
 
 
@@ -88,16 +88,16 @@ def pods_of(plane: ControlPlane, namespace: str) -> dict[str, Json]:
 def test_pods_of_real_controllers_get_the_scheduler_s_selector(
     control_plane: ControlPlane, replica: Replica, hooked: str, node: str
 ) -> None:
-    api, dice = control_plane.api, Random(4)
+    api, rng = control_plane.api, Random(4)
     known = replica.metric("cache_objects", kind="Service")
-    services = [api.create(some_service(dice, i, hooked)) for i in range(SERVICES)]
+    services = [api.create(some_service(rng, i, hooked)) for i in range(SERVICES)]
     selecting = [each for each in services if each["spec"].get("selector")]
     until(
         lambda: replica.metric("cache_objects", kind="Service") == known + len(selecting),
         "the Services to be known",
     )
     for number in range(WORKLOADS):
-        api.create(some_workload(dice, number, hooked))
+        api.create(some_workload(rng, number, hooked))
     until(
         lambda: len(pods_of(control_plane, hooked)) == WORKLOADS,
         "a pod of each workload",

@@ -20,57 +20,57 @@ VALUES = ("web", "front", "", "-x", "x" * 64)
 SMALL = (-1, 0, 1, 1, 1, 2, 3, 2**31 - 1)
 
 
-def some_key(dice: Random) -> str:
-    return dice.choice(KEYS if dice.random() < 0.1 else KEYS[:4])
+def some_key(rng: Random) -> str:
+    return rng.choice(KEYS if rng.random() < 0.1 else KEYS[:4])
 
 
-def some_value(dice: Random) -> str:
-    return dice.choice(VALUES if dice.random() < 0.2 else VALUES[:3])
+def some_value(rng: Random) -> str:
+    return rng.choice(VALUES if rng.random() < 0.2 else VALUES[:3])
 
 
-def some_selector(dice: Random) -> Json | None:
-    if dice.random() < 0.2:
+def some_selector(rng: Random) -> Json | None:
+    if rng.random() < 0.2:
         return None
     made: Json = {}
-    if dice.random() < 0.6:
-        made["matchLabels"] = {some_key(dice): some_value(dice) for _ in range(dice.randint(0, 2))}
-    if dice.random() < 0.5:
-        made["matchExpressions"] = [some_requirement(dice) for _ in range(dice.randint(1, 2))]
+    if rng.random() < 0.6:
+        made["matchLabels"] = {some_key(rng): some_value(rng) for _ in range(rng.randint(0, 2))}
+    if rng.random() < 0.5:
+        made["matchExpressions"] = [some_requirement(rng) for _ in range(rng.randint(1, 2))]
     return made
 
 
-def some_requirement(dice: Random) -> Json:
-    operator = dice.choice(("In", "NotIn", "Exists", "DoesNotExist", "Exists", "Gt"))
-    made: Json = {"key": some_key(dice), "operator": operator}
-    if dice.random() < 0.5:
-        made["values"] = [some_value(dice) for _ in range(dice.randint(0, 2))]
+def some_requirement(rng: Random) -> Json:
+    operator = rng.choice(("In", "NotIn", "Exists", "DoesNotExist", "Exists", "Gt"))
+    made: Json = {"key": some_key(rng), "operator": operator}
+    if rng.random() < 0.5:
+        made["values"] = [some_value(rng) for _ in range(rng.randint(0, 2))]
     return made
 
 
-def some_constraint(dice: Random) -> Json:
+def some_constraint(rng: Random) -> Json:
     """Mostly good, so that lists are not all refused for everything at once."""
     made: Json = {
-        "maxSkew": dice.choice(SMALL) if dice.random() < 0.3 else 1,
-        "topologyKey": some_key(dice),
-        "whenUnsatisfiable": dice.choice(("DoNotSchedule", "ScheduleAnyway")),
+        "maxSkew": rng.choice(SMALL) if rng.random() < 0.3 else 1,
+        "topologyKey": some_key(rng),
+        "whenUnsatisfiable": rng.choice(("DoNotSchedule", "ScheduleAnyway")),
     }
-    if dice.random() < 0.1:
-        made["whenUnsatisfiable"] = dice.choice(("", "Never"))
+    if rng.random() < 0.1:
+        made["whenUnsatisfiable"] = rng.choice(("", "Never"))
     rare: dict[str, Any] = {
-        "labelSelector": some_selector(dice),
-        "minDomains": dice.choice(SMALL),
-        "nodeAffinityPolicy": dice.choice(("Honor", "Ignore", "honor", "")),
-        "nodeTaintsPolicy": dice.choice(("Honor", "Ignore", "Maybe")),
-        "matchLabelKeys": [some_key(dice) for _ in range(dice.randint(0, 2))],
+        "labelSelector": some_selector(rng),
+        "minDomains": rng.choice(SMALL),
+        "nodeAffinityPolicy": rng.choice(("Honor", "Ignore", "honor", "")),
+        "nodeTaintsPolicy": rng.choice(("Honor", "Ignore", "Maybe")),
+        "matchLabelKeys": [some_key(rng) for _ in range(rng.randint(0, 2))],
     }
     chances = {"labelSelector": 0.8, "minDomains": 0.3, "matchLabelKeys": 0.4}
-    made |= {key: value for key, value in rare.items() if dice.random() < chances.get(key, 0.2)}
-    if dice.random() < 0.4:
+    made |= {key: value for key, value in rare.items() if rng.random() < chances.get(key, 0.2)}
+    if rng.random() < 0.4:
         made["labelSelector"] = {"matchLabels": {"app": "web"}}
     return made
 
 
-def asked(plane: ControlPlane, obj: Json) -> Reply:
+def dry_run(plane: ControlPlane, obj: Json) -> Reply:
     path = plane.api.collection_of(obj)
     return plane.api.request("POST", path, obj, query={"dryRun": "All"})
 
@@ -96,16 +96,16 @@ def stored(obj: Any) -> list[Any]:
 def test_verdicts_and_causes_are_those_of_the_api_server(
     control_plane: ControlPlane, shared: str, unhooked: str
 ) -> None:
-    dice, refused = Random(4), 0
+    rng, refused = Random(4), 0
     for number in range(LISTS):
         kind = KINDS[number % len(KINDS)]
-        listed = [some_constraint(dice) for _ in range(dice.randint(1, 3))]
+        listed = [some_constraint(rng) for _ in range(rng.randint(1, 3))]
         pair = [
             workload(kind, "web", namespace, LABELS, topologySpreadConstraints=listed)
             for namespace in (shared, unhooked)
         ]
 
-        ours, theirs = (asked(control_plane, obj) for obj in pair)
+        ours, theirs = (dry_run(control_plane, obj) for obj in pair)
 
         assert (ours.status, causes(ours)) == (theirs.status, causes(theirs)), (kind, listed)
         assert theirs_among(ours.warnings) == theirs_among(theirs.warnings), (kind, listed)

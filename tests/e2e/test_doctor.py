@@ -49,7 +49,7 @@ def test_a_healthy_installation_has_nothing(ward: Ward) -> None:
 Break = Callable[[Ward], AbstractContextManager[None]]
 
 BROKEN: dict[str, tuple[Break, dict[str, str]]] = {}
-"""What is broken: how, and the checks that have to tell, each with a piece of its advice."""
+"""How each installation is broken, and the checks that report it, with a part of their advice."""
 
 
 def broken(sentence: str, **expected: str) -> Callable[[Break], Break]:
@@ -80,7 +80,7 @@ def _half_registered(ward: Ward) -> AbstractContextManager[None]:
 
 
 @broken(
-    "the caBundle is of another authority, and nobody may mend it",
+    "the caBundle is of another authority, and no replica may fix it",
     ca_bundle="no other client may write it",
     rights="patch on mutatingwebhookconfigurations.admissionregistration.k8s.io evenspread",
     reached="compare both: evenspread certs -n evenspread --name evenspread",
@@ -462,16 +462,16 @@ def test_it_waits_for_a_replica_and_sets_the_policy_then(
     with ward.hooks_patched(ignoring):  # which puts back what is set here
         with ward.all_down():
             early = main([*flags, "--wait", "1s"])
-            told = capsys.readouterr().err
+            errors = capsys.readouterr().err
             kept = ward.hook("Validating")["failurePolicy"]
         first = main([*flags, "--wait"])
-        said = capsys.readouterr().out
+        output = capsys.readouterr().out
         again = main([*flags, "--wait", "10s"])
         policies = [ward.hook(kind)["failurePolicy"] for kind in KINDS]
 
     assert (early, first, again) == (3, 0, 0)
-    assert "no replica answered within 1 s for mutate.evenspread.io" in told
+    assert "no replica answered within 1 s for mutate.evenspread.io" in errors
     assert kept == "Ignore"
-    assert said.endswith("validate.evenspread.io: failurePolicy is Fail now\n")
+    assert output.endswith("validate.evenspread.io: failurePolicy is Fail now\n")
     assert policies == ["Ignore", "Fail"]
     assert "failurePolicy" not in capsys.readouterr().out

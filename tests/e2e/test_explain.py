@@ -1,5 +1,5 @@
 """
-``explain`` against the real kube-scheduler: what it says of a pod is what happens to the pod.
+``explain`` against the real kube-scheduler: its prediction for a pod is what the scheduler does.
 
 The scheduler scores by PodTopologySpread alone, so that the best nodes are those it chooses from.
 Pods come one at a time, and each is explained before it is created, from the state that the
@@ -50,16 +50,16 @@ REASONS = (
 
 class Lab:
     """
-    A control plane without controllers, whose nodes and pods are thrown by dice.
+    A control plane without controllers, whose nodes and pods are random.
 
     Attributes:
         namespace: Of the pods of this round.
         nodes: Of this round, as created.
     """
 
-    def __init__(self, plane: ControlPlane, dice: random.Random, folder: Path) -> None:
+    def __init__(self, plane: ControlPlane, rng: random.Random, folder: Path) -> None:
         self.api = plane.api
-        self.dice = dice
+        self.rng = rng
         self.namespace = ""
         self.nodes: list[Json] = []
         self._plane = plane
@@ -81,15 +81,15 @@ class Lab:
             }
         )
         self.nodes = []
-        for number in range(self.dice.randint(3, 8)):
-            labels = {"disk": self.dice.choice(["ssd", "hdd"])}
-            if self.dice.random() < 0.85:
-                labels[ZONE] = self.dice.choice("abc")
-            if self.dice.random() < 0.7:
-                labels["rack"] = self.dice.choice("rs")
+        for number in range(self.rng.randint(3, 8)):
+            labels = {"disk": self.rng.choice(["ssd", "hdd"])}
+            if self.rng.random() < 0.85:
+                labels[ZONE] = self.rng.choice("abc")
+            if self.rng.random() < 0.7:
+                labels["rack"] = self.rng.choice("rs")
             self.join(f"n{self._changes}-{number}", labels)
-            taints = [GPU] if self.dice.random() < 0.15 else []
-            if self.dice.random() < 0.2:
+            taints = [GPU] if self.rng.random() < 0.15 else []
+            if self.rng.random() < 0.2:
                 self.settle(self.nodes[-1], {"unschedulable": True, "taints": [CORDON, *taints]})
             elif taints:
                 self.settle(self.nodes[-1], {"taints": taints})
@@ -123,32 +123,32 @@ class Lab:
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
     def throw_pod(self, name: str) -> Json:
-        dice = self.dice
-        pod = self.pod(name, {"app": dice.choice(["web", "api"]), "rev": dice.choice("12")})
-        keys = dice.sample([ZONE, HOSTNAME, "rack"], dice.choice([0, 1, 2, 2, 2, 3]))
+        rng = self.rng
+        pod = self.pod(name, {"app": rng.choice(["web", "api"]), "rev": rng.choice("12")})
+        keys = rng.sample([ZONE, HOSTNAME, "rack"], rng.choice([0, 1, 2, 2, 2, 3]))
         pod["spec"]["topologySpreadConstraints"] = [self._constraint(key) for key in keys]
-        if dice.random() < 0.3:
+        if rng.random() < 0.3:
             pod["spec"]["tolerations"] = [{"key": "gpu", "operator": "Exists"}]
-        if dice.random() < 0.2:
+        if rng.random() < 0.2:
             pod["spec"]["nodeSelector"] = {"disk": "ssd"}
         return pod
 
     def _constraint(self, key: str) -> Json:
-        dice = self.dice
-        hard = dice.random() < 0.85
+        rng = self.rng
+        hard = rng.random() < 0.85
         constraint: Json = {
-            "maxSkew": dice.choice([1, 1, 1, 2]),
+            "maxSkew": rng.choice([1, 1, 1, 2]),
             "topologyKey": key,
             "whenUnsatisfiable": "DoNotSchedule" if hard else "ScheduleAnyway",
-            "labelSelector": {"matchLabels": {"app": dice.choice(["web", "api"])}},
+            "labelSelector": {"matchLabels": {"app": rng.choice(["web", "api"])}},
         }
-        if hard and dice.random() < 0.6:
-            constraint["minDomains"] = dice.randint(1, 4)
-        if dice.random() < 0.3:
-            constraint["nodeTaintsPolicy"] = dice.choice(["Honor", "Ignore"])
-        if dice.random() < 0.2:
+        if hard and rng.random() < 0.6:
+            constraint["minDomains"] = rng.randint(1, 4)
+        if rng.random() < 0.3:
+            constraint["nodeTaintsPolicy"] = rng.choice(["Honor", "Ignore"])
+        if rng.random() < 0.2:
             constraint["nodeAffinityPolicy"] = "Ignore"
-        if dice.random() < 0.2:
+        if rng.random() < 0.2:
             constraint["matchLabelKeys"] = ["rev"]
         return constraint
 
@@ -242,8 +242,8 @@ def shape_of(node: Json) -> tuple[Json, Json]:
     return {key: node["spec"].get(key) for key in ("unschedulable", "taints")}, labels
 
 
-def told(message: str) -> Counter[str]:
-    """How many nodes the scheduler rejects for each reason."""
+def count_rejections(message: str) -> Counter[str]:
+    """Count the nodes that the scheduler rejects, by reason."""
     listed = message.partition(": ")[2].partition(". ")[0]
     counts = Counter[str]()
     for part in listed.split(", "):
@@ -285,7 +285,7 @@ def test_explain_says_what_the_scheduler_does(
         else:
             fates["pending"] += 1
             assert not before["placeable"]
-            assert explained(before) == told(message)
+            assert explained(before) == count_rejections(message)
             assert after["sentence"] == before["sentence"]
             lab.api.delete(pod)
             if (fates["pending"] - 1) % MADE == 0:

@@ -97,8 +97,8 @@ def check_work(plane: ControlPlane, server: InProcess, namespace: str) -> None:
     grow(server, "config_reloads_total", "success", lambda: server.configure(CONFIG.encode()))
     grow(server, "certificate_rotations_total", "success", server.certify)
     grow(server, "audits_total", "success")
-    asked = server.proxy.requests["/version"]
-    until(lambda: server.proxy.requests["/version"] > asked + 1, "the version to be followed")
+    before = server.proxy.requests["/version"]
+    until(lambda: server.proxy.requests["/version"] > before + 1, "the version to be followed")
     events = len(plane.api.items("v1", "Event", namespace))
     server.configure(CONFIG.encode() + b"# another\n")
     until(lambda: len(plane.api.items("v1", "Event", namespace)) > events, "an Event")
@@ -116,9 +116,9 @@ def listed(plane: ControlPlane) -> dict[str, float]:
     }
 
 
-def shows(server: InProcess, said: str) -> None:
-    """Wait until a pattern is found in what the server says of itself."""
-    until(lambda: re.search(said, server.page("/readyz?verbose")), said)
+def shows(server: InProcess, pattern: str) -> None:
+    """Wait until the readiness page contains a pattern."""
+    until(lambda: re.search(pattern, server.page("/readyz?verbose")), pattern)
 
 
 def grow(

@@ -82,14 +82,14 @@ def unguarded(trial: Trial) -> Json:
 
 
 def essence(reply: Reply) -> Json:
-    """What is stored, without what is told by time and place; nothing if it is refused."""
+    """Return the stored object without times and names; only the status if it is refused."""
     if reply.status != HTTPStatus.CREATED:
         return {"status": reply.status}
     uid = reply.body["metadata"]["uid"]
     metadata = {key: value for key, value in reply.body["metadata"].items() if key not in OWN}
     text = json.dumps({**reply.body, "metadata": metadata})
-    told: Json = json.loads(text.replace(uid, "its uid"))  # a Job selects by it
-    return told
+    stored: Json = json.loads(text.replace(uid, "its uid"))  # a Job selects by it
+    return stored
 
 
 @TRIED

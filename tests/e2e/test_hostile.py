@@ -1,5 +1,5 @@
 """
-One tenant, with rights in one namespace, tries to break the replicas; nobody else notices.
+A tenant with rights in one namespace attacks the replicas; other tenants are not affected.
 
 The figures of each test are printed: ``pytest -rP`` shows them.
 """
@@ -100,7 +100,7 @@ def test_deep_objects_of_every_kind(plane: ControlPlane, tmp_path: Path) -> None
 
 
 def test_deep_members_are_judged_as_shallow_ones(plane: ControlPlane, tmp_path: Path) -> None:
-    """A list where an object must stand is refused, and what nobody reads is not."""
+    """A list instead of an object is refused, unless no code reads it."""
     statuses: dict[str, tuple[int, int]] = {}
     with Siege(plane, tmp_path) as siege:
         both = zip(deep_rollouts(20).items(), deep_rollouts(9900).items(), strict=True)
@@ -242,7 +242,7 @@ def complaints(answer: Received) -> list[str]:
 
 
 def test_generated_objects(plane: ControlPlane, tmp_path: Path) -> None:
-    """What nobody has thought of; SECONDS of it, created and sent directly."""
+    """Random objects for SECONDS, created in the cluster and sent directly."""
     numbers = count()
     troubles: list[str] = []
     with Siege(plane, tmp_path) as siege:

@@ -47,7 +47,7 @@ def registered(cluster: Cluster) -> list[tuple[str, int]]:
 
 
 def used(cluster: Cluster) -> set[tuple[str, str, str]]:
-    """What the hook asked for; nothing of it was refused."""
+    """Return the group, resource and verb of the hook's requests; none was refused."""
     events: list[Json] = [
         each
         for each in cluster.plane.apiserver.audit_events()

@@ -88,7 +88,7 @@ class Enforced:
         self.cluster.wait(2)
 
     def to_nothing(self) -> None:
-        """Scale to no replica, and wait until nobody is called any more."""
+        """Scale to zero and wait until no replica is called."""
         self.ours("scale", DEPLOYMENT, "--replicas=0")
         until(lambda: not self.pods, "the pods to be gone", patience_s=GONE_S)
         self.cluster.wait(0)

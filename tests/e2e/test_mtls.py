@@ -24,7 +24,7 @@ POD: Json = {
 
 
 def showing(folder: Path, pair: CertificatePair) -> dict[str, Json]:
-    """Write what an API server needs to show this pair to every webhook; how it is told."""
+    """Write the files of the pair, and build the options that present it to every webhook."""
     folder.mkdir()
     write_pair(folder, pair)
     user = {"client-certificate": str(folder / "tls.crt"), "client-key": str(folder / "tls.key")}

@@ -28,7 +28,7 @@ ONE_OF = 'supported values: "DoNotSchedule", "ScheduleAnyway"'
 ONLY_HARD = "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway"
 WITH_VALUES = "must be specified when `operator` is 'In' or 'NotIn'"
 
-# rule -> the constraints, and what is said after the path of the list
+# rule -> the constraints, and the message after the path of the list
 BROKEN: dict[str, tuple[list[Json], str]] = {
     "TSC001": ([{"maxSkew": 0}], "[0].maxSkew: Invalid value: 0: must be greater than zero"),
     "TSC002": ([{"topologyKey": ""}], "[0].topologyKey: Required value: can not be empty"),
@@ -105,7 +105,7 @@ def test_causes_name_each_field(control_plane: ControlPlane, shared: str) -> Non
 
 def test_mended_objects_are_accepted(control_plane: ControlPlane, shared: str) -> None:
     for kind in KINDS:
-        obj = workload(kind, "mended", shared, {"app": "web"}, topologySpreadConstraints=[GOOD])
+        obj = workload(kind, "fixed", shared, {"app": "web"}, topologySpreadConstraints=[GOOD])
         done = control_plane.kubectl("create", "-f", "-", stdin=json.dumps(obj))
-        assert done.stdout.endswith("/mended created\n")
+        assert done.stdout.endswith("/fixed created\n")
         control_plane.api.delete(obj)

@@ -1,4 +1,4 @@
-"""``evenspread serve`` beside a real API server: what it says of itself."""
+"""``evenspread serve`` with a real API server: its pages, metrics and log."""
 
 from tests.e2e.replica import Replica
 

@@ -1,7 +1,7 @@
 """
 What is shipped, run as it is shipped: its pods, with its token and its rights, and no others.
 
-The whole life of an installation; then the API server's audit log tells which rights were used.
+The whole lifetime of an installation; then the API server's audit log shows the used rights.
 """
 
 from collections.abc import Callable, Iterator
@@ -253,7 +253,7 @@ def rights(plane: ControlPlane, binding: Json) -> Iterator[Right]:
                         yield Right(namespace, group, resource, verb, name)
 
 
-def asked(plane: ControlPlane) -> Iterator[tuple[Right, int]]:
+def requested_rights(plane: ControlPlane) -> Iterator[tuple[Right, int]]:
     """Each request of the ServiceAccount about objects, with its answer."""
     for event in plane.apiserver.audit_events():
         of = event.get("objectRef")
@@ -296,7 +296,7 @@ def test_each_right_that_is_granted_is_used_and_no_other_is(cluster: Cluster, he
     rotation(plane)
     emptied(plane)
 
-    grants, requests = granted(plane), list(asked(plane))
+    grants, requests = granted(plane), list(requested_rights(plane))
     assert {right for right, code in requests if code in (401, 403)} == set()
     used = {grant for grant in grants for right, _ in requests if grant.covers(right)}
     assert grants - used == set()

@@ -1,4 +1,4 @@
-"""Until it knows the cluster, it is alive, not ready, and asks callers to come again."""
+"""Before its caches are filled, a server is alive, not ready, and answers 503."""
 
 import http.client
 import json

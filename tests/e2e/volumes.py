@@ -42,7 +42,7 @@ class Sources:
         return self._api.read({"apiVersion": "v1", "kind": kind, "metadata": metadata})
 
     def token(self, source: Json) -> Content:
-        """A token of the pod's ServiceAccount, bound to the pod; asked for once."""
+        """Request a token of the pod's ServiceAccount, bound to the pod, once."""
         path = source["path"]
         if path not in self.tokens:
             named = {key: self._pod["metadata"][key] for key in ("name", "uid")}

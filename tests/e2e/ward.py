@@ -43,7 +43,7 @@ def shipped() -> Iterator[Json]:
 
 class Report(NamedTuple):
     """
-    What a doctor said.
+    The report of the doctor.
 
     Attributes:
         code: Of its exit.
@@ -56,7 +56,7 @@ class Report(NamedTuple):
 
     @property
     def problems(self) -> dict[str, str]:
-        """By id of the check: all that it says and advises."""
+        """Messages and advice of each check, by its id."""
         return {
             name: "\n".join(
                 f"{each['says']}\n{each['advice']}"
@@ -124,7 +124,7 @@ class Ward:
 
     @property
     def health(self) -> list[str]:
-        """The flags by which replicas are asked themselves."""
+        """The flags that make the doctor read the pages of replicas."""
         ports = [each.settings["health_port"] for each in self.replicas.values()]
         return [flag for port in ports for flag in ("--health", f"127.0.0.1:{port}")]
 
@@ -191,7 +191,7 @@ class Ward:
 
     @contextmanager
     def mounted(self, pair: CertificatePair) -> Iterator[None]:
-        """Serve a pair of somebody else, as with ``--tls files``, by one replica alone."""
+        """Serve a foreign certificate, as with ``--tls files``, by one replica alone."""
         secret: Json = {
             "apiVersion": "v1",
             "kind": "Secret",

@@ -18,7 +18,7 @@ class Sample(NamedTuple):
     One answer of /livez.
 
     Attributes:
-        began: When it was asked for, by ``time.monotonic``.
+        began: Time of the request, by ``time.monotonic``.
         status: 0: there was none.
         measured: Milliseconds that it took.
         own: The same without those in which server and sampler waited for a core.

@@ -20,12 +20,12 @@ EPOCH = "1700000000"  # any time will do; two builds have to have the same
 
 downloads = pytest.mark.skipif(
     os.environ.get("EVENSPREAD_TEST_RELEASE") != "1",
-    reason="downloads dependencies: asked for with EVENSPREAD_TEST_RELEASE=1",
+    reason="downloads dependencies: enable with EVENSPREAD_TEST_RELEASE=1",
 )
 
 
 def copy_of_checkout(folder: Path, of: Path = ROOT) -> Path:
-    """Copy what a release is built of; nobody edits the copy meanwhile."""
+    """Copy the files that a release is built from, so that edits during the test have no effect."""
     folder.mkdir()
     for part in PARTS:
         source = of / part
@@ -37,7 +37,7 @@ def copy_of_checkout(folder: Path, of: Path = ROOT) -> Path:
 
 
 def run(*command: str | Path, cwd: Path = ROOT, check: bool = True) -> str:
-    """Run a command; give all that it said."""
+    """Run a command and return its output."""
     done = subprocess.run(
         command,
         cwd=cwd,

@@ -36,7 +36,7 @@ def test_changes_are_sorted_by_their_kind() -> None:
 
 
 def test_the_version_has_a_section() -> None:
-    """Released, or the one that is worked on, which says what it will be."""
+    """The released sections, and the one of the next release."""
     released = {each.partition("]")[0].removeprefix("[") for each in RELEASES[1:]}
     will_be = re.search(r"^## Unreleased\n\nThis section becomes (\S+)\.$", TEXT, re.MULTILINE)
 
@@ -44,10 +44,10 @@ def test_the_version_has_a_section() -> None:
 
 
 def test_the_notes_of_a_release_are_its_section() -> None:
-    said = run("make", "--no-print-directory", "notes", f"VERSION={UNRELEASED}")
+    notes = run("make", "--no-print-directory", "notes", f"VERSION={UNRELEASED}")
 
-    assert said.startswith("This section becomes")
-    assert "## " not in said.replace("### ", "")
+    assert notes.startswith("This section becomes")
+    assert "## " not in notes.replace("### ", "")
 
 
 def test_there_is_no_release_without_notes() -> None:

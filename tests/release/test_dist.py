@@ -25,9 +25,9 @@ def test_files_are_named_for_the_version(checkout: Path) -> None:
 def test_an_index_would_show_them(checkout: Path) -> None:
     files = sorted((checkout / "dist").iterdir())
 
-    said = run(sys.executable, "-m", "twine", "--no-color", "check", "--strict", *files)
+    output = run(sys.executable, "-m", "twine", "--no-color", "check", "--strict", *files)
 
-    assert said.count("PASSED") == len(files)
+    assert output.count("PASSED") == len(files)
 
 
 def test_the_wheel_holds_what_belongs_there(checkout: Path, wheel: Path) -> None:
@@ -94,15 +94,15 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize(("command", "said"), COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize(("command", "expected"), COMMANDS.values(), ids=COMMANDS)
 def test_the_wheel_works_without_the_checkout(
-    environment: Path, tmp_path: Path, command: tuple[str | Path, ...], said: str
+    environment: Path, tmp_path: Path, command: tuple[str | Path, ...], expected: str
 ) -> None:
     program, *arguments = command
 
     output = run(environment / "bin" / program, *arguments, cwd=tmp_path, check=False)
 
-    assert said in output
+    assert expected in output
 
 
 def test_what_runs_is_the_wheel(environment: Path, tmp_path: Path) -> None:

@@ -61,10 +61,10 @@ def test_pre_commit_installs_and_runs_them(
     run("git", "-C", hooks, *who, "commit", "--quiet", "--message=a")
     ask = (sys.executable, "-m", "pre_commit", "try-repo", "--all-files", hooks)
 
-    said = run(*ask, cwd=repository)
+    output = run(*ask, cwd=repository)
     run("git", "-C", repository, "add", shutil.copy(BAD, repository))
     refused = run(*ask, cwd=repository, check=False)
 
-    assert said.count("Passed") == len(HOOKS)
+    assert output.count("Passed") == len(HOOKS)
     assert refused.count("Failed") == len(HOOKS)
     assert "TSC001" in refused

@@ -1,7 +1,7 @@
 """
 The kubectl plugin: its archive, installed as krew does it, runs where there is only a Python.
 
-krew itself is not asked. What it does with a manifest is to choose a platform, compare the
+krew itself does not run. What it does with a manifest is to choose a platform, compare the
 checksum, unpack, and link to ``bin``.
 
 Source: krew, ``pkg/index/types.go`` and ``internal/installation/install.go``.
@@ -89,10 +89,10 @@ def call(*command: str | Path, path: str) -> subprocess.CompletedProcess[str]:
 def test_it_runs_through_the_link(installed: Path) -> None:
     path = os.pathsep.join([str(Path(sys.base_prefix, "bin")), "/usr/bin", "/bin"])
 
-    asked = call(installed / "kubectl-evenspread", "--version", path=path)
+    done = call(installed / "kubectl-evenspread", "--version", path=path)
     checked = call(installed / "kubectl-evenspread", "validate", "-f", "manifests", path=path)
 
-    assert asked.stdout == f"kubectl evenspread {__version__}\n"
+    assert done.stdout == f"kubectl evenspread {__version__}\n"
     assert checked.returncode == 0, checked.stderr
     assert "0 denied" in checked.stdout
 
@@ -101,9 +101,9 @@ def test_it_runs_through_the_link(installed: Path) -> None:
 def test_kubectl_finds_it(installed: Path, control_plane_assets: Assets) -> None:
     path = os.pathsep.join([str(installed), str(Path(sys.base_prefix, "bin")), "/usr/bin", "/bin"])
 
-    said = call(control_plane_assets.program("kubectl"), "evenspread", "--version", path=path)
+    done = call(control_plane_assets.program("kubectl"), "evenspread", "--version", path=path)
 
-    assert said.stdout == f"kubectl evenspread {__version__}\n"
+    assert done.stdout == f"kubectl evenspread {__version__}\n"
 
 
 @downloads
@@ -132,7 +132,7 @@ def test_the_launcher_says_which_pythons_it_needs(tmp_path: Path) -> None:
     (tmp_path / "lib" / "PYTHONS").write_text("2.6\n2.7\n")
     shutil.copy(LAUNCHER, tmp_path)
 
-    said = call(tmp_path / LAUNCHER.name, path="/usr/bin:/bin")
+    done = call(tmp_path / LAUNCHER.name, path="/usr/bin:/bin")
 
-    assert said.returncode == 2
-    assert said.stderr == "kubectl evenspread needs one of Python 2.6 2.7 on PATH\n"
+    assert done.returncode == 2
+    assert done.stderr == "kubectl evenspread needs one of Python 2.6 2.7 on PATH\n"

@@ -32,12 +32,14 @@ def test_it_is_cyclonedx(sbom: str) -> None:
 
 @downloads
 def test_it_names_the_release_and_everything_that_is_pinned(sbom: str) -> None:
-    told = json.loads(sbom)
+    document = json.loads(sbom)
     pinned = dict(re.findall(r"^([\w.-]+)==(\S+)", RUNTIME.read_text(), re.MULTILINE))
-    components = {canonicalize_name(each["name"]): each["version"] for each in told["components"]}
+    components = {
+        canonicalize_name(each["name"]): each["version"] for each in document["components"]
+    }
 
-    assert told["metadata"]["component"]["name"] == "evenspread"
-    assert told["metadata"]["component"]["version"] == __version__
+    assert document["metadata"]["component"]["name"] == "evenspread"
+    assert document["metadata"]["component"]["version"] == __version__
     assert components == {canonicalize_name(name): version for name, version in pinned.items()}
 
 

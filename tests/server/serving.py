@@ -42,6 +42,7 @@ NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 PATIENCE = 10  # seconds; nothing here takes one, and a hanging test must end
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 JSON = {"Content-Type": "application/json"}
+CHUNKED = {**JSON, "Transfer-Encoding": "chunked"}
 POLICY = Policy(
     gates=resolve(NEWEST_VERSION, {}, source="test", allow_locked=False),
     profiles=(Profile(name="cluster", constraints=SYSTEM_CONSTRAINTS),),
@@ -81,6 +82,12 @@ def review(uid: str = UID, **members: Any) -> bytes:
     }
     whole = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
     return json.dumps(whole).encode()
+
+
+def padded(size: int) -> bytes:
+    """A review of exactly that many bytes."""
+    body = review()
+    return body + b" " * (size - len(body))
 
 
 def broken_review(uid: str = UID) -> bytes:

@@ -3,7 +3,9 @@
 import asyncio
 import base64
 import json
+import re
 from datetime import datetime
+from pathlib import Path
 
 import jsonpatch
 import pytest
@@ -20,6 +22,7 @@ from tests.server.serving import (
     serving,
     settled,
 )
+from tests.server.test_clients import GOOD, MISNAMED, client, guarding
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict
@@ -297,3 +300,221 @@ async def test_a_fault_outside_of_a_review_is_a_500_too() -> None:
 
 async def fail(_request: web.BaseRequest) -> web.StreamResponse:
     raise LookupError("canary")
+
+
+MEDIA = {
+    "no Content-Type": {},
+    "another Content-Type": {"Content-Type": "text/plain"},
+    "YAML": {"Content-Type": "application/yaml"},
+    "gzip": {**JSON, "Content-Encoding": "gzip"},
+    "an encoding that changes nothing": {**JSON, "Content-Encoding": "identity"},
+}
+
+
+@pytest.mark.parametrize("headers", MEDIA.values(), ids=MEDIA)
+async def test_other_media_are_refused(headers: dict[str, str]) -> None:
+    async with serving() as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(review(), headers=headers))
+        after = await wire.ask(call(review()))
+
+    assert reply.status == 415
+    assert after.status == 200
+    assert server.rejected("media-type") == 1
+
+
+@pytest.mark.parametrize("media_type", ["application/json; charset=utf-8", "Application/JSON"])
+async def test_json_may_be_spelled_differently(media_type: str) -> None:
+    async with serving() as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(review(), headers={"Content-Type": media_type}))
+
+    assert reply.status == 200
+
+
+class Gate:
+    """Holds reviews in flight until it is opened."""
+
+    def __init__(self) -> None:
+        self.opened = asyncio.Event()
+
+    async def wait(self, *_: object) -> Facts:
+        await self.opened.wait()
+        return NoFacts()
+
+
+async def test_requests_in_flight_are_bounded() -> None:
+    gate = Gate()
+    async with serving(Limits(in_flight=2), fetch=gate.wait) as server:
+        held = [await server.connect() for _ in range(2)]
+        for wire in held:
+            wire.send(call(review()))
+        await settled(lambda: server.value("admission_in_flight") == 2)
+
+        newcomer = await server.connect()
+        refused = await newcomer.ask(call(review()))
+        gate.opened.set()
+        served = [await wire.reply() for wire in held]
+        later = await newcomer.ask(call(review()))
+
+    assert refused.status == 503
+    assert refused.headers["retry-after"] == "1"
+    assert [reply.status for reply in served] == [200, 200]
+    assert later.status == 200
+    assert server.rejected("in-flight") == 1
+
+
+async def test_a_body_that_is_not_complete_is_not_in_flight() -> None:
+    async with serving(Limits(in_flight=1)) as server:
+        slow, quick = await server.connect(), await server.connect()
+        slow.send(call(review())[:-1])
+        await settled(lambda: server.value("body_bytes") > 0)
+
+        reply = await quick.ask(call(review()))
+
+    assert reply.status == 200
+
+
+LATE = {
+    "80 % of the caller's timeout": (Limits(), "/mutate?timeout=20ms"),
+    "the server's own bound": (Limits(request=0.01), "/mutate?timeout=30s"),
+    "the bound for calls without a timeout": (Limits(default_timeout=0.02), "/mutate"),
+    "a timeout that is over with the body": (Limits(), "/mutate?timeout=0.001ms"),
+}
+
+
+@pytest.mark.parametrize(("limits", "target"), LATE.values(), ids=LATE)
+async def test_a_request_is_answered_before_the_caller_gives_up(
+    limits: Limits, target: str
+) -> None:
+    async with serving(limits, fetch=Gate().wait) as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(review(), target))
+
+    assert reply.status == 504
+    assert server.rejected("late") == 1
+
+
+MALFORMED = {
+    "nothing": b"",
+    "no JSON": b"hello",
+    "half a review": review()[:-1],
+    "no review": b"{}",
+    "a list": b"[]",
+    "two reviews": review() * 2,
+    "trailing bytes": review() + b"x",
+    "a byte order mark": b"\xef\xbb\xbf" + review(),
+    "invalid UTF-8": review(UID).replace(b"shop", b"sh\xffp"),
+    "UTF-16": review().decode().encode("utf-16"),
+    "a lone surrogate": review().replace(b"shop", rb"\ud800"),
+    "NaN": review().replace(b'"shop"', b"NaN"),
+    "Infinity": review().replace(b'"shop"', b"Infinity"),
+    "deep nesting": review(userInfo="deep").replace(b'"deep"', b"[" * 100_000 + b"]" * 100_000),
+    "deep objects": review(userInfo="deep").replace(
+        b'"deep"', b'{"a":' * 10_100 + b"1" + b"}" * 10_100
+    ),
+    "another version": review().replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
+    "another kind": review().replace(b"AdmissionReview", b"TokenReview"),
+    "no uid": review(""),
+    "a uid of control characters": review("a\r\nSet-Cookie: b"),
+    "an endless uid": review("a" * 10_000),
+}
+
+
+@pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
+async def test_malformed_bodies_are_refused_in_a_text_reply(body: bytes) -> None:
+    async with serving() as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(body))
+        after = await wire.ask(call(review()))
+
+    assert reply.status == 400
+    assert re.fullmatch(rb"[ -~]{10,200}\n", reply.body)
+    assert after.status == 200
+    (line,) = server.lines
+    assert line["event"] == "rejected"
+    assert line["reason"] == "malformed"
+
+
+OTHERS = {
+    "another path": ("/", "POST", 404),
+    "a longer path": ("/mutate/", "POST", 404),
+    "a health page": ("/readyz", "GET", 404),
+    "metrics": ("/metrics", "GET", 404),
+    "a path that climbs": ("/../mutate", "POST", 404),
+    "a whole URL": ("https://evenspread/mutate", "POST", 404),
+    "reading": ("/mutate", "GET", 405),
+    "replacing": ("/validate", "PUT", 405),
+    "asking for options": ("/validate", "OPTIONS", 405),
+}
+
+
+@pytest.mark.parametrize(("target", "method", "status"), OTHERS.values(), ids=OTHERS)
+async def test_nothing_else_is_served(target: str, method: str, status: int) -> None:
+    async with serving() as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(review(), target, method))
+
+    assert reply.status == status
+    assert (reply.headers.get("allow") == "POST") == (status == 405)
+
+
+async def test_refusals_do_not_fill_the_log() -> None:
+    async with serving(Limits(refusals_logged=3)) as server:
+        wire = await server.connect()
+
+        for _ in range(100):
+            await wire.ask(call(b"{}"))
+
+    assert server.rejected("malformed") == 100
+    assert len(server.lines) <= 6
+
+
+async def test_bodies_are_never_logged() -> None:
+    canary = "canary-7f3a"
+    bodies = [
+        review(object={"kind": "Pod", "spec": {"containers": [{"env": [{"value": canary}]}]}}),
+        canary.encode(),
+        b'{"kind": "' + canary.encode() + b'"}',
+        review(object=canary),
+    ]
+    async with serving() as server:
+        wire = await server.connect()
+        replies = [await wire.ask(call(body)) for body in bodies]
+        broken = await wire.ask(canary.encode() + b"\r\n\r\n")
+
+    assert canary not in server.log_text
+    assert all(canary.encode() not in reply.body for reply in (*replies, broken))
+
+
+async def test_a_long_review_is_judged_in_the_thread() -> None:
+    body = broken_review() + b" " * Limits().long_review
+    async with serving() as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(body))
+
+    assert reply.response["allowed"] is False
+
+
+async def test_a_client_with_a_required_name_is_served(tmp_path: Path) -> None:
+    async with guarding() as (server, _):
+        wire = await server.connect(client(tmp_path, GOOD))
+
+        reply = await wire.ask(call(review()))
+
+    assert reply.status == 200
+
+
+async def test_a_client_without_a_required_name_is_refused(tmp_path: Path) -> None:
+    async with guarding() as (server, _):
+        wire = await server.connect(client(tmp_path, MISNAMED))
+
+        reply = await wire.ask(call(review()))
+
+    assert (reply.status, reply.closes) == (403, True)

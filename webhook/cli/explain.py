@@ -100,13 +100,9 @@ def explain(
         opened = nullcontext(ManifestCluster(others, owners, inputs, namespace))
     try:
         with opened as reader:
-            subjects = (
-                _select_subjects(subject, inputs, documents, namespace, templates)
-                if filename
-                else [find(subject, namespace, templates, reader)]
-            )
+            found = _find(subject, inputs, documents, namespace, templates, cluster=reader)
             builder = TargetBuilder(requested, reader, replaces=bool(scheduler_config))
-            targets = [builder.build(found) for found in subjects]
+            targets = [builder.build(item) for item in found]
             nodes = targets[0].situation.topology.nodes
             _check_cordons(cordon, nodes)
         results = [_explain_target(target, edits, scale, simulate=simulate) for target in targets]
@@ -120,9 +116,17 @@ def explain(
     )
 
 
-def _select_subjects(
-    subject: str, inputs: Inputs, documents: list[Document], namespace: str, templates: Templates
+def _find(
+    subject: str,
+    inputs: Inputs,
+    documents: list[Document],
+    namespace: str,
+    templates: Templates,
+    *,
+    cluster: ClusterReader,
 ) -> list[ExplainSubject]:
+    if not inputs.paths:
+        return [find(subject, namespace, templates, cluster)]
     found = list(find_in_manifests(documents, subject, namespace, templates))
     if not found:
         what = f"{subject} with a pod template" if subject else "object with a pod template"

@@ -37,7 +37,7 @@ class Reviewer:
 
     Attributes:
         terminal: For answers as text; None for JSON and YAML.
-        doubtful: Number of answers with warnings.
+        warned: Number of answers with warnings.
     """
 
     def __init__(self, policy: Policy, facts: Facts, output: OutputFormat) -> None:
@@ -45,7 +45,7 @@ class Reviewer:
         self._policy, self._facts, self._output = policy, facts, output
         self.terminal = Terminal() if output is OutputFormat.TABLE else None
         self.outcomes = {"patched": 0, "allowed as they are": 0, "denied": 0}
-        self.doubtful = 0
+        self.warned = 0
 
     def answer(self, request: OfflineReview, hooks: tuple[Hook, ...]) -> None:
         """
@@ -78,7 +78,7 @@ class Reviewer:
         verdict = result.verdict
         patched = "patched" if verdict.patch else "allowed as they are"
         self.outcomes[patched if verdict.allowed else "denied"] += 1
-        self.doubtful += bool(verdict.warnings)
+        self.warned += bool(verdict.warnings)
         if self.terminal:
             show_answer(request, result, hook, self.terminal)
         else:
@@ -122,8 +122,8 @@ def review(
     inputs.report()
     if reviewer.terminal:
         reviewer.terminal.line(reviewer.summary())
-    doubtful = reviewer.doubtful and fail_on is AuditSeverity.WARN
-    findings = bool(reviewer.outcomes["denied"] or doubtful)
+    warned = reviewer.warned and fail_on is AuditSeverity.WARN
+    findings = bool(reviewer.outcomes["denied"] or warned)
     return outcome(findings=findings, unfinished=bool(inputs.problems))
 
 

@@ -31,7 +31,7 @@ class ObjectCounts:
 
     def __init__(self) -> None:
         """Start at zero."""
-        self.checked = self.denied = self.doubtful = self.others = 0
+        self.checked = self.denied = self.warned = self.others = 0
 
     def count(self, reports: Sequence[ValidationReport]) -> None:
         """Count one object by its reports, one per version."""
@@ -39,7 +39,7 @@ class ObjectCounts:
         self.checked += reports[0].judged
         self.others += not reports[0].judged
         self.denied += denied
-        self.doubtful += not denied and any(report.doubtful for report in reports)
+        self.warned += not denied and any(report.has_warnings for report in reports)
 
     def summary(self, versions: Sequence[Version]) -> str:
         """Format the counts as one line."""
@@ -47,7 +47,7 @@ class ObjectCounts:
         return (
             f"{count_of(self.checked, 'object')} with a pod template, by the rules of Kubernetes "
             f"{VersionRange(versions[0], versions[-1])}: {self.denied} denied, "
-            f"{self.doubtful} with warnings{others}"
+            f"{self.warned} with warnings{others}"
         )
 
 
@@ -79,8 +79,8 @@ def validate(
         if len(servers) == 1 and policy_options["kube_version"]:
             terminal.line(describe_support(servers[0]))
         terminal.line(counts.summary(versions))
-    doubtful = counts.doubtful and fail_on is AuditSeverity.WARN
-    return outcome(findings=bool(counts.denied or doubtful), unfinished=bool(inputs.problems))
+    warned = counts.warned and fail_on is AuditSeverity.WARN
+    return outcome(findings=bool(counts.denied or warned), unfinished=bool(inputs.problems))
 
 
 def _explain(ctx: click.Context, _: click.Parameter, ids: str | None) -> None:

@@ -61,7 +61,7 @@ def load_cluster(
                 problems += put(item)
             case SkippedSource():
                 skipped.append(item)
-            case SourceError():
+            case _:
                 problems.append(item)
     return LoadedCluster(cluster, problems, skipped)
 

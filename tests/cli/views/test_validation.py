@@ -40,7 +40,12 @@ ACCEPTED: dict[str, tuple[str, bool]] = {
 def test_accepted_objects(text: str, judged: bool) -> None:
     found = report(text)
 
-    assert (found.judged, found.code, found.denied, found.doubtful) == (judged, 201, False, False)
+    assert (found.judged, found.code, found.denied, found.has_warnings) == (
+        judged,
+        201,
+        False,
+        False,
+    )
     assert (found.message, found.causes) == ("", ())
 
 
@@ -115,7 +120,7 @@ def test_a_type_error_is_a_bad_request(text: str, field: str, problem: str, fix:
 def test_warnings_have_lines() -> None:
     found = report(files.POD + files.DOUBTFUL)
 
-    assert found.doubtful
+    assert found.has_warnings
     assert [(notice.rule, notice.line) for notice in found.warnings] == [
         ("TSC020", 12),
         ("TSC021", 11),

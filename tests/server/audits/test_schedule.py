@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -224,15 +223,14 @@ def test_audits_need_a_cluster() -> None:
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/evenspread-audit"
 
 
-async def test_the_holder_of_the_lease_audits_by_the_sources_in_force(tmp_path: Path) -> None:
-    stream, missing = io.BytesIO(), tmp_path / "missing.yaml"
-    sources = replace(SOURCES, config=str(missing))
+async def test_the_holder_of_the_lease_starts_an_audit(tmp_path: Path) -> None:
+    stream = io.BytesIO()
     async with listening() as server:
         server.put(LEASE, {"metadata": {"name": "evenspread-audit"}})
         file = write_kubeconfig(tmp_path, server.url)
         async with connect_api_server(Settings(kubeconfig=file)) as api:
             context = server_context(stream, api, audit_interval="10m", namespace="ns")
-            audits = build_audits(context, lambda: sources)
+            audits = build_audits(context, lambda: SOURCES, ("/nowhere/python",))
             assert audits is not None
             task = asyncio.ensure_future(audits())
             await settled(lambda: "audit" in {line["event"] for line in logged(stream)})
@@ -240,4 +238,4 @@ async def test_the_holder_of_the_lease_audits_by_the_sources_in_force(tmp_path: 
 
     (audit,) = (line for line in logged(stream) if line["event"] == "audit")
     assert audit["result"] == "failure"
-    assert str(missing) in audit["says"]
+    assert audit["says"].startswith("the audit process cannot be started: ")

@@ -1,8 +1,15 @@
 """The audit process: its pipe, and the result of an order."""
 
 import io
+import json
+import os
+import runpy
+import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from webhook.cluster.protocol import Response
 from webhook.errors import ApiError, ConfigError
@@ -11,7 +18,10 @@ from webhook.server.audits.messages import (
     LENGTH,
     ApiRequest,
     ApiResponse,
+    AuditFailure,
     AuditOrder,
+    AuditResult,
+    WorkerMessage,
     decode_message,
     encode,
     frame,
@@ -24,7 +34,7 @@ def order(config: str = "") -> AuditOrder:
     return AuditOrder(
         sources=PolicySources(version=NEWEST_VERSION, config=config),
         policy_reports="",
-        memory=2**30,
+        memory=2**40,
     )
 
 
@@ -55,3 +65,100 @@ async def test_an_order_with_an_invalid_configuration_fails() -> None:
 
     with pytest.raises(ConfigError):
         await audit(order("/nowhere"), client)
+
+
+POD: Any = {
+    "metadata": {"name": "a", "namespace": "shop", "uid": "u", "labels": {"app": "a"}},
+    "spec": {"containers": [{"name": "c"}]},
+}
+EMPTY_LIST: Any = {"metadata": {"resourceVersion": "1"}, "items": []}
+CONTENT: dict[str, Any] = {
+    "/apis": {"groups": []},
+    "/api/v1/pods": {**EMPTY_LIST, "items": [POD]},
+}
+
+
+class ServerPipes:
+    """
+    Both pipes of the process, with a server at their ends that answers each request at once.
+
+    Attributes:
+        messages: The messages of the process that are no requests.
+    """
+
+    def __init__(self, order: AuditOrder, error: Exception | None = None) -> None:
+        self.messages: list[WorkerMessage] = []
+        self._answer = io.BytesIO(frame(encode(order)))
+        self._error = error
+        self._requested = False
+
+    def write(self, framed: bytes) -> int:
+        """Receive a message of the process, and prepare the answer."""
+        message = decode_message(framed[LENGTH:])
+        if isinstance(message, ApiRequest):
+            self._requested = True
+            status = 200 if message.method == "GET" else 201
+            body = json.dumps(CONTENT.get(message.path, EMPTY_LIST)).encode()
+            self._answer = io.BytesIO(frame(encode(ApiResponse(status, body))))
+        else:
+            self.messages.append(message)
+        return len(framed)
+
+    def flush(self) -> None:
+        """Do nothing: no byte is held back."""
+
+    def read(self, number: int) -> bytes:
+        """Send a piece of the answer; after the first request raise the error, if there is one."""
+        if self._requested and self._error is not None:
+            raise self._error
+        return self._answer.read(number)
+
+
+def run_worker(pipes: Any, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run the module as its process does, but do not lower the priority of the tests."""
+    monkeypatch.setattr(os, "nice", lambda priority: priority)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=pipes))
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=pipes, write=len, flush=int))
+    monkeypatch.delitem(sys.modules, "webhook.server.audits.worker")
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("webhook.server.audits.worker", run_name="__main__")
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_an_order_is_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipes = ServerPipes(replace(order(), policy_reports="openreports.io"))
+
+    assert run_worker(pipes, monkeypatch) == 0
+
+    (result,) = pipes.messages
+    assert isinstance(result, AuditResult)
+    assert (result.workloads, result.pods) == (1, 1)
+
+
+# config, error of the pipe -> problem
+FAILURES = {
+    "an invalid configuration": ("/nowhere", None, "/nowhere"),
+    "too little memory": (
+        "",
+        MemoryError(),
+        "a namespace of the cluster needs more than 1048576 MiB: allow more by --audit-memory",
+    ),
+}
+
+
+@pytest.mark.parametrize(("config", "error", "problem"), FAILURES.values(), ids=FAILURES)
+def test_an_audit_fails_by(
+    config: str, error: Exception | None, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipes = ServerPipes(order(config), error)
+
+    assert run_worker(pipes, monkeypatch) == 0
+
+    (failure,) = pipes.messages
+    assert isinstance(failure, AuditFailure)
+    assert problem in failure.problem
+
+
+def test_the_process_ends_with_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_worker(io.BytesIO(), monkeypatch) == 1

@@ -1,12 +1,23 @@
 """Request targets and bodies."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.server.serving import JSON, call, head, review, serving, settled
+from tests.server.serving import (
+    CHUNKED,
+    JSON,
+    call,
+    head,
+    padded,
+    review,
+    serving,
+    settled,
+)
 from webhook.server.http.body import CallTarget, read_target
-from webhook.server.http.limits import Limits
+from webhook.server.http.limits import MIB, Limits
 
 TARGETS = {
     "seconds, as kube-apiserver writes them": ("/mutate?timeout=10s", CallTarget("/mutate", 10.0)),
@@ -103,3 +114,109 @@ async def test_a_large_body_counts_until_it_is_answered() -> None:
 
         assert reply.status == 200
         assert server.value("body_bytes") == 0
+
+
+def in_chunks(body: bytes, size: int) -> bytes:
+    parts = (body[at : at + size] for at in range(0, len(body), size))
+    return b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+
+
+SIZES = {
+    "the largest body": (lambda: call(padded(32 * MIB)), 200),
+    "one byte more": (lambda: call(padded(32 * MIB + 1)), 413),
+    "a length beyond all bounds, and no body": (
+        lambda: head(headers={**JSON, "Content-Length": str(1 << 50)}),
+        413,
+    ),
+    "the largest body in chunks": (
+        lambda: head(headers=CHUNKED) + in_chunks(padded(32 * MIB), 100_000),
+        200,
+    ),
+    "one byte more in chunks": (
+        lambda: head(headers=CHUNKED) + in_chunks(padded(32 * MIB + 1), 100_000),
+        413,
+    ),
+    "a body in chunks of one byte": (
+        lambda: head(headers=CHUNKED) + in_chunks(review(), 1),
+        200,
+    ),
+}
+
+
+@pytest.mark.parametrize(("request_", "status"), SIZES.values(), ids=SIZES)
+async def test_bodies_are_bounded(request_: Callable[[], bytes], status: int) -> None:
+    async with serving(Limits(discarded=0.01)) as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(request_())
+
+    assert reply.status == status
+    assert status == 200 or b"32 MiB" in reply.body
+    assert server.rejected("large-body") == (status == 413)
+
+
+async def test_a_small_body_beyond_the_bound_is_refused_as_well() -> None:
+    async with serving(Limits(body=100)) as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(review()))
+
+    assert (reply.status, b"100 bytes" in reply.body) == (413, True)
+
+
+SLOW = {
+    "the server's patience": (Limits(body_read=0.01, discarded=0.01), "/mutate?timeout=30s"),
+    "the caller's patience": (Limits(discarded=0.01), "/mutate?timeout=10ms"),
+}
+
+
+@pytest.mark.parametrize(("limits", "target"), SLOW.values(), ids=SLOW)
+async def test_a_body_that_does_not_come_ends_the_connection(limits: Limits, target: str) -> None:
+    async with serving(limits) as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(review(), target)[:-1])
+        rest = await wire.ended()
+
+    assert reply.status == 408
+    assert rest == b""
+    assert server.rejected("slow-body") == 1
+
+
+async def test_bodies_together_are_bounded() -> None:
+    limits = Limits(bodies=200_000, discarded=0.01)
+    whole = call(padded(150_000))
+    async with serving(limits) as server:
+        first, second = await server.connect(), await server.connect()
+        first.send(whole[:-1])
+        await settled(lambda: server.value("body_bytes") > 140_000)
+
+        refused = await second.ask(whole)
+        served = await first.send(whole[-1:]).reply()
+
+    assert refused.status == 503
+    assert refused.headers["retry-after"] == "1"
+    assert served.status == 200
+    assert server.rejected("bodies") == 1
+
+
+async def test_a_body_shorter_than_it_says_ends_with_its_connection() -> None:
+    async with serving() as server:
+        wire = await server.connect()
+        wire.send(call(review())[:-1])
+        await settled(lambda: server.value("body_bytes") > 0)
+
+        await wire.close()
+        await settled(lambda: server.rejected("disconnected") == 1)
+
+
+async def test_a_body_that_breaks_its_framing_halfway_ends_with_its_time() -> None:
+    async with serving(Limits(body_read=0.05)) as server:
+        wire = await server.connect()
+        wire.send(head(headers=CHUNKED) + b"5\r\nhello\r\n")
+        await settled(lambda: server.value("body_bytes") == 5)
+
+        reply = await wire.ask(b"hello\r\n")
+        await wire.ended()
+
+    assert reply.status == 408

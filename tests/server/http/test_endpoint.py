@@ -2,17 +2,26 @@
 
 import asyncio
 import socket
-import subprocess
-import sys
 from typing import ClassVar
 
 import pytest
+from aiohttp import http_parser
 
-from tests.server.serving import PATIENCE, call, review, serving, settled
+from tests.server.serving import (
+    CHUNKED,
+    JSON,
+    PATIENCE,
+    Wire,
+    call,
+    head,
+    review,
+    serving,
+    settled,
+)
 from webhook.errors import ConfigError
 from webhook.policy.facts import Facts, NoFacts
 from webhook.server.health import Health
-from webhook.server.http.endpoint import bind, listening, require_c_parser
+from webhook.server.http.endpoint import ParserError, bind, listening, require_c_parser
 from webhook.server.http.limits import Limits
 from webhook.telemetry.metrics import Metrics
 
@@ -21,18 +30,11 @@ def test_the_c_parser_is_there() -> None:
     require_c_parser()
 
 
-def test_a_server_without_the_c_parser_does_not_start() -> None:
-    code = "from webhook.server.http.endpoint import require_c_parser; require_c_parser()"
-    ended = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"AIOHTTP_NO_EXTENSIONS": "1"},
-        capture_output=True,
-        check=False,
-        text=True,
-    )
+def test_a_server_without_the_c_parser_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_parser, "HttpRequestParser", http_parser.HttpRequestParserPy)
 
-    assert ended.returncode == 1
-    assert "ParserError: aiohttp has no C parser: install its wheel" in ended.stderr
+    with pytest.raises(ParserError, match="aiohttp has no C parser: install its wheel"):
+        require_c_parser()
 
 
 def test_two_colons_take_ipv4_as_well() -> None:
@@ -162,3 +164,198 @@ async def test_nothing_is_lost_when_a_server_stops_under_load() -> None:
 
     assert answered == sent
     assert answered >= 100 + callers * (calls_after - 1)
+
+
+async def test_a_handshake_that_does_not_end_is_ended() -> None:
+    async with serving(Limits(handshake=0.05)) as server:
+        wire = await server.plain()
+
+        rest = await wire.send(b"\x16\x03\x01\x02\x00").ended()
+        await settled(lambda: server.rejected("handshake") == 1)
+
+    assert rest == b""
+
+
+async def test_plain_http_on_the_tls_port_is_ended() -> None:
+    async with serving() as server:
+        wire = await server.plain()
+
+        rest = await wire.send(call(review())).ended()
+
+    assert b"HTTP" not in rest
+    assert server.rejected("handshake") == 1
+    assert "Traceback" not in server.log_text
+
+
+async def test_a_silent_connection_is_closed_after_the_keep_alive_time() -> None:
+    async with serving(Limits(keep_alive=0.05)) as server:
+        wire = await server.connect()
+
+        rest = await wire.ended()
+
+    assert rest == b""
+
+
+async def test_an_idle_connection_is_closed_after_the_keep_alive_time() -> None:
+    async with serving(Limits(keep_alive=0.05)) as server:
+        wire = await server.connect()
+        reply = await wire.ask(call(review()))
+
+        rest = await wire.ended()
+
+    assert reply.status == 200
+    assert not reply.closes
+    assert rest == b""
+
+
+async def test_strangers_make_room_for_newcomers_and_callers_stay() -> None:
+    async with serving(Limits(connections=3)) as server:
+        caller = await server.connect()
+        await caller.ask(call(review()))
+        strangers = [await server.connect() for _ in range(2)]
+
+        newcomer = await server.connect()
+        served = await newcomer.ask(call(review("new")))
+        rest = await strangers[0].ended()
+        still = await caller.ask(call(review("old")))
+
+    assert rest == b""
+    assert served.response["uid"] == "new"
+    assert still.response["uid"] == "old"
+    assert server.rejected("evicted") == 1
+
+
+async def test_a_stranger_in_its_handshake_makes_room_too() -> None:
+    async with serving(Limits(connections=1)) as server:
+        stranger = await server.plain()
+        await settled(lambda: len(server.admission.callers) == 1)
+
+        newcomer = await server.connect()
+        reply = await newcomer.ask(call(review()))
+        rest = await stranger.ended()
+
+    assert reply.status == 200
+    assert rest == b""
+
+
+async def test_a_newcomer_is_refused_when_all_others_are_callers() -> None:
+    async with serving(Limits(connections=2)) as server:
+        callers = [await server.connect() for _ in range(2)]
+        for caller in callers:
+            await caller.ask(call(review()))
+
+        newcomer = await server.plain()
+        rest = await newcomer.ended()
+        replies = [await caller.ask(call(review())) for caller in callers]
+
+    assert rest == b""
+    assert [reply.status for reply in replies] == [200, 200]
+    assert server.rejected("connections") == 1
+
+
+async def test_callers_that_are_idle_for_long_make_room() -> None:
+    async with serving(Limits(connections=2, idle=0)) as server:
+        first, second = [await server.connect() for _ in range(2)]
+        await first.ask(call(review()))
+        await second.ask(call(review()))
+
+        newcomer = await server.connect()
+        reply = await newcomer.ask(call(review()))
+        rest = await first.ended()
+
+    assert reply.status == 200
+    assert rest == b""
+
+
+async def test_a_malformed_review_proves_nothing() -> None:
+    async with serving(Limits(connections=1)) as server:
+        stranger = await server.connect()
+        malformed = await stranger.ask(call(b"{}"))
+
+        newcomer = await server.connect()
+        reply = await newcomer.ask(call(review()))
+        rest = await stranger.ended()
+
+    assert malformed.status == 400
+    assert reply.status == 200
+    assert rest == b""
+
+
+async def test_five_hundred_hostile_connections_shut_nobody_out() -> None:
+    async with serving(Limits(connections=16)) as server:
+        caller = await server.connect()
+        await caller.ask(call(review()))
+        hostile = [await server.plain() for _ in range(500)]
+        await settled(lambda: server.rejected("evicted") >= 500 - 15)
+
+        newcomer = await server.connect()
+        replies = [await wire.ask(call(review())) for wire in (caller, newcomer)]
+
+    assert [reply.status for reply in replies] == [200, 200]
+    assert len(hostile) == 500
+    assert len(server.lines) <= 2 * Limits().refusals_logged
+
+
+BROKEN = {
+    "no HTTP": (b"hello\r\n\r\n", 400),
+    "TLS in TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
+    "a preface of HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+    "two lengths": (head(headers={**JSON, "Content-Length": "1, 2"}) + b"a", 400),
+    "a signed length": (head(headers={**JSON, "Content-Length": "+3"}) + b"abc", 400),
+    "a length and chunks": (head(headers={**CHUNKED, "Content-Length": "3"}) + b"abc", 400),
+    "chunks of no size": (head(headers=CHUNKED) + b"z\r\nabc\r\n0\r\n\r\n", 400),
+    "a header of 9000 bytes": (call(review(), headers={**JSON, "X-Long": "a" * 9000}), 400),
+    "200 headers": (call(review(), headers=JSON | {f"X-{i}": "a" for i in range(200)}), 400),
+    "a header folded": (head(headers={**JSON, "X": "a\r\n b"}), 400),
+    "a target of 9000 bytes": (call(review(), "/mutate?" + "a" * 9000), 400),
+}
+
+
+@pytest.mark.parametrize(("sent", "status"), BROKEN.values(), ids=BROKEN)
+async def test_broken_http_is_refused_and_the_connection_closed(sent: bytes, status: int) -> None:
+    async with serving() as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(sent)
+        await wire.ended()
+
+    assert reply.status == status
+    assert reply.body == b"the request is broken HTTP\n"
+    assert "Traceback" not in server.log_text
+    assert server.rejected("malformed") >= 1
+
+
+async def test_a_body_longer_than_it_says_is_broken_http() -> None:
+    async with serving() as server:
+        wire = await server.connect()
+
+        reply = await wire.ask(call(review()) + b"surplus\r\n\r\n")
+        rest = await wire.ended()
+
+    assert reply.status == 400
+    assert rest == b""
+
+
+async def test_a_client_that_reads_no_replies_is_cut() -> None:
+    async with serving() as server:
+        wire = await server.connect()
+        await wire.ask(call(review()))
+        many = b"".join(call(review()) for _ in range(1000))
+
+        async def flood(wire: Wire) -> None:
+            while True:
+                wire.send(many)
+                await wire.writer.drain()
+
+        flooding = asyncio.create_task(flood(wire))
+        (caller,) = server.admission.connections
+        await settled(lambda: caller.writing_paused)
+        server.admission.cut_stalled()
+        still_open = len(server.admission.callers)
+        server.admission.cut_stalled()
+        await settled(lambda: len(server.admission.callers) == 0)
+        flooding.cancel()
+        await asyncio.wait([flooding])
+
+    assert still_open == 1
+    assert server.rejected("stalled-reply") == 1

@@ -52,14 +52,14 @@ class Matrix:
         self._versions = versions
         self._objects: list[tuple[str, list[_Row]]] = []
         self._denied = [0] * len(versions)
-        self._doubtful = [0] * len(versions)
+        self._warned = [0] * len(versions)
 
     def add(self, reports: Sequence[ValidationReport]) -> None:
         """Add the reports on one object, one per version."""
         first, found = reports[0], [_classify(report) for report in reports]
         for column, report in enumerate(reports):
             self._denied[column] += report.denied
-            self._doubtful[column] += report.doubtful and not report.denied
+            self._warned[column] += report.has_warnings and not report.denied
         findings = sorted(set(chain.from_iterable(found)))
         if findings:
             subject = name_of(first.kind, first.namespace, first.name)
@@ -75,7 +75,7 @@ class Matrix:
             return
         totals = [
             _Row(tuple(map(str, self._denied)), "objects denied"),
-            _Row(tuple(map(str, self._doubtful)), "objects with warnings only"),
+            _Row(tuple(map(str, self._warned)), "objects with warnings only"),
         ]
         all_rows = [*chain.from_iterable(rows for _, rows in self._objects), *totals]
         shown = list(_columns(self._versions, all_rows))

@@ -104,7 +104,7 @@ class ValidationReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
         return self.code != CREATED
 
     @property
-    def doubtful(self) -> bool:
+    def has_warnings(self) -> bool:
         """Whether there are warnings or dropped fields."""
         return bool(self.warnings or self.dropped)
 

@@ -8,7 +8,7 @@ The schedule of audits: when the next one begins, and how the result of the last
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import NoReturn, TypeAlias
@@ -17,7 +17,7 @@ from webhook.cluster.caches import Start
 from webhook.errors import ConfigError
 from webhook.server.audits.election import Candidate, Clocks, Election
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
-from webhook.server.audits.subprocess import AuditProcess
+from webhook.server.audits.subprocess import COMMAND, AuditProcess
 from webhook.server.context import ServerContext
 from webhook.server.reload import PolicySources
 from webhook.telemetry.logs import Log, log_bug
@@ -104,12 +104,17 @@ class AuditSchedule:
             return AuditFailure(f"by a bug of evenspread ({type(error).__name__})")
 
 
-def build_audits(context: ServerContext, sources: Callable[[], PolicySources]) -> Start | None:
+def build_audits(
+    context: ServerContext,
+    sources: Callable[[], PolicySources],
+    command: Sequence[str] = COMMAND,
+) -> Start | None:
     """
     Build the task that makes audits while this replica holds the Lease.
 
     Args:
         sources: Gives the sources of the policy in force.
+        command: Carries out an order.
 
     Returns:
         None if the settings require no audits.
@@ -129,7 +134,7 @@ def build_audits(context: ServerContext, sources: Callable[[], PolicySources]) -
         problem = "is needed for the Lease of --audit-interval, outside of a pod"
         raise ConfigError(problem, "--namespace")
     clocks = Clocks(time.monotonic, context.now, asyncio.sleep)
-    process = AuditProcess(api, limits.audit_silence)
+    process = AuditProcess(api, limits.audit_silence, command)
     group = "" if reports == "none" else reports
 
     async def audit() -> AuditResult | AuditFailure:
