@@ -54,7 +54,7 @@ def read_text(file: str) -> str:
         with Path(file).open("rb") as opened:
             content = opened.read(MAX_CONFIG_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "no such name can be"
+        reason = error.strerror if isinstance(error, OSError) else "not a valid file name"
         raise ConfigError(f"{file!r} cannot be read: {reason}") from error
     if len(content) > MAX_CONFIG_BYTES:
         raise ConfigError(
