@@ -4,7 +4,7 @@ The fake kube-apiserver of the tests: objects, lists, watches and faults.
 ``ApiServer`` implements the client protocol of ``webhook.cluster.protocol`` and the one of
 ``certs.api``, without a network. ``listening`` serves the same object over HTTP, for tests of a
 client, of a process or of TLS. It checks no schema and calls no webhook; tests that need these run
-the real kube-apiserver, see ``tests.controlplane``.
+the real kube-apiserver, see ``tests.controlplane``. ``test_agreement`` compares both.
 """
 
 from tests.apiserver.answers import (

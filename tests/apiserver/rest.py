@@ -152,18 +152,20 @@ class RestApi(ObjectStore):
         wanted = (request.content or {}).get("preconditions", {})
         if any(known["metadata"].get(name) != value for name, value in wanted.items()):
             return refuse("the preconditions do not hold", 409)
-        return respond(self.delete(request.path))
+        self.delete(request.path)
+        return respond({"kind": "Status", "status": "Success"})
 
     def _watch_or_list(self, request: Request, place: ObjectPath) -> Response | Stream:
         if request.query.get("watch") in ("1", "true"):
             return Stream(self._watch(request.query, place))
         token = request.query.get("continue", "")
         if token and token not in self._rests:
-            return refuse("the continue token has expired", 410)
-        items, start = self._rests.get(token) or (
-            list(select(self.select(place), request.query)),
-            0,
-        )
+            is_ours = all(part.isdecimal() for part in token.split("-"))
+            return refuse("the continue token is invalid or has expired", 410 if is_ours else 400)
+        if token:
+            items, start = self._rests[token]
+        else:
+            items, start = list(select(self.select(place), request.query)), 0
         version = token.partition("-")[0] or str(self.revision)
         limit = int(request.query.get("limit", len(items)))
         end = start + min(self.page_size or limit, limit)

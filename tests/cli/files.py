@@ -1,4 +1,4 @@
-"""Files as people write them, for the tests of commands."""
+"""Manifests and configuration files for the tests of commands."""
 
 POD = """\
 apiVersion: v1

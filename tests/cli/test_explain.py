@@ -87,7 +87,7 @@ constraint 0: zone, maxSkew 1, DoNotSchedule, pods app=web
   cannot: 2 zone: skew 2 > maxSkew 1: n1, n2
   cannot: 1 node(s) were unschedulable: n3
 
-it can be placed if you do one of these, each tried:
+any one of these changes makes it schedulable, as simulated:
   - raise maxSkew of constraint 0 (zone) from 1 to 2 (then n1, n2)
   - uncordon node n3 (then n3)
   - add 1 node with zone=us-1c (then new-1)

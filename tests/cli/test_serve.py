@@ -143,14 +143,14 @@ ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
     "an overlap for tests": (
         ("--standalone", "--config", "hasty.yaml"),
         (
-            "error: hasty.yaml:3: caOverlap: is too short for every client to learn of a new CA: "
+            "error: hasty.yaml:3: caOverlap: is too short for every client to load a new CA: "
             "write 60s or more"
         ),
     ),
     "an overlap too short for tests": (
         ("--standalone", "--config", "hastier.yaml", "--test-lifetimes", "leaf=10s"),
         (
-            "error: hastier.yaml:3: caOverlap: is too short for every client to learn of a new CA: "
+            "error: hastier.yaml:3: caOverlap: is too short for every client to load a new CA: "
             "write 1s or more"
         ),
     ),

@@ -29,7 +29,7 @@ def test_without_files_nothing_is_injected() -> None:
 UNREADABLE = {
     "no file": ("none.yaml", b"", "cannot be read: No such file or directory"),
     "a folder": (".", b"", "cannot be read: Is a directory"),
-    "no name of a file": ("a\0b", b"", "cannot be read: no such name can be"),
+    "no name of a file": ("a\0b", b"", "cannot be read: not a valid file name"),
     "not UTF-8": ("x.yaml", b"a: \xff", "is not UTF-8: save it as such"),
     "too large": ("x.yaml", b"#" * (2**20 + 1), "is larger than 1 MiB, and so than any ConfigMap"),
 }

@@ -21,12 +21,12 @@ ERRORS = {
         one_profile("defaultConstraints: []\n  schedulerConfiguration: args.yaml"),
         (
             "6: profiles[0].schedulerConfiguration: "
-            "cannot stand beside defaultConstraints: leave one of the two out"
+            "cannot be used with defaultConstraints: remove one of the two"
         ),
     ),
     "a profile that applies to no pod": (
         one_profile("match: {ownerKinds: []}\n  defaultConstraints: []"),
-        "5: profiles[0].match.ownerKinds: is empty, which fits no pod: name some, or leave it out",
+        "5: profiles[0].match.ownerKinds: is empty, so no pod matches: add a name, or remove it",
     ),
     "an invalid name of a Namespace": (
         "exempt: {namespaces: [kube-system, Kube_System]}",
@@ -71,7 +71,7 @@ ERRORS = {
     ),
     "a CA overlap that is too short": (
         "caOverlap: 59s",
-        "3: caOverlap: is too short for every client to learn of a new CA: write 60s or more",
+        "3: caOverlap: is too short for every client to load a new CA: write 60s or more",
     ),
 }
 

@@ -81,7 +81,7 @@ async def test_an_object_or_the_reason_why_it_is_unknown(response: Response, pro
 
 
 async def test_what_does_not_exist_is_none_or_empty() -> None:
-    client = client_of({})
+    client = client_of({PATH: refuse("no such kind", 404)})
 
     assert (await client.get_object(PLACE, ConfigMap, "web", "shop")).value is None
     assert (await client.list_objects(PLACE, ConfigMap, "shop")).value == ()

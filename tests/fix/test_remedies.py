@@ -390,9 +390,7 @@ CHOICE = {"TSC002", "TSC003", "TSC007", "TSC009", "TSC113", "TSC114", "TSC115"}
 EXAMPLES = {
     **{rule: example.violates for rule, example in API.items() if rule not in {"TSC010", "TSC021"}},
     **{
-        rule: example.violates
-        if "kind: Node" in example.violates
-        else example.violates + ADVICE_NODES
+        rule: example.violates + ("" if "kind: Node" in example.violates else ADVICE_NODES)
         for rule, example in ADVICE.items()
     },
 }

@@ -16,15 +16,12 @@ def load(
     config: str = "", scheduler_config: str = "", *, least_overlap: timedelta = LEAST_CA_OVERLAP
 ) -> Configuration:
     """
-    Read and check the configuration.
+    Read and check the configuration; the default one, without profiles, if no path is given.
 
     Args:
         config: Path of a ``SpreadConfiguration``; empty if there is none.
         scheduler_config: Path of a kube-scheduler file instead; empty if there is none.
         least_overlap: Shortest valid ``caOverlap``.
-
-    Returns:
-        The default configuration, without profiles, if both paths are empty.
 
     Raises:
         CombinedConfigError: All errors, including files that cannot be read.
@@ -57,7 +54,7 @@ def read_text(file: str) -> str:
         with Path(file).open("rb") as opened:
             content = opened.read(MAX_CONFIG_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "no such name can be"
+        reason = error.strerror if isinstance(error, OSError) else "not a valid file name"
         raise ConfigError(f"{file!r} cannot be read: {reason}") from error
     if len(content) > MAX_CONFIG_BYTES:
         raise ConfigError(

@@ -72,7 +72,6 @@ class ValidationFailure(NamedTuple):
     One validation error of pydantic.
 
     Attributes:
-        model: The validated model.
         path: Path of the error below the validated value.
         value: The value at that path.
         expected: The valid words, if the value must be one of several.

@@ -99,10 +99,8 @@ class ProfileMaker:
         kept = [one for one in found if not one.scheduler or one.scheduler in (requested or names)]
         if len(kept) == 1:
             return [complete_profile(profile, kept[0])]
-        prefix = f"{profile.name}/"
-        return [
-            complete_profile(replace(profile, name=prefix + one.scheduler), one) for one in kept
-        ]
+        named = (replace(profile, name=f"{profile.name}/{one.scheduler}") for one in kept)
+        return list(map(complete_profile, named, kept))
 
 
 def complete_profile(profile: Profile, defaults: SchedulerDefaults) -> Profile:

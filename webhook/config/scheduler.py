@@ -46,7 +46,6 @@ class SchedulerDefaults(msgspec.Struct, frozen=True):
 
     Attributes:
         scheduler: The schedulerName of the pods they apply to; empty if the file has none.
-        constraints: May be empty.
         system: Whether they are kube-scheduler's System defaults.
         ignored_keys: Places of matchLabelKeys, which kube-scheduler ignores.
     """

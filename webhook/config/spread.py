@@ -70,7 +70,7 @@ class MatchModel(StrictModel):
     def check(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Reject an empty list, which matches no pod."""
         if names == ():
-            raise refusal("is empty, which fits no pod: name some, or leave it out")
+            raise refusal("is empty, so no pod matches: add a name, or remove it")
         return names
 
 
@@ -103,7 +103,7 @@ class ProfileModel(StrictModel):
         """Reject a profile with two sources of constraints, or with none."""
         here, there = self.default_constraints is not None, self.scheduler_configuration is not None
         if here and there:
-            problem = "cannot stand beside defaultConstraints: leave one of the two out"
+            problem = "cannot be used with defaultConstraints: remove one of the two"
             raise refusal(problem, ("schedulerConfiguration",))
         if not here and not there:
             raise refusal("has no constraints: write defaultConstraints or schedulerConfiguration")
@@ -194,7 +194,7 @@ class SpreadConfiguration(StrictModel):
         least = context.get(LEAST_OVERLAP, LEAST_CA_OVERLAP)
         if overlap < least:
             written = f"write {least.total_seconds():.0f}s or more"
-            raise refusal(f"is too short for every client to learn of a new CA: {written}")
+            raise refusal(f"is too short for every client to load a new CA: {written}")
         return overlap
 
 

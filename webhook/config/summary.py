@@ -42,7 +42,6 @@ class GateRow(NamedTuple):
 
     Attributes:
         stage: ALPHA, BETA or GA; empty if this version does not have it yet.
-        source: The source of the value.
         guards: The feature that the gate enables.
     """
 
@@ -59,7 +58,6 @@ class ProfileRow(NamedTuple):
 
     Attributes:
         pods: Description of the pods it applies to.
-        merge: How its constraints are merged with those of a pod.
         complete_selectors: Whether null selectors of a pod's own constraints are filled in.
         constraints: As in a manifest, without the selector.
     """

@@ -40,7 +40,6 @@ class FixOutcome(NamedTuple):
     Attributes:
         texts: Source -> its text, of all files, changed or not.
         fixed: The fixed findings, in the order of the changes.
-        left: The other findings.
         problems: Errors of cluster objects that cannot be read, and of files that were not edited.
     """
 

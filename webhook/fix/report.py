@@ -21,13 +21,10 @@ class FileFinding(msgspec.Struct, frozen=True, kw_only=True):
     A finding about an object of a file.
 
     Attributes:
-        rule: The id of the rule.
         severity: What the finding leads to at admission.
-        source: The file.
         line: From 1, in the original file if the finding was fixed, else in the current file.
         object: As ``Deployment shop/web``.
         field: The path in the object.
-        problem: The message of the finding.
     """
 
     rule: str

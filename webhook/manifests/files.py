@@ -223,7 +223,7 @@ def read_text(path: str, stdin: BinaryIO | None = None) -> str:
 
 def read_data(path: str, stdin: BinaryIO | None = None, *, most: int = MANIFEST_BYTES) -> bytes:
     """
-    Read the bytes of a file, which may have at ``most`` so many.
+    Read a file of at most ``most`` bytes.
 
     Raises:
         SourceError: The file cannot be read, or is too large.

@@ -151,7 +151,7 @@ def test_a_pod_without_a_node_has_rejections_and_changes(
         "0 of 1 node can take it",
         f"  cannot: 1 node(s) were unschedulable: {name}",
         "",
-        "it can be placed if you do one of these, each tried:",
+        "any one of these changes makes it schedulable, as simulated:",
         f"  - uncordon node {name} (then {name})",
     ]
 

@@ -153,7 +153,7 @@ def _show_changes(explanation: Explanation, terminal: Terminal) -> None:
     if not explanation.changes:
         return
     terminal.line()
-    terminal.line(("it can be placed if you do one of these, each tried:", Style.PLACE))
+    terminal.line(("any one of these changes makes it schedulable, as simulated:", Style.PLACE))
     for change in explanation.changes:
         then = join_names(change.nodes, most=2)
         terminal.line("  - ", (change.sentence, Style.GOOD), f" (then {then})")
