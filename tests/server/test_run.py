@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from certs.errors import PairError, StateError
+from tests.apiserver import after, listening, write_kubeconfig
 from tests.certs.world import authority, client_pair
 from tests.server.serving import PATIENCE, Wire, broken_review, call, head, review, settled
 from webhook.config.settings import Settings
@@ -27,7 +28,7 @@ from webhook.errors import ApiError, ConfigError, SourceError
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.http.drain import StopRequest
 from webhook.server.http.limits import Limits
-from webhook.server.run import Console, Greet, ServerAddresses, format_greeting, serve
+from webhook.server.run import Console, Greet, ServerAddresses, format_greeting, run, serve
 
 QUICK = Limits(drain_least=0, drain_quiet=0, drain_most=0)
 SERVICE = """
@@ -363,6 +364,31 @@ async def test_what_is_wrong_is_told_before_it_listens(
 
     with pytest.raises(error, match=text):
         await serve(settings_in(tmp_path, **members(tmp_path)), print)
+
+
+def test_settings_that_contradict_each_other_end_the_run(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--tls-dir: is needed"):
+        run(settings_in(tmp_path, tls="files"), print)
+
+
+def test_the_greeting_of_a_server_without_a_ca_file_has_no_command() -> None:
+    (line,) = format_greeting(ServerAddresses("https://a:1", None, "http://a:2"))
+
+    assert line.endswith("serves on https://a:1, its health on http://a:2")
+
+
+async def test_a_signal_ends_the_wait_for_the_api_server(tmp_path: Path) -> None:
+    stop = StopRequest(lambda code: pytest.fail(f"exit {code}"))
+    async with listening() as api_server:
+        api_server.script("/version", after(asyncio.Event()))
+        file = write_kubeconfig(tmp_path, api_server.url)
+        settings = settings_in(tmp_path, standalone=False, kubeconfig=file, tls="standalone")
+        serving = asyncio.create_task(serve(settings, print, stop=stop))
+        await settled(lambda: bool(api_server.requests))
+
+        stop.take(signal.SIGINT)
+        async with asyncio.timeout(PATIENCE):
+            await serving
 
 
 async def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:

@@ -35,7 +35,6 @@ from webhook.telemetry.metrics import Metrics
 
 CA_FILE = "ca.crt"
 UNTRUSTED = "the webhook configurations do not trust it yet"
-FILE_MISSING = "{} does not exist"
 
 
 def build_certificate(context: ServerContext, live: LiveContext) -> CertificateSource:
@@ -74,7 +73,7 @@ def _choose_source(
             trusts = Hooks(context.api, settings.name).trust if context.api else None
             folder = Path(settings.tls_dir)
             return file_source(folder, live, environment, interval=interval, trusts=trusts)
-        case "self":
+        case _:
             return _own_authority(context, live, environment)
 
 
@@ -162,7 +161,8 @@ def check_certificate(source: CertificateSource) -> Conditions:
     """Report the readiness of a source."""
     status = source.status
     if status.ready or status.problem:
-        detail = "; ".join(filter(None, (status.problem, *map(FILE_MISSING.format, status.absent))))
+        absent = [f"{title} does not exist" for title in status.absent]
+        detail = "; ".join(filter(None, (status.problem, *absent)))
     else:
         detail = UNTRUSTED if status.leaf else "there is none yet"
     return {"certificate": ReadinessCondition(status.ready, detail)}

@@ -36,8 +36,7 @@ class PolicySources:
 
     Attributes:
         least_overlap: The shortest valid ``caOverlap``.
-        validates_pods: Whether new pods are sent to the validating webhook; None: as the
-            configuration says.
+        validates_pods: Whether the validating webhook gets new pods; None: as configured.
     """
 
     version: Version
@@ -69,7 +68,6 @@ def read_policy(sources: PolicySources) -> tuple[Configuration, Policy]:
 
 
 Read: TypeAlias = Callable[[PolicySources], tuple[Configuration, Policy]]
-"""Reads the configuration; ``read_policy``."""
 
 
 class ConfigurationWatcher:
@@ -96,6 +94,7 @@ class ConfigurationWatcher:
             configuration: The one in force.
             enforce: Puts another one in force.
             refuse: Reports an invalid one.
+            read: Reads the files; replaced in tests of its exceptions.
         """
         self.sources = sources
         self._files = configuration.files

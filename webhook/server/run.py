@@ -66,6 +66,8 @@ Console: TypeAlias = Callable[[str], object]
 Greet: TypeAlias = Callable[[ServerAddresses], object]
 Sockets: TypeAlias = list[socket]
 
+_now = partial(datetime.now, UTC)
+
 
 def format_greeting(at: ServerAddresses) -> list[str]:
     """Write the addresses of a server, and a command that calls it."""
@@ -215,10 +217,6 @@ def _logging(settings: Settings) -> Generator[tuple[Log, VerdictLog, LineWriter]
             yield log, VerdictLog(log_format, lines, _now, level), lines
     finally:
         lines.finish(time.monotonic)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _addresses(settings: Settings, callers: socket, probes: socket) -> ServerAddresses:

@@ -30,7 +30,6 @@ class TaskFaults:
     The faults of one task.
 
     Attributes:
-        number: The number of faults since the server started.
         last: The time of the last fault, by the supervisor's clock.
         error: The class name of the last exception.
     """

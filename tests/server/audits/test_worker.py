@@ -126,8 +126,9 @@ def run_worker(pipes: Any, monkeypatch: pytest.MonkeyPatch) -> int:
     return ended.value.code
 
 
-def test_an_order_is_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    pipes = ServerPipes(replace(order(), policy_reports="openreports.io"))
+@pytest.mark.parametrize("group", ["", "openreports.io"])
+def test_an_order_is_carried_out(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipes = ServerPipes(replace(order(), policy_reports=group))
 
     assert run_worker(pipes, monkeypatch) == 0
 

@@ -35,11 +35,8 @@ from webhook.telemetry.logs import Log
 
 RELEASED_LEASE_S = 1  # the duration in a released Lease, so that observers need not wait
 
-RENEW_SHARE = 2 / 3
-"""Share of the Lease's duration without a renewal after which its holder gives it up."""
-
-RETRY_SHARE = 1 / 6
-"""Share of the Lease's duration between two tries; three may fail before the Lease is lost."""
+RENEW_SHARE = 2 / 3  # of the duration: without a renewal for so long, the holder gives it up
+RETRY_SHARE = 1 / 6  # of the duration, between two tries; three may fail before the Lease is lost
 
 Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 

@@ -14,8 +14,7 @@ import msgspec
 from webhook.server.reload import PolicySources
 
 LENGTH = 4  # bytes before each message, big-endian: the message's length in bytes
-MESSAGE_BYTES = 128 * 1024 * 1024
-"""The largest message: twice the largest answer that is read from an API server."""
+MESSAGE_BYTES = 128 * 1024 * 1024  # twice the largest answer that is read from an API server
 
 
 class AuditOrder(msgspec.Struct, frozen=True):
@@ -23,7 +22,6 @@ class AuditOrder(msgspec.Struct, frozen=True):
     The order to make an audit.
 
     Attributes:
-        sources: The sources of the policy in force.
         policy_reports: The API group of the reports to write; empty for none.
         memory: Bytes of data that the process may allocate.
     """

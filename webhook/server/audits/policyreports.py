@@ -94,7 +94,12 @@ class PolicyReportWriter:
                     content = msgspec.json.decode(item)
                     stored[content["metadata"]["namespace"]] = _stored(content)
         except ApiError as error:
-            self.problems.append(self._describe(error))
+            kind = f"{self._api.kind} {self._api.api_version}"
+            if error.status == HTTPStatus.NOT_FOUND:
+                problem = f"there is no kind {kind}: install its CustomResourceDefinition"
+            else:
+                problem = f"{self._plural} cannot be read: {error.problem}"
+            self.problems.append(problem)
             return
         self._stored = stored
 
@@ -133,12 +138,6 @@ class PolicyReportWriter:
 
     def _add_problem(self, namespace: str, problem: str) -> None:
         self.problems.append(f"{self._api.kind} {namespace}/{NAME}: {problem}")
-
-    def _describe(self, error: ApiError) -> str:
-        if error.status == HTTPStatus.NOT_FOUND:
-            kind = f"{self._api.kind} {self._api.api_version}"
-            return f"there is no kind {kind}: install its CustomResourceDefinition"
-        return f"{self._plural} cannot be read: {error.problem}"
 
     def _path(self, namespace: str) -> str:
         inside = f"/namespaces/{namespace}" if namespace else ""

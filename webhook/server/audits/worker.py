@@ -40,9 +40,8 @@ class PipeClient:
     """
     A client of the API server that sends through a pipe.
 
-    Implements ``webhook.cluster.protocol.ApiClient``.
-
-    Its calls block, and raise EOFError when the server has ended.
+    Implements ``webhook.cluster.protocol.ApiClient``. Its calls block, and raise EOFError when the
+    server has ended.
     """
 
     name = "the API server"

@@ -13,7 +13,6 @@ from webhook.policy.model import MAX_CONSTRAINTS
 
 _Number = TypeVar("_Number", int, float)
 
-
 KIB = 1024
 MIB = 1024 * KIB
 
