@@ -49,17 +49,17 @@ CONTROLLERS = {
 
 
 def requirement(key: str, operator: str, *values: str) -> LabelSelectorRequirement:
-    """Make one expression of a selector."""
+    """Build one expression of a selector."""
     return LabelSelectorRequirement(key=key, operator=operator, values=values)
 
 
 def selector(*expressions: LabelSelectorRequirement, **pairs: str) -> LabelSelector:
-    """Make a selector of expressions and pairs; empty without any."""
+    """Build a selector of expressions and pairs; empty without any."""
     return LabelSelector(match_labels=pairs, match_expressions=expressions)
 
 
 def constraint(**changes: Any) -> Constraint:
-    """Make a constraint that every API server takes."""
+    """Build a valid constraint."""
     good = Constraint(
         max_skew=1,
         topology_key=ZONE,
@@ -70,13 +70,13 @@ def constraint(**changes: Any) -> Constraint:
 
 
 def default(**changes: Any) -> Constraint:
-    """Make a constraint of a profile, which has no selector."""
+    """Build a constraint of a profile, which has no selector."""
     changes = {"when_unsatisfiable": "ScheduleAnyway", "label_selector": None, **changes}
     return constraint(**changes)
 
 
 def spread(**changes: Any) -> Json:
-    """Make a constraint in JSON."""
+    """Build a constraint in JSON."""
     good: Json = {
         "maxSkew": 1,
         "topologyKey": ZONE,
@@ -93,7 +93,7 @@ def pod(
     owner: Json | None = None,
     **spec: Any,
 ) -> Json:
-    """Make a Pod of the application web; members of ``spec`` by name."""
+    """Build a Pod of the application web; members of ``spec`` by name."""
     metadata: Json = {"name": "web-1", "labels": {"app": "web"} if labels is None else labels}
     if annotations is not None:
         metadata["annotations"] = annotations
@@ -105,14 +105,14 @@ def pod(
 
 
 def owned_by(kind: str = "ReplicaSet", name: str = "web-54f7", **changes: Any) -> Json:
-    """Make the reference to a controller."""
+    """Build the reference to a controller."""
     api_version = CONTROLLERS.get(kind, "example.io/v1")
     good = {"apiVersion": api_version, "kind": kind, "name": name, "controller": True}
     return {**good, **changes}
 
 
 def workload(kind: GroupKind, *constraints: Json | None, owner: Json | None = None) -> Json:
-    """Make an object of a built-in kind around the template of an application web."""
+    """Build an object of a built-in kind around the template of an application web."""
     inner = pod(*constraints)
     inner = {"metadata": {"labels": inner["metadata"]["labels"]}, "spec": inner["spec"]}
     for member in reversed(BUILT_IN_TEMPLATES[kind]):
@@ -125,7 +125,7 @@ def workload(kind: GroupKind, *constraints: Json | None, owner: Json | None = No
 
 
 def deployment(*constraints: Json | None) -> Json:
-    """Make a Deployment of the application web."""
+    """Build a Deployment of the application web."""
     return workload(GroupKind("apps", "Deployment"), *constraints)
 
 
@@ -150,7 +150,7 @@ def template(obj: Json, path: TemplatePath | None = None) -> PodTemplate:
 
 
 def request(obj: Json, old: Json | None = None, **changes: Any) -> AdmissionRequest:
-    """Make the request to create an object, or to put it in the place of ``old``."""
+    """Build the request to create an object, or to update ``old`` to it."""
     held = msgspec.json.decode(msgspec.json.encode(obj), type=Workload)
     requested = AdmissionRequest(
         uid=UID,
@@ -167,7 +167,7 @@ def request(obj: Json, old: Json | None = None, **changes: Any) -> AdmissionRequ
 
 
 def custom(obj: Json, old: Json | None = None, **changes: Any) -> AdmissionRequest:
-    """Make the request that puts the same template into a kind that Kubernetes does not know."""
+    """Build the same request for a custom kind."""
     rollout = GroupKind("argoproj.io", "Rollout")
     return replace(request(obj, old), kind=rollout, **changes)
 
@@ -175,7 +175,7 @@ def custom(obj: Json, old: Json | None = None, **changes: Any) -> AdmissionReque
 def review_body(
     obj: Json | None, old: Json | None = None, *, kind: GroupKind | None = None, **changes: Any
 ) -> bytes:
-    """Make the body of a review; members of ``request`` by name, as on the wire."""
+    """Build the body of a review; members of ``request`` by name, as on the wire."""
     concerned = kind or kind_of(obj or {"apiVersion": "v1", "kind": "Pod"})
     good: Json = {
         "uid": UID,
@@ -195,25 +195,25 @@ def review_body(
 
 
 def gates(version: Version = NEWEST_VERSION, **requested: bool) -> Gates:
-    """Make the gates of a version; requested ones by name, GA ones too."""
+    """Build the gates of a version; requested ones by name, GA ones too."""
     return resolve(version, requested, allow_locked=True)
 
 
 def profile(**changes: Any) -> Profile:
-    """Make a profile of one soft default per zone and one per node."""
+    """Build a profile of one soft default per zone and one per node."""
     constraints = (default(), default(topology_key=HOSTNAME, max_skew=2))
     return replace(Profile(name="cluster", constraints=constraints), **changes)
 
 
 def policy(*profiles: Profile, **changes: Any) -> Policy:
-    """Make the policy of the newest version, with these profiles."""
+    """Build the policy of the newest version, with these profiles."""
     return replace(Policy(gates=gates(), profiles=profiles), **changes)
 
 
 @dataclass
 class FakeFacts:
     """
-    A cluster in plain lists, which every question searches whole.
+    Facts in plain lists, which every lookup searches linearly.
 
     Attributes:
         services_of: Namespace -> its Services, in any order.
@@ -271,5 +271,5 @@ class FakeFacts:
 
 
 def facts(**pairs: str) -> FakeFacts:
-    """Make a cluster with one Service in the namespace, which selects these pairs."""
+    """Build a cluster with one Service in the namespace, which selects these pairs."""
     return FakeFacts(services_of={NAMESPACE: [ServiceSelector("web", pairs or {"app": "web"})]})

@@ -1,4 +1,4 @@
-"""Hypothesis strategies: whatever a client may send, and valid values from small alphabets."""
+"""Hypothesis strategies: arbitrary input of clients, and valid values from small alphabets."""
 
 import json
 from dataclasses import replace
@@ -192,7 +192,7 @@ def clusters(draw: st.DrawFn) -> FakeFacts:
 
 
 def nullable(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Draw null instead, now and then."""
+    """Draw null instead sometimes."""
     return st.none() | strategy
 
 
@@ -246,7 +246,7 @@ good_json_lists = st.lists(
 json_lists = good_json_lists | st.lists(
     nullable(json_constraints | good_json_constraints), max_size=3
 )
-"""Constraint lists that are mostly taken, and those that are mostly not."""
+"""Constraint lists that are mostly valid, and lists that are mostly invalid."""
 
 owner_references = st.builds(
     lambda kind, controller: {
@@ -289,7 +289,7 @@ def _pod(metadata: Json | None, spec: Json | None) -> Json:
 
 
 pods = st.builds(_pod, nullable(metadata), nullable(specs))
-"""Any Pod that an API server could send, and many that it never would."""
+"""Pods that an API server could send, and many invalid ones."""
 
 orderly_pods = st.builds(
     _pod,
@@ -302,7 +302,7 @@ orderly_pods = st.builds(
     ),
     st.fixed_dictionaries({"topologySpreadConstraints": nullable(good_json_lists)}),
 )
-"""Pods that nothing is wrong with, so that they get defaults if they need any."""
+"""Valid pods, which get defaults if they need any."""
 
 
 @st.composite
@@ -314,7 +314,7 @@ def orderly_clusters(draw: st.DrawFn) -> FakeFacts:
 
 
 def has_constraints(obj: Json) -> bool:
-    """Whether a pod brings constraints along."""
+    """Whether a pod has constraints."""
     return bool(obj["spec"]["topologySpreadConstraints"])
 
 
@@ -345,4 +345,4 @@ situations = st.one_of(
     st.tuples(claimed_pods, orderly_policies, orderly_clusters()),
     st.tuples(pods | st.builds(claiming, pods, claims), policies, clusters()),
 )
-"""A Pod, a policy and a cluster: often such that defaults are injected, else anything."""
+"""A Pod, a policy and a cluster; in many of them defaults are injected."""

@@ -45,7 +45,7 @@ class Structure(NamedTuple):
 
 
 def part_of(module: str) -> str:
-    """Name the part of a module, as ``webhook.policy``; ``webhook`` itself for its face."""
+    """Name the part of a module, as ``webhook.policy``; ``webhook`` for modules directly in it."""
     names = module.split(".")
     return ".".join(names[:2]) if names[0] == "webhook" else names[0]
 
@@ -91,7 +91,7 @@ def upward(arrows: frozenset[Arrow], order: list[frozenset[str]]) -> list[Arrow]
 
 
 def circles(arrows: frozenset[Arrow]) -> list[str]:
-    """Name one circle of arrows for each part that stands in one."""
+    """Return one import cycle for each part that is in one."""
     targets: dict[str, set[str]] = {}
     for importer, imported in arrows:
         targets.setdefault(importer, set()).add(imported)

@@ -86,9 +86,11 @@ class LargeCluster:
         configuration = Configuration()
         snapshot = load_snapshot(str(self._file))
         audited = Inventory(snapshot, configuration.owner_selectors)
-        subjects = (each.subject for each in audited.audited)
-        subject = next(each for each in subjects if each.metadata.name == ASKING_MOST)
-        pods = [each for each in snapshot.pods if _namespace(each) == subject.namespace]
+        subjects = (workload.subject for workload in audited.audited)
+        subject = next(
+            candidate for candidate in subjects if candidate.metadata.name == ASKING_MOST
+        )
+        pods = [pod for pod in snapshot.pods if _namespace(pod) == subject.namespace]
         gates = gates_in_force(configuration, NEWEST_VERSION, "", allow_locked=False)
         nodes = audited.state.topology.nodes
         return [place_anew(subject, nodes, pods, gates) for _ in range(times)]

@@ -40,10 +40,10 @@ def spent(pid: int, proc: Path = PROC) -> Spent:
     Raises:
         OSError: It has ended, or the kernel does not count.
     """
-    tasks = [read_schedstat(each.read_text()) for each in proc.glob(f"{pid}/task/*/schedstat")]
+    tasks = [read_schedstat(file.read_text()) for file in proc.glob(f"{pid}/task/*/schedstat")]
     if not tasks:
         raise ProcessLookupError(f"process {pid} has no schedstat in {proc}")
-    return Spent(sum(each.running for each in tasks), sum(each.waiting for each in tasks))
+    return Spent(sum(task.running for task in tasks), sum(task.waiting for task in tasks))
 
 
 def read_schedstat(text: str) -> Spent:
@@ -111,4 +111,4 @@ def _schedule(pids: Sequence[int], policy: int) -> None:
 def _threads(pid: int) -> list[int]:
     """The threads of a process; none if it has ended."""
     folder = PROC / str(pid or os.getpid()) / "task"
-    return [int(each.name) for each in folder.glob("*")]
+    return [int(thread.name) for thread in folder.glob("*")]

@@ -168,15 +168,15 @@ def _hooks(server: Server) -> list[Json]:
 
 @contextmanager
 def _policy_in_force(creator: Creator, wanted: list[Json]) -> Iterator[None]:
-    """Have the API server itself write these constraints into every pod."""
+    """Let a policy of the API server write these constraints into every pod."""
     made = (_policy(wanted), _binding())
-    for each in made:
-        creator.api.create(each)
+    for obj in made:
+        creator.api.create(obj)
     if creator.expect(injected=True) != wanted:
         raise LoadError("the policy in the API server writes other constraints")
     yield
-    for each in reversed(made):
-        creator.api.delete(each)
+    for obj in reversed(made):
+        creator.api.delete(obj)
     creator.expect(injected=False)
 
 

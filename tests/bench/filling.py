@@ -20,7 +20,7 @@ HELD = 3  # revisions of a Deployment that are kept beside each other; 10 is the
 
 
 class Size(NamedTuple):
-    """How many there are of each."""
+    """Numbers of objects."""
 
     replica_sets: int = 100_000
     services: int = 10_000

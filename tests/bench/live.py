@@ -79,7 +79,7 @@ class LiveCluster:
 
     def yielding(self, writer: Process) -> AbstractContextManager[None]:
         """Keep everything off the server's core, and let it leave the other one to the load."""
-        running = [each.pid for each in (*self.plane.processes, writer) if each.alive]
+        running = [process.pid for process in (*self.plane.processes, writer) if process.alive]
         for pid in running:
             cpu.pin(pid, self._cores.load)
         return cpu.yielding(running)

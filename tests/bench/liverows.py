@@ -99,7 +99,7 @@ def usual(what: str, observed: Observed) -> Row:
 def slowest(what: str, observed: Observed) -> Row:
     """What the webhooks add to the slowest creations."""
     alone, _, called = _by_turn(observed.small.felt, lambda turn: percentile(turn.took, 0.99))
-    added = [each * 1e3 for each in _added(called, alone)]
+    added = [seconds * 1e3 for seconds in _added(called, alone)]
     return Row(what, f"alone {_ms(alone)}", _ms(called), added, SLOWEST)
 
 
@@ -136,8 +136,8 @@ def streaming(what: str, observed: Observed) -> Row:
 
 def first_list(what: str, observed: Observed) -> Row:
     """CPU until a server knows the cluster, without what its start takes anyway."""
-    start = median(each.cpu for each in observed.small.settled)
-    listed = [each.cpu - start for each in observed.large.settled]
+    start = median(sample.cpu for sample in observed.small.settled)
+    listed = [sample.cpu - start for sample in observed.large.settled]
     decoded = observed.large.decoded
     base = f"json.loads {median(decoded):.1f} s"
     return Row(what, base, f"{median(listed):.1f} s", ratios(listed, decoded), FIRST_LIST)
@@ -145,8 +145,8 @@ def first_list(what: str, observed: Observed) -> Row:
 
 def memory(what: str, observed: Observed) -> Row:
     """What the server holds when it knows the cluster, and when there was next to nothing."""
-    small = median(each.resident for each in observed.small.settled)
-    large = [each.resident for each in observed.large.settled]
+    small = median(sample.resident for sample in observed.small.settled)
+    large = [sample.resident for sample in observed.large.settled]
     return Row(what, f"small cluster {small:.0f} MiB", "", large, MEMORY)
 
 

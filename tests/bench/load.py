@@ -122,7 +122,7 @@ class Load:
     def saturate(self, seconds: float) -> "array[float]":
         """Call as fast as the server answers; returns the latencies."""
         latencies = array("d")
-        sent = {each: self._send(each) for each in self._connections.values()}
+        sent = {connection: self._send(connection) for connection in self._connections.values()}
         end = time.perf_counter() + seconds
         while sent:
             for connection in self._answered(PATIENCE_S):

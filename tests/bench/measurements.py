@@ -177,7 +177,7 @@ def against_floor(what: str, request: Request, must: Must, bench: Bench) -> Row:
     floor, ours = bench.meter.take_turns(
         Subject(bench.floor, request), subject, bench.options.rounds
     )
-    base, measured = [each.cpu for each in floor], [each.cpu for each in ours]
+    base, measured = [sample.cpu for sample in floor], [sample.cpu for sample in ours]
     return Row(what, f"floor {_us(base)}", _us(measured), ratios(measured, base), must)
 
 
@@ -187,7 +187,7 @@ def growth(what: str, bench: Bench) -> Row:
     few, many = bench.meter.take_turns(
         _checked(bench.product, request), _checked(bench.large, request), bench.options.rounds
     )
-    base, measured = [each.cpu for each in few], [each.cpu for each in many]
+    base, measured = [sample.cpu for sample in few], [sample.cpu for sample in many]
     few_and_many = f"{what}, 1 to {bench.options.services:,}"
     return Row(few_and_many, f"one {_us(base)}", _us(measured), ratios(measured, base), GROWTH)
 
@@ -198,7 +198,7 @@ def against_peer(what: str, bench: Bench) -> Row:
     theirs, ours = bench.meter.take_turns(
         _checked(bench.peer, request), _checked(bench.product, request), bench.options.rounds
     )
-    base, measured = [each.capacity for each in theirs], [each.capacity for each in ours]
+    base, measured = [sample.capacity for sample in theirs], [sample.capacity for sample in ours]
     return Row(
         what,
         f"controller-runtime {median(base):,.0f}/s",
@@ -260,7 +260,7 @@ def help_shown(what: str, bench: Bench) -> Row:
 def audit(what: str, bench: Bench) -> Row:
     """CPU of a whole audit, compared with reading and decoding its snapshot."""
     decoded, audited = _audits(bench)
-    base, measured = [each.cpu for each in decoded], [each.cpu for each in audited]
+    base, measured = [sample.cpu for sample in decoded], [sample.cpu for sample in audited]
     shown = f"decoding {median(base):.2f} s"
     return Row(what, shown, f"{median(measured):.2f} s", ratios(measured, base), AUDIT)
 
@@ -268,14 +268,14 @@ def audit(what: str, bench: Bench) -> Row:
 def audit_memory(what: str, bench: Bench) -> Row:
     """What an audit holds at most; decoding its snapshot alone takes most of it."""
     decoded, audited = _audits(bench)
-    base = f"decoding {median(each.largest for each in decoded):.0f} MiB"
-    return Row(what, base, "", [each.largest for each in audited], AUDIT_MEMORY)
+    base = f"decoding {median(sample.largest for sample in decoded):.0f} MiB"
+    return Row(what, base, "", [sample.largest for sample in audited], AUDIT_MEMORY)
 
 
 def placement(what: str, bench: Bench) -> Row:
     """CPU of placing one pod with nothing remembered."""
     took = bench.large_cluster.placements(bench.options.rounds)
-    return Row(what, "", "", [each * 1e3 for each in took], PLACEMENT)
+    return Row(what, "", "", [seconds * 1e3 for seconds in took], PLACEMENT)
 
 
 def _audits(bench: Bench) -> tuple[list[Used], list[Used]]:

@@ -33,7 +33,7 @@ def ensure_built() -> Path:
 def built_program() -> Path:
     """Where the program of these sources is, or will be."""
     files = (SOURCES / name for name in ("main.go", "go.mod", "go.sum"))
-    digest = sha256(b"\0".join(each.read_bytes() for each in files)).hexdigest()
+    digest = sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
     return CACHE.expanduser() / f"peer-{digest[:12]}"
 
 

@@ -78,7 +78,7 @@ class Row(NamedTuple):
     @property
     def mark(self) -> Mark:
         """Whether the bound is reached."""
-        if len({self.must.is_met_by(each) for each in self.middle}) > 1:
+        if len({self.must.is_met_by(value) for value in self.middle}) > 1:
             return Mark.UNSURE
         if self.must.is_met_by(self.value):
             return Mark.REACHED

@@ -144,7 +144,7 @@ def write_certificate(folder: Path) -> None:
     """Write a pair for 127.0.0.1: ECDSA P-256, as the product's own."""
     pair = trustme.CA().issue_cert("127.0.0.1")
     (folder / KEY).write_bytes(pair.private_key_pem.bytes())
-    (folder / CERTIFICATE).write_bytes(b"".join(each.bytes() for each in pair.cert_chain_pems))
+    (folder / CERTIFICATE).write_bytes(b"".join(pem.bytes() for pem in pair.cert_chain_pems))
 
 
 def _started(server: Server, core: int, ready: Callable[[], bool]) -> Server:
@@ -160,7 +160,7 @@ def _started(server: Server, core: int, ready: Callable[[], bool]) -> Server:
 
 
 def _process(name: str, folder: Path, *command: object) -> Process:
-    return Process(name, [str(each) for each in command], log=folder / f"{name}.log")
+    return Process(name, [str(argument) for argument in command], log=folder / f"{name}.log")
 
 
 def _service(name: str, selector: dict[str, str]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def table(rows: Sequence[Row]) -> Table:
         made.add_column(title, justify="right")
     made.add_column("")
     for row in rows:
-        low, high = (_number(each) for each in row.middle)
+        low, high = (_number(value) for value in row.middle)
         result = f"{_number(row.value)} {row.must.unit}"
         mark = f"[{STYLES[row.mark]}]{row.mark}[/]"
         middle = f"{low} - {high}" if len(row.values) > 1 else ""
@@ -34,12 +34,12 @@ def table(rows: Sequence[Row]) -> Table:
 
 def circumstances(generator: str, rounds: Sequence[Round]) -> list[str]:
     """Say in sentences how far the figures are to be trusted."""
-    seconds = sum(each.seconds for each in rounds)
+    seconds = sum(sample.seconds for sample in rounds)
     if not seconds:
         return []
-    waited = sum(each.waiting for each in rounds) / seconds
-    starved = sum(each.starved for each in rounds) / seconds
-    busy = sum(each.running for each in rounds) / seconds + waited
+    waited = sum(sample.waiting for sample in rounds) / seconds
+    starved = sum(sample.starved for sample in rounds) / seconds
+    busy = sum(sample.running for sample in rounds) / seconds + waited
     verdict = "saturated" if busy >= SATURATED else "not saturated, which adds to CPU a call"
     remarks = [f"Load: {generator}; servers were busy {busy:.0%} of the time: {verdict}."]
     load = f", and the load's {starved:.0%}" if starved else ""  # of wrk's nothing is known

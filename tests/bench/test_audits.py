@@ -20,7 +20,7 @@ def test_a_made_cluster_has_as_many_of_each_as_it_should(tmp_path: Path) -> None
     made = load_snapshot(str(tmp_path / "fleet.json.gz"))
 
     assert (len(made.nodes), len(made.pods)) == (30, 1_500)
-    assert sum(not each.subject.controlled for each in made.workloads) == 60
+    assert sum(not workload.subject.controlled for workload in made.workloads) == 60
 
 
 def test_a_cluster_with_too_few_pods_is_refused() -> None:
@@ -32,7 +32,7 @@ def test_audits_and_placements_are_measured(tmp_path: Path) -> None:
     cluster = LargeCluster(tmp_path, EVENSPREAD, SMALL)
 
     assert cluster.audit().cpu > cluster.decode().cpu > 0
-    assert all(each > 0 for each in cluster.placements(2))
+    assert all(seconds > 0 for seconds in cluster.placements(2))
 
 
 def test_a_command_that_fails_is_not_measured() -> None:

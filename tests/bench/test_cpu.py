@@ -77,8 +77,8 @@ def test_what_yields_does_so_as_long_as_the_context_lasts_with_all_its_threads()
     tasks = [os.getpid(), thread.native_id or 0]
 
     with cpu.yielding([os.getpid()]):
-        during = [os.sched_getscheduler(each) for each in tasks]
-    after = [os.sched_getscheduler(each) for each in tasks]
+        during = [os.sched_getscheduler(task) for task in tasks]
+    after = [os.sched_getscheduler(task) for task in tasks]
     done.set()
     thread.join()
 

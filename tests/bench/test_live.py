@@ -39,4 +39,4 @@ def test_replica_sets_are_as_long_as_real_ones_and_none_is_like_another() -> Non
     made = dict(filling.replica_sets(SMALL.replica_sets))
 
     assert len(made) == SMALL.replica_sets
-    assert all("managedFields" in each["metadata"] for each in made.values())
+    assert all("managedFields" in obj["metadata"] for obj in made.values())

@@ -102,7 +102,7 @@ def test_two_subjects_take_turns(floor: Server) -> None:
 
     assert len(first) == len(second) == 2
     assert len(meter.rounds) == 4
-    assert all(0 < each.cpu < 1 and each.busy > 0 for each in meter.rounds)
+    assert all(0 < sample.cpu < 1 and sample.busy > 0 for sample in meter.rounds)
 
 
 def test_a_server_ends_by_its_id(tmp_path: Path) -> None:

@@ -82,10 +82,13 @@ def test_every_pod_that_churns_has_a_replica_set_of_its_own(tmp_path: Path) -> N
     owners = [pod.metadata.controller for pod in pods if pod and pod.metadata]
     selectors = [facts.owner_selector("shop", owner) for owner in owners if owner]
 
-    assert len({each.match_labels["pod-template-hash"] for each in selectors if each}) == 1_000
+    assert (
+        len({selector.match_labels["pod-template-hash"] for selector in selectors if selector})
+        == 1_000
+    )
 
 
 def test_the_namespace_has_as_many_services_as_asked() -> None:
     items = servers.cluster(5_000)["items"]
 
-    assert sum(each["kind"] == "Service" for each in items) == 5_000
+    assert sum(item["kind"] == "Service" for item in items) == 5_000

@@ -68,7 +68,7 @@ def answer(case: Case) -> Answer:
         return _refusal(kind, case, given)
     accepted: Answer = {"code": 200 if _is_update(case) else 201}
     if given.stored:
-        accepted["stored"] = [render.constraint(each) for each in given.stored]
+        accepted["stored"] = [render.constraint(item) for item in given.stored]
     if given.warned:
         accepted["warnings"] = [caution.text for caution in given.warned]
     return accepted

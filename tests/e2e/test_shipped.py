@@ -70,8 +70,8 @@ CHANGED = {
     }
 }
 
-LATECOMERS = ("ReplicaSet", "StatefulSet", "ReplicationController", "Rollout", "Fleet")
-"""Kinds whose objects may own pods, and that are asked for one by one if they are news."""
+OWNERS_LOOKED_UP = ("ReplicaSet", "StatefulSet", "ReplicationController", "Rollout", "Fleet")
+"""Kinds of owners that a replica looks up individually if its caches lack them."""
 
 
 @pytest.fixture
@@ -132,9 +132,9 @@ def labelled(plane: ControlPlane, namespace: str, app: str) -> list[Json]:
     return plane.api.items("v1", "Pod", namespace, labelSelector=f"app={app}")
 
 
-def defaults_of_latecomers(cluster: Cluster, namespace: str) -> None:
-    """Pods that come before the news of their owner."""
-    for kind in LATECOMERS:
+def check_pods_before_their_owners(cluster: Cluster, namespace: str) -> None:
+    """Create pods before the caches receive their owners."""
+    for kind in OWNERS_LOOKED_UP:
         labels = {"late": kind.lower()}
         cluster.to_api.hold()
         owner = cluster.plane.api.create(owner_of(kind, namespace, labels))
@@ -290,7 +290,7 @@ def test_each_right_that_is_granted_is_used_and_no_other_is(cluster: Cluster, he
 
     namespace = plane.create_namespace()
     defaults_of_owners(plane, namespace)
-    defaults_of_latecomers(cluster, namespace)
+    check_pods_before_their_owners(cluster, namespace)
     denial(plane, namespace)
     reload(cluster, release, {**values, **CHANGED})
     rotation(plane)
