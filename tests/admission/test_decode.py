@@ -25,6 +25,7 @@ from tests.build import (
 )
 from webhook.admission import decode
 from webhook.admission.decode import template_in
+from webhook.admission.large import LARGE, MOST_MEMBERS
 from webhook.errors import ReviewError
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, PodTemplate
@@ -284,3 +285,33 @@ def test_both_ways_of_reading_read_the_same(obj: Json) -> None:
     assert decode(review_body(held, kind=CLONE_SET), TEMPLATES).template == msgspec.convert(
         obj, PodTemplate
     )
+
+
+def padded(obj: Json) -> Json:
+    """The same object with metadata that no rule reads and that make its review large."""
+    return {**obj, "metadata": {**obj["metadata"], "managedFields": [{"x": "y" * LARGE}]}}
+
+
+def test_of_a_large_review_the_parts_that_rules_read_are_decoded() -> None:
+    asked = decode(review_body(padded(deployment(spread()))))
+
+    assert asked.template == template(deployment(spread()))
+
+
+def test_a_large_review_of_a_kind_without_a_template_is_only_identified() -> None:
+    asked = decode(review_body(padded(pod()), kind=GroupKind("", "ConfigMap")))
+
+    assert (asked.kind, asked.template) == (GroupKind("", "ConfigMap"), None)
+
+
+def test_a_large_review_with_a_type_error_is_refused() -> None:
+    with pytest.raises(ReviewError, match="the object cannot be read: Expected object"):
+        decode(review_body({**padded(pod()), "spec": 5}))
+
+
+def test_a_review_of_too_many_members_is_not_decoded() -> None:
+    labels = {f"{number}": "" for number in range(MOST_MEMBERS // 2)}
+
+    asked = decode(review_body({**pod(), "metadata": {"labels": labels}}))
+
+    assert asked.unreadable == f"what is read of it has more than {MOST_MEMBERS} members"

@@ -139,3 +139,7 @@ def test_half_a_million_values_are_judged() -> None:
     ]
 
     assert allowed == [True, False]
+
+
+def test_a_review_without_a_request_stays_without_one() -> None:
+    assert json.loads(reduce_review(b'{"kind": "AdmissionReview"}', ()))["request"] is None

@@ -18,7 +18,7 @@ from webhook.manifests import Document, parse
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Policy, Profile
-from webhook.policy.facts import NoFacts
+from webhook.policy.facts import NoFacts, ServiceSelector
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind
 from webhook.policy.request import Hook
@@ -115,3 +115,14 @@ def test_an_update_has_the_older_object() -> None:
 
     assert update.body["request"]["operation"] == "UPDATE"
     assert update.body["request"]["oldObject"] == review.body["request"]["object"]
+
+
+def test_the_patch_of_an_answer_is_decoded_and_applied() -> None:
+    (review,) = reviews_of({**build.pod(), "metadata": {"name": "a", "labels": {"app": "a"}}})
+    service = ServiceSelector("web", {"app": "a"})
+    facts = build.FakeFacts(services_of={"default": [service]})
+
+    result = answer_review(review, Hook.MUTATE, POLICY, facts)
+
+    assert result.review["response"]["patch"]
+    assert result.after != result.before

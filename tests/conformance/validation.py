@@ -10,10 +10,10 @@ import msgspec
 
 from tests.conformance.case import Answer, Case
 from webhook.policy import render
-from webhook.policy.api import apiserver, fieldgates, gates
-from webhook.policy.api.apiserver import Request
+from webhook.policy.api import fieldgates, gates, predict
 from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.gates import Gates
+from webhook.policy.api.predict import Request
 from webhook.policy.api.versions import parse_version
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, PodTemplate, group_of
@@ -63,7 +63,7 @@ def answer(case: Case) -> Answer:
     """
     kind = GroupKind(group_of(case["object"]["apiVersion"]), case["object"]["kind"])
     in_force = _gates(case)
-    given = apiserver.predict_response(_request(case, kind, in_force), in_force)
+    given = predict.predict_response(_request(case, kind, in_force), in_force)
     if given.findings:
         return _refusal(kind, case, given)
     accepted: Answer = {"code": 200 if _is_update(case) else 201}
@@ -128,7 +128,7 @@ def _same(sent: Any, stored: Any) -> bool:
     return bool(sent == stored)
 
 
-def _refusal(kind: GroupKind, case: Case, given: apiserver.PredictedResponse) -> Answer:
+def _refusal(kind: GroupKind, case: Case, given: predict.PredictedResponse) -> Answer:
     errors = [finding.error for finding in given.findings]
     name = case["object"].get("metadata", {}).get("name", "")
     return {

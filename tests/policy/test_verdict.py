@@ -30,7 +30,7 @@ from tests.build import (
 from tests.policy.advice import realistic
 from webhook.admission import decode
 from webhook.policy import render
-from webhook.policy.api import apiserver, rules
+from webhook.policy.api import predict, rules
 from webhook.policy.api.rules import ValidationOptions
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting import provenance
@@ -468,8 +468,8 @@ def test_what_the_first_hook_lets_through_the_api_server_and_the_second_do_too(
     assume(verdict.allowed)
 
     patched = applied(obj, verdict)
-    created = apiserver.Request(kind=POD, path=(), template=template(patched))
-    given = apiserver.predict_response(created, obeyed.gates)
+    created = predict.Request(kind=POD, path=(), template=template(patched))
+    given = predict.predict_response(created, obeyed.gates)
     stored = copy.deepcopy(patched)
     if stored["spec"] is not None:
         stored["spec"]["topologySpreadConstraints"] = list(map(render.constraint, given.stored))

@@ -15,8 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook import admission
+from webhook.admission.apply_patch import apply_patch
 from webhook.admission.encode import REVIEW_API_VERSION, REVIEW_KIND
-from webhook.admission.jsonpatch import apply_patch
 from webhook.manifests import Document, expand
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts

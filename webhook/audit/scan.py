@@ -28,7 +28,7 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import AdviceFinding
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
-from webhook.policy.api import apiserver, rules
+from webhook.policy.api import predict, rules
 from webhook.policy.catalogue import DEFAULT_ACTIONS, TYPE_INVALID, Action
 from webhook.policy.defaulting.forecast import first_pod, forecast_injection
 from webhook.policy.defaulting.inject import inject
@@ -138,8 +138,8 @@ class Scanner:
     def evaluate(self, audited: AuditSubject) -> SubjectFindings:
         """Apply every rule to one subject."""
         subject, builder = audited.subject, FindingBuilder(audited)
-        answer = apiserver.predict_response(
-            apiserver.Request(kind=subject.kind, path=subject.path, template=subject.pod),
+        answer = predict.predict_response(
+            predict.Request(kind=subject.kind, path=subject.path, template=subject.pod),
             self._context.gates,
         )
         found = [

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from webhook.policy.advice.admission import advise_request, is_advised_on
 from webhook.policy.advice.advise import NO_ADVICE, Advice
 from webhook.policy.amendments import Amendment, amend_constraints, with_constraints
-from webhook.policy.api import apiserver, fielderrors, rules
+from webhook.policy.api import fielderrors, predict, rules
 from webhook.policy.api.fastpath import are_plain
 from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES, summarize
 from webhook.policy.api.fieldgates import DroppedField
@@ -173,7 +173,7 @@ def _find_violations(
     judged = constraints
     if request.creates_pod and hook is Hook.MUTATE and request.template is not None:
         judged = _merge_label_keys(constraints, request.template, policy)
-    options = apiserver.validation_options(None if is_old else old, policy.gates)
+    options = predict.validation_options(None if is_old else old, policy.gates)
     if are_plain(judged, options):
         return []
     path = constraints_field(request.path or ())

@@ -209,7 +209,7 @@ class SpreadTest(_Part):
     """the cluster: objects, and paths of files and folders; without it no facts about a cluster are
     known"""
     kube_version: _KubeVersion | None = None
-    """the Kubernetes version, in quotes; the default is the newest known one"""
+    """the Kubernetes version, in quotes; the default is the newest supported one"""
     feature_gates: dict[GateName, bool] = Field({})
     """feature gates that override those of the configuration"""
     allow_locked_gates: bool = False

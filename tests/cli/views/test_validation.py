@@ -7,7 +7,7 @@ from tests.cli import files
 from webhook.cli.views.validation import ValidationReport, causes, reports_on
 from webhook.manifests import Document, parse
 from webhook.policy.api import rules
-from webhook.policy.api.apiserver import APART
+from webhook.policy.api.predict import APART
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.kinds import BUILT_IN_TEMPLATES

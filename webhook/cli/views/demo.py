@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from webhook.admission.jsonpatch import apply_patch
+from webhook.admission.apply_patch import apply_patch
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import show_diff
 from webhook.cli.views.findings import name_of

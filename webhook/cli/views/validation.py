@@ -1,7 +1,7 @@
 """
 Report on an object of a file: kube-apiserver's response to its creation, with lines of the file.
 
-Entry point: ``reports_on``. ``webhook.policy.api.apiserver`` decides; this
+Entry point: ``reports_on``. ``webhook.policy.api.predict`` decides; this
 module adds lines and fixes.
 """
 
@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from webhook.manifests import Document, find_type_mismatch
 from webhook.policy import render
-from webhook.policy.api import apiserver, fieldgates
-from webhook.policy.api.apiserver import Request
+from webhook.policy.api import fieldgates, predict
 from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gates, Stage
+from webhook.policy.api.predict import Request
 from webhook.policy.api.rules import ApiViolation
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID
 from webhook.policy.model import GroupKind, PodTemplate, group_of
@@ -135,7 +135,7 @@ def reports_on(
 
 
 def _report_answer(document: Document, request: Request, gates: Gates) -> ValidationReport:
-    answer = apiserver.predict_response(request, gates)
+    answer = predict.predict_response(request, gates)
     notice = partial(_build_notice, document, request.path)
     accepted = _report(
         document,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.admission.jsonpatch import apply_patch
+from webhook.admission.apply_patch import apply_patch
 from webhook.policy.paths import format_pointer
 
 coins: st.SearchStrategy[Any] = st.booleans()

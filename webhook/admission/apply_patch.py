@@ -1,4 +1,8 @@
-"""Application of our own JSON Patches, to show their result; not for patches of other programs."""
+"""
+Application of our own JSON Patches, to show their result; not for patches of other programs.
+
+The patches are built in ``webhook.policy.patch``.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

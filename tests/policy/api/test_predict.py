@@ -4,13 +4,13 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tests.build import gates, pod, spread, template, workload
-from webhook.policy.api.apiserver import (
+from webhook.policy.api.gates import Gates
+from webhook.policy.api.predict import (
     PredictedResponse,
     Request,
     predict_response,
     validation_options,
 )
-from webhook.policy.api.gates import Gates
 from webhook.policy.api.rules import ValidationOptions
 from webhook.policy.api.versions import Version
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
