@@ -518,3 +518,12 @@ async def test_a_client_without_a_required_name_is_refused(tmp_path: Path) -> No
         reply = await wire.ask(call(review()))
 
     assert (reply.status, reply.closes) == (403, True)
+
+
+async def test_a_connection_that_never_became_a_request_is_counted() -> None:
+    async with serving() as server:
+        wire = await server.plain()
+
+        await wire.send(call(review())).ended()
+
+    assert server.rejected("handshake") == 1

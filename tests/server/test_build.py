@@ -95,6 +95,19 @@ async def test_the_advice_waits_for_the_facts_of_a_cluster(tmp_path: Path) -> No
             await advising
 
 
+async def test_the_advice_is_given_once_the_facts_are_complete(tmp_path: Path) -> None:
+    async with built_in_cluster(tmp_path) as server:
+        tasks = dict(server.background())
+        following = asyncio.ensure_future(tasks["facts"]())
+        await tasks["advice"]()
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+
+        read = server.context.metrics.registry.get_sample_value
+        assert read("evenspread_config_advice") == 0
+
+
 async def test_conditions_have_the_order_of_the_start(tmp_path: Path) -> None:
     readiness = Readiness()
     async with built(tmp_path, readiness):

@@ -226,3 +226,24 @@ def written(registry: CollectorRegistry) -> list[str]:
     """The samples, but for when the library began to count."""
     lines = generate_latest(registry).decode().splitlines()
     return [line for line in lines if "_created" not in line]
+
+
+def test_an_audit_is_exposed_until_it_is_forgotten() -> None:
+    metrics = Metrics()
+
+    metrics.show_audit(b"# an audit\n", ended=5.0, took_s=2.0)
+    shown = metrics.exposition()
+    metrics.forget_audit()
+
+    assert b"# an audit\n" in shown
+    assert b"evenspread_audit_timestamp_seconds 5.0" in shown
+    assert b"evenspread_audit_duration_seconds 2.0" in shown
+    assert b"# an audit\n" not in metrics.exposition()
+
+
+def test_lost_lines_are_read_at_each_scrape() -> None:
+    metrics = Metrics()
+
+    metrics.count_lost_lines(lambda: 3)
+
+    assert b"evenspread_log_lines_lost_total 3.0" in metrics.exposition()
