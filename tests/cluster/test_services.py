@@ -101,19 +101,24 @@ def test_few_services_are_compared_even_if_many_share_a_label() -> None:
 
 def test_removed_services_take_no_memory() -> None:
     store = ServiceStore()
+    growths: list[float] = []
     tracemalloc.start()
     try:
-        for i in range(2_000):
-            store.put(service(f"s{i}", {"app": f"a{i}"}, namespace=f"n{i % 100}"))
-        for key in list(store.iterate_keys()):
-            store.remove(*key)
-        gc.collect()
-        bytes_left, most_bytes = tracemalloc.get_traced_memory()
+        for _ in range(3):  # in one of them, the interpreter may enlarge its table of strings
+            before, _peak = tracemalloc.get_traced_memory()
+            for i in range(2_000):
+                store.put(service(f"s{i}", {"app": f"a{i}"}, namespace=f"n{i % 100}"))
+            full, _peak = tracemalloc.get_traced_memory()
+            for key in list(store.iterate_keys()):
+                store.remove(*key)
+            gc.collect()
+            after, _peak = tracemalloc.get_traced_memory()
+            growths.append((after - before) / (full - before))
     finally:
         tracemalloc.stop()
 
     assert (len(store), list(store.iterate_keys())) == (0, [])
-    assert bytes_left < most_bytes / 10
+    assert min(growths) < 0.1
 
 
 LABELS = st.dictionaries(st.sampled_from("abc"), st.sampled_from("123"), max_size=3)

@@ -1,5 +1,7 @@
 """Selection of the changes that can be made together."""
 
+import dataclasses
+
 from tests.fix.fixed import deployment, objects, options, reasons, run_fix
 from webhook.fix.changes import Change, Put
 from webhook.fix.conflicts import (
@@ -83,7 +85,7 @@ def proposal(*changes: Change, text: str = "a: 1\nb: 2\n") -> Proposal:
     assert isinstance(document, Document)
     (evaluated,) = Evaluation(objects(deployment("")), [], options()).evaluate_objects()
     finding = evaluated.findings[0]
-    return Proposal(evaluated._replace(document=document), finding, changes, "changed")
+    return Proposal(dataclasses.replace(evaluated, document=document), finding, changes, "changed")
 
 
 def test_of_conflicting_proposals_the_first_is_accepted_and_the_other_waits() -> None:

@@ -1,5 +1,7 @@
 """A finding with its object, as remedies read it."""
 
+import dataclasses
+
 from msgspec.structs import replace
 
 from tests.fix.fixed import context_of, deployment
@@ -45,6 +47,8 @@ def test_a_finding_may_propose_a_value() -> None:
 
 def test_a_comment_is_no_value() -> None:
     found = context("TSC102", CONSTRAINTS.splitlines(keepends=True)[0] + VALID)
-    commented = found._replace(finding=replace(found.finding, instead="# label the nodes"))
+    commented = dataclasses.replace(
+        found, finding=replace(found.finding, instead="# label the nodes")
+    )
 
     assert commented.instead is None

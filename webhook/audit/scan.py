@@ -6,7 +6,7 @@ never runs, so the report has no further findings about it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -38,7 +38,8 @@ from webhook.policy.model import MAX_CONSTRAINTS
 from webhook.policy.paths import constraints_field
 
 
-class AuditOptions(NamedTuple):
+@dataclass(frozen=True)
+class AuditOptions:
     """
     The options of an audit.
 
@@ -51,7 +52,7 @@ class AuditOptions(NamedTuple):
     """
 
     policy: Policy
-    actions: Mapping[str, Action] = DEFAULT_ACTIONS
+    actions: Mapping[str, Action] = field(default_factory=lambda: DEFAULT_ACTIONS)
     not_exemptible: frozenset[str] = frozenset()
     rules: frozenset[str] = frozenset()
     namespaces: frozenset[str] = frozenset()
@@ -119,7 +120,8 @@ def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) 
     )
 
 
-class SubjectFindings(NamedTuple):
+@dataclass(frozen=True)
+class SubjectFindings:
     """The findings about a subject, most severe first, and those it is exempt from."""
 
     found: tuple[AuditFinding, ...]

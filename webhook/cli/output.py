@@ -8,9 +8,10 @@ belong to ``terminal``.
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -31,7 +32,8 @@ class OutputFormat(StrEnum):
     YAML = "yaml"
 
 
-class OutputTarget(NamedTuple):
+@dataclass(frozen=True)
+class OutputTarget:
     """One output of a run; an empty ``file`` is the standard output."""
 
     format: str

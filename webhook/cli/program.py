@@ -1,7 +1,8 @@
 """The program ``evenspread`` and its table of commands; a command is imported when called."""
 
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -11,7 +12,8 @@ from webhook.cli.command import CONTEXT, write_examples
 from webhook.cli.exits import ClosedOutputError
 
 
-class CommandRow(NamedTuple):
+@dataclass(frozen=True)
+class CommandRow:
     """
     A command whose module is not imported yet.
 

@@ -6,7 +6,8 @@ Live caches of a cluster: one reflector per kind, and the status of each cache.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from typing import NamedTuple, NoReturn, TypeAlias
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
 
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
@@ -21,7 +22,8 @@ Supervise: TypeAlias = Callable[[str, Start], Coroutine[object, object, None]]
 """Runs the background task of a name until it returns; restarts it after exceptions."""
 
 
-class CacheStatus(NamedTuple):
+@dataclass(frozen=True)
+class CacheStatus:
     """
     Status of the cache of one kind.
 

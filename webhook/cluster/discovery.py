@@ -5,6 +5,7 @@ The kinds that a cluster stores: how to decode their objects, and where an API s
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeAlias
 from urllib.parse import quote
 
@@ -88,7 +89,8 @@ class ResourcePath(NamedTuple):
         return f"{self.within(namespace).collection}/{quote(name, safe='')}"
 
 
-class Resource(NamedTuple):
+@dataclass(frozen=True)
+class Resource:
     """
     One kind of objects that a cluster stores.
 

@@ -7,8 +7,9 @@ programmers, must never reach a user.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel
 
@@ -67,7 +68,8 @@ def refusing(find_problems: Callable[[T], Iterable[tuple[FieldPath, str]]]) -> A
     return AfterValidator(check)
 
 
-class ValidationFailure(NamedTuple):
+@dataclass(frozen=True)
+class ValidationFailure:
     """
     One validation error of pydantic.
 

@@ -5,6 +5,7 @@ The functions return rows of plain text; ``evenspread config check`` formats the
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from webhook.policy import render, selectors
@@ -52,7 +53,8 @@ class GateRow(NamedTuple):
     guards: str
 
 
-class ProfileRow(NamedTuple):
+@dataclass(frozen=True)
+class ProfileRow:
     """
     A profile in force.
 

@@ -6,9 +6,10 @@ A refusal is a result, not an error: ``DoctorClient.get_object`` and ``list_obje
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -24,7 +25,8 @@ T = TypeVar("T")
 _decode_status = msgspec.json.Decoder(ApiStatus).decode
 
 
-class DoctorResponse(NamedTuple):
+@dataclass(frozen=True)
+class DoctorResponse:
     """
     One response of the API server.
 

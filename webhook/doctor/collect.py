@@ -6,8 +6,8 @@ and the API server stores no access review.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 import msgspec
 from cryptography import x509
@@ -43,7 +43,8 @@ _DEPLOYMENTS = ResourcePath("/apis/apps/v1", "deployments")
 _BUDGETS = ResourcePath("/apis/policy/v1", "poddisruptionbudgets")
 
 
-class DoctorTarget(NamedTuple):
+@dataclass(frozen=True)
+class DoctorTarget:
     """
     The installation to examine.
 

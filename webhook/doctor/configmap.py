@@ -5,8 +5,8 @@ The configuration of an installation, read from its ConfigMap.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from webhook.config import Configuration, check, gates_in_force
 from webhook.config.validation import read_document
@@ -18,7 +18,8 @@ from webhook.policy.api.versions import NEWEST_VERSION, parse_version
 DEFAULT_ENTRY = "config.yaml"  # the entry that the shipped manifests use
 
 
-class InstalledConfiguration(NamedTuple):
+@dataclass(frozen=True)
+class InstalledConfiguration:
     """The configuration of an installation, and the feature gates in force."""
 
     configuration: Configuration

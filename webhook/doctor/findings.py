@@ -1,7 +1,7 @@
 """Findings of checks and results of checks, as values."""
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
 
 
 class DoctorSeverity(StrEnum):
@@ -13,7 +13,8 @@ class DoctorSeverity(StrEnum):
     """Worth knowing, and possibly intended."""
 
 
-class DoctorFinding(NamedTuple):
+@dataclass(frozen=True)
+class DoctorFinding:
     """
     One deviation from a healthy installation.
 
@@ -36,7 +37,8 @@ class CheckState(StrEnum):
     UNKNOWN = "unknown"
 
 
-class CheckResult(NamedTuple):
+@dataclass(frozen=True)
+class CheckResult:
     """
     The result of one check.
 

@@ -7,7 +7,7 @@ A ``Lookup`` holds an object, its absence, or the reason why it could not be rea
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from cryptography import x509
 
@@ -74,7 +74,8 @@ class Lookup(Generic[LookupT_co]):
         return self.or_none
 
 
-class Replica(NamedTuple):
+@dataclass(frozen=True)
+class Replica:
     """
     The pages of one replica.
 
@@ -89,7 +90,8 @@ class Replica(NamedTuple):
     metrics: Lookup[str]
 
 
-class DryRunPod(NamedTuple):
+@dataclass(frozen=True)
+class DryRunPod:
     """
     The result of a dry run of an ordinary pod.
 

@@ -7,7 +7,8 @@ responses. ``dryrun`` sends them; the API server stores nothing.
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from webhook.policy.probe import LABEL
 
@@ -25,14 +26,16 @@ OWN_CONSTRAINT: Json = {
 _answered = re.compile(r"evenspread (?P<version>\S+) (?P<replica>\S.*) answered").fullmatch
 
 
-class ReplicaIdentity(NamedTuple):
+@dataclass(frozen=True)
+class ReplicaIdentity:
     """The replica that answered a probe."""
 
     version: str
     replica: str
 
 
-class ProbeResult(NamedTuple):
+@dataclass(frozen=True)
+class ProbeResult:
     """
     The result of the probes of one webhook.
 
@@ -100,7 +103,8 @@ def _build_pod(labels: dict[str, str]) -> Json:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-class CallFailure(NamedTuple):
+@dataclass(frozen=True)
+class CallFailure:
     """
     A reason why the API server cannot call a webhook.
 

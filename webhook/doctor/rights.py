@@ -5,7 +5,7 @@ The rights that the server needs, one row for each verb on a resource.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS, KindRow
 
@@ -13,7 +13,8 @@ WATCH_VERBS = ("list", "watch")
 READ_VERBS = ("get", *WATCH_VERBS)
 
 
-class Right(NamedTuple):
+@dataclass(frozen=True)
+class Right:
     """
     One verb on one resource.
 

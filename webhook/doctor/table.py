@@ -5,7 +5,7 @@ The table of all checks.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from webhook.doctor.checks import cluster, registration, serving, trust
 from webhook.doctor.findings import CheckResult, DoctorFinding
@@ -14,7 +14,8 @@ from webhook.doctor.installation import Installation, NotReadableError
 Check = Callable[[Installation], Iterator[DoctorFinding]]
 
 
-class CheckRow(NamedTuple):
+@dataclass(frozen=True)
+class CheckRow:
     """
     One check.
 

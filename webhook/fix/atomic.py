@@ -9,15 +9,16 @@ import contextlib
 import os
 import stat
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from webhook.errors import SourceError
 
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
-class OriginalFile(NamedTuple):
+@dataclass(frozen=True)
+class OriginalFile:
     """The path of a file as it was given, and the content as it was read."""
 
     source: str

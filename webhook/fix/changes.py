@@ -5,6 +5,7 @@ Changes of a document's value: what to write or remove, and which changes exclud
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import takewhile
 from operator import eq
 from typing import Any, NamedTuple, TypeAlias
@@ -30,7 +31,8 @@ class Remove(NamedTuple):
 Change: TypeAlias = Put | Remove
 
 
-class FixObstacle(NamedTuple):
+@dataclass(frozen=True)
+class FixObstacle:
     """The reason why a finding is not fixed; the report shows it after ``left:``."""
 
     reason: str

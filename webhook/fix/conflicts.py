@@ -8,8 +8,9 @@ accepted nor rejected: the next round proposes it again.
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, product, starmap
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from webhook.audit.report import AuditFinding
 from webhook.fix.changes import Change, FixObstacle, Identity, conflict, identity
@@ -23,7 +24,8 @@ ALIASED_ELSEWHERE = FixObstacle("an alias uses the same text elsewhere, where it
 CONFLICTING = FixObstacle("it conflicts with another change")
 
 
-class Proposal(NamedTuple):
+@dataclass(frozen=True)
+class Proposal:
     """
     The changes that would fix a finding.
 
@@ -48,7 +50,8 @@ RejectedProposal: TypeAlias = tuple[Proposal, FixObstacle]
 """A proposal that cannot be carried out, and why."""
 
 
-class DocumentPlan(NamedTuple):
+@dataclass(frozen=True)
+class DocumentPlan:
     """
     The changes to make to a document.
 
@@ -78,7 +81,7 @@ def plan_document(tree: Tree, proposals: Sequence[Proposal]) -> DocumentPlan:
     plan = selection.plan()
     if not plan.accepted and not rejected:  # otherwise the rounds would never end
         rejected = [(proposal, CONFLICTING) for proposal in proposals]
-    return plan._replace(rejected=tuple(rejected))
+    return replace(plan, rejected=tuple(rejected))
 
 
 class _Placements:

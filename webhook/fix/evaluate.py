@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -24,7 +24,8 @@ PENDING_RULES = frozenset({"TSC103", "TSC104", "TSC106", "TSC109"})
 """Advice about pods that stay Pending: no change may cause a finding of these rules."""
 
 
-class FixOptions(NamedTuple):
+@dataclass(frozen=True)
+class FixOptions:
     """
     The rules to evaluate by, and those whose findings to fix.
 
@@ -43,7 +44,8 @@ class FixOptions(NamedTuple):
         return not self.rules or finding.rule in self.rules
 
 
-class EvaluatedObject(NamedTuple):
+@dataclass(frozen=True)
+class EvaluatedObject:
     """An object of a file, and its findings."""
 
     document: Document

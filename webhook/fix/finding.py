@@ -1,6 +1,7 @@
 """One finding with the object it is about, as remedies read it."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from webhook.audit.report import AuditFinding
 from webhook.manifests.yaml import load
@@ -13,7 +14,8 @@ ABSENT = object()
 """The value of a field that is not written; null is a value."""
 
 
-class FindingContext(NamedTuple):
+@dataclass(frozen=True)
+class FindingContext:
     """
     A finding and its object.
 

@@ -6,7 +6,8 @@ YAML and JSON of a new value, in the style of its neighbours: indentation, quote
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from webhook.manifests.edits import indentation, line_start
 from webhook.manifests.tree import Tree, TreeNode
@@ -14,7 +15,8 @@ from webhook.policy.advice import flow
 from webhook.policy.paths import is_array, is_object
 
 
-class Layout(NamedTuple):
+@dataclass(frozen=True)
+class Layout:
     """
     The indentation of blocks.
 
@@ -77,7 +79,8 @@ def format_scalar(value: Any, old: str, *, quoted: bool) -> str:
     return flow.flow(value)
 
 
-class FlowStyle(NamedTuple):
+@dataclass(frozen=True)
+class FlowStyle:
     """
     The style of a collection in brackets.
 

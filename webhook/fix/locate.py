@@ -8,7 +8,8 @@ their own. A change without a safe edit is an obstacle; this module must not ref
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from webhook.fix.changes import Change, FixObstacle, Put
 from webhook.fix.format import (
@@ -33,7 +34,8 @@ from webhook.policy.paths import format_path, is_array, is_object
 _comment = re.compile(r"(?:(?<=\s)|^)#[^\n\r\x85\u2028\u2029]*", re.MULTILINE)
 
 
-class Placement(NamedTuple):
+@dataclass(frozen=True)
+class Placement:
     """
     The edits that make a change.
 

@@ -6,9 +6,10 @@ message leaves a choice, the remedy chooses what preserves the author's intent, 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -31,7 +32,8 @@ FindSolution: TypeAlias = Callable[[FindingContext], Solution]
 """Finds the changes that fix a finding."""
 
 
-class FixRemedy(NamedTuple):
+@dataclass(frozen=True)
+class FixRemedy:
     """
     One row of the table.
 

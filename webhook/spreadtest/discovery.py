@@ -6,8 +6,8 @@ Discovery of suites: files below a folder that contain a ``SpreadTest``, whateve
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.manifests.files import find_files, read_text
@@ -19,7 +19,8 @@ _holds_suite = re.compile(
 """Match a key of YAML's outermost mapping or of JSON, but no line of a nested text."""
 
 
-class SuiteText(NamedTuple):
+@dataclass(frozen=True)
+class SuiteText:
     """The text of a suite that is not decoded yet."""
 
     source: str

@@ -1,5 +1,6 @@
 """Subjects and context from JSON and YAML, for tests of one rule."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -109,7 +110,7 @@ def audit(
     for workload_name, labels in (members or {}).items():
         owners.add(NAMESPACE, labels, workload_name)
     context = admission(nodes, **known)
-    return context._replace(cluster=ClusterState(nodes, census, owners))
+    return dataclasses.replace(context, cluster=ClusterState(nodes, census, owners))
 
 
 def check_rule(rule: str, judged: Subject, context: AdviceContext) -> list[RuleViolation]:
@@ -142,7 +143,7 @@ def from_manifests(text: str, *, config: Policy | None = None) -> tuple[Subject,
     facts = FakeFacts(
         nodes=nodes, services_of={NAMESPACE: [ServiceSelector("web", {"app": "web"})]}
     )
-    return replace(judged, running=own), context._replace(facts=facts)
+    return replace(judged, running=own), dataclasses.replace(context, facts=facts)
 
 
 def _node(obj: Json) -> Node:

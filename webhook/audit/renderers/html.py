@@ -4,8 +4,8 @@ The audit report as one self-contained HTML page: sortable findings, and spreads
 The page loads nothing, and its Content-Security-Policy forbids it. It also works without scripts.
 """
 
+from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
@@ -24,7 +24,8 @@ from webhook.policy.catalogue import CATALOGUE
 MOST_PICTURES = 300  # 3 KB each; of the largest skew, then of most findings
 
 
-class FindingRow(NamedTuple):
+@dataclass(frozen=True)
+class FindingRow:
     """A row of the list of findings; exempted ones have a severity of their own."""
 
     workload: WorkloadReport

@@ -8,9 +8,10 @@ Source: kubernetes-sigs wg-policy-prototypes policy-report v1alpha2; openreports
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -42,7 +43,8 @@ RESULTS: Mapping[AuditSeverity, tuple[str, str]] = MappingProxyType(
 """Severity of the audit -> ``result`` and ``severity`` of the object."""
 
 
-class ReportApi(NamedTuple):
+@dataclass(frozen=True)
+class ReportApi:
     """One of the two report APIs; they differ little except in their names."""
 
     api_version: str

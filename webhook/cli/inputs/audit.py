@@ -1,7 +1,7 @@
 """Snapshot to audit: collected from manifests, from a saved file, or from a cluster."""
 
 import sys
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.progress import Progress, TaskID
@@ -16,7 +16,8 @@ from webhook.config import Configuration
 from webhook.errors import ConfigError
 
 
-class ClusterScope(NamedTuple):
+@dataclass(frozen=True)
+class ClusterScope:
     """Options that select what to list; empty means absent, and all namespaces."""
 
     kubeconfig: str

@@ -16,14 +16,16 @@ DAY = timedelta(days=1)
 Certificates: TypeAlias = tuple[x509.Certificate, ...]
 
 
-class TrustBundle(NamedTuple):
+@dataclass(frozen=True)
+class TrustBundle:
     """Certificates that clients trust, from one place, such as a caBundle."""
 
     place: str
     certificates: Certificates
 
 
-class ServedChain(NamedTuple):
+@dataclass(frozen=True)
+class ServedChain:
     """
     Certificates served in one place, which is an address or a file.
 

@@ -1,7 +1,8 @@
 """Effect of a configuration: profiles, feature gates, and the default constraints of a pod."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -16,7 +17,8 @@ GATE_HEADINGS = ("gate", "stage", "value", "from", "guards")
 NOT_YET = "not yet"  # the stage of a gate that a later version introduces
 
 
-class ExamplePod(NamedTuple):
+@dataclass(frozen=True)
+class ExamplePod:
     """
     A pod with its default constraints.
 

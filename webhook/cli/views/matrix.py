@@ -5,6 +5,7 @@ Versions with equal findings share a column, so an upgrade changes something onl
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any, NamedTuple
 
@@ -37,7 +38,8 @@ class _Finding(NamedTuple):
         return f"{self.rule or 'type'} {below} (line {self.line})"
 
 
-class _Row(NamedTuple):
+@dataclass(frozen=True)
+class _Row:
     """A row of the table: a word for each version, and the finding."""
 
     cells: tuple[str, ...]

@@ -12,7 +12,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
 import aiohttp
@@ -118,7 +118,8 @@ async def _read_kubeconfig(access: ApiAccess, configuration: Configuration) -> A
         raise kubeconfig_error(files, access.context) or error from error
 
 
-class OutgoingRequest(NamedTuple):
+@dataclass(frozen=True)
+class OutgoingRequest:
     """Request for an API server; the content type is that of the body, if there is one."""
 
     method: str

@@ -9,6 +9,7 @@ the workloads that the pods belong to.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from copy import copy
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -143,7 +144,8 @@ class ClusterState:
         return NestedDomains(len(outers.sizes), len(inners.sizes), shapes)
 
 
-class AdviceContext(NamedTuple):
+@dataclass(frozen=True)
+class AdviceContext:
     """
     Policy and cluster facts for judging a subject.
 

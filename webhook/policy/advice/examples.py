@@ -6,11 +6,12 @@ none), running pods and other workloads. The tests run every example; the refere
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
 
 
-class AdviceExample(NamedTuple):
+@dataclass(frozen=True)
+class AdviceExample:
     """
     An example of one rule.
 
@@ -23,7 +24,7 @@ class AdviceExample(NamedTuple):
 
     violates: str
     passes: str
-    gates: Mapping[str, bool] = MappingProxyType({})
+    gates: Mapping[str, bool] = field(default_factory=dict[str, bool])
     profile: bool = False
 
 

@@ -10,12 +10,14 @@ Source: kube-scheduler plugins/podtopologyspread/filtering.go ``Filter``.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 FEASIBILITY_REPLICAS = 300  # the most to check: two zones of two nodes take 30 ms
 
 
-class SkewLimit(NamedTuple):
+@dataclass(frozen=True)
+class SkewLimit:
     """
     The limit that one constraint sets.
 
@@ -36,7 +38,8 @@ class OuterDomain(NamedTuple):
     closed: int
 
 
-class _PodRange(NamedTuple):
+@dataclass(frozen=True)
+class _PodRange:
     """Number of pods that outer domains of one shape may each have, by the inner constraint."""
 
     least: int

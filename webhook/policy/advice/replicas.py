@@ -5,6 +5,7 @@ The arithmetic of TSC109 is in ``feasibility``.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import permutations
 
@@ -72,7 +73,7 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
         if fits(zones, nodes) or not (fits(zones, None) and fits(None, nodes)):
             continue
         wider = range(inner.max_skew + 1, replicas)
-        enough = (skew for skew in wider if fits(zones, nodes._replace(max_skew=skew)))
+        enough = (skew for skew in wider if fits(zones, replace(nodes, max_skew=skew)))
         yield RuleViolation(
             subject.field(inner.index),
             f"there is no way to place {replicas} replicas so that "

@@ -5,8 +5,9 @@ The table of the policy rules: the check of every rule, and where it runs.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from webhook.policy.advice import defaulting, fields, replicas, selectors, skew, topology
 from webhook.policy.advice.context import AdviceContext
@@ -25,7 +26,8 @@ class RuleScope(StrEnum):
     AUDIT = "audit"
 
 
-class PolicyRule(NamedTuple):
+@dataclass(frozen=True)
+class PolicyRule:
     """
     A policy rule.
 

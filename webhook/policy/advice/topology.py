@@ -6,8 +6,8 @@ certain nodes they are incomplete, so a rule is then silent where an audit may r
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
 
 from webhook.policy.advice.context import AdviceContext, ClusterState, tolerates_cordons
 from webhook.policy.advice.counting import hard_constraints
@@ -136,7 +136,8 @@ def _count_allowed_values(key: str, demands: Demands) -> int | None:
     return len(allowed)
 
 
-class ClosedDomains(NamedTuple):
+@dataclass(frozen=True)
+class ClosedDomains:
     """
     Domains that count for a constraint although the pod cannot go there.
 

@@ -6,13 +6,14 @@ The reference shows them, and the tests run them. The texts of the rules are in
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
 
 from webhook.policy.model import MAX_CONSTRAINTS
 
 
-class RuleExample(NamedTuple):
+@dataclass(frozen=True)
+class RuleExample:
     """Two manifests in YAML: one violates this API rule and no other, one passes."""
 
     violates: str

@@ -8,6 +8,7 @@ KEP-3022.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -21,7 +22,8 @@ _ATTRIBUTES = dict(
 _UNSET = Constraint()
 
 
-class DroppedField(NamedTuple):
+@dataclass(frozen=True)
+class DroppedField:
     """
     A field that was dropped.
 

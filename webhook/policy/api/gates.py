@@ -9,6 +9,7 @@ KEP-3094, KEP-3243.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -40,7 +41,8 @@ class Stage(StrEnum):
     GA = "GA"
 
 
-class GatePeriod(NamedTuple):
+@dataclass(frozen=True)
+class GatePeriod:
     """The stage and default of a gate from a version on, until its next period."""
 
     since: Version
@@ -48,7 +50,8 @@ class GatePeriod(NamedTuple):
     default: bool
 
 
-class GateSpec(NamedTuple):
+@dataclass(frozen=True)
+class GateSpec:
     """
     One row of the table.
 

@@ -9,7 +9,8 @@ Source: kubernetes pkg/registry/core/pod/strategy.go, pkg/api/pod/util.go
 ``GetValidationOptionsFromPodSpecAndMeta``, pkg/api/pod/warnings.go.
 """
 
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import msgspec
 
@@ -48,7 +49,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     changed: bool = True
 
 
-class PredictedResponse(NamedTuple):
+@dataclass(frozen=True)
+class PredictedResponse:
     """
     The predicted response of the API server.
 

@@ -10,9 +10,10 @@ apimachinery meta/v1/validation ``ValidateLabelSelector``.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -34,7 +35,8 @@ Constraints: TypeAlias = tuple[Constraint, ...]
 MAX_VIOLATIONS = 1000  # found in one review in a hook; the response shows the first 100
 
 
-class ValidationOptions(NamedTuple):
+@dataclass(frozen=True)
+class ValidationOptions:
     """
     The variants of kube-apiserver's validation.
 
@@ -49,7 +51,8 @@ class ValidationOptions(NamedTuple):
     selectors: bool = True
 
 
-class ListedConstraint(NamedTuple):
+@dataclass(frozen=True)
+class ListedConstraint:
     """
     A constraint of the list to validate.
 

@@ -6,12 +6,13 @@ kube-apiserver's warnings about constraint lists that it accepts.
 Source: kubernetes pkg/api/pod/warnings.go, pkg/api/node/util.go ``deprecatedNodeLabels``.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from webhook.policy.model import Constraint
 
 
-class ApiWarning(NamedTuple):
+@dataclass(frozen=True)
+class ApiWarning:
     """The warning TSC020 or TSC021 on an entry; its text begins with the path of the field."""
 
     rule: str

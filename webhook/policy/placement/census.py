@@ -7,7 +7,7 @@ much as there are groups that could match and nodes that they are on, however ma
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import msgspec
 
@@ -59,7 +59,8 @@ class ObservedPod(msgspec.Struct, frozen=True, rename="camel"):
         return self.status is None or self.status.phase not in FINISHED
 
 
-class _Group(NamedTuple):
+@dataclass(frozen=True)
+class _Group:
     """Pods of one namespace with the same labels; ``nodes``: node name -> pods, at least 1."""
 
     pairs: frozenset[_Pair]

@@ -7,8 +7,8 @@ constraint's node inclusion policies look at.
 Source: kube-scheduler plugins/nodeunschedulable, plugins/tainttoleration, plugins/nodeaffinity.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
 
 import msgspec
 
@@ -83,7 +83,8 @@ class RejectionReason(StrEnum):
     AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 
 
-class NodeRejection(NamedTuple):
+@dataclass(frozen=True)
+class NodeRejection:
     """
     Why a pod cannot go to a node, or a node does not count.
 
