@@ -121,7 +121,7 @@ structure: $(SETUP)  ## print the parts of the product, the imports between them
 	@$(BIN)/python -m tests.structure
 
 .PHONY: cover
-cover: $(SETUP)  ## measure each core module by its own tests alone: 100 % of branches
+cover: $(SETUP)  ## measure each module by its own tests alone
 	@$(BIN)/python -m tests.coverage_by_module
 
 .PHONY: bench

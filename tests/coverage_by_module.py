@@ -44,7 +44,7 @@ SCOPES = (
     Scope("policy/explain", "webhook/policy/explain/[!_]*.py"),
     Scope("certs", "certs/plan.py"),
 )
-"""What is measured without arguments."""
+"""The core, all of whose branches are covered."""
 
 SHELLS = (
     Scope("certs", "certs/[!_]*.py", branches=95),
@@ -57,12 +57,13 @@ SHELLS = (
         )
     ),
 )  # fmt: skip
-"""What is measured besides if its folder is named."""
+"""All other modules."""
 
 
 def main(folders: Sequence[str]) -> int:
     """Measure every pair and print what is missing; 0 if nothing is, else 1."""
-    scopes = [scope for scope in (*SHELLS, *SCOPES) if scope.folder in folders] or SCOPES
+    scopes = [scope for scope in (*SHELLS, *SCOPES) if scope.folder in folders]
+    scopes = scopes or [*SHELLS, *SCOPES]  # of two rows for one module, the later one counts
     pairs = {
         source: (Path("tests", scope.folder, f"test_{source.name}"), scope.branches)
         for scope in scopes

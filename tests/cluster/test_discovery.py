@@ -12,7 +12,6 @@ from webhook.cluster.discovery import (
     SkippedObject,
     list_resources,
     locate,
-    make_custom_decoder,
 )
 from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import Response
@@ -33,6 +32,12 @@ def serve(bodies: Mapping[str, Any]) -> ApiServer:
     """Build an API server that answers these paths, and others with 404."""
     answers = {f"GET {path}": respond(body) for path, body in bodies.items()}
     return ApiServer(answers=answers, otherwise=Response(404))
+
+
+def custom_resource(path: TemplatePath) -> Resource:
+    """A custom kind whose selector is at this path."""
+    *_, found = list_resources(Cluster([OwnerSelector(GroupKind("example.com", "Shop"), path)]))
+    return found
 
 
 def resource(kind: str) -> Resource:
@@ -111,14 +116,14 @@ CUSTOM: dict[str, tuple[TemplatePath, Any, LabelSelector | None]] = {
 def test_the_selector_of_a_custom_kind_is_at_its_configured_path(
     path: TemplatePath, value: Any, selector: LabelSelector | None
 ) -> None:
-    found = make_custom_decoder(path)(msgspec.json.encode({"metadata": METADATA, **value}))
+    found = custom_resource(path).decode(msgspec.json.encode({"metadata": METADATA, **value}))
 
     assert (found.namespace, found.name, found.selector) == ("shop", "a", selector)
 
 
 @pytest.mark.parametrize("selector", [7, "app=a", {"matchLabels": [1]}, {"matchLabels": {"a": 1}}])
 def test_a_value_that_is_no_selector_is_refused(selector: Any) -> None:
-    decode = make_custom_decoder(("spec", "selector"))
+    decode = custom_resource(("spec", "selector")).decode
 
     with pytest.raises(msgspec.ValidationError):
         decode(msgspec.json.encode({"metadata": METADATA, "spec": {"selector": selector}}))
@@ -162,14 +167,14 @@ def huge(number: int, length: int = 1) -> Any:
 
 @pytest.mark.parametrize("selector", [huge(1000), huge(1, 10_000)], ids=["many", "long"])
 def test_a_selector_that_is_too_large_is_refused(selector: Any) -> None:
-    decode = make_custom_decoder(("spec", "selector"))
+    decode = custom_resource(("spec", "selector")).decode
 
     with pytest.raises(SelectorSizeError, match=r"its selector takes [0-9]+ bytes, at most 8192"):
         decode(msgspec.json.encode({"metadata": METADATA, "spec": {"selector": selector}}))
 
 
 def test_a_large_object_with_a_small_selector_is_kept() -> None:
-    decode = make_custom_decoder(("spec", "selector"))
+    decode = custom_resource(("spec", "selector")).decode
     value = {"metadata": METADATA, "spec": {"selector": APP, "template": "x" * 100_000}}
 
     assert decode(msgspec.json.encode(value)).selector == SELECTOR

@@ -264,6 +264,21 @@ async def test_sigterm_under_load_loses_nothing(tmp_path: Path) -> None:
     assert answered > 100 + 4 * 30 - 1
 
 
+async def test_a_server_without_a_greeting_prints_its_addresses(tmp_path: Path) -> None:
+    stop = StopRequest(lambda code: pytest.fail(f"exit {code}"))
+    lines: list[str] = []
+    serving = asyncio.create_task(
+        serve(settings_in(tmp_path), lines.append, None, limits=QUICK, stop=stop)
+    )
+
+    await settled(lambda: bool(lines))
+    stop.take(signal.SIGINT)
+    async with asyncio.timeout(PATIENCE):
+        await serving
+
+    assert "https://127.0.0.1:" in "".join(lines)
+
+
 async def test_a_greeting_may_fail_without_harm(
     tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -243,6 +243,21 @@ def test_a_terminal_that_is_stopped_is_not_waited_for(timers: Timers) -> None:
     os.close(keyboard)
 
 
+def test_a_terminal_that_cannot_be_opened_again_is_written_as_it_is(timers: Timers) -> None:
+    keyboard, terminal = os.openpty()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with os.fdopen(terminal, "wb", buffering=0) as stream:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))  # no file can be opened
+        try:
+            lines = timers.lines(stream)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        lines.take(b"x")
+        timers.turn()
+        assert os.read(keyboard, 10) == b"x\r\n"
+    os.close(keyboard)
+
+
 def test_the_last_lines_are_written_within_a_bound(timers: Timers, pipe: Pipe) -> None:
     lines = timers.lines(pipe.stream)
     for _ in range(2000):

@@ -13,6 +13,7 @@ from tests.server.serving import POLICY, broken_review, review
 from webhook.admission import decode
 from webhook.policy.api.gates import Gate, resolve
 from webhook.policy.api.versions import NEWEST_VERSION, Version
+from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Mode, Policy, Profile
 from webhook.policy.facts import NoFacts, ServiceSelector
 from webhook.policy.model import GroupKind
@@ -176,16 +177,30 @@ def test_advice_on_a_pod_is_counted_once(validates_pods: bool) -> None:
     assert value(metrics, findings, rule="TSC101", action="warn") == 1
 
 
-def test_advice_is_counted_by_rule() -> None:
+@pytest.mark.parametrize("action", [Action.WARN, Action.AUDIT])
+def test_advice_is_counted_by_rule_and_action(action: Action) -> None:
     elsewhere = build.spread(labelSelector={"matchLabels": {"app": "shop"}})
-    asked = decode(build.review_body(build.deployment(elsewhere), name="web"))
-    verdict = judge(asked, Hook.VALIDATE, build.policy(), build.facts())
+    request = decode(build.review_body(build.deployment(elsewhere), name="web"))
+    policy = build.policy(actions={**DEFAULT_ACTIONS, "TSC101": action})
     metrics = Metrics()
 
-    metrics.count_review(asked, Hook.VALIDATE, verdict, 0.001)
+    verdict = judge(request, Hook.VALIDATE, policy, build.facts())
+    metrics.count_review(request, Hook.VALIDATE, verdict, 0.001)
 
     findings = "evenspread_rule_findings_total"
-    assert value(metrics, findings, rule="TSC101", action="warn") == 1
+    assert value(metrics, findings, rule="TSC101", action=action.value) == 1
+
+
+def test_an_injection_with_its_zone_is_not_counted_as_one_without() -> None:
+    request = build.request(build.pod())
+    verdict = judge(request, Hook.MUTATE, build.policy(build.profile()), build.facts(app="web"))
+    metrics = Metrics()
+
+    metrics.count_review(request, Hook.MUTATE, verdict, 0.001)
+
+    applied = "evenspread_defaults_applied_total"
+    assert value(metrics, applied, profile=build.profile().name) == 1
+    assert value(metrics, "evenspread_defaults_zone_left_out_total") == 0
 
 
 CALLS = st.tuples(

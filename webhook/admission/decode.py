@@ -286,13 +286,11 @@ def template_in(obj: msgspec.Raw, path: TemplatePath) -> PodTemplate | None:
         msgspec.ValidationError: A member on the path is no object, or the template has a type
             error; the message names its path below the template.
     """
-    inner: msgspec.Raw | None = obj
+    inner = obj
     for member in path:
-        if inner is None or inner == _NULL:
+        if inner == _NULL:
             return None
         inner = _member_decoder(member)(inner).member
-    if inner is None:
-        return None
     return msgspec.json.decode(inner, type=PodTemplate | None)
 
 

@@ -5,7 +5,6 @@ The kinds that a cluster stores: how to decode their objects, and where an API s
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any, NamedTuple, Self, TypeAlias
 from urllib.parse import quote
 
@@ -110,12 +109,15 @@ class Resource(NamedTuple):
 
     def decode(self, data: bytes | msgspec.Raw) -> Any:
         """
-        Decode an object of an API server.
+        Decode an object of any nesting depth.
 
         Raises:
             msgspec.MsgspecError: A value has the wrong type, or the selector is too large.
         """
-        return _decode_bounded(self.read, data)
+        thing = decode_nested(self.read, data)
+        if len(data) > MAX_SELECTOR_BYTES:  # no smaller object has a selector of that size
+            check_selector_size(getattr(thing, "selector", None) or {})
+        return thing
 
 
 _STRUCTS: Mapping[str, type[msgspec.Struct]] = {
@@ -142,19 +144,6 @@ def list_resources(cluster: Cluster) -> Iterator[Resource]:
             yield Resource(row.kind, stores[row.kind], read, (row.api_version, row.kind), place)
     for custom, path in cluster.custom_paths.items():
         yield Resource(str(custom), cluster.custom_stores[custom], _custom_decoder(path), custom)
-
-
-def make_custom_decoder(path: TemplatePath) -> ObjectDecoder:
-    """Create the decoder of a custom kind from the path of its selector, whose size it limits."""
-    return partial(_decode_bounded, _custom_decoder(path))
-
-
-def _decode_bounded(decode: ObjectDecoder, data: bytes | msgspec.Raw) -> Any:
-    """Decode an object of any nesting depth, and refuse a selector that is too large."""
-    thing = decode_nested(decode, data)
-    if len(data) > MAX_SELECTOR_BYTES:  # no smaller object has a selector of that size
-        check_selector_size(getattr(thing, "selector", None) or {})
-    return thing
 
 
 _decode_object = msgspec.json.Decoder(wire.NamedObject).decode

@@ -12,7 +12,7 @@ import ssl
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 from aiohttp import http_parser, web
 
@@ -225,20 +225,20 @@ def bind(host: str, port: int) -> list[socket.socket]:
         ConfigError: The address is not on this machine, or the port is in use.
     """
     sockets: list[socket.socket] = []
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, address in {(family, str(at[0])): None for family, *_, at in found}:
-            port = sockets[0].getsockname()[1] if sockets else port
-            dual = family == socket.AF_INET6 and host == "::" and socket.has_dualstack_ipv6()
-            listener = socket.create_server(
-                (address, port), family=family, backlog=BACKLOG, dualstack_ipv6=dual
-            )
-            listener.setblocking(False)  # noqa: FBT003  # the standard library's signature
-            sockets.append(listener)
-    except OSError as error:
-        for listener in sockets:
-            listener.close()
-        reason = (error.strerror or str(error)).partition(" (")[0]
-        advice = "choose a free one with --port, --health-port or --bind"
-        raise ConfigError(f"cannot listen on {host} port {port}: {reason}: {advice}") from None
+    with ExitStack() as opened:  # closes all of them if one fails
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            for family, address in {(family, str(at[0])): None for family, *_, at in found}:
+                port = sockets[0].getsockname()[1] if sockets else port
+                dual = family == socket.AF_INET6 and host == "::" and socket.has_dualstack_ipv6()
+                listener = socket.create_server(
+                    (address, port), family=family, backlog=BACKLOG, dualstack_ipv6=dual
+                )
+                listener.setblocking(False)  # noqa: FBT003  # the standard library's signature
+                sockets.append(opened.enter_context(listener))
+        except OSError as error:
+            reason = (error.strerror or str(error)).partition(" (")[0]
+            advice = "choose a free one with --port, --health-port or --bind"
+            raise ConfigError(f"cannot listen on {host} port {port}: {reason}: {advice}") from None
+        opened.pop_all()
     return sockets
