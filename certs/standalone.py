@@ -46,14 +46,14 @@ def standalone_source(
     interval: float = INTERVAL_S,
 ) -> PollingSource:
     """
-    Serve the pair of a state folder; create the pair if there is no usable one.
+    Serve the certificate and key of a state folder; create them if there are no usable ones.
 
     Several processes may share a folder: every process locks it to read or write, and follows
     the changes of the others. Clients have to trust ``FOLDER/ca.crt``.
 
     Args:
         folder: Created with mode 0700 if it does not exist.
-        bind: The address that the server listens on, or a name for it.
+        bind: The IP address or host name that the server listens on.
         interval: Seconds between two checks of the folder.
     """
     hosts = hosts_for(bind)

@@ -201,11 +201,17 @@ def message_of(rule: str) -> str:
 def remedies() -> str:
     """What is written into manifests for each rule."""
     rows = (
-        (rule, each.writes or "nothing", "yes" if each.on_request else "", each.leaves)
+        (
+            rule,
+            CATALOGUE[rule].title,
+            each.writes or "none",
+            "yes" if each.on_request else "",
+            each.leaves,
+        )
         for rule, each in FIX_REMEDIES.items()
         if rule.startswith("TSC")
     )
-    return table(("rule", "is written", "on request", "is left, and why"), rows)
+    return table(("rule", "title", "fix", "on request", "not fixed"), rows)
 
 
 def checks() -> str:

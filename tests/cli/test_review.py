@@ -128,8 +128,8 @@ def test_a_denial_has_causes_and_fixes(folder: Path, run: Run) -> None:
                 "Invalid value: -1: must be greater than zero [TSC001]"
             ),
             (
-                "    instead: write the number of pods that a domain may hold above the emptiest "
-                "one, as `maxSkew: 1`"
+                "    instead: write at least 1: how many more pods a domain may have than the "
+                "emptiest domain, for example `maxSkew: 1`"
             ),
             "1 answer: 0 patched, 0 allowed as they are, 1 denied",
         ],

@@ -19,8 +19,8 @@ def test_findings_are_text(folder: Path, run: Run) -> None:
         (
             f"pod.yaml:11: Pod shop/web-1: denied: {LIST}[0].maxSkew: "
             "Invalid value: 0: must be greater than zero [TSC001]\n"
-            "    instead: write the number of pods that a domain may hold above the emptiest one, "
-            "as `maxSkew: 1`\n"
+            "    instead: write at least 1: how many more pods a domain may have than the emptiest "
+            "domain, for example `maxSkew: 1`\n"
             f"pod.yaml:13: Pod shop/web-1: denied: {LIST}[0].whenUnsatisfiable: "
             'Unsupported value: "Never": supported values: "DoNotSchedule", "ScheduleAnyway" '
             "[TSC003]\n"

@@ -26,9 +26,9 @@ ERRORS = {
         one_default("topologyKey: zone, whenUnsatisfiable: ScheduleAnyway"),
         (
             "6: profiles[0].defaultConstraints[0].maxSkew: "
-            "Invalid value: 0: not in valid range (0, inf); write the "
-            "number of pods that a domain may "
-            "hold above the emptiest one, as `maxSkew: 1`"
+            "Invalid value: 0: not in valid range (0, inf); write at "
+            "least 1: how many more pods a domain may have than the emptiest domain, for "
+            "example `maxSkew: 1`"
         ),
     ),
     "a label selector": (

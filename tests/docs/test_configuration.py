@@ -19,8 +19,10 @@ from webhook.config.validation import read_document
 PAGE = ROOT / "docs" / "configuration.md"
 SCHEDULER = ROOT / "examples" / "config" / "kube-scheduler.yaml"
 
-READ_BY_OTHERS = {"AdmissionConfiguration", "Assign", "ClusterPolicy", "Config", "SpreadTest"}
-"""Kinds of examples that are no configuration: of API servers, policy engines, test suites."""
+READ_BY_OTHERS = {
+    "AdmissionConfiguration", "Assign", "ClusterPolicy", "Config", "Kustomization", "SpreadTest",
+}  # fmt: skip
+"""Kinds of examples that other programs read: API servers, policy engines, kustomize, tests."""
 
 EXAMPLES = [
     pytest.param(block, id=f"{name(page)}:{block.line}")

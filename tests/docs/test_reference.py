@@ -235,7 +235,7 @@ def test_names_of_our_domain_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bevenspread\.io/[\w-]+", EVERYTHING))
 
     ours = {DEFAULTS_ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL}
-    assert named == {*ours, ENABLED, "evenspread.io/v1alpha1"}
+    assert named == {*ours, ENABLED, "evenspread.io/v1alpha1", "evenspread.io/results-left-out"}
 
 
 def test_audit_annotations() -> None:

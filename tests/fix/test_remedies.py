@@ -311,7 +311,7 @@ def test_a_finding_is_fixed_to_the_letter(case: FixCase) -> None:
 
 
 LEFT = {
-    "TSC002": LeftCase("TSC002", listed(entry(topologyKey='""')), "only its author knows"),
+    "TSC002": LeftCase("TSC002", listed(entry(topologyKey='""')), "only the author knows"),
     "TSC003: neither word": LeftCase(
         "TSC003", listed(entry(whenUnsatisfiable="Never")), "which of DoNotSchedule and"
     ),
@@ -322,7 +322,7 @@ LEFT = {
     "TSC004: other selectors": LeftCase(
         "TSC004",
         listed(entry(), entry(labelSelector="{matchLabels: {x: z}}")),
-        "differs from entry 1 in more than maxSkew",
+        "differs from topologySpreadConstraints[1] in more than maxSkew",
     ),
     "TSC004: a skew that is none": LeftCase(
         "TSC004", listed(entry(), entry(maxSkew="0")), "unknown until both have a valid maxSkew"

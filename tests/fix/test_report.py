@@ -30,9 +30,9 @@ DESCRIBED: dict[str, tuple[Change, str]] = {
     ),
     "a removed text": (
         Remove((*LIST, 0, "matchLabelKeys", 1)),
-        "removed entry 1 of matchLabelKeys (tier)",
+        "removed matchLabelKeys[1] (tier)",
     ),
-    "a removed item": (Remove((*LIST, 0)), "removed entry 0 of topologySpreadConstraints"),
+    "a removed item": (Remove((*LIST, 0)), "removed topologySpreadConstraints[0]"),
 }
 
 

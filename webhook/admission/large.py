@@ -45,7 +45,7 @@ _NULL = msgspec.Raw(b"null")
 
 
 class TooManyMembersError(msgspec.ValidationError):
-    """The parts of a review that are read hold more members than are decoded."""
+    """The parts of a review that rules read have more than ``MOST_MEMBERS`` members."""
 
 
 class _Request(msgspec.Struct, rename="camel"):

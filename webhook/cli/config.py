@@ -68,8 +68,8 @@ command = CommandGroup(
             ],
             short_help="Validate configuration, and show profiles, gates and an example.",
             help=(
-                "Validate every configuration file, and show the profiles and feature gates that "
-                "apply, the source of each value, and the default constraints of a pod."
+                "Validate the files of --config and --scheduler-config. Show profiles and feature "
+                "gates that apply, the source of each value, and the default constraints of a pod."
             ),
             examples=(
                 "evenspread config check --config config.yaml",

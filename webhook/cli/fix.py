@@ -112,10 +112,10 @@ command = Command(
         options.fail_on(options.AUDIT_LEVELS, " left"),
     ],
     help=(
-        "Fix findings of audit and validate in manifests if there is only one possible fix, and "
-        "list the other findings. Everything else stays unchanged, including comments, order, "
-        "quotes and indentation. Manifests from the standard input are written to "
-        "the standard output."
+        "Fix findings of audit and validate in manifests if the fix preserves what the author "
+        "evidently intended, and list the other findings. Everything else stays unchanged, "
+        "including comments, order, quotes and indentation. Manifests from the standard input are "
+        "written to the standard output."
     ),
     examples=(
         "evenspread fix -f manifests/ --diff",

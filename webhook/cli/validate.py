@@ -118,8 +118,9 @@ command = Command(
     ],
     help=(
         "Check the topologySpreadConstraints of manifests against the API rules of a Kubernetes "
-        "version, with the messages of its kube-apiserver. Objects without a pod template are "
-        "ignored. For a range of versions, the results are shown side by side."
+        "version, with the messages of its kube-apiserver. Pods and objects with a pod template "
+        "are checked; other objects are ignored. For a range of versions, the results are shown "
+        "side by side."
     ),
     examples=(
         "evenspread validate -f manifests/",

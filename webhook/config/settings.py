@@ -114,19 +114,20 @@ class Settings(BaseSettings):
     health_port: Port = Field(8080, description="port of the probes and metrics, without TLS")
     tls: Literal["auto", "self", "files", "standalone"] = Field(
         "auto",
-        description="source of the serving certificate: self keeps a CA in a Secret; auto is "
-        "standalone with --standalone, otherwise self",
+        description="source of the serving certificate; self: a CA in a Secret; files: the "
+        "certificate in --tls-dir; standalone: the CA and certificate in --state; auto: standalone "
+        "with --standalone, otherwise self",
     )
     tls_dir: str = Field("", description="folder with tls.crt and tls.key, for --tls files")
     client_ca: str = Field(
         "",
-        description="CA file; clients must present a certificate of this CA; otherwise any client "
-        "may connect",
+        description="CA file; only clients with a certificate of this CA may connect; without this "
+        "flag, any client may connect",
     )
     client_names: str = Field(
         "",
-        description="common names or DNS names of accepted client certificates, such as A,B; "
-        "otherwise every certificate of --client-ca is accepted",
+        description="common names or DNS names, such as A,B; a client certificate must have one; "
+        "without this flag, any certificate of --client-ca is enough",
     )
     state: str = Field(
         ".evenspread", description="folder of the CA and certificate of --tls standalone"
@@ -134,7 +135,8 @@ class Settings(BaseSettings):
     test_lifetimes: Annotated[str, AfterValidator(_check_lifetimes)] = Field(
         "",
         description="for tests only, NOT for production: lifetimes of the certificates of "
-        "--tls self, such as leaf=10s,ca=1h; caOverlap may then be 1s",
+        "--tls self, such as leaf=10s,ca=1h; the minimum of caOverlap in the configuration is "
+        "then 1s",
     )
     namespace: str = Field(
         "", description="namespace of the server; otherwise that of its service account"
@@ -146,8 +148,9 @@ class Settings(BaseSettings):
     )
     validate_pods: Literal["auto", "true", "false"] = Field(
         "auto",
-        description="whether the validating webhook is registered for pods; this webhook then "
-        "gives the advice on pods; auto: if the action of a policy rule is deny, as in the chart",
+        description="tells the server whether the API server sends pods to the validating webhook; "
+        "true: this webhook gives the advice on pods; false: the mutating webhook gives it, as "
+        "warnings; auto: true if a policy rule has the action deny",
     )
     replica: str = Field(
         "", description="name of this replica in Events and probes; otherwise its host name"

@@ -43,7 +43,7 @@ class Secret(DoctorObject, frozen=True):
 
 
 class PolicyObject(DoctorNamedObject, frozen=True):
-    """An object of another policy engine, searched for one field name."""
+    """An object of another policy engine, searched for ``topologySpreadConstraints``."""
 
     spec: dict[str, Any] = {}
 

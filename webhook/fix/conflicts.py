@@ -57,8 +57,8 @@ class DocumentPlan:
 
     Attributes:
         accepted: The proposals that these changes carry out.
-        changes: Of the document's value.
-        edits: Of its text, in order.
+        changes: The changes to the document's value.
+        edits: The edits of its text, in order.
         rejected: The proposals that cannot be carried out.
     """
 

@@ -72,7 +72,8 @@ def _remove_repeated(context: FindingContext) -> Solution:
     if min(one.max_skew, other.max_skew) < 1:
         return FixObstacle("which of the two to keep is unknown until both have a valid maxSkew")
     if replace(one, max_skew=other.max_skew) != other:
-        return FixObstacle(f"it differs from entry {later} in more than maxSkew")
+        path = f"topologySpreadConstraints[{later}]"
+        return FixObstacle(f"it differs from {path} in more than maxSkew")
     looser = index if one.max_skew > other.max_skew else later
     return (Remove((*context.list_path, looser)),)
 
@@ -102,7 +103,7 @@ def _write_instead(context: FindingContext) -> Solution:
 def _write_nearest_key(context: FindingContext) -> Solution:
     key = nearest_key(context.constraint.topology_key, context.grounds.facts.label_keys())
     if context.instead and context.instead[1] != key:
-        return FixObstacle("no label of the nodes is like it")
+        return FixObstacle("it resembles no label of the nodes")
     return _write_instead(context)
 
 
@@ -119,18 +120,18 @@ def _remove_field(context: FindingContext) -> Solution:
 FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
     {
         TYPE_INVALID: FixRemedy("", "the intended value cannot be known"),
-        REFUSED_EXEMPTION: FixRemedy("", "only its author knows the reason"),
-        "TSC001": FixRemedy("`maxSkew: 1`, the least that there is", "", _write_least_skew),
-        "TSC002": FixRemedy("", "only its author knows what to spread over"),
+        REFUSED_EXEMPTION: FixRemedy("", "only the author knows the reason"),
+        "TSC001": FixRemedy("`maxSkew: 1`, the smallest valid value", "", _write_least_skew),
+        "TSC002": FixRemedy("", "only the author knows what to spread over"),
         "TSC003": FixRemedy(
             "`DoNotSchedule` or `ScheduleAnyway`, whichever was misspelt",
-            "another word, or none, may stand for either",
+            "if the value is missing or resembles neither: either may be intended",
             partial(_correct_word, UNSATISFIABLE_ACTIONS),
         ),
         "TSC004": FixRemedy(
-            "removes one of two entries that are equal, or the one with the larger maxSkew if "
-            "they are equal otherwise",
-            "of entries that differ in more, either may be intended",
+            "removes one of two equal constraints; if only maxSkew differs, the one with the "
+            "larger maxSkew",
+            "constraints that differ in more than maxSkew: either may be intended",
             _remove_repeated,
         ),
         "TSC005": FixRemedy(
@@ -138,55 +139,53 @@ FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
         ),
         "TSC006": FixRemedy(
             "removes minDomains, which has no effect with ScheduleAnyway",
-            "while whenUnsatisfiable is neither of the two",
+            "if whenUnsatisfiable has no valid value: fix this value first",
             _remove_useless_min_domains,
         ),
         "TSC007": FixRemedy(
             "`Honor` or `Ignore`, whichever was misspelt",
-            "another word may stand for either",
+            "if the value resembles neither: either may be intended",
             partial(_correct_word, NODE_POLICIES),
         ),
         "TSC008": FixRemedy(
-            "adds a labelSelector of the pod's own labels where there is none; removes a key from "
-            "the selector, or from matchLabelKeys, so that the same pods count as with both",
-            "a key that is no label key; one for which the selector requires another value",
+            "adds a labelSelector with the pod's own labels if it is missing; removes a key that "
+            "is in both matchLabelKeys and the selector from one of them, if the same pods still "
+            "count",
+            "an invalid label key; a key whose required value in the selector differs from the "
+            "pod's own label",
             separate_keys,
         ),
         "TSC009": FixRemedy(
-            "the operator that was misspelt",
-            "only its author knows which label, or which value, is intended",
+            "corrects a misspelt operator",
+            "other errors of the selector: only the author knows the intended label or value",
             correct_operator,
         ),
-        "TSC010": FixRemedy(
-            "", "only their author knows which of so many constraints are intended"
-        ),
-        "TSC020": FixRemedy("the label that took its place", "", _write_successor),
+        "TSC010": FixRemedy("", "only the author knows which of the constraints are intended"),
+        "TSC020": FixRemedy("the successor of the deprecated label", "", _write_successor),
         "TSC021": FixRemedy(
-            "a labelSelector of the pod's own labels",
-            "pods without labels; what a profile completes anyway",
+            "a labelSelector with the pod's own labels",
+            "pods without labels; a selector that a profile fills in when the pod is created",
             write_own_selector,
         ),
         "TSC101": FixRemedy(
-            "the pod's own values, where the selector uses the labels that identify the pod",
-            "other selectors, and one that selects another workload's pods, may be intended",
+            "the pod's own values, if the selector uses the labels that identify the pod",
+            "other selectors, and selectors of another workload's pods: they may be intended",
             correct_selector,
         ),
         "TSC102": FixRemedy(
-            "a labelSelector of the pod's own labels", "pods without labels", write_own_selector
+            "a labelSelector with the pod's own labels", "pods without labels", write_own_selector
         ),
         "TSC103": FixRemedy(
-            "the label of the nodes that is nearest to a mistyped one",
-            "a key that resembles none; one that some nodes lack: label these",
+            "the label of the nodes that a mistyped key resembles",
+            "a key that resembles none of them; a key that only some nodes have: label the others",
             _write_nearest_key,
         ),
-        "TSC104": FixRemedy("minDomains as large as the number of domains", "", _write_instead),
+        "TSC104": FixRemedy("the number of domains as minDomains", "", _write_instead),
         "TSC105": FixRemedy(
-            "`nodeTaintsPolicy: Honor`",
-            "where a feature gate holds that field back",
-            _write_instead,
+            "`nodeTaintsPolicy: Honor`", "if the feature gate of this field is off", _write_instead
         ),
         "TSC106": FixRemedy(
-            "the maxSkew with which the next pod has a node, or `ScheduleAnyway`",
+            "a maxSkew with which some node can take the next pod, or `ScheduleAnyway`",
             "",
             _write_instead,
             on_request=True,
@@ -195,21 +194,26 @@ FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
         "TSC108": FixRemedy(
             "`whenUnsatisfiable: ScheduleAnyway`", "", _write_instead, on_request=True
         ),
-        "TSC109": FixRemedy("the least maxSkew with which both can be kept", "", _write_instead),
+        "TSC109": FixRemedy(
+            "the smallest maxSkew with which the zone constraint and the node constraint can both "
+            "be satisfied",
+            "",
+            _write_instead,
+        ),
         "TSC110": FixRemedy(
-            "adds two constraints, ScheduleAnyway, over zones and over nodes",
+            "adds two ScheduleAnyway constraints, over zones and over nodes",
             "pods without labels",
             _write_constraints,
         ),
         "TSC111": FixRemedy(
             "removes the field, which has no effect",
-            "the whole list, where nothing of it has an effect",
+            "if the whole topologySpreadConstraints has no effect",
             _remove_field,
         ),
         "TSC112": FixRemedy("`maxSkew: 1`", "", _write_instead, on_request=True),
         "TSC113": FixRemedy(
-            "adds a label of the pod's own to the selector that the others do not have",
-            "where no label tells them apart",
+            "adds to the selector a label of the pod that pods of other workloads do not have",
+            "if the pod has no such label",
             _write_instead,
             on_request=True,
         ),

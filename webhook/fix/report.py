@@ -111,5 +111,5 @@ def _describe(change: Change, before: Any) -> str:
         return f"wrote {written}{old}" if old else f"added {written}"
     if isinstance(step, int):
         shown = f" ({before})" if isinstance(before, str) else ""
-        return f"removed entry {step} of {parent}{shown}"
+        return f"removed {parent}[{step}]{shown}"
     return f"removed {flow.member(step, before)}"

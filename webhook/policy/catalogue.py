@@ -95,7 +95,8 @@ _API_ENTRIES = (
         "maxSkew is at least 1",
         "Pods are scheduled one at a time, so some domain always holds one pod more than another: "
         "no placement satisfies a skew of 0.",
-        "write the number of pods that a domain may hold above the emptiest one, as `maxSkew: 1`",
+        "write at least 1: how many more pods a domain may have than the emptiest domain, for "
+        "example `maxSkew: 1`",
     ),
     CatalogueEntry(
         "TSC002",

@@ -109,7 +109,7 @@ class Admission(HttpEndpoint):
     Attributes:
         context: What verdicts depend on; a reload replaces it.
         last_call: The time of the last request, by ``clock``.
-        in_flight: The number of reviews that wait for facts or for the thread.
+        in_flight: The number of reviews that wait for facts or for ``ReviewThread``.
     """
 
     def __init__(

@@ -41,7 +41,11 @@ def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[
 
 
 def volumes_can_follow(subject: Subject, _context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC108: a pod cannot leave the zone of its volume, whatever the skew."""
+    """
+    TSC108: a StatefulSet with volume claims has no DoNotSchedule constraint over zones.
+
+    A pod cannot leave the zone of its volume.
+    """
     if subject.kind != STATEFUL_SET or not subject.claims or subject.is_alone or subject.is_bound:
         return
     for i, constraint in enumerate(subject.constraints):

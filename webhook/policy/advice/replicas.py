@@ -81,7 +81,7 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
             f"{quote_value(inner.topology_key)} keeps maxSkew {inner.max_skew}, "
             "though each alone can be kept",
             member("maxSkew", next(enough, replicas)),
-            f"{replicas} replicas cannot keep this and entry {outer.index} at once",
+            f"{replicas} replicas cannot keep this and topologySpreadConstraints[{outer.index}]",
         )
 
 
