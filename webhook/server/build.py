@@ -94,7 +94,7 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
         ApiError: There are no usable credentials for the cluster.
         CertError: There is no certificate to serve.
     """
-    settings, log = context.settings, context.log
+    settings = context.settings
     live = LiveContext(admitted_clients(settings))
     certificate = build_certificate(context, live)
     sources = _policy_sources(settings, await find_version(context))
@@ -108,12 +108,11 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     events = EventRecorder(context.api, context) if context.api and context.namespace else None
     enforcement = Enforcement(context, admission, facts, events)
     watcher = ConfigurationWatcher(sources, configuration, enforcement.reload, enforcement.refuse)
-    restarts = context.metrics.task_restarts
-    supervisor = Supervisor(log, restarts, time.monotonic, asyncio.sleep, random.random)
+    supervisor = _build_supervisor(context)
     audits = build_audits(context, lambda: watcher.sources)
     readiness.phase = Phase.CERTIFYING
-    readiness.checks.append(partial(_check_configuration, watcher))
-    readiness.checks.append(partial(check_certificate, certificate))
+    check_configuration = partial(_check_configuration, watcher)
+    readiness.checks += check_configuration, partial(check_certificate, certificate)
     await certificate.start()
     readiness.checks += facts.check, supervisor.check
     enforcement.start(configuration, policy)
@@ -134,6 +133,11 @@ def _check_configuration(watcher: ConfigurationWatcher) -> Conditions:
     """Report an invalid newer version; the server stays ready, by the one in force."""
     detail = "" if watcher.valid else "the files were changed, and are invalid"
     return {"configuration": ReadinessCondition(ok=True, detail=detail)}
+
+
+def _build_supervisor(context: ServerContext) -> Supervisor:
+    restarts = context.metrics.task_restarts
+    return Supervisor(context.log, restarts, time.monotonic, asyncio.sleep, random.random)
 
 
 def _policy_sources(settings: Settings, version: Version) -> PolicySources:
