@@ -107,27 +107,47 @@ def decode(
     if not body.isascii():
         _check_text(body)
     try:
-        return _decode(body, pod_templates)
+        if len(body) > LARGE:
+            return _decode_large(body, pod_templates)
+        return _decode(bytes(body), pod_templates)
     except RecursionError:
-        return _decode(_prune(body), pod_templates)
+        return _decode_large(_prune(body), pod_templates)
 
 
-def _decode(
+def _decode_large(
     body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath]
 ) -> AdmissionRequest:
-    if len(body) > LARGE:
-        reduced = _reduce(body, pod_templates)
-        if isinstance(reduced, AdmissionRequest):
-            return reduced
-        body = reduced  # frees the whole body while the reduced one is decoded
-    body = bytes(body)
+    reduced = _reduce(body, pod_templates) if len(body) > LARGE else bytes(body)
+    return reduced if isinstance(reduced, AdmissionRequest) else _decode(reduced, pod_templates)
+
+
+def _decode(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> AdmissionRequest:
     try:
         review = _decode_review(body)
     except msgspec.ValidationError:
         return _decode_closely(body, pod_templates)
     except msgspec.DecodeError as error:
         raise ReviewError(f"the body is no JSON: {_reason(error)}") from None
-    return _read_request(_check_request(review, review.request), body, pod_templates)
+    request = _check_request(review, review.request)
+    kind = _group_kind(request.kind)
+    path = pod_templates.get(kind)
+    if path is None or request.object is None or request.sub_resource:
+        return _identify(request, kind)
+    if not is_built_in_path(path):
+        return _decode_closely(body, pod_templates)
+    old = request.old_object.pod_template(path) if request.old_object else None
+    return AdmissionRequest(
+        uid=request.uid,
+        kind=kind,
+        operation=request.operation or "",
+        namespace=(request.namespace or "")[:LONGEST_NAME],
+        name=(request.name or "")[:LONGEST_NAME],
+        path=path,
+        metadata=request.object.metadata,
+        template=request.object.pod_template(path),
+        old=old,
+        body=body,
+    )
 
 
 def _check_text(body: bytes | bytearray) -> None:
@@ -165,30 +185,6 @@ def _reduce(
         return _decode_closely(bytes(body), pod_templates)
 
 
-def _read_request(
-    request: _Request, body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]
-) -> AdmissionRequest:
-    kind = _group_kind(request.kind)
-    path = pod_templates.get(kind)
-    if path is None or request.object is None or request.sub_resource:
-        return _identify(request, kind)
-    if not is_built_in_path(path):
-        return _decode_closely(body, pod_templates)
-    old = request.old_object.pod_template(path) if request.old_object else None
-    return AdmissionRequest(
-        uid=request.uid,
-        kind=kind,
-        operation=request.operation or "",
-        namespace=_shorten(request.namespace),
-        name=_shorten(request.name),
-        path=path,
-        metadata=request.object.metadata,
-        template=request.object.pod_template(path),
-        old=old,
-        body=body,
-    )
-
-
 def _check_request(review: _Review | _RawReview, request: AnyRequest | None) -> AnyRequest:
     """The request of a review; raises ReviewError if it is missing or cannot be answered."""
     if review.kind != REVIEW_KIND:
@@ -208,19 +204,14 @@ def _group_kind(kind: _Kind | None) -> GroupKind:
     return GroupKind(kind.group or "", kind.kind or "") if kind else GroupKind("", "")
 
 
-def _shorten(name: str) -> str:
-    """Shorten a name that is longer than any valid one, which must not fill the log."""
-    return (name or "")[:LONGEST_NAME]
-
-
 def _identify(request: _Request | _RawRequest, kind: GroupKind) -> AdmissionRequest:
     """Build a request that no rule applies to: keep only its identifiers."""
     return AdmissionRequest(
         uid=request.uid,
         kind=kind,
         operation=request.operation or "",
-        namespace=_shorten(request.namespace),
-        name=_shorten(request.name),
+        namespace=(request.namespace or "")[:LONGEST_NAME],
+        name=(request.name or "")[:LONGEST_NAME],
         sub_resource=request.sub_resource or "",
     )
 
