@@ -63,12 +63,12 @@ def test_a_recorded_review_is_read(file: Path) -> None:
     review = json.loads(file.read_bytes())["review"]
     sent = review["request"]
 
-    asked = decode(json.dumps(review).encode())
+    decoded = decode(json.dumps(review).encode())
 
-    assert asked.uid == sent["uid"]
-    assert str(asked.kind).startswith(sent["kind"]["kind"])
-    assert asked.operation == sent["operation"]
-    assert bool(asked.sub_resource) == ("subResource" in sent)
+    assert decoded.uid == sent["uid"]
+    assert str(decoded.kind).startswith(sent["kind"]["kind"])
+    assert decoded.operation == sent["operation"]
+    assert bool(decoded.sub_resource) == ("subResource" in sent)
 
 
 def test_there_are_recorded_reviews() -> None:
@@ -87,21 +87,34 @@ UNTOUCHED_BODIES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("body", UNTOUCHED_BODIES.values(), ids=UNTOUCHED_BODIES.keys())
 def test_of_what_does_not_concern_us_no_more_is_read_than_its_name(body: bytes) -> None:
-    asked = decode(body)
+    decoded = decode(body)
 
-    assert (asked.uid, asked.namespace, asked.name) == (UID, NAMESPACE, "web-1")
-    assert asked.path is None
-    assert (asked.template, asked.old, asked.metadata) == (None, None, None)
-    assert judge(asked, Hook.MUTATE, policy(), facts()) is UNTOUCHED
+    assert (decoded.uid, decoded.namespace, decoded.name) == (
+        UID,
+        NAMESPACE,
+        "web-1",
+    )
+    assert decoded.path is None
+    assert (decoded.template, decoded.old, decoded.metadata) == (
+        None,
+        None,
+        None,
+    )
+    assert judge(decoded, Hook.MUTATE, policy(), facts()) is UNTOUCHED
 
 
 @pytest.mark.parametrize("obj", [pod(), {**pod(), "spec": []}], ids=["readable", "unreadable"])
 def test_null_members_are_empty(obj: Json) -> None:
     body = review_body(obj, kind=POD, operation=None, namespace=None, name=None, subResource=None)
 
-    asked = decode(body)
+    decoded = decode(body)
 
-    named = (asked.operation, asked.namespace, asked.name, asked.sub_resource)
+    named = (
+        decoded.operation,
+        decoded.namespace,
+        decoded.name,
+        decoded.sub_resource,
+    )
     assert named == ("", "", "", "")
 
 
@@ -111,9 +124,9 @@ OF_POD = b'"kind":{"group":"","version":"v1","kind":"Pod"},'
 def test_a_custom_kind_without_a_name_is_shown_by_its_prefix() -> None:
     obj = {**deployment(), "metadata": {"generateName": "web-"}}
 
-    asked = decode(review_body(obj, kind=ROLLOUT, name=None), TEMPLATES)
+    decoded = decode(review_body(obj, kind=ROLLOUT, name=None), TEMPLATES)
 
-    assert asked.shown_name == "web-"
+    assert decoded.shown_name == "web-"
 
 
 @pytest.mark.parametrize(
@@ -131,11 +144,11 @@ def test_a_review_without_a_kind_concerns_nobody(body: bytes) -> None:
 
 
 def test_a_custom_kind_on_a_built_in_path_is_read() -> None:
-    asked = decode(review_body(deployment(spread()), kind=ROLLOUT), TEMPLATES)
+    decoded = decode(review_body(deployment(spread()), kind=ROLLOUT), TEMPLATES)
 
-    assert asked.kind == ROLLOUT
-    assert asked.template == template(deployment(spread()))
-    assert not asked.built_in
+    assert decoded.kind == ROLLOUT
+    assert decoded.template == template(deployment(spread()))
+    assert not decoded.built_in
 
 
 def nested(inner: Any) -> Json:
@@ -145,13 +158,13 @@ def nested(inner: Any) -> Json:
 def test_a_custom_kind_on_its_own_path_is_read() -> None:
     obj, old = nested(pod(spread())), nested(pod())
 
-    asked = decode(review_body(obj, old=old, kind=CLONE_SET), TEMPLATES)
+    decoded = decode(review_body(obj, old=old, kind=CLONE_SET), TEMPLATES)
 
-    assert asked.template == msgspec.convert(pod(spread()), PodTemplate)
-    assert asked.old == msgspec.convert(pod(), PodTemplate)
-    assert asked.metadata is not None
-    assert asked.metadata.name == "web"
-    assert asked.path == ("spec", "pod", "template")
+    assert decoded.template == msgspec.convert(pod(spread()), PodTemplate)
+    assert decoded.old == msgspec.convert(pod(), PodTemplate)
+    assert decoded.metadata is not None
+    assert decoded.metadata.name == "web"
+    assert decoded.path == ("spec", "pod", "template")
 
 
 BAD_SPEC = {"spec": {"topologySpreadConstraints": [{"maxSkew": "1"}]}}
@@ -175,10 +188,10 @@ def test_of_a_custom_kind_is_told(
 ) -> None:
     body = review_body(obj, old=old, kind=CLONE_SET, operation="UPDATE")
 
-    asked = decode(body, TEMPLATES)
+    decoded = decode(body, TEMPLATES)
 
-    assert asked.unreadable == unreadable
-    assert asked.old_unreadable is (old_unreadable if obj is not None else False)
+    assert decoded.unreadable == unreadable
+    assert decoded.old_unreadable is (old_unreadable if obj is not None else False)
 
 
 ON_THE_WAY: dict[str, tuple[bytes, tuple[str, ...], PodTemplate | None]] = {
@@ -293,15 +306,18 @@ def padded(obj: Json) -> Json:
 
 
 def test_of_a_large_review_the_parts_that_rules_read_are_decoded() -> None:
-    asked = decode(review_body(padded(deployment(spread()))))
+    decoded = decode(review_body(padded(deployment(spread()))))
 
-    assert asked.template == template(deployment(spread()))
+    assert decoded.template == template(deployment(spread()))
 
 
 def test_a_large_review_of_a_kind_without_a_template_is_only_identified() -> None:
-    asked = decode(review_body(padded(pod()), kind=GroupKind("", "ConfigMap")))
+    decoded = decode(review_body(padded(pod()), kind=GroupKind("", "ConfigMap")))
 
-    assert (asked.kind, asked.template) == (GroupKind("", "ConfigMap"), None)
+    assert (decoded.kind, decoded.template) == (
+        GroupKind("", "ConfigMap"),
+        None,
+    )
 
 
 def test_a_large_review_with_a_type_error_is_refused() -> None:
@@ -312,6 +328,6 @@ def test_a_large_review_with_a_type_error_is_refused() -> None:
 def test_a_review_of_too_many_members_is_not_decoded() -> None:
     labels = {f"{number}": "" for number in range(MOST_MEMBERS // 2)}
 
-    asked = decode(review_body({**pod(), "metadata": {"labels": labels}}))
+    decoded = decode(review_body({**pod(), "metadata": {"labels": labels}}))
 
-    assert asked.unreadable == f"what is read of it has more than {MOST_MEMBERS} members"
+    assert decoded.unreadable == f"what is read of it has more than {MOST_MEMBERS} members"

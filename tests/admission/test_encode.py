@@ -28,8 +28,8 @@ TEAM, FLEET = GroupKind("example.com", "Team"), GroupKind("example.com", "Fleet"
 TEMPLATES = {**BUILT_IN_TEMPLATES, TEAM: ("spec", "pod", "template"), FLEET: ("spec", "template")}
 
 
-def answered(asked: AdmissionRequest, verdict: Verdict) -> Json:
-    body: Json = json.loads(encode(asked, verdict))
+def answered(decoded: AdmissionRequest, verdict: Verdict) -> Json:
+    body: Json = json.loads(encode(decoded, verdict))
     assert (body.pop("apiVersion"), body.pop("kind")) == ("admission.k8s.io/v1", "AdmissionReview")
     response: Json = body.pop("response")
     assert body == {}
@@ -38,8 +38,8 @@ def answered(asked: AdmissionRequest, verdict: Verdict) -> Json:
 
 
 def given_by(obj: Json, obeyed: Policy) -> tuple[AdmissionRequest, Verdict]:
-    asked = request(obj)
-    return asked, judge(asked, Hook.MUTATE, obeyed, facts(app="web"))
+    decoded = request(obj)
+    return decoded, judge(decoded, Hook.MUTATE, obeyed, facts(app="web"))
 
 
 @pytest.mark.parametrize("verdict", [UNTOUCHED, Verdict()], ids=["untouched", "equal to it"])
@@ -63,7 +63,7 @@ def test_a_denial_has_a_status_with_causes() -> None:
     response = answered(*given_by(deployment(spread(maxSkew=0)), policy()))
 
     at = "spec.template.spec.topologySpreadConstraints[0].maxSkew"
-    said = "Invalid value: 0: must be greater than zero"
+    detail = "Invalid value: 0: must be greater than zero"
     read_on = "(TSC001; to read more: evenspread validate --explain TSC001)"
     assert response == {
         "allowed": False,
@@ -72,12 +72,12 @@ def test_a_denial_has_a_status_with_causes() -> None:
             "status": "Failure",
             "code": 422,
             "reason": "Invalid",
-            "message": f'Deployment.apps "web" is invalid: {at}: {said} {read_on}',
+            "message": f'Deployment.apps "web" is invalid: {at}: {detail} {read_on}',
             "details": {
                 "name": "web",
                 "group": "apps",
                 "kind": "Deployment",
-                "causes": [{"reason": "FieldValueInvalid", "message": said, "field": at}],
+                "causes": [{"reason": "FieldValueInvalid", "message": detail, "field": at}],
             },
         },
     }
@@ -86,9 +86,9 @@ def test_a_denial_has_a_status_with_causes() -> None:
 def test_an_unreadable_object_is_a_bad_request_without_causes() -> None:
     template = {"spec": {"topologySpreadConstraints": [{"maxSkew": "1"}]}}
     unreadable = {"metadata": {"name": "web"}, "spec": {"pod": {"template": template}}}
-    asked = decode(review_body(unreadable, kind=TEAM, name="web"), TEMPLATES)
+    decoded = decode(review_body(unreadable, kind=TEAM, name="web"), TEMPLATES)
 
-    response = answered(asked, judge(asked, Hook.VALIDATE, policy(), facts()))
+    response = answered(decoded, judge(decoded, Hook.VALIDATE, policy(), facts()))
 
     problem = "Expected int, got str - at $.spec.topologySpreadConstraints[0].maxSkew"
     assert response["status"] == {
@@ -133,9 +133,9 @@ def test_the_audit_log_notes(obj: Json, obeyed: Policy, notes: dict[str, str]) -
 
 def test_the_audit_log_does_not_note_what_an_update_left_as_it_was() -> None:
     bad = deployment(spread(maxSkew=0))
-    asked = decode(review_body(bad, old=bad, kind=FLEET), TEMPLATES)
+    decoded = decode(review_body(bad, old=bad, kind=FLEET), TEMPLATES)
 
-    verdict = judge(asked, Hook.VALIDATE, policy(), facts())
+    verdict = judge(decoded, Hook.VALIDATE, policy(), facts())
 
     assert verdict.findings
     assert audit_annotations(verdict) == {}
@@ -145,22 +145,22 @@ BAD = {"matchLabels": {f"-{n}": "x" * 5000 for n in range(20)}}
 
 
 def test_an_answer_names_a_hundred_causes_and_counts_the_others() -> None:
-    asked = request(pod(*(spread(topologyKey=f"k{n}", labelSelector=BAD) for n in range(30))))
-    verdict = judge(asked, Hook.MUTATE, policy(), facts())
+    decoded = request(pod(*(spread(topologyKey=f"k{n}", labelSelector=BAD) for n in range(30))))
+    verdict = judge(decoded, Hook.MUTATE, policy(), facts())
 
-    status = answered(asked, verdict)["status"]
+    status = answered(decoded, verdict)["status"]
 
     assert len(verdict.findings) == 1000
     assert len(status["details"]["causes"]) == 100
     assert "] and at least 900 more (TSC009;" in status["message"]
-    assert len(encode(asked, verdict)) < 200_000
+    assert len(encode(decoded, verdict)) < 200_000
 
 
 @pytest.mark.parametrize("value", ["x" * 10**6, "\x01" * 10**6, "\U000e0001" * 10**6])
 def test_an_answer_shows_the_beginning_of_a_long_value(value: str) -> None:
-    asked = request(pod(spread(labelSelector={"matchLabels": {"a": value}})))
+    decoded = request(pod(spread(labelSelector={"matchLabels": {"a": value}})))
 
-    (cause, *_) = answered(asked, judge(asked, Hook.MUTATE, policy(), facts()))["status"][
+    (cause, *_) = answered(decoded, judge(decoded, Hook.MUTATE, policy(), facts()))["status"][
         "details"
     ]["causes"]
 
@@ -169,9 +169,9 @@ def test_an_answer_shows_the_beginning_of_a_long_value(value: str) -> None:
 
 def test_an_update_that_violates_as_before_names_a_hundred_violations() -> None:
     stored = pod(*(spread(topologyKey=f"k{n}", labelSelector=BAD) for n in range(30)))
-    asked = custom(stored, stored)
+    decoded = custom(stored, stored)
 
-    response = answered(asked, judge(asked, Hook.MUTATE, policy(), facts()))
+    response = answered(decoded, judge(decoded, Hook.MUTATE, policy(), facts()))
 
     assert response["allowed"] is True
     assert len(response["warnings"]) == 101

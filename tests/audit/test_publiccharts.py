@@ -54,7 +54,7 @@ def test_what_is_a_difference(theirs: Verdict, ours: Verdict, alike: bool) -> No
 def test_validate_says_of_every_planted_list_what_the_api_server_says(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    told = control_plane.api.call("GET", "/version")
+    version = control_plane.api.call("GET", "/version")
     served = POD.replace("name: web}\nspec", "name: web, namespace: shop}\nspec")
     (tmp_path / "pods.yaml").write_text("---\n".join([served] * len(PLANTED)))
     (tmp_path / "old.yaml").write_text(POD.replace("v1", "v1beta1", 1))
@@ -63,7 +63,7 @@ def test_validate_says_of_every_planted_list_what_the_api_server_says(
     compare(
         tmp_path,
         control_plane.api,
-        f"{told['major']}.{told['minor']}",
+        f"{version['major']}.{version['minor']}",
         seen,
         namespace=control_plane.create_namespace(),
     )

@@ -5,7 +5,7 @@ import pytest
 from tests.bench.load import LoadError
 from tests.bench.rounds import Round, read_wrk
 
-SAID = """\
+WRK_OUTPUT = """\
 Running 1s test @ https://127.0.0.1:9501/mutate?timeout=10s
   1 threads and 16 connections
   27843 requests in 2.10s, 7.38MB read
@@ -23,11 +23,11 @@ def test_a_round_tells_cpu_and_rate() -> None:
 
 
 def test_wrk_tells_calls_and_seconds() -> None:
-    assert read_wrk(SAID) == (27_843, 2.1)
+    assert read_wrk(WRK_OUTPUT) == (27_843, 2.1)
 
 
 @pytest.mark.parametrize(
-    "output", ["", SAID + "  Non-2xx or 3xx responses: 3\n", "0 requests in 2.00s"]
+    "output", ["", WRK_OUTPUT + "  Non-2xx or 3xx responses: 3\n", "0 requests in 2.00s"]
 )
 def test_answers_other_than_200_end_the_measurement(output: str) -> None:
     with pytest.raises(LoadError):

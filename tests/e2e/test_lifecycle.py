@@ -50,7 +50,7 @@ DEPLOYMENT = f"deployment/{NAME}"
 OURS = f"app.kubernetes.io/name={NAME}"
 
 IGNORED = {"failurePolicy": {"validating": "Ignore"}}
-"""To be said: without any value `helm upgrade` takes those of the release, which are Fail."""
+"""Required, because `helm upgrade` without a value uses those of the release, which are Fail."""
 
 PREVIOUS = "4d680a5"  # the commit that stands for the version before this one
 

@@ -42,9 +42,13 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize(("asked", "expected"), QUESTIONS.values(), ids=QUESTIONS.keys())
-def test_a_request_knows(asked: AdmissionRequest, expected: tuple[bool, bool, bool]) -> None:
-    assert (asked.creates_pod, asked.built_in, asked.controlled) == expected
+@pytest.mark.parametrize(("decoded", "expected"), QUESTIONS.values(), ids=QUESTIONS.keys())
+def test_a_request_knows(decoded: AdmissionRequest, expected: tuple[bool, bool, bool]) -> None:
+    assert (
+        decoded.creates_pod,
+        decoded.built_in,
+        decoded.controlled,
+    ) == expected
 
 
 NAMES = {

@@ -49,8 +49,8 @@ ADDING = policy(profile(merge=Merge.PER_TOPOLOGY_KEY))
 WEB = facts(app="web")
 
 
-def mutate(obj: Json, obeyed: Policy = DEFAULTS, known: Any = WEB, **changes: Any) -> Verdict:
-    return judge(request(obj, **changes), Hook.MUTATE, obeyed, known)
+def mutate(obj: Json, in_force: Policy = DEFAULTS, known: Any = WEB, **changes: Any) -> Verdict:
+    return judge(request(obj, **changes), Hook.MUTATE, in_force, known)
 
 
 def applied(obj: Json, verdict: Verdict) -> Json:
@@ -64,7 +64,7 @@ def listed(obj: Json) -> list[Any]:
     return (obj.get("spec") or {}).get("topologySpreadConstraints") or []
 
 
-def told(obj: Json) -> str | None:
+def defaults_annotation(obj: Json) -> str | None:
     found: str | None = obj["metadata"]["annotations"].get(DEFAULTS_ANNOTATION)
     return found
 
@@ -175,10 +175,12 @@ OUTCOMES: dict[str, tuple[AdmissionRequest, Hook, Policy, str]] = {
 
 
 @pytest.mark.parametrize(
-    ("asked", "hook", "obeyed", "outcome"), OUTCOMES.values(), ids=OUTCOMES.keys()
+    ("decoded", "hook", "in_force", "outcome"), OUTCOMES.values(), ids=OUTCOMES.keys()
 )
-def test_the_outcome_is(asked: AdmissionRequest, hook: Hook, obeyed: Policy, outcome: str) -> None:
-    verdict = judge(asked, hook, obeyed, WEB)
+def test_the_outcome_is(
+    decoded: AdmissionRequest, hook: Hook, in_force: Policy, outcome: str
+) -> None:
+    verdict = judge(decoded, hook, in_force, WEB)
 
     assert verdict.outcome == outcome
     assert verdict.allowed == (outcome != "deny")
@@ -226,9 +228,9 @@ UNREADABLE: dict[str, tuple[dict[str, Any], bool]] = {
 
 @pytest.mark.parametrize(("changes", "allowed"), UNREADABLE.values(), ids=UNREADABLE.keys())
 def test_of_what_cannot_be_read(changes: dict[str, Any], allowed: bool) -> None:
-    asked = custom(deployment(), template=None, unreadable="Expected int", **changes)
+    decoded = custom(deployment(), template=None, unreadable="Expected int", **changes)
 
-    verdict = judge(asked, Hook.MUTATE, DEFAULTS, WEB)
+    verdict = judge(decoded, Hook.MUTATE, DEFAULTS, WEB)
 
     assert verdict.allowed is allowed
     if allowed:
@@ -342,7 +344,7 @@ def test_a_pod_is_given_its_defaults_and_told_so() -> None:
     selected = {"matchLabels": {"app": "web"}}
     one = spread(whenUnsatisfiable="ScheduleAnyway", labelSelector=selected)
     assert listed(patched) == [one, {**one, "maxSkew": 2, "topologyKey": HOSTNAME}]
-    annotation = json.loads(told(patched) or "")
+    annotation = json.loads(defaults_annotation(patched) or "")
     assert annotation.pop("hash").count(",") == 1
     assert annotation == {
         "profile": "cluster",
@@ -358,8 +360,8 @@ def injected_pod() -> Json:
 OTHERS = spread(topologyKey="rack", whenUnsatisfiable="ScheduleAnyway")
 
 
-def after(obj: Json, obeyed: Policy = DEFAULTS, known: Any = WEB) -> Json:
-    return applied(obj, mutate(obj, obeyed, known))
+def after(obj: Json, in_force: Policy = DEFAULTS, known: Any = WEB) -> Json:
+    return applied(obj, mutate(obj, in_force, known))
 
 
 def test_an_annotation_of_others_stays() -> None:
@@ -379,7 +381,7 @@ def test_defaults_that_no_longer_apply_are_taken_back_from_among_others() -> Non
     mixed["spec"]["topologySpreadConstraints"].insert(1, OTHERS)
 
     assert listed(after(mixed)) == [OTHERS]
-    assert told(after(mixed)) is None
+    assert defaults_annotation(after(mixed)) is None
 
 
 def test_defaults_are_computed_anew_after_the_labels_changed() -> None:
@@ -425,29 +427,29 @@ def without_ours(obj: Json) -> Json:
 @given(strategies.situations)
 @example((pod(spread(), annotations={DEFAULTS_ANNOTATION: "x"}), DEFAULTS, WEB))
 def test_the_patch_applies_and_touches_nothing_else(situation: Situation) -> None:
-    obj, obeyed, known = situation
-    patched = applied(obj, mutate(obj, obeyed, known))
+    obj, in_force, known = situation
+    patched = applied(obj, mutate(obj, in_force, known))
 
     assert without_ours(patched) == without_ours(obj)
 
 
 @given(strategies.situations)
 def test_a_second_pass_changes_nothing(situation: Situation) -> None:
-    obj, obeyed, known = situation
-    verdict = mutate(obj, obeyed, known)
+    obj, in_force, known = situation
+    verdict = mutate(obj, in_force, known)
     assume(verdict.allowed)
 
     patched = applied(obj, verdict)
 
-    assert mutate(patched, obeyed, known).patch == ()
+    assert mutate(patched, in_force, known).patch == ()
 
 
 @given(strategies.situations)
 def test_a_second_pass_changes_nothing_in_what_the_api_server_wrote_again(
     situation: Situation,
 ) -> None:
-    obj, obeyed, known = situation
-    verdict = mutate(obj, obeyed, known)
+    obj, in_force, known = situation
+    verdict = mutate(obj, in_force, known)
     assume(verdict.allowed)
 
     patched = applied(obj, verdict)
@@ -456,34 +458,34 @@ def test_a_second_pass_changes_nothing_in_what_the_api_server_wrote_again(
         patched["spec"]["topologySpreadConstraints"] = written
     again = json.loads(json.dumps(patched, sort_keys=True))
 
-    assert mutate(again, obeyed, known).patch == ()
+    assert mutate(again, in_force, known).patch == ()
 
 
 @given(strategies.situations)
 def test_what_the_first_hook_lets_through_the_api_server_and_the_second_do_too(
     situation: Situation,
 ) -> None:
-    obj, obeyed, known = situation
-    verdict = mutate(obj, obeyed, known)
+    obj, in_force, known = situation
+    verdict = mutate(obj, in_force, known)
     assume(verdict.allowed)
 
     patched = applied(obj, verdict)
     created = predict.Request(kind=POD, path=(), template=template(patched))
-    given = predict.predict_response(created, obeyed.gates)
+    given = predict.predict_response(created, in_force.gates)
     stored = copy.deepcopy(patched)
     if stored["spec"] is not None:
         stored["spec"]["topologySpreadConstraints"] = list(map(render.constraint, given.stored))
 
     assert given.findings == []
     assert given.drops == ()
-    assert judge(request(stored), Hook.VALIDATE, obeyed, known) is UNTOUCHED
+    assert judge(request(stored), Hook.VALIDATE, in_force, known) is UNTOUCHED
 
 
 @settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(strategies.situations)
 def test_what_is_injected_passes_the_rules_in_both_forms(situation: Situation) -> None:
-    obj, obeyed, known = situation
-    verdict = mutate(obj, obeyed, known)
+    obj, in_force, known = situation
+    verdict = mutate(obj, in_force, known)
     entries = verdict.injection.entries if verdict.injection else ()
     assume(entries)
 
@@ -496,8 +498,8 @@ def test_what_is_injected_passes_the_rules_in_both_forms(situation: Situation) -
 def test_after_the_labels_changed_only_ours_change(
     situation: Situation, labels: dict[str, str]
 ) -> None:
-    obj, obeyed, known = situation
-    verdict = mutate(obj, obeyed, known)
+    obj, in_force, known = situation
+    verdict = mutate(obj, in_force, known)
     assume(verdict.allowed and obj["metadata"] is not None and obj["spec"] is not None)
     patched = applied(obj, verdict)
     patched["metadata"]["labels"] = labels
@@ -507,7 +509,7 @@ def test_after_the_labels_changed_only_ours_change(
     )
     others = [entry for i, entry in enumerate(listed(patched)) if i not in ours]
 
-    again = mutate(patched, obeyed, known)
+    again = mutate(patched, in_force, known)
     assume(again.allowed and not again.drops)
 
     assert listed(applied(patched, again))[: len(others)] == others
@@ -531,7 +533,7 @@ def test_what_another_webhook_adds_is_never_taken_for_ours(
 @given(strategies.pods, strategies.pods, strategies.policies, st.booleans(), st.booleans())
 @example(pod(None), pod(), DEFAULTS, True, False)
 def test_the_patch_of_any_workload_applies(
-    obj: Json, other: Json, obeyed: Policy, same: bool, built_in: bool
+    obj: Json, other: Json, in_force: Policy, same: bool, built_in: bool
 ) -> None:
     def held(inner: Json) -> Json:
         template = {"metadata": inner["metadata"], "spec": inner["spec"]}
@@ -539,7 +541,7 @@ def test_the_patch_of_any_workload_applies(
 
     made = held(obj)
     make = request if built_in else custom
-    verdict = judge(make(made, old=made if same else held(other)), Hook.MUTATE, obeyed, NoFacts())
+    verdict = judge(make(made, old=made if same else held(other)), Hook.MUTATE, in_force, NoFacts())
 
     patched = applied(made, verdict)
 
@@ -553,10 +555,10 @@ def test_the_patch_of_any_workload_applies(
 def test_recommend_mode_changes_nothing_and_tells_what_would_be(
     situation: Situation, hook: Hook
 ) -> None:
-    obj, obeyed, known = situation
-    done = judge(request(obj), hook, obeyed, known)
+    obj, in_force, known = situation
+    done = judge(request(obj), hook, in_force, known)
 
-    recommended = judge(request(obj), hook, replace(obeyed, mode=Mode.RECOMMEND), known)
+    recommended = judge(request(obj), hook, replace(in_force, mode=Mode.RECOMMEND), known)
 
     assert recommended.allowed
     assert recommended.patch == ()
@@ -568,14 +570,14 @@ def test_recommend_mode_changes_nothing_and_tells_what_would_be(
 
 @given(strategies.any_lists, st.none() | strategies.any_lists, strategies.policies)
 def test_any_list_gets_a_verdict_from_both_hooks(
-    constraints: tuple[Constraint, ...], old: tuple[Constraint, ...] | None, obeyed: Policy
+    constraints: tuple[Constraint, ...], old: tuple[Constraint, ...] | None, in_force: Policy
 ) -> None:
     def holding(wanted: tuple[Constraint, ...]) -> PodTemplate:
         made = template(pod())
         assert made.spec is not None
         return replace(made, spec=replace(made.spec, topology_spread_constraints=wanted))
 
-    asked = replace(
+    decoded = replace(
         request(pod()),
         template=holding(constraints),
         old=None if old is None else holding(old),
@@ -583,7 +585,7 @@ def test_any_list_gets_a_verdict_from_both_hooks(
     )
 
     for hook in Hook:
-        verdict = judge(asked, hook, obeyed, WEB)
+        verdict = judge(decoded, hook, in_force, WEB)
         assert verdict.allowed or verdict.findings
         assert verdict.allowed or not verdict.patch
 
@@ -593,8 +595,8 @@ ELSEWHERE = deployment(spread(labelSelector={"matchLabels": {"app": "shop"}}))
 
 
 def advised(hook: Hook, **changes: Any) -> Verdict:
-    asked = decode(review_body(ELSEWHERE, name="web"))
-    return judge(asked, hook, policy(**changes), facts())
+    decoded = decode(review_body(ELSEWHERE, name="web"))
+    return judge(decoded, hook, policy(**changes), facts())
 
 
 def test_advice_warns_in_the_validating_hook() -> None:
@@ -621,8 +623,8 @@ TSC101_DENIES = {**DEFAULT_ACTIONS, "TSC101": Action.DENY}
 
 def created(obj: Json, hook: Hook, **changes: Any) -> Verdict:
     """The verdict on the creation of a pod, whose body can be read again."""
-    obeyed = replace(DEFAULTS, **changes)
-    return judge(decode(review_body(obj)), hook, obeyed, with_a_node(WEB))
+    in_force = replace(DEFAULTS, **changes)
+    return judge(decode(review_body(obj)), hook, in_force, with_a_node(WEB))
 
 
 def with_a_node(known: FakeFacts) -> FakeFacts:
@@ -637,7 +639,7 @@ def rules_warned_of(verdict: Verdict) -> list[str]:
 @pytest.mark.parametrize("validates_pods", [False, True])
 @pytest.mark.parametrize("mode", Mode)
 def test_one_hook_alone_advises_on_a_pod(mode: Mode, validates_pods: bool) -> None:
-    told = {
+    verdicts = {
         hook: created(MISSING_ITSELF, hook, mode=mode, validates_pods=validates_pods)
         for hook in Hook
     }
@@ -645,10 +647,10 @@ def test_one_hook_alone_advises_on_a_pod(mode: Mode, validates_pods: bool) -> No
     advising, silent = (
         (Hook.VALIDATE, Hook.MUTATE) if validates_pods else (Hook.MUTATE, Hook.VALIDATE)
     )
-    assert rules_warned_of(told[advising]) == ["TSC101"]
-    assert len(told[advising].warnings) == 1
-    assert told[silent].advice is None
-    assert told[silent].warnings == ()
+    assert rules_warned_of(verdicts[advising]) == ["TSC101"]
+    assert len(verdicts[advising].warnings) == 1
+    assert verdicts[silent].advice is None
+    assert verdicts[silent].warnings == ()
 
 
 def test_the_mutating_hook_denies_nothing_by_advice() -> None:
@@ -689,19 +691,19 @@ def test_in_recommend_mode_a_selector_that_stays_null_is_warned_of() -> None:
 
 def test_a_field_that_is_dropped_is_advised_on_no_more() -> None:
     off = gates(MinDomainsInPodTopologySpread=False)
-    asked = pod(spread(minDomains=7))
+    manifest = pod(spread(minDomains=7))
 
-    assert "TSC104" in rules_warned_of(created(asked, Hook.MUTATE))
-    dropped = created(asked, Hook.MUTATE, gates=off)
+    assert "TSC104" in rules_warned_of(created(manifest, Hook.MUTATE))
+    dropped = created(manifest, Hook.MUTATE, gates=off)
     assert [drop.field for drop in dropped.drops] == ["minDomains"]
     assert rules_warned_of(dropped) == []
 
 
 def test_injected_defaults_are_advised_on_as_they_will_be_stored() -> None:
     zoneless = FakeFacts(services_of=WEB.services_of, nodes=[Node("n", {HOSTNAME: "n"})])
-    asked = decode(review_body(pod()))
+    decoded = decode(review_body(pod()))
 
-    first = judge(asked, Hook.MUTATE, DEFAULTS, zoneless)
+    first = judge(decoded, Hook.MUTATE, DEFAULTS, zoneless)
     assert rules_warned_of(first) == ["TSC103"]
     again = judge(decode(review_body(applied(pod(), first))), Hook.MUTATE, DEFAULTS, zoneless)
     assert (again.patch, again.warnings) == ((), first.warnings)
@@ -720,7 +722,7 @@ def test_the_mutating_hook_says_what_the_validating_one_would(
     obj: Json, nodes: list[Node], field_defaults: FieldDefaults
 ) -> None:
     known = FakeFacts(services_of=WEB.services_of, nodes=nodes)
-    obeyed = replace(
+    in_force = replace(
         ADDING,
         profiles=(profile(merge=Merge.PER_TOPOLOGY_KEY, complete_selectors=True),),
         actions=dict.fromkeys(DEFAULT_ACTIONS, Action.WARN),
@@ -728,10 +730,10 @@ def test_the_mutating_hook_says_what_the_validating_one_would(
     )
 
     obj = json.loads(json.dumps(obj, sort_keys=True))  # as Go writes maps
-    mutated = judge(decode(review_body(obj)), Hook.MUTATE, obeyed, known)
+    mutated = judge(decode(review_body(obj)), Hook.MUTATE, in_force, known)
     assume(mutated.allowed)
     stored = decode(review_body(as_stored(applied(obj, mutated))))
-    validated = judge(stored, Hook.VALIDATE, replace(obeyed, validates_pods=True), known)
+    validated = judge(stored, Hook.VALIDATE, replace(in_force, validates_pods=True), known)
 
     assert mutated.warnings == validated.warnings
     assert mutated.advice == validated.advice
@@ -769,10 +771,10 @@ ABOUT_NOTHING = {
 def test_a_workload_without_constraints_is_advised_on(
     action: Action, outcome: tuple[bool, int, list[str]]
 ) -> None:
-    asked = decode(review_body(SPREAD_BY_NOTHING, name="web"))
-    obeyed = policy(actions={**DEFAULT_ACTIONS, "TSC110": action})
+    decoded = decode(review_body(SPREAD_BY_NOTHING, name="web"))
+    in_force = policy(actions={**DEFAULT_ACTIONS, "TSC110": action})
 
-    verdict = judge(asked, Hook.VALIDATE, obeyed, facts())
+    verdict = judge(decoded, Hook.VALIDATE, in_force, facts())
 
     assert verdict.advice is not None
     recorded = [finding.rule for finding in verdict.advice.audited]
@@ -780,9 +782,9 @@ def test_a_workload_without_constraints_is_advised_on(
 
 
 def test_a_pod_of_a_controller_without_constraints_is_left_alone() -> None:
-    asked = decode(review_body(pod(owner=owned_by())))
+    decoded = decode(review_body(pod(owner=owned_by())))
 
-    assert judge(asked, Hook.VALIDATE, policy(), facts()) is UNTOUCHED
+    assert judge(decoded, Hook.VALIDATE, policy(), facts()) is UNTOUCHED
 
 
 HELD_BACK = pod(spread(minDomains=2))

@@ -264,8 +264,8 @@ async def serving(
     """Run an admission server; afterwards nothing of it may be left."""
     log, metrics = io.BytesIO(), metrics or Metrics()
     lines = LineWriter(log, lambda write: write())
-    told = make_log(LogFormat.JSON, lines, lambda: NEW_YEAR)
-    observers = Observers(metrics, told, VerdictLog(LogFormat.JSON, lines, wall))
+    json_log = make_log(LogFormat.JSON, lines, lambda: NEW_YEAR)
+    observers = Observers(metrics, json_log, VerdictLog(LogFormat.JSON, lines, wall))
     verdict = build_probe_verdict("0.1.0", "replica-1")
     context = ReviewContext(policy, facts or NoFacts(), fetch, verdict)
     before = len(open_sockets())

@@ -173,7 +173,7 @@ class BrokenMetrics(Metrics):
     """Cannot count."""
 
     def count_review(
-        self, asked: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
+        self, decoded: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
     ) -> None:
         raise LookupError("canary")
 

@@ -265,11 +265,11 @@ metadata: {name: 5}
 
 
 async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) -> None:
-    file, said, changes = tmp_path / "all.yaml", io.BytesIO(), list[str]()
+    file, stderr, changes = tmp_path / "all.yaml", io.BytesIO(), list[str]()
     file.write_text(MANIFESTS)
     metrics = Metrics()
     files = FileFacts(
-        str(file), SHIPPED_OWNERS, metrics, log(said), lambda: changes.append("changed")
+        str(file), SHIPPED_OWNERS, metrics, log(stderr), lambda: changes.append("changed")
     )
     await files.complete()
     await files.run(unsupervised)
@@ -285,7 +285,7 @@ async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) ->
     assert files.fetch(request(pod()), POLICY, 1.0) is None
     assert value(metrics, "objects", "Fleet.example.io") == 1
     assert value(metrics, "objects", "Rollout.argoproj.io") is None
-    assert b"all.yaml:14" in said.getvalue()
+    assert b"all.yaml:14" in stderr.getvalue()
 
 
 def test_files_that_are_not_there_are_a_mistake() -> None:

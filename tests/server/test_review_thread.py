@@ -35,29 +35,29 @@ async def test_what_work_raises_comes_through(thread: ReviewThread) -> None:
 async def test_a_caller_that_gives_up_leaves_the_facts_still_until_the_work_is_done(
     thread: ReviewThread,
 ) -> None:
-    gate, begun, told = threading.Event(), threading.Event(), list[str]()
+    gate, begun, events = threading.Event(), threading.Event(), list[str]()
 
     @asynccontextmanager
     async def freeze() -> AsyncIterator[None]:
-        told.append("still")
+        events.append("still")
         try:
             yield
         finally:
-            told.append("moving")
+            events.append("moving")
 
     def work() -> None:
         begun.set()
         gate.wait(PATIENCE)
-        told.append("done")
+        events.append("done")
 
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
             await thread.run(work, freeze)
     assert begun.is_set()
     gate.set()
-    await thread.run(lambda: told.append("next"), nullcontext)
+    await thread.run(lambda: events.append("next"), nullcontext)
 
-    assert told == ["still", "done", "moving", "next"]
+    assert events == ["still", "done", "moving", "next"]
 
 
 async def test_work_of_a_caller_that_has_gone_is_not_begun(thread: ReviewThread) -> None:

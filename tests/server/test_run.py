@@ -88,10 +88,10 @@ async def started(
     ready: asyncio.Future[ServerAddresses] = loop.create_future()
     lines: list[str] = []
 
-    def take(told: ServerAddresses) -> None:
-        loop.call_soon_threadsafe(ready.set_result, told)
+    def take(addresses: ServerAddresses) -> None:
+        loop.call_soon_threadsafe(ready.set_result, addresses)
         if greet is not None:
-            greet(told)
+            greet(addresses)
 
     serving = asyncio.create_task(
         serve(settings, console or lines.append, take, limits=limits, stop=stop)
@@ -178,13 +178,13 @@ async def test_it_says_how_to_try_it_with_a_certificate(tmp_path: Path) -> None:
     callers_file = tmp_path / "callers.crt"
 
     async with started(settings_in(tmp_path, client_ca=str(callers_file))) as server:
-        said, _, line = server.lines[1].partition(": ")
+        heading, _, line = server.lines[1].partition(": ")
         curl = await asyncio.create_subprocess_exec(
             *shlex.split(line), "--silent", cwd=tmp_path, stdout=asyncio.subprocess.PIPE
         )
         answer, _ = await curl.communicate()
 
-    assert said == f"try it, with a certificate of {callers_file}"
+    assert heading == f"try it, with a certificate of {callers_file}"
     assert json.loads(answer)["response"]["allowed"] is True
 
 

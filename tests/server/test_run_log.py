@@ -89,11 +89,11 @@ async def served(folder: Path) -> AsyncGenerator[Child]:
 
 
 def read_addresses(log: int) -> tuple[str, str]:
-    said = ""
-    while (found := GREETING.search(said)) is None:
+    output = ""
+    while (found := GREETING.search(output)) is None:
         piece = os.read(log, 4096).decode()
-        assert piece, said
-        said += piece
+        assert piece, output
+        output += piece
     return found[1], found[2]
 
 

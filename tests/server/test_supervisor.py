@@ -1,4 +1,4 @@
-"""Background tasks: which ends are faults, what is restarted when, and what is told of it."""
+"""Background tasks: which ends are faults, when a task restarts, and what is logged and counted."""
 
 import asyncio
 import io

@@ -21,8 +21,8 @@ from webhook.telemetry.logs import LogFormat
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
 
-def told(
-    asked: AdmissionRequest,
+def log_verdict(
+    decoded: AdmissionRequest,
     policy: Policy,
     known: Facts | None = None,
     format_: LogFormat = LogFormat.JSON,
@@ -30,7 +30,11 @@ def told(
 ) -> bytes:
     stream = io.BytesIO()
     log = VerdictLog(format_, LineWriter(stream, lambda write: write()), lambda: NOON, level)
-    log.write(asked, Hook.MUTATE, judge(asked, Hook.MUTATE, policy, known or NoFacts()))
+    log.write(
+        decoded,
+        Hook.MUTATE,
+        judge(decoded, Hook.MUTATE, policy, known or NoFacts()),
+    )
     return stream.getvalue()
 
 
@@ -64,8 +68,8 @@ def verdict_lines(pod: dict[str, Any], mode: Mode = Mode.APPLY) -> list[dict[str
     }
     gates = resolve(NEWEST_VERSION, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
     policy = Policy(gates=gates, mode=mode)
-    asked = admission.decode(json.dumps(body).encode())
-    return [json.loads(line) for line in told(asked, policy).splitlines()]
+    decoded = admission.decode(json.dumps(body).encode())
+    return [json.loads(line) for line in log_verdict(decoded, policy).splitlines()]
 
 
 def test_a_dropped_field_is_a_line() -> None:
@@ -102,9 +106,9 @@ def test_recommend_mode_says_what_would_be_denied() -> None:
 
 
 def test_an_injection_names_profile_and_keys() -> None:
-    asked = build.request(build.pod())
+    decoded = build.request(build.pod())
 
-    line = json.loads(told(asked, build.policy(build.profile()), build.facts(app="web")))
+    line = json.loads(log_verdict(decoded, build.policy(build.profile()), build.facts(app="web")))
 
     assert line["event"] == "injected"
     assert line["time"] == "2026-01-02T12:00:00Z"
@@ -114,17 +118,19 @@ def test_an_injection_names_profile_and_keys() -> None:
 
 
 def test_people_get_plain_text() -> None:
-    asked = build.request(build.pod())
+    decoded = build.request(build.pod())
 
-    line = told(asked, build.policy(build.profile()), build.facts(app="web"), LogFormat.CONSOLE)
+    line = log_verdict(
+        decoded, build.policy(build.profile()), build.facts(app="web"), LogFormat.CONSOLE
+    )
 
     assert line.startswith(b"12:00:00 info     injected uid=")
 
 
 def test_a_name_cannot_forge_a_line() -> None:
-    asked = build.request(build.pod(), name="a\x7f\nb\u2028")
+    decoded = build.request(build.pod(), name="a\x7f\nb\u2028")
 
-    written = told(asked, build.policy(build.profile()), build.facts(app="web"))
+    written = log_verdict(decoded, build.policy(build.profile()), build.facts(app="web"))
 
     assert written.isascii()
     assert b"\x7f" not in written
@@ -133,15 +139,15 @@ def test_a_name_cannot_forge_a_line() -> None:
 
 
 def test_lines_below_the_level_are_not_written() -> None:
-    asked = build.request(build.pod())
+    decoded = build.request(build.pod())
     profiles = build.policy(build.profile())
 
-    assert told(asked, profiles, build.facts(app="web"), level=logging.WARNING) == b""
+    assert log_verdict(decoded, profiles, build.facts(app="web"), level=logging.WARNING) == b""
 
 
 def test_half_a_surrogate_pair_is_written() -> None:
-    asked = build.request(build.pod(), name="a\ud800")
+    decoded = build.request(build.pod(), name="a\ud800")
 
-    written = told(asked, build.policy(build.profile()), build.facts(app="web"))
+    written = log_verdict(decoded, build.policy(build.profile()), build.facts(app="web"))
 
     assert json.loads(written)["name"] == "a\ud800"

@@ -49,7 +49,7 @@ def test_met(member: str, expected: Any, actual: Any) -> None:
     assert wrong(member, expected, actual) == []
 
 
-# member, expected, actual, how the actual is told
+# member, expected, actual, how the actual value is shown
 MISSED = {
     "another word": ("verdict", "allow", "deny", "deny"),
     "a rule too many": ("denied", ["TSC002"], ["TSC001", "TSC002"], ["TSC002", "TSC001"]),
@@ -72,10 +72,10 @@ MISSED = {
 
 
 @pytest.mark.parametrize(
-    ("member", "expected", "actual", "told"), MISSED.values(), ids=MISSED.keys()
+    ("member", "expected", "actual", "shown"), MISSED.values(), ids=MISSED.keys()
 )
-def test_missed(member: str, expected: Any, actual: Any, told: Any) -> None:
-    assert wrong(member, expected, actual) == [Mismatch(member, expected, told)]
+def test_missed(member: str, expected: Any, actual: Any, shown: Any) -> None:
+    assert wrong(member, expected, actual) == [Mismatch(member, expected, shown)]
 
 
 def test_every_member_has_a_case_that_misses() -> None:

@@ -50,7 +50,7 @@ EVERYTHING = build_report(
 )
 """A report with a case of every status."""
 
-# member, expected, actual, how it is told
+# member, expected, actual, its lines
 DIFFERENCES = {
     "words": ("verdict", "patch", "allow", ["verdict: expected patch, got allow"]),
     "a word and nothing": (
@@ -81,10 +81,10 @@ DIFFERENCES = {
 
 
 @pytest.mark.parametrize(
-    ("member", "expected", "actual", "told"), DIFFERENCES.values(), ids=DIFFERENCES.keys()
+    ("member", "expected", "actual", "shown"), DIFFERENCES.values(), ids=DIFFERENCES.keys()
 )
-def test_difference(member: str, expected: Any, actual: Any, told: list[str]) -> None:
-    assert list(format_differences(failed(Mismatch(member, expected, actual)))) == told
+def test_difference(member: str, expected: Any, actual: Any, shown: list[str]) -> None:
+    assert list(format_differences(failed(Mismatch(member, expected, actual)))) == shown
 
 
 def test_the_messages_of_the_server_come_last() -> None:

@@ -123,9 +123,9 @@ ERRORS = {
 
 @pytest.mark.parametrize(("text", "message"), ERRORS.values(), ids=ERRORS.keys())
 def test_error_names_its_line_and_the_fix(text: str, message: str) -> None:
-    told = errors_of(text)
+    errors = errors_of(text)
 
-    assert any(error.removeprefix("suite.yaml:").startswith(message) for error in told), told
+    assert any(error.removeprefix("suite.yaml:").startswith(message) for error in errors), errors
 
 
 def test_all_errors_are_reported_at_once() -> None:

@@ -43,9 +43,14 @@ def test_names_follow_the_conventions(metric: Metric) -> None:
 
 def test_a_review_is_counted_by_hook_kind_operation_and_verdict() -> None:
     metrics = Metrics()
-    asked = decode(broken_review())
+    decoded = decode(broken_review())
 
-    metrics.count_review(asked, Hook.MUTATE, judge(asked, Hook.MUTATE, POLICY, NoFacts()), 0.002)
+    metrics.count_review(
+        decoded,
+        Hook.MUTATE,
+        judge(decoded, Hook.MUTATE, POLICY, NoFacts()),
+        0.002,
+    )
 
     labels = {"hook": "mutate", "kind": "Pod", "operation": "CREATE", "verdict": "deny"}
     assert value(metrics, "evenspread_admission_requests_total", **labels) == 1
@@ -58,8 +63,8 @@ def test_a_review_is_counted_by_hook_kind_operation_and_verdict() -> None:
 def test_strange_kinds_and_operations_are_one_label_value() -> None:
     metrics = Metrics()
     for i in range(100):
-        asked = AdmissionRequest(uid="u", kind=GroupKind("x", f"Kind{i}"), operation=f"DO{i}")
-        metrics.count_review(asked, Hook.VALIDATE, UNTOUCHED, 0.001)
+        decoded = AdmissionRequest(uid="u", kind=GroupKind("x", f"Kind{i}"), operation=f"DO{i}")
+        metrics.count_review(decoded, Hook.VALIDATE, UNTOUCHED, 0.001)
 
     labels = {"hook": "validate", "kind": "other", "operation": "other", "verdict": "allow"}
     assert value(metrics, "evenspread_admission_requests_total", **labels) == 100
@@ -91,11 +96,11 @@ ACTIONS = {Mode.APPLY: "deny", Mode.RECOMMEND: "would_deny"}
 @pytest.mark.parametrize(("mode", "action"), ACTIONS.items(), ids=ACTIONS)
 def test_findings_are_counted_by_rule_and_action(mode: Mode, action: str) -> None:
     metrics = Metrics()
-    asked = decode(broken_review())
+    decoded = decode(broken_review())
     policy = Policy(gates=POLICY.gates, mode=mode)
-    verdict = judge(asked, Hook.MUTATE, policy, NoFacts())
+    verdict = judge(decoded, Hook.MUTATE, policy, NoFacts())
 
-    metrics.count_review(asked, Hook.MUTATE, verdict, 0.001)
+    metrics.count_review(decoded, Hook.MUTATE, verdict, 0.001)
 
     rule = verdict.findings[0].rule
     assert value(metrics, "evenspread_rule_findings_total", rule=rule, action=action) == 1
@@ -119,9 +124,12 @@ def test_injections_are_counted_by_profile_and_their_lack_by_reason() -> None:
     selected = {"kind": "Pod", "metadata": metadata, "spec": {}}
 
     for body in (review(), review(object=selected)):
-        asked = decode(body)
+        decoded = decode(body)
         metrics.count_review(
-            asked, Hook.MUTATE, judge(asked, Hook.MUTATE, policy, Zoneless()), 0.001
+            decoded,
+            Hook.MUTATE,
+            judge(decoded, Hook.MUTATE, policy, Zoneless()),
+            0.001,
         )
 
     assert value(metrics, "evenspread_defaults_skipped_total", reason="no-selector") == 1
@@ -138,11 +146,11 @@ def test_dropped_fields_are_counted_by_gate() -> None:
         "minDomains": 2,
     }
     spec = {"topologySpreadConstraints": [constraint, {**constraint, "topologyKey": "b"}]}
-    asked = decode(review(object={"kind": "Pod", "metadata": {"name": "a"}, "spec": spec}))
+    decoded = decode(review(object={"kind": "Pod", "metadata": {"name": "a"}, "spec": spec}))
     gates = resolve(NEWEST_VERSION, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
 
-    verdict = judge(asked, Hook.MUTATE, Policy(gates=gates), NoFacts())
-    metrics.count_review(asked, Hook.MUTATE, verdict, 0.001)
+    verdict = judge(decoded, Hook.MUTATE, Policy(gates=gates), NoFacts())
+    metrics.count_review(decoded, Hook.MUTATE, verdict, 0.001)
 
     gate = "MinDomainsInPodTopologySpread"
     assert value(metrics, "evenspread_fields_dropped_total", gate=gate) == 2
@@ -166,12 +174,12 @@ def test_gates_are_shown_as_the_components_of_kubernetes_show_them() -> None:
 @pytest.mark.parametrize("validates_pods", [False, True])
 def test_advice_on_a_pod_is_counted_once(validates_pods: bool) -> None:
     elsewhere = build.spread(labelSelector={"matchLabels": {"app": "shop"}})
-    asked = decode(build.review_body(build.pod(elsewhere)))
+    decoded = decode(build.review_body(build.pod(elsewhere)))
     policy = build.policy(validates_pods=validates_pods)
     metrics = Metrics()
 
     for hook in Hook:
-        metrics.count_review(asked, hook, judge(asked, hook, policy, build.facts()), 0.001)
+        metrics.count_review(decoded, hook, judge(decoded, hook, policy, build.facts()), 0.001)
 
     findings = "evenspread_rule_findings_total"
     assert value(metrics, findings, rule="TSC101", action="warn") == 1

@@ -34,7 +34,7 @@ def test_it_is_valid_by_the_schema_of_sarif(made: AuditReport, schema: Any) -> N
     jsonschema.validate(msgspec.json.decode(render_report(made, "sarif")), schema)
 
 
-UNASKED = {"SARIF2005"}  # for an address of the tool's own; it has none yet
+NOT_APPLICABLE = {"SARIF2005"}  # for an address of the tool's own; it has none yet
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +47,10 @@ def test_its_own_validator_has_nothing_against_it(validator: Path, tmp_path: Pat
     for name, made in REPORTS.items():
         (tmp_path / f"{name}.sarif").write_text(render_report(made, "sarif"))
 
-    said = multitool.complaints(validator, tmp_path)
+    complaints = multitool.complaints(validator, tmp_path)
 
-    assert len(said) >= len(REPORTS), "it has read all of them"
-    assert [message for message in said if message[0] not in UNASKED] == []
+    assert len(complaints) >= len(REPORTS), "it has read all of them"
+    assert [message for message in complaints if message[0] not in NOT_APPLICABLE] == []
 
 
 @pytest.mark.integration
@@ -59,9 +59,9 @@ def test_its_own_validator_sees_a_rule_that_is_not_there(validator: Path, tmp_pa
     log["runs"][0]["results"][0]["ruleIndex"] = 999
     (tmp_path / "report.sarif").write_bytes(msgspec.json.encode(log))
 
-    said = multitool.complaints(validator, tmp_path)
+    complaints = multitool.complaints(validator, tmp_path)
 
-    assert "SARIF1009" in [rule for rule, _ in said]
+    assert "SARIF1009" in [rule for rule, _ in complaints]
 
 
 @pytest.mark.parametrize(

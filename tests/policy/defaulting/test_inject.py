@@ -132,11 +132,13 @@ SKIPPED: dict[str, tuple[PodTemplate, Policy, FakeFacts, SkipReason]] = {
 }
 
 
-@pytest.mark.parametrize(("asked", "obeyed", "known", "skip"), SKIPPED.values(), ids=SKIPPED.keys())
+@pytest.mark.parametrize(
+    ("created", "in_force", "known", "skip"), SKIPPED.values(), ids=SKIPPED.keys()
+)
 def test_a_pod_gets_no_defaults_if(
-    asked: PodTemplate, obeyed: Policy, known: FakeFacts, skip: SkipReason
+    created: PodTemplate, in_force: Policy, known: FakeFacts, skip: SkipReason
 ) -> None:
-    injection = inject(asked, NAMESPACE, obeyed, known)
+    injection = inject(created, NAMESPACE, in_force, known)
 
     assert injection.skip is skip
     assert bool(injection.entries) == bool(injection.annotation) == (skip is SkipReason.NONE)
@@ -207,9 +209,9 @@ INJECTED: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize(("obj", "obeyed", "expected"), INJECTED.values(), ids=INJECTED.keys())
-def test_a_pod_is_given(obj: Json, obeyed: Policy, expected: tuple[Constraint, ...]) -> None:
-    injection = inject(template(obj), NAMESPACE, obeyed, WEB)
+@pytest.mark.parametrize(("obj", "in_force", "expected"), INJECTED.values(), ids=INJECTED.keys())
+def test_a_pod_is_given(obj: Json, in_force: Policy, expected: tuple[Constraint, ...]) -> None:
+    injection = inject(template(obj), NAMESPACE, in_force, WEB)
 
     assert injected(injection) == expected
     assert injection.keys == tuple(entry.topology_key for entry in expected)
@@ -361,9 +363,9 @@ COMPLETED: dict[str, tuple[Constraint, LabelSelector | None]] = {
 }
 
 
-@pytest.mark.parametrize(("asked", "expected"), COMPLETED.values(), ids=COMPLETED.keys())
-def test_completing_fills_in(asked: Constraint, expected: LabelSelector | None) -> None:
-    completed = complete_selectors((asked, NULL), template(pod()), NAMESPACE, WEB)
+@pytest.mark.parametrize(("created", "expected"), COMPLETED.values(), ids=COMPLETED.keys())
+def test_completing_fills_in(created: Constraint, expected: LabelSelector | None) -> None:
+    completed = complete_selectors((created, NULL), template(pod()), NAMESPACE, WEB)
 
     assert [entry.label_selector for entry in completed] == [expected, APP]
 
@@ -382,20 +384,20 @@ def test_a_pod_s_owner_is_told_as_a_source() -> None:
 
     injection = inject(template(pod(owner=owned_by())), NAMESPACE, DEFAULTS, known)
 
-    told: dict[str, Any] = json.loads(injection.annotation)
-    assert told["selectorFrom"] == ["Service/a", "Service/b", "ReplicaSet/web-54f7"]
+    recorded: dict[str, Any] = json.loads(injection.annotation)
+    assert recorded["selectorFrom"] == ["Service/a", "Service/b", "ReplicaSet/web-54f7"]
 
 
 @given(strategies.situations)
 def test_every_injected_constraint_selects_what_was_derived(
     situation: tuple[Json, Policy, FakeFacts],
 ) -> None:
-    obj, obeyed, known = situation
-    asked = template(obj)
+    obj, in_force, known = situation
+    created = template(obj)
 
-    injection = inject(asked, NAMESPACE, obeyed, known)
+    injection = inject(created, NAMESPACE, in_force, known)
 
-    derived = derive_selector(asked, NAMESPACE, known)
+    derived = derive_selector(created, NAMESPACE, known)
     for entry in injected(injection):
         assert derived is not None
         assert entry.label_selector == derived.selector
@@ -406,14 +408,14 @@ def test_every_injected_constraint_selects_what_was_derived(
 def test_defaults_never_repeat_a_key_of_the_pod_s_own(
     situation: tuple[Json, Policy, FakeFacts],
 ) -> None:
-    obj, obeyed, known = situation
-    asked = template(obj)
+    obj, in_force, known = situation
+    created = template(obj)
 
-    injection = inject(asked, NAMESPACE, obeyed, known)
+    injection = inject(created, NAMESPACE, in_force, known)
 
     own = {
         entry.topology_key
-        for i, entry in enumerate(asked.constraints)
+        for i, entry in enumerate(created.constraints)
         if i not in injection.previous
     }
     assert own.isdisjoint(injection.keys)

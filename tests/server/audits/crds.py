@@ -83,13 +83,13 @@ def take(source: Source, to: Path) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     with alone(to.parent), tempfile.TemporaryDirectory(prefix="taking-", dir=to.parent) as aside:
         go = go_program(needed=NEEDS_GO, cache=to.parent)
-        told = run(
+        output = run(
             [str(go), "mod", "download", "-json", f"{source.module}@{source.version}"],
             folder=Path(aside),
             environment={"GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "GOWORK": "off"},
         )
         taken = Path(aside) / to.name
-        shutil.copyfile(Path(json.loads(told)["Dir"]) / source.file, taken)
+        shutil.copyfile(Path(json.loads(output)["Dir"]) / source.file, taken)
         taken.rename(to)
 
 

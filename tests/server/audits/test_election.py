@@ -181,11 +181,11 @@ async def test_a_200_that_is_no_lease_is_told_once_and_asked_again(
     async with run.running():
         await settled(lambda: run.now > DURATION)
         assert not run.working
-        (said,) = run.log
+        (message,) = run.log
         run.outage = None
         await settled(lambda: run.working)
 
-    assert said == f"no audit begins: Lease {PATH}: the answer is no Lease"
+    assert message == f"no audit begins: Lease {PATH}: the answer is no Lease"
 
 
 async def test_metadata_is_sent_back_as_it_came(run: ElectionRun) -> None:
@@ -222,7 +222,7 @@ async def test_work_ends_before_another_replica_may_begin(run: ElectionRun, outa
         last = 30
         assert last + DURATION * 2 / 3 <= ended[0] <= last + DURATION
         assert "lost: another replica audits" in run.log
-        assert len(run.log) == len(set(run.log)), "each problem is told once"
+        assert len(run.log) == len(set(run.log)), "each problem is logged once"
         run.outage, run.waits = None, lambda _now: None
         await settled(lambda: run.working)
 
@@ -242,9 +242,9 @@ async def test_a_lease_that_is_not_there_is_told_once_and_nothing_is_done(run: E
         await settled(lambda: run.now > 10 * DURATION)
         assert not run.working
 
-    (said,) = run.log
-    assert said.startswith("no audit begins: ")
-    assert said.endswith("answered 404: not found; the manifests contain one")
+    (message,) = run.log
+    assert message.startswith("no audit begins: ")
+    assert message.endswith("answered 404: not found; the manifests contain one")
 
 
 async def test_that_somebody_else_was_faster_is_no_problem(run: ElectionRun) -> None:

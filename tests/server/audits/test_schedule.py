@@ -60,7 +60,7 @@ def test_pauses(took: float, interval: float, pause: float) -> None:
 
 
 class FakeAudits:
-    """A clock that goes on when somebody waits, and audits that end as they are told to."""
+    """A clock that advances when a task waits, and audits with prescribed results."""
 
     def __init__(self, *outcomes: AuditResult | AuditFailure | Exception) -> None:
         self.metrics = Metrics()
@@ -156,8 +156,8 @@ async def test_a_bug_of_an_audit_is_one_that_failed() -> None:
 
 
 async def test_what_was_left_out_is_told_when_it_changes() -> None:
-    told = AuditResult(exposition=b"", workloads=0, pods=0, findings=0, problems=("one", "two"))
-    world = FakeAudits(told, told, DONE, told)
+    result = AuditResult(exposition=b"", workloads=0, pods=0, findings=0, problems=("one", "two"))
+    world = FakeAudits(result, result, DONE, result)
 
     task = world.start()
     await settled(lambda: len(world.begun) == 5)
@@ -174,8 +174,8 @@ async def test_the_log_has_a_line_for_each_audit() -> None:
     await ended(task)
 
     (line,) = world.log
-    told = ("event", "result", "seconds", "workloads", "pods", "findings")
-    assert [line[name] for name in told] == ["audit", "success", TOOK_S, 1, 4, 2]
+    members = ("event", "result", "seconds", "workloads", "pods", "findings")
+    assert [line[name] for name in members] == ["audit", "success", TOOK_S, 1, 4, 2]
 
 
 SOURCES = PolicySources(version=NEWEST_VERSION)

@@ -162,9 +162,9 @@ async def test_a_cluster_that_needs_too_much_memory_fails_it() -> None:
 async def test_a_process_that_dies_is_told_with_its_last_words() -> None:
     command = (sys.executable, "-c", "import sys; sys.exit('one\\ntwo')")
 
-    said = await failed(serve_objects(NODES), command=command)
+    problem = await failed(serve_objects(NODES), command=command)
 
-    assert said == "the audit process ended with 1: two"
+    assert problem == "the audit process ended with 1: two"
 
 
 NO_MESSAGES = {
@@ -185,9 +185,9 @@ async def test_what_is_no_message_fails_it(code: str) -> None:
     program = f"import sys\n{imports}\nout = sys.stdout.buffer\n{code}\nout.flush()\n"
     stays = f"{program}sys.stderr.write('why')\nsys.stderr.flush()\nsys.stdin.buffer.read()\n"
 
-    said = await failed(serve_objects(NODES), command=(sys.executable, "-c", stays))
+    problem = await failed(serve_objects(NODES), command=(sys.executable, "-c", stays))
 
-    assert said.startswith("the audit process sent an invalid message")
+    assert problem.startswith("the audit process sent an invalid message")
     assert children() == []
 
 
@@ -201,9 +201,9 @@ NO_PROGRAMS = {
 
 @pytest.mark.parametrize("command", NO_PROGRAMS.values(), ids=NO_PROGRAMS)
 async def test_a_process_that_cannot_be_started_fails_it(command: tuple[str, ...]) -> None:
-    said = await failed(serve_objects(NODES), command=command)
+    problem = await failed(serve_objects(NODES), command=command)
 
-    assert said.startswith("the audit process cannot be started: ")
+    assert problem.startswith("the audit process cannot be started: ")
 
 
 TALKATIVE = """
@@ -246,10 +246,10 @@ def open_files() -> int:
 async def test_of_many_last_words_the_last_are_told() -> None:
     program = "import sys; sys.exit('x' * 10_000_000 + '\\n' + 'y' * 10_000)"
 
-    said = await failed(serve_objects(NODES), command=(sys.executable, "-c", program))
+    problem = await failed(serve_objects(NODES), command=(sys.executable, "-c", program))
 
-    assert said.startswith("the audit process ended with 1: yyy")
-    assert len(said) < 5000
+    assert problem.startswith("the audit process ended with 1: yyy")
+    assert len(problem) < 5000
 
 
 # program -> problem

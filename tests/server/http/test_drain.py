@@ -20,9 +20,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("asked", "last", "now", "seconds"), CASES.values(), ids=CASES)
-def test_time_to_wait(asked: float, last: float, now: float, seconds: float) -> None:
-    assert time_to_wait(asked, last, now, LIMITS) == seconds
+@pytest.mark.parametrize(("requested", "last", "now", "seconds"), CASES.values(), ids=CASES)
+def test_time_to_wait(requested: float, last: float, now: float, seconds: float) -> None:
+    assert time_to_wait(requested, last, now, LIMITS) == seconds
 
 
 class Clock:

@@ -54,7 +54,7 @@ class HttpConnection(web.RequestHandler):
             endpoint,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=limits.keep_alive,
-            access_log=None,  # type: ignore[arg-type]  # a line per request would take as long as its verdict
+            access_log=None,  # type: ignore[arg-type]  # aiohttp accepts None
             lingering_time=limits.discarded,
             read_bufsize=limits.read_buffer,
             auto_decompress=False,  # compressed bodies are refused
