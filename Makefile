@@ -103,6 +103,10 @@ $(UNIT_TESTS): unit-%: .venv-%/.setup
 e2e-long: $(SETUP)  ## run the tests on a real control plane in their long forms: some minutes
 	@EVENSPREAD_E2E=long $(BIN)/pytest -q tests/e2e
 
+.PHONY: faults
+faults: $(SETUP)  ## show that each fault case holds, in a table; CASES="1 4" for some, JSON=FILE
+	@$(BIN)/python -m tests.faults $(CASES) $(if $(JSON),--json $(JSON))
+
 .PHONY: hostile
 hostile: $(SETUP)  ## try to break replicas as a tenant: ten minutes; SECONDS=N
 	@EVENSPREAD_E2E=long EVENSPREAD_HOSTILE_SECONDS=$(or $(SECONDS),600) \

@@ -43,8 +43,9 @@ _histogram = partial(Metric, Type.HISTOGRAM)
 
 REQUESTS = _counter(
     "evenspread_admission_requests_total",
-    "Reviews answered; verdict is allow, patch, deny, would_deny or would_patch.",
-    ("hook", "kind", "operation", "verdict"),
+    "Reviews answered; verdict is allow, patch, deny, would_deny or would_patch. "
+    "Only this metric and the duration count dry runs.",
+    ("hook", "kind", "operation", "verdict", "dry_run"),
 )
 DURATION = _histogram(
     "evenspread_admission_duration_seconds",

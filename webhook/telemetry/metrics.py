@@ -43,6 +43,7 @@ from webhook.telemetry.exposition import expose
 EXPOSITION = CONTENT_TYPE_LATEST
 OTHER_LABEL = "other"
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
+DRY_RUN = ("false", "true")  # the label values of False and True
 
 Labels: TypeAlias = tuple[str, ...]
 
@@ -175,12 +176,12 @@ class Metrics:
     def count_review(
         self, request: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
     ) -> None:
-        """Count one answered review."""
+        """Count one answered review; a dry run applies no defaults and denies no object."""
         kind = self._kinds.get(request.kind, OTHER_LABEL)
         operation = request.operation if request.operation in OPERATIONS else OTHER_LABEL
-        self._requests.count(hook, kind, operation, verdict.outcome)
+        self._requests.count(hook, kind, operation, verdict.outcome, DRY_RUN[request.dry_run])
         self._durations.observe(hook, seconds)
-        if verdict is not UNTOUCHED:
+        if verdict is not UNTOUCHED and not request.dry_run:
             self._count_reasons(verdict)
 
     def show_policy(self, version: str, policy: Policy) -> None:
