@@ -223,7 +223,8 @@ def run_soak(
         TimeoutError: A fault did not end in time.
         ProcessError: A program of the control plane, or a replica, ended or did not start.
     """
-    leaf_s, overlap_s, pause_s = (15, 4, 3.0) if options.is_short else (60, 10, 10.0)
+    # A leaf is renewed after two thirds of its lifetime: the rest must be longer than an outage.
+    leaf_s, overlap_s, pause_s = (180, 5, 3.0) if options.is_short else (240, 10, 10.0)
     outages, small = Outages(), Options(controllers=False, scheduler=False, service_accounts=False)
     with ExitStack() as ends:
         plane = ends.enter_context(ControlPlane(assets, small))

@@ -13,7 +13,7 @@ from tests.controlplane.api import PATCH, Api, Json, Reply
 from tests.e2e.objects import constraints, controlled_by, service, workload
 from tests.soak.outages import Outages, Outcome, judge_call
 
-WORKERS = 8  # writes at once: 40 ms for each, on a busy machine, are 200 a second
+WORKERS = 24  # writes at once: 200 ms for each, on a busy machine, are 120 a second
 MOST_PODS, MOST_SETS, MOST_SERVICES = 200, 30, 30  # that exist at a time: the caches stay as large
 MOST_FAILURES = 20  # sentences that are kept; all are counted
 CALLS_PER_WRITE = 2  # both webhooks review each pod and each ReplicaSet
