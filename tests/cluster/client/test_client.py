@@ -21,8 +21,8 @@ from tests.apiserver import (
     watch,
     write_kubeconfig,
 )
-from webhook.cluster.client import MAX_BODY_BYTES, RELOAD_S, Api, ApiAccess, Timeouts
-from webhook.cluster.protocol import Response, read
+from webhook.cluster.client import RELOAD_S, Api, ApiAccess, Timeouts
+from webhook.cluster.protocol import MAX_BODY_BYTES, Response, read
 from webhook.errors import ApiError
 
 QUICK = Timeouts(connect=5.0, answer=5.0, silence=0.3)

@@ -36,6 +36,7 @@ from webhook.cluster.client.credentials import (
 from webhook.cluster.protocol import (
     DECODE_ERRORS,
     JSON,
+    MAX_BODY_BYTES,
     NO_QUERY,
     FailureReason,
     Query,
@@ -47,7 +48,6 @@ from webhook.cluster.protocol import (
 from webhook.errors import ApiError
 
 RELOAD_S = 60.0  # seconds; kubelet renews a projected token when 20 % of its hour are left
-MAX_BODY_BYTES = 64 * 1024 * 1024  # thirty times the page size that lists aim at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,11 @@ class Api:
     """
 
     def __init__(
-        self, access: ApiAccess, clock: Callable[[], float], timeouts: Timeouts | None = None
+        self,
+        access: ApiAccess,
+        clock: Callable[[], float],
+        timeouts: Timeouts | None = None,
+        max_body: int = MAX_BODY_BYTES,
     ) -> None:
         """Prepare the client; it reads credentials and connects with the first request."""
         timeouts = timeouts or Timeouts()
@@ -86,6 +90,7 @@ class Api:
             total=None, sock_connect=timeouts.connect, sock_read=timeouts.silence
         )
         self._answer_s = timeouts.answer
+        self._max_body = max_body
         self._loading = asyncio.Lock()
         self._connection: Connection | None = None
         self._loaded = 0.0  # time of the last load; meaningless without a connection
@@ -116,7 +121,7 @@ class Api:
         Send a request and return the response, whatever its status.
 
         Raises:
-            ApiError: No response, or one larger than ``MAX_BODY_BYTES``.
+            ApiError: No response, or one that is too large.
         """
         request = OutgoingRequest(method, path, query, body, content_type)
         with self._translated_errors():
@@ -172,11 +177,11 @@ class Api:
 
     async def _read_body(self, response: aiohttp.ClientResponse) -> bytes:
         chunks: list[bytes] = []
-        remaining = MAX_BODY_BYTES
+        remaining = self._max_body
         async for chunk in response.content.iter_any():
             remaining -= len(chunk)
             if remaining < 0:
-                problem = f"answered with more than {MAX_BODY_BYTES} bytes"
+                problem = f"answered with more than {self._max_body} bytes"
                 raise ApiError(self.name, problem, FailureReason.OVERSIZED)
             chunks.append(chunk)
         return b"".join(chunks)

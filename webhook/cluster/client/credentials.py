@@ -31,7 +31,6 @@ from webhook.cluster.protocol import JSON, Query
 READ_AHEAD = 128 * 1024  # bytes; a watch whose events wait for processing holds twice as much
 
 _HEADERS = {
-    "Accept": "application/json",
     "Accept-Encoding": "identity",
     "User-Agent": "evenspread",
 }
@@ -120,7 +119,7 @@ async def _read_kubeconfig(access: ApiAccess, configuration: Configuration) -> A
 
 @dataclass(frozen=True)
 class OutgoingRequest:
-    """Request for an API server; the content type is that of the body, if there is one."""
+    """Request for an API server; the content type is of its body, or without one of the answer."""
 
     method: str
     path: str
@@ -184,8 +183,7 @@ class Connection:
         configuration, headers = self.configuration, dict(_HEADERS)
         if token := await configuration.get_api_key_with_prefix(_TOKEN):
             headers["Authorization"] = token
-        if request.body:
-            headers["Content-Type"] = request.content_type
+        headers["Content-Type" if request.body else "Accept"] = request.content_type
         return await self._session.request(
             request.method,
             f"{self.host}{request.path}{'?' if request.query else ''}{urlencode(request.query)}",
