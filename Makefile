@@ -103,6 +103,10 @@ $(UNIT_TESTS): unit-%: .venv-%/.setup
 e2e-long: $(SETUP)  ## run the tests on a real control plane in their long forms: some minutes
 	@EVENSPREAD_E2E=long $(BIN)/pytest -q tests/e2e
 
+.PHONY: faults
+faults: $(SETUP)  ## show that each fault case holds, in a table; CASES="1 4" for some, JSON=FILE
+	@$(BIN)/python -m tests.faults $(CASES) $(if $(JSON),--json $(JSON))
+
 .PHONY: hostile
 hostile: $(SETUP)  ## try to break replicas as a tenant: ten minutes; SECONDS=N
 	@EVENSPREAD_E2E=long EVENSPREAD_HOSTILE_SECONDS=$(or $(SECONDS),600) \
@@ -115,6 +119,11 @@ fuzz: $(SETUP)  ## search for inputs that a reader mishandles: ten minutes; SECO
 .PHONY: mutate
 mutate: $(SETUP)  ## count the mutants of the policy and the planner that their tests notice; SEED=N
 	@$(BIN)/python -m tests.mutation --seed $(or $(SEED),1)
+
+.PHONY: soak
+soak: envtest  ## load and faults for an hour, and what replicas hold then; MINUTES=N or SECONDS=N, JSON=FILE
+	@$(BIN)/python -m tests.soak $(if $(JSON),--json $(JSON)) \
+		--seconds $(or $(SECONDS),$(if $(MINUTES),$$(($(MINUTES) * 60)),3600))
 
 .PHONY: check
 check: $(SETUP)  ## lint, format, types and imports; stops at the first failure

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
-pytest_plugins = ["tests.controlplane.fixtures", "tests.deploy.fixtures"]
+pytest_plugins = ["tests.controlplane.fixtures", "tests.deploy.fixtures", "tests.faults.plugin"]
 
 # A run repeats itself, and no test is timed; HYPOTHESIS_PROFILE=search looks further.
 settings.register_profile("repeat", max_examples=100, deadline=None, derandomize=True)

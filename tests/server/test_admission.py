@@ -57,6 +57,7 @@ async def test_a_denial_is_an_answer_and_a_line_in_the_log() -> None:
     (line,) = server.lines
     assert (line["event"], line["uid"], line["level"]) == ("denied", UID, "info")
     labels = {"hook": "mutate", "kind": "Pod", "operation": "CREATE", "verdict": "deny"}
+    labels["dry_run"] = "false"
     assert server.value("admission_requests_total", **labels) == 1
 
 
@@ -125,8 +126,9 @@ async def test_a_probe_is_answered_with_the_name_of_the_replica_alone_and_counte
     }
     assert not real.response["allowed"]
     about = {"hook": "mutate", "kind": "Pod", "operation": "CREATE"}
-    assert server.value("admission_requests_total", **about, verdict="allow") == 1
-    assert server.value("admission_requests_total", **about, verdict="deny") == 1
+    dry, stored = {**about, "dry_run": "true"}, {**about, "dry_run": "false"}
+    assert server.value("admission_requests_total", **dry, verdict="allow") == 1
+    assert server.value("admission_requests_total", **stored, verdict="deny") == 1
 
 
 async def test_http_1_0_is_answered_and_closed() -> None:

@@ -127,9 +127,18 @@ class _ValueBuilder(EventWalker[Any]):
 
 
 def format_yaml(value: Any) -> str:
-    """Write a value as YAML: members in their order, aliases written out."""
+    """
+    Write a value as YAML: members in their order, aliases written out.
+
+    Unprintable characters are escaped. libyaml escapes either all other than ASCII or few of them.
+    """
+    text = _dump(value, allow_unicode=True)
+    return text if text.replace("\n", "").isprintable() else _dump(value, allow_unicode=False)
+
+
+def _dump(value: Any, *, allow_unicode: bool) -> str:
     text: str = yaml.dump(
-        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_COLUMNS
+        value, Dumper=_Dumper, sort_keys=False, allow_unicode=allow_unicode, width=_COLUMNS
     )
     return text
 
