@@ -65,6 +65,8 @@ class Trust:
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError):
             problem = f"{STATE} cannot be understood; a new authority is created"
             raise PairError(where, problem) from None
+        if len(trust.certificates) < len(trust.authorities):
+            raise PairError(where, f"{STATE} lists an authority twice; a new one is created")
         if not signing(trust.authorities) <= trust.pairs.keys():
             raise PairError(where, f"{STATE} lacks a key; a new authority is created")
         return trust

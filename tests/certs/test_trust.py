@@ -118,6 +118,10 @@ SPOILT = {
     "the key of another authority": spoilt(key=FIRST.key_pem().decode()),
     "no key where one is needed": spoilt(key=None),
     "a time that is none": spoilt(published="yesterday"),
+    "an authority that is listed twice": json.dumps(
+        json.loads(rotated().render()[STATE])
+        | {"authorities": 2 * json.loads(rotated().render()[STATE])["authorities"]}
+    ).encode(),
     "a time without an offset": spoilt(promoted="2030-01-01T00:00:00"),
 }
 
