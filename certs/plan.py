@@ -164,7 +164,7 @@ def drop(state: RotationState) -> RotationStep | None:
             ca
             for ca in state.authorities
             # A slower clock may still see it as valid: wait for one overlap.
-            if not ca.leaving and (ca.name in ended or state.now >= ca.validity.end + overlap)
+            if not ca.leaving and (ca.name in ended or state.now - overlap >= ca.validity.end)
         ),
     )
 

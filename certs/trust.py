@@ -16,7 +16,13 @@ from cryptography import x509
 
 from certs.errors import PairError, StoreError
 from certs.issue import AUTHORITY_NAME, BACKDATE
-from certs.pem import CertificatePair, fingerprint, read_certificates, write_certificates
+from certs.pem import (
+    CertificatePair,
+    fingerprint,
+    name_of,
+    read_certificates,
+    write_certificates,
+)
 from certs.state import Authority, Validity
 from certs.steps import RotationStep, advance
 
@@ -66,6 +72,8 @@ class Trust:
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError):
             problem = f"{STATE} cannot be understood; a new authority is created"
             raise PairError(where, problem) from None
+        if len(trust.certificates) < len(trust.authorities):
+            raise PairError(where, f"{STATE} lists an authority twice; a new one is created")
         if not signing(trust.authorities) <= trust.pairs.keys():
             raise PairError(where, f"{STATE} lacks a key; a new authority is created")
         return trust
@@ -158,11 +166,14 @@ def signing(authorities: Sequence[Authority]) -> frozenset[str]:
 
 def _foreign(certificate: x509.Certificate, since: datetime) -> Authority:
     """Describe a foreign certificate; its age counts from its creation only if we created it."""
-    ours = certificate.subject.rfc4514_string().startswith(f"CN={AUTHORITY_NAME}")
-    span = validity(certificate)
+    ours = name_of(certificate).startswith(f"CN={AUTHORITY_NAME}")
+    is_past = certificate.not_valid_before_utc < since  # and so has a time of creation
     return Authority(
         name=fingerprint(certificate),
-        validity=span if ours else replace(span, start=since),
+        validity=Validity(
+            start=validity(certificate).start if ours and is_past else since,
+            end=certificate.not_valid_after_utc,
+        ),
         foreign=since,
     )
 

@@ -305,6 +305,15 @@ def padded(obj: Json) -> Json:
     return {**obj, "metadata": {**obj["metadata"], "managedFields": [{"x": "y" * LARGE}]}}
 
 
+@pytest.mark.parametrize("obj", [pod(), padded(pod()), {}], ids=["short", "large", "custom"])
+def test_a_dry_run_is_read(obj: Json) -> None:
+    kind = POD if obj else CLONE_SET
+
+    assert decode(review_body(obj, kind=kind, dryRun=True), TEMPLATES).dry_run
+    for real in ({"dryRun": False}, {"dryRun": None}, {}):
+        assert not decode(review_body(obj, kind=kind, **real), TEMPLATES).dry_run
+
+
 def test_of_a_large_review_the_parts_that_rules_read_are_decoded() -> None:
     decoded = decode(review_body(padded(deployment(spread()))))
 

@@ -27,6 +27,7 @@ DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
 NOW = datetime(2030, 1, 1, tzinfo=START.tzinfo)
+LAST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=START.tzinfo)  # RFC 5280: no end at all
 
 
 def authority(
@@ -293,6 +294,11 @@ CASES: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
     ),
     "a retired one has expired by our clock": (
         state(authority("old", age=YEAR + 9 * MINUTE), SIGNER),
+        RotationAction.WAIT,
+        set(),
+    ),
+    "the signer never expires": (
+        state(replace(SIGNER, validity=replace(SIGNER.validity, end=LAST))),
         RotationAction.WAIT,
         set(),
     ),

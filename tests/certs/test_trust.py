@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from certs.errors import PairError, StoreError
 from certs.pem import CertificatePair, fingerprint, read_certificates
+from certs.state import Validity
 from certs.steps import RotationAction, RotationStep
 from certs.trust import CA_BUNDLE, STATE, Trust, signing, validity
 from tests.certs.world import DAY, NOW, authority, client_pair, leaf
@@ -103,6 +104,14 @@ def test_a_foreign_authority_is_as_old_as_it_is_if_we_created_it() -> None:
     assert {each.foreign for each in trust.authorities} == {NOW + DAY}
 
 
+def test_a_foreign_authority_of_the_far_future_is_as_old_as_it_is_known() -> None:
+    last = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
+    far = authority(last, timedelta(0)).leaf
+    (found,) = Trust().add_foreign([far], NOW).authorities
+
+    assert found.validity == Validity(start=NOW, end=last)
+
+
 def test_a_foreign_authority_that_leaves_is_read_back() -> None:
     trust = Trust().add_foreign([FIRST.leaf], NOW).advance(step(RotationAction.DROP, FIRST), NOW)
 
@@ -147,6 +156,10 @@ SPOILT = {
     "the key of another authority": spoilt(key=FIRST.key_pem().decode()),
     "no key where one is needed": spoilt(key=None),
     "a time that is none": spoilt(published="yesterday"),
+    "an authority that is listed twice": json.dumps(
+        json.loads(rotated().render()[STATE])
+        | {"authorities": 2 * json.loads(rotated().render()[STATE])["authorities"]}
+    ).encode(),
     "a time without an offset": spoilt(promoted="2030-01-01T00:00:00"),
 }
 

@@ -52,8 +52,6 @@ def test_the_answer_is_one_warning_and_nothing_else() -> None:
 OTHERS = {
     "a pod that is really made": probe(dryRun=False),
     "a review without a dry run": decode(review_body(pod(labels={LABEL: "true"}))),
-    "a review that cannot be read again": replace(probe(), body=b"{"),
-    "a review without a request": replace(probe(), body=b"{}"),
     "another value": probe("yes"),
     "an update": replace(probe(), operation="UPDATE"),
     "a pod without the label": decode(review_body(pod(labels={"app": "web"}), dryRun=True)),

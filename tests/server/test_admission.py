@@ -5,6 +5,7 @@ import base64
 import json
 import re
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 import jsonpatch
@@ -57,6 +58,7 @@ async def test_a_denial_is_an_answer_and_a_line_in_the_log() -> None:
     (line,) = server.lines
     assert (line["event"], line["uid"], line["level"]) == ("denied", UID, "info")
     labels = {"hook": "mutate", "kind": "Pod", "operation": "CREATE", "verdict": "deny"}
+    labels["dry_run"] = "false"
     assert server.value("admission_requests_total", **labels) == 1
 
 
@@ -125,8 +127,9 @@ async def test_a_probe_is_answered_with_the_name_of_the_replica_alone_and_counte
     }
     assert not real.response["allowed"]
     about = {"hook": "mutate", "kind": "Pod", "operation": "CREATE"}
-    assert server.value("admission_requests_total", **about, verdict="allow") == 1
-    assert server.value("admission_requests_total", **about, verdict="deny") == 1
+    dry, stored = {**about, "dry_run": "true"}, {**about, "dry_run": "false"}
+    assert server.value("admission_requests_total", **dry, verdict="allow") == 1
+    assert server.value("admission_requests_total", **stored, verdict="deny") == 1
 
 
 async def test_http_1_0_is_answered_and_closed() -> None:
@@ -375,6 +378,38 @@ async def test_a_body_that_is_not_complete_is_not_in_flight() -> None:
         reply = await quick.ask(call(review()))
 
     assert reply.status == 200
+
+
+async def test_a_request_whose_turn_comes_too_late_is_refused() -> None:
+    async with serving() as server:
+        wire = await server.connect()
+        await wire.ask(call(review()))
+        ticks = count(1000)
+        server.admission.clock = lambda: float(next(ticks))
+
+        refused = await wire.ask(call(review()))
+
+    assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+    assert refused.body == b"busy (queued): call again in a second\n"
+    assert server.rejected("queued") == 1
+
+
+async def test_requests_sent_ahead_wait_for_each_other_and_not_for_the_server() -> None:
+    async with serving(Limits(queued=0.1), fetch=short_wait) as server:
+        wire, other = await server.connect(), await server.connect()
+        wire.send(b"".join(call(review(f"n{i}")) for i in range(20)))
+        await wire.reply()
+
+        reply = await other.ask(call(review()))
+        rest = [await wire.reply() for _ in range(19)]
+
+    assert reply.status == 200
+    assert {reply.status for reply in rest} == {200}
+
+
+async def short_wait(*_: object) -> Facts:
+    await asyncio.sleep(0.02)
+    return NoFacts()
 
 
 LATE = {

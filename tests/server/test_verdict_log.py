@@ -54,7 +54,9 @@ POD = {
 }
 
 
-def verdict_lines(pod: dict[str, Any], mode: Mode = Mode.APPLY) -> list[dict[str, Any]]:
+def verdict_lines(
+    pod: dict[str, Any], mode: Mode = Mode.APPLY, **members: bool
+) -> list[dict[str, Any]]:
     body = {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
@@ -64,12 +66,21 @@ def verdict_lines(pod: dict[str, Any], mode: Mode = Mode.APPLY) -> list[dict[str
             "operation": "CREATE",
             "namespace": "shop",
             "object": pod,
+            **members,
         },
     }
     gates = resolve(NEWEST_VERSION, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
     policy = Policy(gates=gates, mode=mode)
     decoded = admission.decode(json.dumps(body).encode())
     return [json.loads(line) for line in log_verdict(decoded, policy).splitlines()]
+
+
+def test_only_the_line_of_a_dry_run_says_so() -> None:
+    (real,) = verdict_lines(POD)
+    (dry,) = verdict_lines(POD, dryRun=True)
+
+    assert "dry_run" not in real
+    assert dry == {**real, "dry_run": True}
 
 
 def test_a_dropped_field_is_a_line() -> None:

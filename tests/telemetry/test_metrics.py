@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 
 from tests import build
@@ -21,6 +22,8 @@ from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, judge
 from webhook.telemetry.catalogue import BUCKETS, DURATION, METRICS, REQUESTS, Metric, Type
 from webhook.telemetry.metrics import LocalCounter, LocalHistogram, Metrics
+
+CREATED = {"hook": "mutate", "kind": "Pod", "operation": "CREATE"}
 
 OURS = re.compile(r"# TYPE ((?:evenspread|kubernetes)_\S+) (\S+)")
 
@@ -52,7 +55,7 @@ def test_a_review_is_counted_by_hook_kind_operation_and_verdict() -> None:
         0.002,
     )
 
-    labels = {"hook": "mutate", "kind": "Pod", "operation": "CREATE", "verdict": "deny"}
+    labels = {**CREATED, "verdict": "deny", "dry_run": "false"}
     assert value(metrics, "evenspread_admission_requests_total", **labels) == 1
     duration = "evenspread_admission_duration_seconds"
     assert value(metrics, f"{duration}_sum", hook="mutate") == 0.002
@@ -67,6 +70,7 @@ def test_strange_kinds_and_operations_are_one_label_value() -> None:
         metrics.count_review(decoded, Hook.VALIDATE, UNTOUCHED, 0.001)
 
     labels = {"hook": "validate", "kind": "other", "operation": "other", "verdict": "allow"}
+    labels["dry_run"] = "false"
     assert value(metrics, "evenspread_admission_requests_total", **labels) == 100
     assert b"Kind7" not in metrics.exposition()
 
@@ -86,6 +90,7 @@ def test_kinds_of_the_policy_in_force_are_told_apart() -> None:
         "kind": "Rollout.argoproj.io",
         "operation": "UPDATE",
         "verdict": "allow",
+        "dry_run": "false",
     }
     assert value(metrics, "evenspread_admission_requests_total", **labels) == 1
 
@@ -104,6 +109,19 @@ def test_findings_are_counted_by_rule_and_action(mode: Mode, action: str) -> Non
 
     rule = verdict.findings[0].rule
     assert value(metrics, "evenspread_rule_findings_total", rule=rule, action=action) == 1
+
+
+def test_a_dry_run_is_counted_apart_and_none_of_its_reasons_are() -> None:
+    metrics = Metrics()
+    decoded = decode(broken_review())
+    verdict = judge(decoded, Hook.MUTATE, POLICY, NoFacts())
+
+    metrics.count_review(replace(decoded, dry_run=True), Hook.MUTATE, verdict, 0.001)
+
+    requests = "evenspread_admission_requests_total"
+    assert value(metrics, requests, verdict="deny", dry_run="true", **CREATED) == 1
+    assert value(metrics, requests, verdict="deny", dry_run="false", **CREATED) is None
+    assert b"evenspread_rule_findings_total{" not in metrics.exposition()
 
 
 class Zoneless(NoFacts):
@@ -216,13 +234,14 @@ CALLS = st.tuples(
     st.sampled_from(["Pod", "Deployment.apps"]),
     st.sampled_from(["CREATE", "UPDATE"]),
     st.sampled_from(["allow", "deny"]),
+    st.sampled_from(["false", "true"]),
 )
 SECONDS = st.one_of(st.floats(0, 20), st.sampled_from(BUCKETS))
 
 
 @given(st.lists(st.tuples(CALLS, SECONDS)))
 def test_they_read_as_the_metrics_of_the_library_do(
-    counted: list[tuple[tuple[str, str, str, str], float]],
+    counted: list[tuple[tuple[str, ...], float]],
 ) -> None:
     ours, theirs = CollectorRegistry(), CollectorRegistry()
     counter = LocalCounter(REQUESTS)

@@ -55,6 +55,7 @@ class _Envelope(msgspec.Struct, frozen=True, rename="camel", gc=False):
     namespace: Text = ""
     name: Text = ""
     sub_resource: Text = ""
+    dry_run: bool | None = None
 
 
 class _Request(_Envelope, frozen=True, gc=False):
@@ -142,6 +143,7 @@ def _decode(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> Adm
         operation=request.operation or "",
         namespace=(request.namespace or "")[:LONGEST_NAME],
         name=(request.name or "")[:LONGEST_NAME],
+        dry_run=request.dry_run is True,
         path=path,
         metadata=request.object.metadata,
         template=request.object.pod_template(path),
@@ -213,6 +215,7 @@ def _identify(request: _Request | _RawRequest, kind: GroupKind) -> AdmissionRequ
         namespace=(request.namespace or "")[:LONGEST_NAME],
         name=(request.name or "")[:LONGEST_NAME],
         sub_resource=request.sub_resource or "",
+        dry_run=request.dry_run is True,
     )
 
 

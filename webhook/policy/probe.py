@@ -6,9 +6,6 @@ that is stored the label changes nothing, or it would bypass every rule. Every o
 template can be a probe, so that the right to create PodTemplates suffices, which is harmless.
 """
 
-import msgspec
-
-from webhook.policy.nesting import decode_nested
 from webhook.policy.request import CREATE, AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, Verdict, brief
 
@@ -19,17 +16,6 @@ ANY = "true"
 
 The API server passes the same warning on only once, so ``true`` does not show which hook replied.
 """
-
-
-class _Request(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    dry_run: bool | None = None
-
-
-class _Review(msgspec.Struct, frozen=True, gc=False):
-    request: _Request | None = None
-
-
-_decode = msgspec.json.Decoder(_Review).decode
 
 
 def build_probe_verdict(version: str, replica: str) -> Verdict:
@@ -51,14 +37,6 @@ def judge_probe(request: AdmissionRequest, hook: Hook, present: Verdict) -> Verd
     if metadata is None or LABEL not in metadata.labels:
         return None
     value = metadata.labels[LABEL]
-    if value not in (ANY, *Hook) or request.operation != CREATE or not _is_dry_run(request.body):
+    if value not in (ANY, *Hook) or request.operation != CREATE or not request.dry_run:
         return None
     return present if value in (ANY, hook) else UNTOUCHED
-
-
-def _is_dry_run(body: bytes) -> bool:
-    try:
-        review = decode_nested(_decode, body)
-    except msgspec.DecodeError:
-        return False
-    return review.request is not None and review.request.dry_run is True

@@ -38,6 +38,7 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
         namespace: The namespace of the object; empty if the kind has no namespaces.
         name: Empty until the API server generates it from ``generateName``.
         sub_resource: Empty for a request about the object itself.
+        dry_run: Whether the API server will store nothing, whatever the verdict.
         path: The path from the object to its pod template; None for a kind without one.
         metadata: The metadata of the object; for a Pod that of its template.
         template: The requested pod template; None if the object has none.
@@ -54,6 +55,7 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
     name: str = ""
     sub_resource: str = ""
+    dry_run: bool = False
     path: TemplatePath | None = None
     metadata: ObjectMeta | None = None
     template: PodTemplate | None = None

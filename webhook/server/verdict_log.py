@@ -25,12 +25,13 @@ INFO = "info"
 MOST_LOGGED = 10  # findings or drops of one review; more would not help a reader
 
 
-class LineStart(msgspec.Struct, frozen=True, gc=False):
+class LineStart(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """
     The members that differ from line to line.
 
     Attributes:
         event: ``denied``, ``violates`` (reported, not denied), ``dropped`` or ``injected``.
+        dry_run: Whether the API server stores nothing; only written if it is true.
     """
 
     time: datetime
@@ -38,6 +39,7 @@ class LineStart(msgspec.Struct, frozen=True, gc=False):
     event: str
     uid: str
     name: str
+    dry_run: bool = False
 
 
 class VerdictMembers(msgspec.Struct, frozen=True, gc=False):
@@ -116,8 +118,8 @@ class VerdictLog:
             now = self._clock()
             build = _line_ends if verdict.recurs else _line_ends.__wrapped__
             for end in build(verdict, hook, request.kind, request.namespace):
-                start = LineStart(now, INFO, end.event, request.uid, request.shown_name)
-                self._lines.take(self._render(start, end))
+                about = request.uid, request.shown_name, request.dry_run
+                self._lines.take(self._render(LineStart(now, INFO, end.event, *about), end))
 
     def _render(self, start: LineStart, end: LineEnd) -> bytes:
         if self._format is LogFormat.JSON:

@@ -43,6 +43,7 @@ from webhook.telemetry.exposition import expose
 EXPOSITION = CONTENT_TYPE_LATEST
 OTHER_LABEL = "other"
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
+DRY_RUN = ("false", "true")  # the label values of False and True
 
 Labels: TypeAlias = tuple[str, ...]
 
@@ -123,6 +124,7 @@ class Metrics:
             ``task_restarts`` by task; ``telemetry_failures``.
         audited: The metrics of the last audit in text format; without samples if this replica has
             made no audit.
+        tasks: A gauge, whose value the server sets as a function.
         audit_time: A gauge, as are ``audit_duration`` and ``audit_leader``.
     """
 
@@ -156,6 +158,7 @@ class Metrics:
         self.audit_time = self._gauge(catalogue.AUDIT_TIME)
         self.audit_duration = self._gauge(catalogue.AUDIT_DURATION)
         self.telemetry_failures = self._counter(catalogue.TELEMETRY_FAILURES)
+        self.tasks = self._gauge(catalogue.TASKS)
         self._lost_lines = _ReadCounter(catalogue.LOG_LINES_LOST)
         self.registry.register(self._lost_lines)
         self.forget_audit()
@@ -173,12 +176,12 @@ class Metrics:
     def count_review(
         self, request: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
     ) -> None:
-        """Count one answered review."""
+        """Count one answered review; a dry run applies no defaults and denies no object."""
         kind = self._kinds.get(request.kind, OTHER_LABEL)
         operation = request.operation if request.operation in OPERATIONS else OTHER_LABEL
-        self._requests.count(hook, kind, operation, verdict.outcome)
+        self._requests.count(hook, kind, operation, verdict.outcome, DRY_RUN[request.dry_run])
         self._durations.observe(hook, seconds)
-        if verdict is not UNTOUCHED:
+        if verdict is not UNTOUCHED and not request.dry_run:
             self._count_reasons(verdict)
 
     def show_policy(self, version: str, policy: Policy) -> None:

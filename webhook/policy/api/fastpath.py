@@ -5,8 +5,7 @@ A fast check that accepts the usual valid lists without calling every rule.
 and only ``api.rules`` describes errors.
 """
 
-from itertools import groupby, starmap
-from operator import attrgetter
+from itertools import starmap
 
 from webhook.policy import selectors
 from webhook.policy.api import labels
@@ -22,8 +21,6 @@ from webhook.policy.model import (
 
 _POLICIES = frozenset((None, *NODE_POLICIES))
 
-_selection = attrgetter("label_selector", "match_label_keys")
-
 
 def are_plain(constraints: tuple[Constraint, ...], options: ValidationOptions) -> bool:
     """
@@ -31,12 +28,23 @@ def are_plain(constraints: tuple[Constraint, ...], options: ValidationOptions) -
 
     A plain list passes every rule under these options; a property test verifies this.
     """
-    pairs = {(entry.topology_key, entry.when_unsatisfiable) for entry in constraints}
-    selections = groupby(map(_selection, constraints))  # nearly always only one
+    pairs: set[tuple[str, str]] = set()
+    checked: Constraint | None = None
+    for entry in constraints:
+        if not _is_plain(entry):
+            return False
+        if checked is None or not _selects_alike(entry, checked):  # nearly always only once
+            if not _selects_plainly(entry.label_selector, entry.match_label_keys, options):
+                return False
+            checked = entry
+        pairs.add((entry.topology_key, entry.when_unsatisfiable))
+    return len(pairs) == len(constraints)
+
+
+def _selects_alike(one: Constraint, other: Constraint) -> bool:
     return (
-        len(pairs) == len(constraints)
-        and all(map(_is_plain, constraints))
-        and all(_selects_plainly(*selection, options) for selection, _ in selections)
+        one.label_selector == other.label_selector
+        and one.match_label_keys == other.match_label_keys
     )
 
 

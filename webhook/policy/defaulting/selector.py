@@ -108,8 +108,8 @@ def _add_owner(
     upstream's selector, the result then matches no pod but is not empty.
     """
     wanted = owner.match_labels
+    if pairs.items() <= wanted.items() and not owner.match_expressions:
+        return ()  # the usual case
     contradicted = [key for key, value in pairs.items() if wanted.get(key, value) != value]
-    if not contradicted and not owner.match_expressions:
-        return ()
     both = (LabelSelectorRequirement(key, IN, (pairs[key],)) for key in sorted(contradicted))
     return tuple(dict.fromkeys((*both, *owner.match_expressions)))
