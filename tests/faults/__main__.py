@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.faults.cases import CASES
-from tests.faults.evidence import CaseRow, Outcome, case_rows, read_evidence
+from tests.faults.evidence import CaseRow, Outcome, case_rows, markdown_rows, read_evidence
 
 ROOT = Path(__file__).parents[2]
 STYLES = {Outcome.HOLDS: "", Outcome.FAILED: "bold red", Outcome.MISSING: "yellow"}
@@ -36,6 +36,8 @@ def main(arguments: Sequence[str]) -> int:
         rows = list(case_rows(wanted, read_evidence(file)))
     if parsed.json:
         parsed.json.write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
+    if parsed.markdown:
+        parsed.markdown.write_text("".join(f"{line}\n" for line in markdown_rows(rows)))
     print_table(rows, Console(width=None if sys.stdout.isatty() else WIDEST))
     return int(any(row.result is not Outcome.HOLDS for row in rows))
 
@@ -65,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make faults", description=__doc__)
     parser.add_argument("cases", nargs="*", type=int, choices=CASES, help="default: all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE as well")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="the same for the docs")
     parser.add_argument("--short", action="store_true", help="run the short forms, as CI does")
     return parser
 
