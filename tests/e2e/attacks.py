@@ -21,7 +21,7 @@ from tests.e2e.hostile import (
     repeated,
     string,
 )
-from tests.e2e.objects import VERSIONS
+from tests.e2e.tenantkinds import CUSTOM, WITH_PODS
 
 EMPTY: Final = '""'
 """An empty string, as JSON."""
@@ -55,16 +55,16 @@ def bad_labels(constraints: int, labels: int) -> Text:
     return write
 
 
-_PODS = tuple(VERSIONS)
+_PODS = WITH_PODS
 _SPREAD = "pod/spec/topologySpreadConstraints"
-_SELECTING = ("ReplicaSet", "StatefulSet", "Deployment", "DaemonSet", "Rollout")
+_SELECTING = ("ReplicaSet", "StatefulSet", "Deployment", "DaemonSet", *CUSTOM)
 _BIG = MOST_REQUEST - 8192
 
 DEPTHS: Final = (10, 900, 990, 1000, 3000, 9000, 9900)
 
 
-def deep_rollouts(depth: int) -> dict[str, Attack]:
-    """Give Rollouts, whose schema allows anything anywhere, with something of so many levels."""
+def deep_custom_objects(depth: int) -> dict[str, Attack]:
+    """Give custom objects, whose schema allows anything, with something of so many levels."""
     objects, lists = nested(depth), nested(depth, "[", "]")
     parts = {
         "an unknown member": ("spec/deep", objects),
@@ -75,7 +75,7 @@ def deep_rollouts(depth: int) -> dict[str, Attack]:
         "a template": ("spec/template", objects),
     }
     return {
-        f"{what} {depth} levels deep": Attack(path, text, ("Rollout",))
+        f"{what} {depth} levels deep": Attack(path, text, CUSTOM)
         for what, (path, text) in parts.items()
     }
 
@@ -85,7 +85,7 @@ DEEP: Final = {
         f"managedFields {depth} levels deep": Attack("metadata/managedFields", managed(depth))
         for depth in DEPTHS
     },
-    **deep_rollouts(9900),
+    **deep_custom_objects(9900),
 }
 """Most are stored by kube-apiserver."""
 
@@ -153,7 +153,7 @@ WIDE: Final = {
     "a name with escapes": Attack("metadata/name", lambda: '"a\\u001b[31m\\n\\u202e"'),
     "a name of 3 MB": Attack("metadata/name", string(_BIG, "<")),
     "a number of a million digits": Attack(
-        _SPREAD, lambda: f'[{{"maxSkew":{"9" * 1_000_000}}}]', ("Rollout",)
+        _SPREAD, lambda: f'[{{"maxSkew":{"9" * 1_000_000}}}]', CUSTOM
     ),
 }
 """Most are refused by kube-apiserver in the end; the mutating hook sees them before."""
@@ -208,7 +208,7 @@ STORED: Final = {
         _SELECTING,
     ),
     "400 000 empty expressions": Attack(
-        "spec/selector/matchExpressions", repeated(MOST_STORED), ("Rollout",)
+        "spec/selector/matchExpressions", repeated(MOST_STORED), CUSTOM
     ),
 }
 """Watched kinds that every cache has to hold, or to leave out."""
@@ -221,11 +221,11 @@ def generated(most: int = _BIG) -> st.SearchStrategy[tuple[str, Attack]]:
     A kind, and something deep, wide or long somewhere in it.
 
     Args:
-        most: Bytes of what is wide or long.
+        most: Bytes of a list or a map. Strings have up to 3 MiB, and take an API server no time.
     """
     sizes = st.integers(1, most)
     character = st.sampled_from(
-        ["a", "<", "\\u0001", '\\"', "é", "\u2028", "\U0001f600", "\\u0000"]
+        ["a", "<", "\\u0001", "\\u001b[31m", '\\"', "é", "\u2028", "\U0001f600", "\\u0000"]
     )
     item = st.sampled_from(["{}", "null", '""', "0", "[]", '"#"', '{"key":"#","values":["-"]}'])
     text: st.SearchStrategy[Text] = st.one_of(
@@ -234,7 +234,7 @@ def generated(most: int = _BIG) -> st.SearchStrategy[tuple[str, Attack]]:
         st.builds(managed, st.integers(10, 10_000)),
         st.builds(numbered, sizes, item),
         st.builds(pairs, sizes, character),
-        st.builds(string, sizes, character),
+        st.builds(string, st.integers(1, _BIG), character),
         st.builds(bad_labels, st.integers(1, 1000), st.integers(1, most // 15_000)),
     )
     paths = sorted({attack.path for attack in ATTACKS.values()})
