@@ -4,7 +4,8 @@ The objects with which one tenant would break a replica: deep, wide, long, and g
 Each entry of a table is a title and an ``Attack``.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 from hypothesis import strategies as st
 
@@ -216,32 +217,48 @@ STORED: Final = {
 ATTACKS: Final = {**DEEP, **WIDE, **FLOODS, **STORED}
 
 
-def generated(most: int = _BIG) -> st.SearchStrategy[tuple[str, Attack]]:
+Chosen: TypeAlias = tuple[str, Attack]
+"""A kind and an attack that suits it."""
+
+
+def generated(most: int = _BIG) -> st.SearchStrategy[Chosen]:
     """
-    A kind, and something deep, wide or long somewhere in it.
+    A kind, and something deep, wide or long anywhere in it, or in its constraints.
 
     Args:
         most: Bytes of a list or a map. Strings have up to 3 MiB, and take an API server no time.
     """
-    sizes = st.integers(1, most)
+    paths = sorted({attack.path for attack in ATTACKS.values()})
+    anywhere = st.builds(Attack, st.sampled_from(paths), _texts(most))
+    findings = st.builds(bad_labels, st.integers(1, 1000), st.integers(1, most // 15_000))
+    return st.one_of(
+        st.tuples(st.sampled_from(KINDS), anywhere).filter(_has_place),
+        st.tuples(st.sampled_from(WITH_PODS), st.builds(Attack, st.just(_SPREAD), findings)),
+    )
+
+
+def listed(attacks: Mapping[str, Attack]) -> st.SearchStrategy[Chosen]:
+    """A kind and one of the attacks in a table."""
+    chosen = st.sampled_from(list(attacks.values()))
+    return chosen.flatmap(lambda attack: st.tuples(st.sampled_from(attack.kinds), st.just(attack)))
+
+
+def _texts(most: int) -> st.SearchStrategy[Text]:
+    sizes, depths = st.integers(1, most), st.integers(10, 10_000)
     character = st.sampled_from(
         ["a", "<", "\\u0001", "\\u001b[31m", '\\"', "é", "\u2028", "\U0001f600", "\\u0000"]
     )
     item = st.sampled_from(["{}", "null", '""', "0", "[]", '"#"', '{"key":"#","values":["-"]}'])
-    text: st.SearchStrategy[Text] = st.one_of(
-        st.builds(nested, st.integers(10, 10_000)),
-        st.builds(nested, st.integers(10, 10_000), st.just("["), st.just("]"), st.just("null")),
-        st.builds(managed, st.integers(10, 10_000)),
+    return st.one_of(
+        st.builds(nested, depths),
+        st.builds(nested, depths, st.just("["), st.just("]"), st.just("null")),
+        st.builds(managed, depths),
         st.builds(numbered, sizes, item),
         st.builds(pairs, sizes, character),
         st.builds(string, st.integers(1, _BIG), character),
-        st.builds(bad_labels, st.integers(1, 1000), st.integers(1, most // 15_000)),
     )
-    paths = sorted({attack.path for attack in ATTACKS.values()})
-    attacks = st.builds(Attack, st.sampled_from(paths), text)
-    return st.tuples(st.sampled_from(KINDS), attacks).filter(_has_place)
 
 
-def _has_place(chosen: tuple[str, Attack]) -> bool:
+def _has_place(chosen: Chosen) -> bool:
     kind, attack = chosen
     return kind != "Service" or not attack.path.startswith("pod/")

@@ -21,9 +21,20 @@ from tests.controlplane.assets import Assets
 from tests.controlplane.fixtures import RUNNING
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.attacks import ATTACKS, DEPTHS, STORED, WIDE, deep_custom_objects, generated
+from tests.controlplane.waiting import until
+from tests.e2e.attacks import (
+    ATTACKS,
+    DEEP,
+    DEPTHS,
+    STORED,
+    WIDE,
+    Chosen,
+    deep_custom_objects,
+    generated,
+    listed,
+)
 from tests.e2e.customkinds import define
-from tests.e2e.evasion import find_audited, find_evaders
+from tests.e2e.evasion import RULE, find_audited, find_evaders
 from tests.e2e.hostile import (
     KINDS,
     MIB,
@@ -44,7 +55,8 @@ from webhook.__main__ import main
 SECONDS = float(os.environ.get("EVENSPREAD_HOSTILE_SECONDS", "5"))
 """How long generated attacks go on."""
 
-BATCH = 10  # generated attacks with one seed
+AUDIT_S = 300.0  # patience for an audit of thousands of objects; alone on a core it takes 5 s
+BATCH = 5  # generated attacks with one seed
 MOST_CREATED = 100_000  # bytes of a generated member; kube-apiserver is slow to refuse a million
 SERVICES = rounds(100, 3000)
 LARGE = rounds(5, 200)  # Services of 1.4 MB each, of which a cache made 28 MiB each
@@ -77,6 +89,7 @@ def plane(control_plane_assets: Assets, request: pytest.FixtureRequest) -> Itera
         running.remove(started)
 
 
+STORABLE = DEEP | STORED  # kube-apiserver takes up to minutes to refuse one of the others
 STORED_STATUSES = {HTTPStatus.OK, HTTPStatus.CREATED}
 
 
@@ -255,9 +268,9 @@ def test_generated_objects(plane: ControlPlane, tmp_path: Path) -> None:
     siege = Siege(plane, tmp_path)
     evaders = create_evaders(siege)
     with siege:
-        until = time.monotonic() + SECONDS
+        end = time.monotonic() + SECONDS
 
-        def write(chosen: tuple[str, Attack]) -> None:
+        def write(chosen: Chosen) -> None:
             kind, attack = chosen
             number = next(numbers)
             act, verb = ((siege.create, "created"), (siege.update, "updated"))[number % 2]
@@ -265,7 +278,7 @@ def test_generated_objects(plane: ControlPlane, tmp_path: Path) -> None:
                 reply = act(attack, kind, f"generated-{number}")
             kinds[f"{verb}, {'stored' if reply.status in STORED_STATUSES else 'refused'}"] += 1
 
-        def send(chosen: tuple[str, Attack]) -> None:
+        def send(chosen: Chosen) -> None:
             kind, attack = chosen
             number = next(numbers)
             title = f"{kind}, {described(attack)}, sent"
@@ -278,17 +291,19 @@ def test_generated_objects(plane: ControlPlane, tmp_path: Path) -> None:
             troubles.extend(f"{title}: {each}" for each in complaints(answer))
 
         for batch in count():
-            if time.monotonic() > until:
+            if time.monotonic() > end:
                 break
-            seed(batch)(_generate(given(generated(MOST_CREATED))(write)))()
-            seed(batch)(_generate(given(generated())(send)))()
+            seed(batch)(_generate(given(generated(MOST_CREATED) | listed(STORABLE))(write)))()
+            seed(batch)(_generate(given(generated() | listed(ATTACKS))(send)))()
         evaders |= find_evaders(plane.api, siege.namespace)
         audited = find_audited(plane, siege.namespace, siege.called.config)
+        reported = count_audited(siege)
 
     print(", ".join(f"{number} {what}" for what, number in sorted(kinds.items())))
-    print(f"{len(evaders)} pods evaded defaulting; the audit reports {len(audited)}")
+    print(f"{len(evaders)} pods evaded defaulting; audits report {len(audited)} and {reported:.0f}")
     withstood(siege, *troubles)
     assert evaders <= audited, "each pod without its defaults is in the next audit"
+    assert reported >= len(evaders), "and in the next audit of a server"
 
 
 def create_evaders(siege: Siege) -> set[str]:
@@ -296,6 +311,20 @@ def create_evaders(siege: Siege) -> set[str]:
     siege.tenant.create(service("it", siege.namespace, {"app": "it"}))
     pods = [ordinary("Pod", siege.namespace, f"evader-{number}") for number in range(3)]
     return {siege.tenant.create(pod)["metadata"]["name"] for pod in pods}
+
+
+def count_audited(siege: Siege) -> float:
+    """The number of pods without their defaults in the first audit of a server that starts now."""
+    head = {"name": "evenspread-audit", "namespace": siege.namespace}
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": head}
+    siege.plane.api.create(lease)
+    settings = {"namespace": siege.namespace, "audit_interval": "1s"}
+    with siege.another("auditor", **settings) as auditor:
+        auditor.wait()
+        until(lambda: auditor.metric("audits_total") > 0, "an audit", patience_s=AUDIT_S)
+        assert auditor.metric("audits_total", result="success") > 0, auditor.process.tail()
+        assert peak(auditor.process.pid) < MOST_MEMORY
+        return auditor.metric("findings", rule=RULE)
 
 
 def described(attack: Attack) -> str:
