@@ -98,7 +98,7 @@ CACHE_AGE = _gauge(
 )
 OBJECTS_SKIPPED = _counter(
     "evenspread_objects_skipped_total",
-    "Objects that a cache skipped; reason is shape, selector-size or namespace-size.",
+    "Objects that a cache skipped; reason is shape or selector-, namespace- or object-size.",
     ("kind", "reason"),
 )
 WATCH_RESTARTS = _counter(
