@@ -16,7 +16,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.controlplane.processes import Process, ProcessError
 from tests.controlplane.waiting import until
 from tests.e2e.certified import Certificates, Certified
-from tests.e2e.hostile import ordinary, review
+from tests.e2e.hostile import review
 from tests.e2e.load import Load
 from tests.e2e.objects import LONG, rounds, service
 from tests.e2e.oracles import (
@@ -42,6 +42,7 @@ OUTAGE_S = 25.0  # of the API server in the long form
 LONG_BACKOFF_S = 10.0  # after so long an outage there is at most one try a second for each watch
 PAUSE_S = rounds(3, 30)  # of etcd
 PATIENCE_S = 120.0  # for creations to go on
+from tests.e2e.tenantkinds import ordinary
 
 
 def terminate(process: Process) -> None:
