@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     found = [mutant for path, text in sources.items() for mutant in mutants_of(path, text)]
     sample = draw(found, parsed.sample, parsed.seed, parsed.only)
     console = Console(stderr=True)
-    warm_up()
+    warm_up({mirrored_tests(mutant.path) for mutant in sample})
     outcomes: dict[Mutant, Outcome] = {}
     try:
         for mutant, outcome in try_all(sample, sources):

@@ -30,7 +30,7 @@ from tests.mutation.trial import Trial, run, warm_up
 path = Path("webhook/policy/paths.py")
 text = (ROOT / path).read_bytes()
 trial = Trial("webhook.policy.paths", path, mirrored_tests(path), cpu_s=60)
-warm_up()
+warm_up([trial.tests])
 print(run(trial, text), run(trial, text.replace(b'"~0"', b'"~2"')))
 """
 
