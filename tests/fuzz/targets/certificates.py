@@ -25,11 +25,11 @@ from certs.pem import (
     read_der,
     read_key,
 )
-from certs.plan import RotationAction, next_step
+from certs.plan import next_step
 from certs.rotate import nearest_time
-from certs.secret import SecretStore, StoredTrust
-from certs.source import NoticeSubject
+from certs.secret import RotationRequest, SecretStore, StoredTrust
 from certs.state import Leaf, RotationState, Validity
+from certs.steps import RotationAction
 from certs.trust import STATE, Trust
 from tests.fuzz.targets import expect
 from webhook.cluster.protocol import Response
@@ -45,7 +45,9 @@ TOKENS = (
     b"-----BEGIN EC PRIVATE KEY-----\n", b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n",
     b"Proc-Type: 4,ENCRYPTED\n", b'{"version": 1, "authorities": [', b'"certificate": "',
     b'"key": null', b'"published": "2026-05-01T00:00:00+00:00"', b'"promoted": null',
-    b'"leaving": true', b'{"evenspread.io/rotate-ca": "2026-05-01T00:00:00Z"}',
+    b'"leaving": true', b'"foreign": [', b'"since": "2026-05-01T00:00:00+00:00"',
+    b'{"evenspread.io/revoke": "2026-05-01T00:00:00Z"}',
+    b'{"evenspread.io/rotate-ca": "2026-05-01T00:00:00Z"}',
     b"0001-01-01T00:00:00+23:59", b"9999-12-31T23:59:59-23:59", b"\x30\x82",
     b"\x06\x03\x55\x04\x03", b"\x17\x0d", b"\x18\x0f", b"\x02\x01\x00", b"\xa0\x03\x02\x01\x02",
     b"\x00",
@@ -168,8 +170,9 @@ def _check_plan(stored: StoredTrust) -> None:
                 leaf=_leaf_of(trust),
                 now=NOW,
                 server_now=nearest_time(NOW, stored.server_now),
-                ca_requested=stored.requested.get(NoticeSubject.CA),
-                leaf_requested=stored.requested.get(NoticeSubject.LEAF),
+                ca_requested=stored.requested.get(RotationRequest.CA),
+                leaf_requested=stored.requested.get(RotationRequest.LEAF),
+                revoked=stored.requested.get(RotationRequest.REVOKE),
             )
         )
         if step.action in (RotationAction.WAIT, RotationAction.ADD_CA, RotationAction.SIGN_LEAF):
