@@ -32,6 +32,7 @@ from tests.e2e.oracles import (
     webhook_errors,
 )
 from tests.e2e.replica import Replica
+from tests.e2e.tenantkinds import ordinary
 from tests.faults.plugin import FaultReport
 
 MARK = {"evenspread.test/outage": "yes"}
@@ -42,7 +43,6 @@ OUTAGE_S = 25.0  # of the API server in the long form
 LONG_BACKOFF_S = 10.0  # after so long an outage there is at most one try a second for each watch
 PAUSE_S = rounds(3, 30)  # of etcd
 PATIENCE_S = 120.0  # for creations to go on
-from tests.e2e.tenantkinds import ordinary
 
 
 def terminate(process: Process) -> None:

@@ -23,6 +23,7 @@ from webhook.audit.snapshot import (
 from webhook.cluster import wire
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster, VersionKind
+from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
 from webhook.policy.advice.decode import decode_subject
@@ -139,7 +140,7 @@ def build_read_error(listed: KindRow, data: msgspec.Raw, error: msgspec.DecodeEr
     """Name the object of a list that cannot be read, by its request path as far as it has one."""
     try:
         named = decode_nested(_decode_named, data)
-    except msgspec.DecodeError:
+    except DECODE_ERRORS:
         return SourceError(listed.path(""), str(error))
     return SourceError(f"{listed.path(named.namespace)}/{named.name}", str(error))
 
