@@ -96,7 +96,9 @@ class HttpEndpoint(web.Server, ABC):
         """
         super().__init__(self.answer)
         self.limits = limits
-        self.callers: Connections[web.RequestHandler] = Connections(most, limits.idle, self._cut)
+        self.callers: Connections[web.RequestHandler] = Connections(
+            most, limits.idle, limits.answered, self._cut
+        )
         self.draining = False
         self._tls = tls
         self.clock = time.monotonic  # the loop's clock stands still while a request is answered
@@ -115,10 +117,10 @@ class HttpEndpoint(web.Server, ABC):
     def failed(self, status: int, error: BaseException | None) -> None:
         """Record a request that ``answer`` did not receive or did not answer."""
 
-    def take(self, accepted: socket.socket) -> None:
-        """Serve an accepted connection, or close it if there are too many."""
+    def take(self, accepted: socket.socket, address: str) -> None:
+        """Serve an accepted connection of a client, or close it if there are too many."""
         exchange = HttpConnection(self, self.limits)
-        if not self.callers.admit(exchange, self.clock()):
+        if not self.callers.admit(exchange, self.clock(), address):
             accepted.close()
             self.refused("connections")
             return
@@ -204,13 +206,13 @@ async def _accept(listener: socket.socket, endpoint: HttpEndpoint) -> None:
     loop = asyncio.get_running_loop()
     while True:
         try:
-            accepted, _ = await loop.sock_accept(listener)
+            accepted, address = await loop.sock_accept(listener)
         except ConnectionError:  # the client closed it before it was accepted
             continue
         except OSError:  # no file descriptor left
             await asyncio.sleep(endpoint.limits.accept_again)
             continue
-        endpoint.take(accepted)
+        endpoint.take(accepted, str(address[0]))
 
 
 def bind(host: str, port: int) -> list[socket.socket]:
