@@ -15,13 +15,11 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
-import msgspec
-
 from webhook.cluster.caches import Caches
 from webhook.cluster.discovery import ObjectDecoder
 from webhook.cluster.facts import VersionKind
 from webhook.cluster.misses import Misses
-from webhook.cluster.protocol import ApiClient, read
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, read
 from webhook.errors import ApiError
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
@@ -141,7 +139,7 @@ class OwnerFallback:
         except ApiError as error:
             absent = error.status == HTTPStatus.NOT_FOUND
             return LookupResult.ABSENT if absent else LookupResult.FAILED, None
-        except msgspec.MsgspecError:
+        except DECODE_ERRORS:
             return LookupResult.FAILED, None
         self._misses.forget(namespace, path)
         return LookupResult.FOUND, found
