@@ -25,6 +25,7 @@ from webhook.cluster import wire
 from webhook.cluster.caches import Caches
 from webhook.cluster.facts import Cluster
 from webhook.cluster.fallback import OwnerFallback
+from webhook.cluster.protocol import Response
 from webhook.errors import NotSyncedError
 from webhook.policy.facts import Facts
 from webhook.policy.model import OwnerReference
@@ -158,6 +159,7 @@ async def test_nothing_is_fetched_before_the_caches_are_filled() -> None:
 FAILURES: dict[str, tuple[Behavior, str]] = {
     "it does not exist": (None, "absent"),
     "the answer is nonsense": (respond([]), "failed"),
+    "the answer is no UTF-8": (Response(200, b'{"metadata":{"name":"\xff"}}'), "failed"),
     "there is no answer": (Fault.SILENCE, "late"),
 }
 

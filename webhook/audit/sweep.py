@@ -27,7 +27,7 @@ from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster import wire
 from webhook.cluster.lists import LIST_TRIES, list_pages
-from webhook.cluster.protocol import ApiClient, FailureReason
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
 from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import KindRow
@@ -178,7 +178,7 @@ class ClusterSweep:
     def _put(self, snapshot: Snapshot, listed: KindRow, item: msgspec.Raw) -> None:
         try:
             self._reader.put(snapshot, (listed.api_version, listed.kind), item)
-        except msgspec.DecodeError as error:
+        except DECODE_ERRORS as error:
             self.problems.append(SourceError(listed.path(""), str(error)))
 
 

@@ -14,12 +14,10 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
-import msgspec
-
 from webhook.cluster.caches import Caches
 from webhook.cluster.discovery import ObjectDecoder
 from webhook.cluster.facts import VersionKind
-from webhook.cluster.protocol import ApiClient, read
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, read
 from webhook.errors import ApiError
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
@@ -124,7 +122,7 @@ class OwnerFallback:
         except ApiError as error:
             absent = error.status == HTTPStatus.NOT_FOUND
             return LookupResult.ABSENT if absent else LookupResult.FAILED, None
-        except msgspec.MsgspecError:
+        except DECODE_ERRORS:
             return LookupResult.FAILED, None
 
     async def _complete(
