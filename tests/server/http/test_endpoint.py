@@ -25,6 +25,7 @@ from webhook.policy.facts import Facts, NoFacts
 from webhook.server.health import Health
 from webhook.server.http.endpoint import (
     ACCEPTED_AT_ONCE,
+    HttpConnection,
     ParserError,
     bind,
     listening,
@@ -497,3 +498,16 @@ async def test_accepting_leaves_time_to_others() -> None:
         opened.close()
 
     assert {0, ACCEPTED_AT_ONCE, 2 * ACCEPTED_AT_ONCE} == turns
+
+
+async def test_only_new_bytes_count_as_received() -> None:
+    async with serving() as server:
+        wire = await server.connect()
+        await wire.ask(call(review()))
+        (connection,) = server.admission.connections
+        assert isinstance(connection, HttpConnection)
+        connection.received = 1.0
+
+        connection.data_received(b"")  # as aiohttp does once it has room for what it kept
+
+    assert connection.received == 1.0

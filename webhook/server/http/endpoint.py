@@ -75,12 +75,14 @@ class HttpConnection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Parse requests; under overload, refuse one first, at a tenth of the cost of an answer."""
-        self.received = now = self._endpoint.clock()
-        self.shed = not self._endpoint.overload.admits(now)
+        endpoint = self._endpoint
+        if data:  # aiohttp also calls this without data, to parse what it has kept
+            self.received = now = endpoint.clock()
+            self.shed = endpoint.overload.busy and not endpoint.overload.admits(now)
         if self.shed and (transport := self._idle_transport()) is not None and is_whole(data):
             transport.write(BUSY)
             self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-            self._endpoint.refused("queued")
+            endpoint.refused("queued")
         else:
             super().data_received(data)
 

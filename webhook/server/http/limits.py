@@ -77,6 +77,9 @@ class Limits:
     stalled_reply: float = _limit(
         10.0, "seconds", "between two checks for clients that do not read their replies"
     )
+    lag_period: float = _limit(
+        0.25, "seconds", "between two measurements of the event loop's lag; a longer lag is seen"
+    )
     read_buffer: int = _limit(
         64 * KIB,
         "bytes",
