@@ -136,7 +136,7 @@ class ObjectReader:
             snapshot.workloads.append(workload)
 
 
-def build_read_error(listed: KindRow, data: msgspec.Raw, error: msgspec.DecodeError) -> SourceError:
+def build_read_error(listed: KindRow, data: msgspec.Raw, error: Exception) -> SourceError:
     """Name the object of a list that cannot be read, by its request path as far as it has one."""
     try:
         named = decode_nested(_decode_named, data)
