@@ -16,7 +16,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.controlplane.processes import Process, ProcessError
 from tests.controlplane.waiting import until
 from tests.e2e.certified import Certificates, Certified
-from tests.e2e.hostile import ordinary, review
+from tests.e2e.hostile import review
 from tests.e2e.load import Load
 from tests.e2e.objects import LONG, rounds, service
 from tests.e2e.oracles import (
@@ -32,6 +32,7 @@ from tests.e2e.oracles import (
     webhook_errors,
 )
 from tests.e2e.replica import Replica
+from tests.e2e.tenantkinds import ordinary
 from tests.faults.plugin import FaultReport
 
 MARK = {"evenspread.test/outage": "yes"}
