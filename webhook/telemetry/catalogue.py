@@ -117,7 +117,7 @@ TASK_RESTARTS = _counter(
 )
 OWNER_LOOKUPS = _counter(
     "evenspread_owner_lookups_total",
-    "Lookups of owners and Namespaces missing in a cache; result is found, absent, failed or late.",
+    "Lookups for reviews; result is found, absent, failed, late or skipped: too many failed.",
     ("result",),
 )
 CONFIG_VALID = _gauge(
