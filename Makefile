@@ -112,6 +112,19 @@ hostile: $(SETUP)  ## try to break replicas as a tenant: ten minutes; SECONDS=N
 	@EVENSPREAD_E2E=long EVENSPREAD_HOSTILE_SECONDS=$(or $(SECONDS),600) \
 		$(BIN)/pytest -q -rP tests/e2e/test_hostile.py -k generated
 
+.PHONY: fuzz
+fuzz: $(SETUP)  ## search for inputs that a reader mishandles: ten minutes; SECONDS=N
+	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600)
+
+.PHONY: mutate
+mutate: $(SETUP)  ## count the mutants of the policy and the planner that their tests notice; SEED=N
+	@$(BIN)/python -m tests.mutation --seed $(or $(SEED),1)
+
+.PHONY: soak
+soak: envtest  ## load and faults for an hour, and what replicas hold then; MINUTES=N or SECONDS=N, JSON=FILE
+	@$(BIN)/python -m tests.soak $(if $(JSON),--json $(JSON)) \
+		--seconds $(or $(SECONDS),$(if $(MINUTES),$$(($(MINUTES) * 60)),3600))
+
 .PHONY: check
 check: $(SETUP)  ## lint, format, types and imports; stops at the first failure
 	@$(BIN)/ruff check --quiet

@@ -2,7 +2,7 @@
 The ``caBundle`` of the webhook configurations, which kube-apiserver trusts.
 
 Entry point: ``Hooks``. It must not recreate a deleted configuration, because deleting one is how
-an operator bypasses the webhook. Other certificates in a bundle stay while they are valid.
+an operator bypasses the webhook. Which certificates leave a bundle is for ``certs.plan`` to decide.
 """
 
 import base64
@@ -59,9 +59,9 @@ class Published:
         """Return the names of the authorities that every bundle contains."""
         return frozenset(names).intersection(*(map(fingerprint, cas) for cas in self.bundles))
 
-    def anywhere(self) -> frozenset[str]:
-        """Return the names of all certificates in all bundles."""
-        return frozenset(fingerprint(ca) for bundle in self.bundles for ca in bundle)
+    def anywhere(self) -> dict[str, x509.Certificate]:
+        """Return all certificates in all bundles, by name."""
+        return {fingerprint(ca): ca for bundle in self.bundles for ca in bundle}
 
 
 class Hooks:

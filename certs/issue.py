@@ -25,6 +25,9 @@ _PURPOSES = (
     "key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",
 )  # fmt: skip
 
+AUTHORITY_NAME = "evenspread-ca-"
+"""Beginning of the common name of every authority of ours."""
+
 _SERVER_NAME = "evenspread"  # a subject is required; clients check the alternative names only
 
 
@@ -39,7 +42,7 @@ def make_authority(*, now: datetime, lifetime: timedelta) -> CertificatePair:
     """
     key = ec.generate_private_key(ec.SECP256R1())
     serial = x509.random_serial_number()
-    name = common_name(f"evenspread-ca-{serial & 0xFFFFFFFF:08x}")
+    name = common_name(f"{AUTHORITY_NAME}{serial & 0xFFFFFFFF:08x}")
     certificate = (
         _builder(key, now)
         .serial_number(serial)

@@ -21,47 +21,32 @@ each arrow is one write, which fails if another replica has written since the Se
 * *leaving*: it is being removed from the bundles. It stays in the Secret until no bundle contains
   it, so that a crash in between is repaired.
 
-Other certificates in a bundle stay: clients may need them after the Secret was lost. A bundle that
-was emptied or restored makes its authorities unpublished again.
+A certificate that only a bundle contains is *foreign*: clients may need it after the Secret was
+lost. The Secret lists since when; it leaves like a retired authority, for the same time later. A
+bundle that was emptied or restored makes its authorities unpublished again.
+
+After a revocation, every older authority counts as *revoked*, whatever its phase. Its successor is
+created at once and signs a quarter of ``Lifetimes.revocation`` after every bundle contains it. The
+revoked ones, foreign ones included, leave one ``Lifetimes.revocation`` after that same time.
 
 A process keeps no state that it cannot read back, so it may stop between any two steps. Several
 replicas may attempt the same step: one write succeeds, the others read again.
 
-Guarantee: a client that acts on data younger than half an overlap encounters no unknown issuer.
+Guarantee: a client that acts on data younger than half an overlap encounters no unknown issuer;
+during a revocation, one that acts on data younger than a quarter of ``Lifetimes.revocation``.
 The other half covers clocks that differ; a replica whose clock is off by more than a quarter of an
-overlap does nothing.
+overlap does nothing. An authority is created, and its phases are timed, by the API server's clock.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from datetime import datetime
-from enum import Enum, auto
 from itertools import pairwise
 
 from certs.state import Authority, Leaf, RotationState, Validity
+from certs.steps import RotationAction, RotationStep
 
-
-class RotationAction(Enum):
-    """What a step does; ``advance`` applies the actions that change only the Secret."""
-
-    WAIT = auto()  # nothing to do; read again after the poll interval
-    DISTRUST = auto()  # our clock or the API server's is off: change nothing
-    ADD_CA = auto()  # create an authority and append it to the list
-    SIGN_LEAF = auto()  # sign a leaf with the signer and serve it
-    UNPUBLISH = auto()  # a bundle lacks it: not every client knows it
-    INJECT = auto()  # write the bundles
-    RECORD = auto()  # every bundle contains it: record since when
-    FORGET = auto()  # no bundle contains it: remove it from the list
-    PROMOTE = auto()  # make it the signer
-    DROP = auto()  # remove it from the bundles
-
-
-@dataclass(frozen=True, slots=True)
-class RotationStep:
-    """The next step, with the names of the authorities concerned."""
-
-    action: RotationAction
-    names: frozenset[str] = frozenset()
+MOST_FOREIGN = 16
+"""Foreign certificates that the Secret lists at a time: 20 KB of the 1 MiB that it may have."""
 
 
 def next_step(state: RotationState) -> RotationStep:
@@ -69,26 +54,6 @@ def next_step(state: RotationState) -> RotationStep:
     # The order of PLAN_RULES is the priority: a later rule may rely on what earlier ones exclude.
     steps = (rule(state) for rule in PLAN_RULES)
     return next((step for step in steps if step is not None), RotationStep(RotationAction.WAIT))
-
-
-def advance(
-    step: RotationStep, authorities: Sequence[Authority], now: datetime
-) -> tuple[Authority, ...]:
-    """Apply a step to the list as read; actions that do not write the list change nothing."""
-    change = _CHANGES.get(step.action)
-    if step.action is RotationAction.FORGET:
-        return tuple(ca for ca in authorities if ca.name not in step.names)
-    if change is None:
-        return tuple(authorities)
-    return tuple(change(ca, now) if ca.name in step.names else ca for ca in authorities)
-
-
-_CHANGES: dict[RotationAction, Callable[[Authority, datetime], Authority]] = {
-    RotationAction.UNPUBLISH: lambda ca, _: replace(ca, published=None),
-    RotationAction.RECORD: lambda ca, now: replace(ca, published=now),
-    RotationAction.PROMOTE: lambda ca, now: replace(ca, promoted=now),
-    RotationAction.DROP: lambda ca, _: replace(ca, leaving=True),
-}
 
 
 def distrust_a_clock(state: RotationState) -> RotationStep | None:
@@ -115,10 +80,26 @@ def sign(state: RotationState) -> RotationStep | None:
     return RotationStep(RotationAction.SIGN_LEAF) if wanted(state, leaf, signer) else None
 
 
+def replace_revoked(state: RotationState) -> RotationStep | None:
+    """Create the successor of a revoked signer; one that is pending is revoked with it."""
+    # This precedes the writes of bundles, which another client may undo again and again.
+    signer = state.signer
+    is_needed = signer is not None and state.is_revoked(signer) and state.pending is None
+    return RotationStep(RotationAction.ADD_CA) if is_needed else None
+
+
+def list_foreign(state: RotationState) -> RotationStep | None:
+    """List since when a bundle contains a certificate that the Secret does not."""
+    listed = {ca.name for ca in state.authorities}
+    room = MOST_FOREIGN - sum(ca.foreign is not None for ca in state.authorities)
+    names = frozenset(sorted(state.anywhere - listed)[:room])
+    return RotationStep(RotationAction.ADD_FOREIGN, names) if names else None
+
+
 def unpublish(state: RotationState) -> RotationStep | None:
     """Restart the overlap for authorities that a bundle lost, or that a wrong clock published."""
     # A time of publication in the future was written by a clock that was fast.
-    latest = state.now + state.lifetimes.overlap
+    latest = state.server_now + state.lifetimes.overlap
     return _step(
         RotationAction.UNPUBLISH,
         *(
@@ -143,15 +124,24 @@ def record(state: RotationState) -> RotationStep | None:
 
 
 def forget(state: RotationState) -> RotationStep | None:
-    """Remove leaving authorities from the list."""
-    # inject() comes first and found none of them in a bundle.
-    return _step(RotationAction.FORGET, *(ca for ca in state.authorities if ca.leaving))
+    """Remove leaving authorities from the list, and foreign ones that another client removed."""
+    # inject() comes first and found no leaving one in a bundle.
+    return _step(
+        RotationAction.FORGET,
+        *(
+            ca
+            for ca in state.authorities
+            if ca.leaving or (ca.foreign and ca.name not in state.anywhere)
+        ),
+    )
 
 
 def promote(state: RotationState) -> RotationStep | None:
-    """Promote the next authority once every client has had one overlap to learn of it."""
-    pending = state.pending
-    return _step(RotationAction.PROMOTE, pending) if pending and state.settled(pending) else None
+    """Promote the next authority once every client has had the time to learn of it."""
+    pending, signer = state.pending, state.signer
+    if pending is None or signer is None or not state.settled(pending, instead_of=signer.name):
+        return None
+    return _step(RotationAction.PROMOTE, pending)
 
 
 def renew(state: RotationState) -> RotationStep | None:
@@ -160,29 +150,21 @@ def renew(state: RotationState) -> RotationStep | None:
     if signer is None or state.pending is not None:
         return None
     due = state.now >= signer.validity.renew_at
-    requested = _is_requested(state.ca_requested, signer.validity, state.now)
+    requested = _is_requested(state.ca_requested, signer.validity, state.server_now)
     return RotationStep(RotationAction.ADD_CA) if due or requested else None
 
 
 def drop(state: RotationState) -> RotationStep | None:
-    """Stop trusting authorities that have expired, or whose leaves have all expired."""
-    # Replicas may sign with the old signer until they read of its successor, one overlap later at
-    # most; that last leaf then lasts for the lifetime of a leaf.
+    """Stop trusting authorities that are revoked, have expired, or whose leaves all have."""
+    ended = _list_retired(state) | _list_revoked(state)
     overlap = state.lifetimes.overlap
-    patience = state.lifetimes.leaf + overlap
-    promoted = [ca for ca in state.authorities if ca.promoted]
-    retired = {
-        ca.name
-        for ca, successor in pairwise(promoted)
-        if successor.promoted and state.now - successor.promoted >= patience
-    }
     return _step(
         RotationAction.DROP,
         *(
             ca
             for ca in state.authorities
             # A slower clock may still see it as valid: wait for one overlap.
-            if not ca.leaving and (ca.name in retired or state.now >= ca.validity.end + overlap)
+            if not ca.leaving and (ca.name in ended or state.now - overlap >= ca.validity.end)
         ),
     )
 
@@ -194,6 +176,8 @@ PLAN_RULES: tuple[PlanRule, ...] = (
     distrust_a_clock,
     begin,
     sign,
+    replace_revoked,
+    list_foreign,
     unpublish,
     inject,
     record,
@@ -203,6 +187,36 @@ PLAN_RULES: tuple[PlanRule, ...] = (
     drop,
 )
 """Rules by priority: serving comes first, cleaning up last."""
+
+
+def _list_retired(state: RotationState) -> set[str]:
+    """List authorities of which no leaf can be valid."""
+    # Replicas may sign with the old signer until they read of its successor, one overlap later at
+    # most; that last leaf then lasts for the lifetime of a leaf.
+    patience = state.lifetimes.leaf + state.lifetimes.overlap
+    promoted = [ca for ca in state.authorities if ca.promoted]
+    ends = [(ca.name, successor.promoted) for ca, successor in pairwise(promoted)]
+    ends += [(ca.name, ca.foreign) for ca in state.authorities]
+    return {name for name, end in ends if end and state.server_now - end >= patience}
+
+
+def _list_revoked(state: RotationState) -> set[str]:
+    """List revoked authorities that no replica needs: all of them, once the new one has signed."""
+    signer, span = state.signer, state.lifetimes.revocation
+    has_signed = (
+        signer is not None
+        and signer.promoted is not None
+        and not state.is_revoked(signer)
+        and state.trusted_for(signer) >= span
+        # A replica that stood still in between gets half of the time to sign again.
+        and state.server_now - signer.promoted >= span / 2
+    )
+    # One that never signed is not needed at all.
+    return {
+        ca.name
+        for ca in state.authorities
+        if state.is_revoked(ca) and (has_signed or not (ca.promoted or ca.foreign))
+    }
 
 
 def _step(action: RotationAction, *authorities: Authority | None) -> RotationStep | None:
@@ -226,7 +240,7 @@ def _should_change_issuer(state: RotationState, leaf: Leaf, signer: Authority) -
     # The Secret was lost or restored. Clients still trust the served leaf, so wait until the signer
     # is settled; unless they trust only the signer: then change at once.
     unknown = leaf.issuer not in state.everywhere and signer.name in state.everywhere
-    return unknown or state.settled(signer)
+    return unknown or state.settled(signer, instead_of=leaf.issuer)
 
 
 def _is_requested(requested: datetime | None, validity: Validity, now: datetime) -> bool:

@@ -14,13 +14,14 @@ from certs.errors import CertError, ConflictError, PairError
 from certs.inject import Hooks, Published, merge_bundle
 from certs.issue import make_authority, sign_leaf
 from certs.pem import describe_certificate
-from certs.plan import RotationAction, RotationStep, next_step
+from certs.plan import next_step
 from certs.probe import Probe
 from certs.ratelimit import RepairLimit
-from certs.secret import SecretStore, StoredTrust
+from certs.secret import RotationRequest, SecretStore, StoredTrust
 from certs.serving import LiveContext
 from certs.source import CertificateStatus, NoticeSubject, SourceEnvironment, describe_bug
 from certs.state import Leaf, Lifetimes, RotationState
+from certs.steps import RotationAction, RotationStep
 from certs.trust import Trust, validity
 
 MAX_PAUSE_S = 30.0
@@ -124,12 +125,13 @@ class SelfSource:
         return RotationState(
             authorities=stored.trust.authorities,
             everywhere=published.everywhere(names),
-            anywhere=published.anywhere(),
+            anywhere=frozenset(published.anywhere()),
             leaf=self._leaf,
             now=now,
             server_now=nearest_time(now, stored.server_now),
-            ca_requested=stored.requested.get(NoticeSubject.CA),
-            leaf_requested=stored.requested.get(NoticeSubject.LEAF),
+            ca_requested=stored.requested.get(RotationRequest.CA),
+            leaf_requested=stored.requested.get(RotationRequest.LEAF),
+            revoked=stored.requested.get(RotationRequest.REVOKE),
             lifetimes=self.lifetimes,
         )
 
@@ -151,15 +153,25 @@ class SelfSource:
             case RotationAction.INJECT:
                 return await self._inject(state, published, stored.trust)
             case RotationAction.ADD_CA:
-                pair = make_authority(now=state.now, lifetime=self.lifetimes.ca)
-                await self.secret.save(stored.trust.add(pair), instead_of=stored)
-                text = f"created the authority {describe_certificate(pair.leaf)}"
-                self.environment.report_success(NoticeSubject.CA_BUNDLE, text)
+                await self._add_authority(state, stored)
+            case RotationAction.ADD_FOREIGN:
+                found = published.anywhere()
+                foreign = [found[name] for name in sorted(step.names)]
+                trust = stored.trust.add_foreign(foreign, state.server_now)
+                await self.secret.save(trust, instead_of=stored)
+                self._report_step(step, trust)
             case _:
-                trust = stored.trust.advance(step, state.now)
+                trust = stored.trust.advance(step, state.server_now)
                 await self.secret.save(trust, instead_of=stored)
                 self._report_step(step, stored.trust)
         return True
+
+    async def _add_authority(self, state: RotationState, stored: StoredTrust) -> None:
+        # Requests and revocations have the API server's time; by ours it may seem to be older.
+        pair = make_authority(now=state.server_now, lifetime=self.lifetimes.ca)
+        await self.secret.save(stored.trust.add(pair), instead_of=stored)
+        text = f"created the authority {describe_certificate(pair.leaf)}"
+        self.environment.report_success(NoticeSubject.CA_BUNDLE, text)
 
     def _sign(self, state: RotationState, trust: Trust) -> None:
         signer = state.signer
@@ -223,6 +235,12 @@ class SelfSource:
         elif step.action is RotationAction.DROP:
             text = f"no longer trusting {', '.join(names)}"
             self.environment.report_success(NoticeSubject.CA_BUNDLE, text)
+        elif step.action is RotationAction.ADD_FOREIGN:
+            end = self.environment.clock() + self.lifetimes.leaf + self.lifetimes.overlap
+            text = f"caBundle contains {', '.join(names)}, which the Secret does not"
+            self.environment.report_success(
+                NoticeSubject.CA_BUNDLE, f"{text}; trusted until {end:%FT%TZ}"
+            )
 
     def _report_problem(self, subject: NoticeSubject, problem: str) -> None:
         if problem != self.status.problem:

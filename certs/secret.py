@@ -2,26 +2,27 @@
 
 import base64
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from certs.api import ApiObject, ObjectClient
 from certs.errors import PairError, StoreError
-from certs.source import NoticeSubject
 from certs.trust import Trust, read_time
 
-ROTATE_ANNOTATIONS = {
-    NoticeSubject.LEAF: "evenspread.io/rotate-leaf",
-    NoticeSubject.CA: "evenspread.io/rotate-ca",
-}
-"""
-Annotations that request an early rotation of everything issued before their value (RFC 3339).
 
-The annotation needs no removal: after the rotation it has no effect, and a second request for the
-same time changes nothing.
-"""
+class RotationRequest(StrEnum):
+    """
+    Annotations that request an early rotation of everything issued before their value (RFC 3339).
+
+    An annotation needs no removal: after the rotation it has no effect, and a second request for
+    the same time changes nothing.
+    """
+
+    LEAF = "evenspread.io/rotate-leaf"
+    CA = "evenspread.io/rotate-ca"
+    REVOKE = "evenspread.io/revoke"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,15 +32,15 @@ class StoredTrust:
 
     Attributes:
         trust: Its contents; empty if they are unusable.
-        problem: Why the contents are unusable; empty if they are usable.
-        requested: The times of the rotation requests.
+        problem: Which contents or requests are unusable, and why; empty if all are usable.
+        requested: The times of the valid rotation requests.
         resource_version: The version that a write requires.
         server_now: The API server's clock at its reply; None if the reply has no date.
     """
 
     trust: Trust
     problem: str
-    requested: Mapping[NoticeSubject, datetime]
+    requested: Mapping[RotationRequest, datetime]
     resource_version: str
     server_now: datetime | None
 
@@ -70,14 +71,15 @@ class SecretStore:
         """
         state = await self._object.read()
         metadata = state.content.get("metadata", {})
+        requested, problem = self._read_requests(metadata.get("annotations"))
         try:
-            trust, problem = self._parse(state.content.get("data") or {}), ""
+            trust = self._parse(state.content.get("data") or {})
         except PairError as error:
             trust, problem = Trust(), str(error)
         return StoredTrust(
             trust=trust,
             problem=problem,
-            requested=_read_requests(metadata.get("annotations")),
+            requested=requested,
             resource_version=state.resource_version,
             server_now=state.at,
         )
@@ -95,15 +97,32 @@ class SecretStore:
         add = {"op": "add", "path": "/data", "value": data}
         await self._object.patch([add], resource_version=instead_of.resource_version)
 
-    async def request_rotation(self, subject: NoticeSubject, now: datetime) -> None:
+    async def request_rotation(self, request: RotationRequest, now: datetime) -> None:
         """
         Request an early rotation from every replica.
 
         Raises:
             StoreError: The API server did not answer; repeat the request.
         """
-        value = now.isoformat(timespec="seconds")
-        await self._object.annotate({ROTATE_ANNOTATIONS[subject]: value})
+        await self._object.annotate({request: now.isoformat(timespec="seconds")})
+
+    def _read_requests(self, annotations: Any) -> tuple[dict[RotationRequest, datetime], str]:
+        """Read the requested times, and explain the last invalid one."""
+        requested: dict[RotationRequest, datetime] = {}
+        problem = ""
+        for request in RotationRequest:
+            text = ""
+            try:
+                text = str(annotations.get(request, ""))
+                # Validities have whole seconds, so that fractions would never be reached.
+                requested[request] = read_time(text).replace(microsecond=0)
+            except (AttributeError, ValueError):  # no annotations, or no time
+                if text:
+                    problem = (
+                        f"{self.title}: annotation {request}: {text[:40]!r} is no time; write one "
+                        "such as 2030-01-01T00:00:00Z"
+                    )
+        return requested, problem
 
     def _parse(self, data: Mapping[str, Any]) -> Trust:
         try:
@@ -111,12 +130,3 @@ class SecretStore:
         except (AttributeError, TypeError, ValueError):
             raise StoreError(self.title, "the API server's answer is no Secret") from None
         return Trust.parse(entries, where=self.title)
-
-
-def _read_requests(annotations: Any) -> dict[NoticeSubject, datetime]:
-    """Read the requested times; ignore invalid ones, which this function cannot report."""
-    requests: dict[NoticeSubject, datetime] = {}
-    for subject, name in ROTATE_ANNOTATIONS.items():
-        with suppress(AttributeError, ValueError):  # no annotations, or no time
-            requests[subject] = read_time(str(annotations.get(name)))
-    return requests

@@ -18,6 +18,14 @@ MIN_POLLS = 10
 MIN_OVERLAPS = 3
 """An authority lasts longer than this many overlaps: its last third must contain one."""
 
+REVOCATION = timedelta(seconds=60)
+"""
+Longest time for which a revoked authority stays trusted once its successor is.
+
+API servers notice a changed ``caBundle`` within a second. Replicas read every 3 s and need 15 s
+(a quarter) before the successor signs: the others are for one that stands still.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifetimes:
@@ -38,6 +46,11 @@ class Lifetimes:
     def clock_tolerance(self) -> timedelta:
         """How much our clock may differ from the API server's, in either direction."""
         return self.overlap / 4
+
+    @property
+    def revocation(self) -> timedelta:
+        """How long a revoked authority stays in the bundles after its successor is in all."""
+        return min(REVOCATION, self.overlap)
 
     @property
     def poll(self) -> timedelta:
@@ -86,6 +99,8 @@ class Authority:
         published: When every bundle was first seen to contain it; None: not all bundles do.
         promoted: When it became the signer; None: it is pending.
         leaving: Whether it is being removed from the bundles.
+        foreign: Since when a bundle contains it though no replica created it for this Secret;
+            None: it is ours.
     """
 
     name: str
@@ -93,6 +108,7 @@ class Authority:
     published: datetime | None = None
     promoted: datetime | None = None
     leaving: bool = False
+    foreign: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +133,7 @@ class RotationState:
         server_now: The API server's clock when it answered.
         ca_requested: When a new authority was requested; None: not requested.
         leaf_requested: When new leaves were requested; None: not requested.
+        revoked: When all authorities of that time were revoked; None: they were not.
         lifetimes: Lifetimes of certificates.
     """
 
@@ -128,6 +145,7 @@ class RotationState:
     server_now: datetime
     ca_requested: datetime | None = None
     leaf_requested: datetime | None = None
+    revoked: datetime | None = None
     lifetimes: Lifetimes = Lifetimes()
 
     @property
@@ -136,7 +154,7 @@ class RotationState:
         return [
             authority
             for authority in self.authorities
-            if not authority.leaving and self.now < authority.validity.end
+            if not (authority.leaving or authority.foreign) and self.now < authority.validity.end
         ]
 
     @property
@@ -148,12 +166,31 @@ class RotationState:
     @property
     def pending(self) -> Authority | None:
         """The authority that will sign next."""
-        return next((authority for authority in self.alive if not authority.promoted), None)
-
-    def settled(self, authority: Authority) -> bool:
-        """Whether every client has had one overlap to learn of it."""
-        return (
-            authority.name in self.everywhere
-            and authority.published is not None
-            and self.now - authority.published >= self.lifetimes.overlap
+        waiting = (
+            authority
+            for authority in self.alive
+            if not (authority.promoted or self.is_revoked(authority))
         )
+        return next(waiting, None)
+
+    @property
+    def revocation(self) -> datetime | None:
+        """The time before which an authority counts as revoked; None: no revocation in force."""
+        is_past = self.revoked is not None and self.revoked <= self.server_now
+        return self.revoked if is_past else None
+
+    def is_revoked(self, authority: Authority) -> bool:
+        """Whether an authority was created before a revocation in force."""
+        return self.revocation is not None and authority.validity.start < self.revocation
+
+    def settled(self, authority: Authority, *, instead_of: str) -> bool:
+        """Whether every client has had the time to learn of the successor of an authority."""
+        hurry = any(ca.name == instead_of and self.is_revoked(ca) for ca in self.authorities)
+        patience = self.lifetimes.revocation / 4 if hurry else self.lifetimes.overlap
+        return self.trusted_for(authority) >= patience
+
+    def trusted_for(self, authority: Authority) -> timedelta:
+        """Return how long every bundle has contained an authority; 0 if one does not."""
+        if authority.published is None or authority.name not in self.everywhere:
+            return timedelta(0)
+        return self.server_now - authority.published

@@ -8,17 +8,23 @@ people and for cert-manager's ``inject-ca-from-secret``. This module does no I/O
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Self
 
 from cryptography import x509
 
 from certs.errors import PairError, StoreError
-from certs.issue import BACKDATE
-from certs.pem import CertificatePair, fingerprint, read_certificates, write_certificates
-from certs.plan import RotationStep, advance
+from certs.issue import AUTHORITY_NAME, BACKDATE
+from certs.pem import (
+    CertificatePair,
+    fingerprint,
+    name_of,
+    read_certificates,
+    write_certificates,
+)
 from certs.state import Authority, Validity
+from certs.steps import RotationStep, advance
 
 STATE = "authorities.json"
 """The entry that replicas read."""
@@ -61,10 +67,13 @@ class Trust:
             state = json.loads(entries[STATE])
             if state["version"] > _VERSION:
                 raise StoreError(where, f"{STATE} was written by a later release; run that one")
-            trust = cls.of(_parse_entry(entry, where) for entry in state["authorities"])
+            entries_of = [*state["authorities"], *state.get("foreign", ())]
+            trust = cls.of(_parse_entry(entry, where) for entry in entries_of)
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError):
             problem = f"{STATE} cannot be understood; a new authority is created"
             raise PairError(where, problem) from None
+        if len(trust.certificates) < len(trust.authorities):
+            raise PairError(where, f"{STATE} lists an authority twice; a new one is created")
         if not signing(trust.authorities) <= trust.pairs.keys():
             raise PairError(where, f"{STATE} lacks a key; a new authority is created")
         return trust
@@ -86,7 +95,12 @@ class Trust:
 
     def render(self) -> dict[str, bytes]:
         """Return the entries of the Secret."""
-        state = {"version": _VERSION, "authorities": [self._entry(a) for a in self.authorities]}
+        # An earlier release ignores the second list, and must find no foreign one in the first.
+        state = {
+            "version": _VERSION,
+            "authorities": [self._entry(a) for a in self.authorities if not a.foreign],
+            "foreign": [self._entry(a) for a in self.authorities if a.foreign],
+        }
         return {
             STATE: json.dumps(state, indent=1).encode("ascii"),
             CA_BUNDLE: write_certificates(self.trusted),
@@ -98,13 +112,18 @@ class Trust:
         return tuple(
             self.certificates[authority.name]
             for authority in self.authorities
-            if not authority.leaving
+            if not (authority.leaving or authority.foreign)
         )
 
     def add(self, pair: CertificatePair) -> Self:
         """Append a new authority to the list; it does not sign yet."""
         authority = Authority(name=fingerprint(pair.leaf), validity=validity(pair.leaf))
         return self.of((*self._entries(self.authorities), (authority, pair)))
+
+    def add_foreign(self, certificates: Iterable[x509.Certificate], now: datetime) -> Self:
+        """Append certificates that only a bundle contains, as foreign since now."""
+        foreign = ((_foreign(certificate, now), certificate) for certificate in certificates)
+        return self.of((*self._entries(self.authorities), *foreign))
 
     def advance(self, step: RotationStep, now: datetime) -> Self:
         """Apply the planner's decision and drop the keys that no authority needs any more."""
@@ -127,6 +146,7 @@ class Trust:
             "published": authority.published and authority.published.isoformat(),
             "promoted": authority.promoted and authority.promoted.isoformat(),
             "leaving": authority.leaving,
+            **({"since": authority.foreign.isoformat()} if authority.foreign else {}),
         }
 
 
@@ -140,13 +160,30 @@ def validity(certificate: x509.Certificate) -> Validity:
 def signing(authorities: Sequence[Authority]) -> frozenset[str]:
     """Return the names of authorities that need keys: the newest promoted one and later ones."""
     promoted = [authority.name for authority in authorities if authority.promoted]
-    pending = [authority.name for authority in authorities if not authority.promoted]
+    pending = [ca.name for ca in authorities if not (ca.promoted or ca.foreign)]
     return frozenset((*promoted[-1:], *pending))
+
+
+def _foreign(certificate: x509.Certificate, since: datetime) -> Authority:
+    """Describe a foreign certificate; its age counts from its creation only if we created it."""
+    ours = name_of(certificate).startswith(f"CN={AUTHORITY_NAME}")
+    is_past = certificate.not_valid_before_utc < since  # and so has a time of creation
+    return Authority(
+        name=fingerprint(certificate),
+        validity=Validity(
+            start=validity(certificate).start if ours and is_past else since,
+            end=certificate.not_valid_after_utc,
+        ),
+        foreign=since,
+    )
 
 
 def _parse_entry(entry: Any, where: str) -> tuple[Authority, CertificatePair | x509.Certificate]:
     pem = entry["certificate"].encode("ascii")
     certificate = read_certificates(pem, where=where)[0]
+    if "since" in entry:
+        foreign = _foreign(certificate, read_time(entry["since"]))
+        return replace(foreign, leaving=entry["leaving"] is True), certificate
     authority = Authority(
         name=fingerprint(certificate),
         validity=validity(certificate),

@@ -6,13 +6,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 pytest_plugins = ["tests.controlplane.fixtures", "tests.deploy.fixtures", "tests.faults.plugin"]
 
 # A run repeats itself, and no test is timed; HYPOTHESIS_PROFILE=search looks further.
 settings.register_profile("repeat", max_examples=100, deadline=None, derandomize=True)
 settings.register_profile("search", max_examples=2000, deadline=None)
+settings.register_profile(  # a defect is to be noticed, not to be minimized
+    "mutate", max_examples=100, deadline=None, derandomize=True,
+    phases=(Phase.explicit, Phase.generate),
+)  # fmt: skip
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 # A shell starts what runs in the background with this signal ignored, and children inherit that;

@@ -27,7 +27,7 @@ from tests.apiserver.store import (
     root_of,
     version_of,
 )
-from webhook.cluster.protocol import Response
+from webhook.cluster.protocol import METADATA_LIST, Response
 
 MERGE_PATCH = "application/merge-patch+json"
 
@@ -173,7 +173,10 @@ class RestApi(ObjectStore):
         if end < len(items):
             metadata["continue"] = f"{version}-{len(self._rests)}"
             self._rests[metadata["continue"]] = (items, end)
-        return respond({"metadata": metadata, "items": items[start:end]})
+        found = items[start:end]
+        if METADATA_LIST in (request.content_type, request.headers.get("Accept")):
+            found = [{"metadata": item["metadata"]} for item in found]
+        return respond({"metadata": metadata, "items": found})
 
     def pending_events(self, query: Mapping[str, str], place: ObjectPath) -> list[Json]:
         """Return the events that a watch sends at once."""

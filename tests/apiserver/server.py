@@ -10,7 +10,15 @@ from typing import NoReturn
 
 from tests.apiserver.answers import Behavior, Fault, Json, Request, Stream
 from tests.apiserver.rest import RestApi
-from webhook.cluster.protocol import JSON, NO_QUERY, FailureReason, Query, Response, status_error
+from webhook.cluster.protocol import (
+    JSON,
+    MAX_BODY_BYTES,
+    NO_QUERY,
+    FailureReason,
+    Query,
+    Response,
+    status_error,
+)
 from webhook.errors import ApiError
 
 _ERRORS = {
@@ -34,6 +42,7 @@ class ApiServer(RestApi):
         faults: Functions that are called with each request, in order.
         answers: Method and path, such as ``GET /apis`` -> answer to all such requests.
         otherwise: Answer to requests that have no other; None: from the objects.
+        max_body: Most bytes that ``send`` accepts as an answer, as a client does.
     """
 
     def __init__(
@@ -51,6 +60,7 @@ class ApiServer(RestApi):
         self.faults: list[Callable[[Request], Behavior]] = []
         self.answers = dict(answers or {})
         self.otherwise = otherwise
+        self.max_body = MAX_BODY_BYTES
         self._scripts: dict[str, deque[Behavior]] = {}
 
     @property
@@ -93,6 +103,8 @@ class ApiServer(RestApi):
         answer = await self.answer(Request(method, path, dict(query), body, content_type))
         if isinstance(answer, Stream):
             return Response(200, b"".join([chunk async for chunk in self._read(answer)]))
+        if isinstance(answer, Response) and len(answer.body) > self.max_body:
+            raise ApiError(self.name, "answered with too much", FailureReason.OVERSIZED)
         return answer if isinstance(answer, Response) else await self._fail(answer)
 
     @asynccontextmanager

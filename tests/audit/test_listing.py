@@ -87,6 +87,13 @@ async def test_objects_that_cannot_be_read_are_problems() -> None:
     assert [problem.source for problem in listing.problems] == ["/apis/apps/v1/deployments"]
 
 
+async def test_an_object_that_is_too_large_is_a_problem() -> None:
+    server = serve_objects(world.DEPLOYMENT.replace("maxSkew: 1", f"odd: {'x' * 50_000}"))
+    server.max_body = 50_000
+
+    assert "larger than an answer may be" in str((await listed(server)).problems[0])
+
+
 async def test_pods_are_listed_last() -> None:
     server = serve_objects(LIVE)
 

@@ -104,7 +104,7 @@ async def walk(server: ApiServer) -> list[tuple[str, str, str]]:
     kinds = [
         listed for listed in LISTED_BUILT_IN if listed.kind in ("Deployment", "Service", "Job")
     ]
-    cursors = [ListCursor(server, kind) for kind in kinds]
+    cursors = [ListCursor(server, kind, []) for kind in kinds]
     taken: list[tuple[str, str, str]] = []
     while True:
         ahead = [await cursor.next_namespace() for cursor in cursors]
@@ -132,7 +132,7 @@ def pods(*names: str) -> list[Any]:
 
 
 async def names_of(server: ApiServer) -> list[str]:
-    cursor = ListCursor(server, LISTED_PODS)
+    cursor = ListCursor(server, LISTED_PODS, [])
     return [msgspec.json.decode(item)["metadata"]["name"] async for item in cursor.take("shop")]
 
 
@@ -204,3 +204,17 @@ async def test_a_namespace_without_a_workload_has_no_report() -> None:
     service = "---\n{apiVersion: v1, kind: Service, metadata: {name: web, namespace: empty}}\n"
 
     assert {item.namespace for item in await swept(serve_objects(DEPLOYMENT + service))} == {"shop"}
+
+
+async def test_an_object_that_is_too_large_is_a_problem_and_the_rest_is_audited() -> None:
+    large = moved(BARE, "a").replace("containers: []", f"containers: [{{name: {'x' * 50_000}}}]")
+    server = serve_objects(DEPLOYMENT + large)
+    server.max_body = 50_000
+    sweep = ClusterSweep(server, world.CONFIGURATION, audit_options())
+
+    reports = [report async for report in sweep.reports()]
+
+    assert [workload.name for report in reports for workload in report.workloads] == ["web"]
+    assert [str(problem) for problem in sweep.problems] == [
+        "/apis/apps/v1/statefulsets: an object is larger than an answer may be, and is left out"
+    ]

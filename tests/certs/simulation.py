@@ -6,17 +6,18 @@ what it says, one phase at a time, so that anything may happen between two phase
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from certs.plan import RotationAction, RotationStep, advance
 from certs.state import Authority, Leaf, Lifetimes, RotationState, Validity
+from certs.steps import RotationAction, RotationStep, advance
 
-TICK = timedelta(minutes=1)
+TICK = timedelta(seconds=5)
 START = datetime(2030, 1, 1, tzinfo=UTC)
-OVERLAP = 8  # ticks
+OVERLAP = 8  # ticks; so long is a revoked authority trusted, too
 CLIENT_LAG = OVERLAP // 2  # the planner promises to all that lag less
+REVOCATION_LAG = OVERLAP // 4  # as long as a revocation goes on
 SKEW = OVERLAP // 4  # what it tolerates
 SECRET_LAG = OVERLAP // 4  # how old a read of the Secret may be
 ROUNDS = 10  # of a loop that finds something to do each time
@@ -58,7 +59,7 @@ class Cluster:
     """
     The world that the replicas share.
 
-    ``broken`` collects each meeting of a client, lagging less than ``CLIENT_LAG``, with a leaf
+    ``broken`` collects each meeting of a client, lagging less than ``client_lag``, with a leaf
     whose issuer it does not know.
     """
 
@@ -70,7 +71,9 @@ class Cluster:
     bundles: list[tuple[int, tuple[frozenset[str], frozenset[str]]]] = field(
         default_factory=lambda: [(0, (frozenset(), frozenset()))]
     )
-    made: int = 0
+    created: list[Authority] = field(default_factory=list)
+    revoked: int | None = None
+    client_lag: int = CLIENT_LAG
     in_need: set[str] = field(default_factory=set)
     steps: list[RotationAction] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
@@ -128,6 +131,7 @@ class Cluster:
             leaf=replica.leaf,
             now=replica.now,
             server_now=replica.server_now,
+            revoked=None if self.revoked is None else at(self.revoked),
             lifetimes=self.lifetimes,
         )
         step = self.decide(situation)
@@ -139,12 +143,16 @@ class Cluster:
                 self.inject(replica, situation)
             case RotationAction.ADD_CA:
                 self.write(replica, (*replica.authorities, self.new_authority(situation)))
+            case RotationAction.ADD_FOREIGN:
+                found = [one for one in self.created if one.name in step.names]
+                foreign = (replace(one, foreign=replica.server_now) for one in found)
+                self.write(replica, (*replica.authorities, *foreign))
             case RotationAction.WAIT | RotationAction.DISTRUST:
                 pass
             case _:
                 if step.action is RotationAction.PROMOTE and situation.signer is None:
                     self.in_need |= step.names
-                self.write(replica, advance(step, replica.authorities, replica.now))
+                self.write(replica, advance(step, replica.authorities, replica.server_now))
 
     def sign(self, replica: Replica, situation: RotationState) -> None:
         signer = situation.signer
@@ -164,16 +172,24 @@ class Cluster:
             self.bundles.append((self.tick, (merged[0], merged[1])))
 
     def new_authority(self, situation: RotationState) -> Authority:
-        self.made += 1
-        validity = Validity(start=situation.now, end=situation.now + self.lifetimes.ca)
-        return Authority(name=f"ca-{self.made}", validity=validity)
+        start = situation.server_now
+        validity = Validity(start=start, end=start + self.lifetimes.ca)
+        self.created.append(Authority(name=f"ca-{len(self.created) + 1}", validity=validity))
+        return self.created[-1]
 
     def write(self, replica: Replica, authorities: tuple[Authority, ...]) -> None:
         if replica.version == len(self.secrets):  # otherwise another replica wrote first
             self.secrets.append((self.tick, authorities))
 
+    def revoke(self) -> None:
+        self.revoked, self.client_lag = self.tick, REVOCATION_LAG
+
     def lose_secret(self) -> None:
         self.secrets.append((self.tick, ()))
+
+    def restore_secret(self, age: int) -> None:
+        """Put back what the Secret held so many writes ago."""
+        self.secrets.append((self.tick, self.secrets[max(0, len(self.secrets) - 1 - age)][1]))
 
     def look_at_clients(self) -> None:
         for replica in self.replicas:
@@ -186,7 +202,7 @@ class Cluster:
         first = self.published(issuer) if issuer in self.in_need else 0
         for number, (since, bundles) in reversed(list(enumerate(self.bundles))):
             replaced = self.bundles[number + 1][0] if number + 1 < len(self.bundles) else self.tick
-            if replaced <= self.tick - CLIENT_LAG or number < first:
+            if replaced <= self.tick - self.client_lag or number < first:
                 return
             if not all(issuer in bundle for bundle in bundles):
                 self.broken.append(f"tick {self.tick}: {issuer} met {bundles} of tick {since}")

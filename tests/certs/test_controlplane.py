@@ -14,9 +14,9 @@ from certs.inject import Hooks
 from certs.pem import issued_by
 from certs.probe import listener_probe
 from certs.rotate import SelfSource
-from certs.secret import SecretStore
+from certs.secret import RotationRequest, SecretStore
 from certs.serving import LiveContext
-from certs.source import Notice, NoticeSubject, SourceEnvironment
+from certs.source import Notice, SourceEnvironment
 from certs.state import Lifetimes
 from tests.certs.world import real_clock
 from tests.controlplane import webhooks
@@ -153,7 +153,7 @@ async def test_authorities_change_and_no_call_of_the_api_server_fails(
         (old,) = sources[0].status.authorities
         # A second later than the old one was made; until then the wish waits.
         wish = real_clock() + timedelta(seconds=1)
-        await SecretStore(client, namespace, "ca").request_rotation(NoticeSubject.CA, wish)
+        await SecretStore(client, namespace, "ca").request_rotation(RotationRequest.CA, wish)
         await asyncio.to_thread(
             until,
             lambda: all(

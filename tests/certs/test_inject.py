@@ -176,7 +176,8 @@ async def test_everywhere_is_less_than_anywhere(cluster: Cluster) -> None:
 
     names = {fingerprint(one.leaf) for one in (OURS, NEXT, OLD)}
     assert published.everywhere(names) == {fingerprint(OURS.leaf)}
-    assert published.anywhere() == {fingerprint(one.leaf) for one in (OURS, NEXT, STRANGER)}
+    found = (OURS, NEXT, STRANGER)
+    assert published.anywhere() == {fingerprint(one.leaf): one.leaf for one in found}
 
 
 async def test_without_configurations_no_bundle_lacks_an_authority(cluster: Cluster) -> None:

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from certs.errors import AbsentError, ConflictError, StoreError
-from certs.secret import ROTATE_ANNOTATIONS
-from certs.source import NoticeSubject
+from certs.secret import RotationRequest
 from certs.trust import STATE, Trust
 from tests.certs.cluster import SECRET, Cluster
 from tests.certs.world import NOW, authority
@@ -76,29 +75,33 @@ async def test_a_secret_is_never_created(cluster: Cluster) -> None:
         await cluster.secret.load()
 
 
-@pytest.mark.parametrize("subject", [NoticeSubject.CA, NoticeSubject.LEAF])
-async def test_a_requested_rotation_is_read(cluster: Cluster, subject: NoticeSubject) -> None:
-    await cluster.secret.request_rotation(subject, NOW + timedelta(microseconds=7))
+@pytest.mark.parametrize("request_", RotationRequest)
+async def test_a_requested_rotation_is_read(cluster: Cluster, request_: RotationRequest) -> None:
+    await cluster.secret.request_rotation(request_, NOW + timedelta(microseconds=7))
 
-    assert (await cluster.secret.load()).requested == {subject: NOW}
+    stored = await cluster.secret.load()
+    assert (stored.requested, stored.problem) == ({request_: NOW}, "")
 
 
-@pytest.mark.parametrize("wish", ["", "now", "2030-01-01T00:00:00", "2030-13-01T00:00:00Z"])
-async def test_a_request_without_a_time_is_ignored(cluster: Cluster, wish: str) -> None:
-    cluster.objects[SECRET]["metadata"]["annotations"] = {
-        ROTATE_ANNOTATIONS[NoticeSubject.CA]: wish
-    }
+@pytest.mark.parametrize("wish", ["now", "2030-01-01T00:00:00", "2030-13-01T00:00:00Z"])
+async def test_a_request_without_a_time_is_a_problem(cluster: Cluster, wish: str) -> None:
+    await cluster.secret.save(TRUST, instead_of=await cluster.secret.load())
+    cluster.objects[SECRET]["metadata"]["annotations"] = {RotationRequest.REVOKE: wish}
 
-    assert (await cluster.secret.load()).requested == {}
+    stored = await cluster.secret.load()
+
+    assert (stored.requested, stored.trust) == ({}, TRUST)
+    assert stored.problem == (
+        f"Secret ns/ca: annotation evenspread.io/revoke: {wish!r} is no time; write one such as "
+        "2030-01-01T00:00:00Z"
+    )
 
 
 async def test_a_handwritten_request_is_read(cluster: Cluster) -> None:
     written = f"{NOW:%Y-%m-%dT%H:%M:%SZ}"
-    cluster.objects[SECRET]["metadata"]["annotations"] = {
-        ROTATE_ANNOTATIONS[NoticeSubject.CA]: written
-    }
+    cluster.objects[SECRET]["metadata"]["annotations"] = {RotationRequest.CA: written}
 
-    assert (await cluster.secret.load()).requested == {NoticeSubject.CA: NOW}
+    assert (await cluster.secret.load()).requested == {RotationRequest.CA: NOW}
 
 
 STRANGE: dict[str, tuple[str, Any]] = {
@@ -118,7 +121,7 @@ async def test_data_of_another_type_is_an_error(cluster: Cluster, member: str, v
         await cluster.secret.load()
 
 
-@pytest.mark.parametrize("annotations", [[1], "x", 5, {ROTATE_ANNOTATIONS[NoticeSubject.CA]: 5}])
+@pytest.mark.parametrize("annotations", [[1], "x", 5, {RotationRequest.CA: 5}])
 async def test_annotations_of_another_type_are_ignored(cluster: Cluster, annotations: Any) -> None:
     cluster.objects[SECRET]["metadata"]["annotations"] = annotations
 

@@ -121,10 +121,42 @@ def test_an_authority_is_settled_after_one_overlap_in_every_bundle(
 ) -> None:
     authority = replace(A, published=NOW - ago)
 
-    assert state(authority, everywhere=everywhere).settled(authority) is settled
+    assert state(authority, everywhere=everywhere).settled(authority, instead_of="other") is settled
+
+
+def test_the_successor_of_a_revoked_authority_is_settled_after_a_quarter_of_a_minute() -> None:
+    successor = replace(A, published=NOW - 15 * SECOND)
+    given = replace(state(successor, B), revoked=NOW - MINUTE)
+
+    assert given.settled(successor, instead_of="b")
+    assert not given.settled(successor, instead_of="c")
+
+
+@pytest.mark.parametrize(("overlap", "seconds"), [(10 * MINUTE, 60), (MINUTE, 60), (8 * SECOND, 8)])
+def test_a_revocation_takes_a_minute_or_an_overlap_of_a_test(
+    overlap: timedelta, seconds: int
+) -> None:
+    assert Lifetimes(overlap=overlap).revocation == seconds * SECOND
+
+
+@pytest.mark.parametrize(("ago", "revoked"), [(DAY, False), (DAY - SECOND, True), (-SECOND, False)])
+def test_a_revocation_in_force_is_of_older_authorities(ago: timedelta, *, revoked: bool) -> None:
+    given = replace(state(A), revoked=NOW - ago)
+
+    assert given.is_revoked(A) is revoked
+
+
+def test_a_revoked_authority_will_not_sign() -> None:
+    assert replace(state(C), revoked=NOW).pending is None
+
+
+def test_a_foreign_authority_is_not_alive() -> None:
+    foreign = replace(C, foreign=NOW)
+
+    assert (state(foreign).alive, state(foreign).pending) == ([], None)
 
 
 def test_an_unpublished_authority_is_not_settled() -> None:
     authority = replace(A, published=None)
 
-    assert state(authority).settled(authority) is False
+    assert state(authority).settled(authority, instead_of="other") is False

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from certs.errors import PairError, StoreError
 from certs.pem import CertificatePair, fingerprint, read_certificates
-from certs.plan import RotationAction, RotationStep
+from certs.state import Validity
+from certs.steps import RotationAction, RotationStep
 from certs.trust import CA_BUNDLE, STATE, Trust, signing, validity
-from tests.certs.world import DAY, NOW, authority, leaf
+from tests.certs.world import DAY, NOW, authority, client_pair, leaf
 
 FIRST, SECOND, THIRD = authority(), authority(), authority()
 
@@ -80,6 +81,43 @@ def test_a_forgotten_authority_leaves_no_certificate() -> None:
     assert name(FIRST) not in trust.certificates
 
 
+def test_foreign_certificates_are_stored_in_a_list_that_an_earlier_release_ignores() -> None:
+    other = client_pair(FIRST, "somebody").leaf
+    trust = rotated().add_foreign([leaf(FIRST).leaf, other], NOW + DAY)
+    trust = trust.advance(step(RotationAction.DROP, FIRST), NOW)
+
+    assert Trust.parse(trust.render(), where="Secret") == trust
+    state = json.loads(trust.render()[STATE])
+    assert [len(state[key]) for key in ("authorities", "foreign")] == [3, 2]
+    assert trust.trusted == (SECOND.leaf, THIRD.leaf)
+    assert fingerprint(other) not in signing(trust.authorities)
+
+
+def test_a_foreign_authority_is_as_old_as_it_is_if_we_created_it() -> None:
+    stranger = client_pair(FIRST, "somebody")
+    trust = Trust().add_foreign([FIRST.leaf, stranger.leaf], NOW + DAY)
+
+    assert {each.name: each.validity.start for each in trust.authorities} == {
+        name(FIRST): NOW,
+        name(stranger): NOW + DAY,
+    }
+    assert {each.foreign for each in trust.authorities} == {NOW + DAY}
+
+
+def test_a_foreign_authority_of_the_far_future_is_as_old_as_it_is_known() -> None:
+    last = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
+    far = authority(last, timedelta(0)).leaf
+    (found,) = Trust().add_foreign([far], NOW).authorities
+
+    assert found.validity == Validity(start=NOW, end=last)
+
+
+def test_a_foreign_authority_that_leaves_is_read_back() -> None:
+    trust = Trust().add_foreign([FIRST.leaf], NOW).advance(step(RotationAction.DROP, FIRST), NOW)
+
+    assert Trust.parse(trust.render(), where="Secret") == trust
+
+
 def test_the_validity_of_a_certificate_begins_at_its_creation() -> None:
     lifetime = validity(leaf(FIRST, lifetime=timedelta(seconds=10)).leaf)
 
@@ -118,6 +156,10 @@ SPOILT = {
     "the key of another authority": spoilt(key=FIRST.key_pem().decode()),
     "no key where one is needed": spoilt(key=None),
     "a time that is none": spoilt(published="yesterday"),
+    "an authority that is listed twice": json.dumps(
+        json.loads(rotated().render()[STATE])
+        | {"authorities": 2 * json.loads(rotated().render()[STATE])["authorities"]}
+    ).encode(),
     "a time without an offset": spoilt(promoted="2030-01-01T00:00:00"),
 }
 

@@ -14,7 +14,6 @@ import pytest
 
 from certs.pem import CertificatePair
 from certs.serving import LiveContext
-from certs.source import NoticeSubject
 from certs.trust import Trust
 from tests.apiserver import ApiServer, Json, refuse
 from tests.certs.world import authority, leaf, listening, real_clock, write_pair
@@ -145,6 +144,7 @@ ERRORS = {
     "no listener": (("--address", "127.0.0.1:1"), 3, "serves no certificate"),
     "no cluster": (("--kubeconfig", "none"), 3, "credentials cannot be used"),
     "a rotation without a namespace": (("rotate",), 2, "--namespace: is required"),
+    "a revocation without a namespace": (("revoke",), 2, "--namespace: is required"),
 }
 
 
@@ -212,23 +212,26 @@ def test_an_api_server_that_closes_has_its_own_error(run: Run, api: ApiServer) -
     assert ran.err.startswith(f"error: {api.url}: ")
 
 
-@pytest.mark.parametrize(
-    ("flags", "subject"),
-    [((), NoticeSubject.LEAF), (("--ca",), NoticeSubject.CA)],
-    ids=["leaf", "CA"],
-)
-def test_a_rotation_is_requested_at_the_time_of_the_api_server(
-    flags: tuple[str, ...], subject: NoticeSubject, run: Run, api: ApiServer
+REQUESTS = {
+    "leaf": (("rotate",), "rotate-leaf", "a new leaf is requested"),
+    "CA": (("rotate", "--ca"), "rotate-ca", "a new ca is requested"),
+    "revocation": (("revoke",), "revoke", "the CA is revoked. If a replica runs, a new CA signs"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "annotation", "message"), REQUESTS.values(), ids=REQUESTS)
+def test_a_request_has_the_time_of_the_api_server(
+    arguments: tuple[str, ...], annotation: str, message: str, run: Run, api: ApiServer
 ) -> None:
     ahead = timedelta(hours=1)
     api.clock = lambda: real_clock() + ahead
     api.add(secret())
 
-    ran = run("certs", "rotate", *CLUSTER, *NAMESPACE, *flags)
+    ran = run("certs", *arguments, *CLUSTER, *NAMESPACE)
 
     assert ran.code == 0, ran.err
-    assert ran.out == f"Secret ns/web-ca: a new {subject} is requested\n"
+    assert ran.out.startswith(f"Secret ns/web-ca: {message}")
     annotations: dict[str, Any] = api.objects[SECRET]["metadata"]["annotations"]
-    ((annotation, time),) = annotations.items()
-    assert annotation == f"evenspread.io/rotate-{subject}"
+    ((found, time),) = annotations.items()
+    assert found == f"evenspread.io/{annotation}"
     assert abs(datetime.fromisoformat(time) - ahead - real_clock()) < timedelta(minutes=1)

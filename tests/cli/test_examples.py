@@ -21,6 +21,7 @@ ELSEWHERE = (
     "serve",  # waits for a signal; its example runs in test_serve
     "certs -n",  # needs a cluster, as the next one; see test_certs
     "certs rotate",
+    "certs revoke",
     "audit --context",
     "doctor",  # needs a cluster; see test_doctor
     "fix",  # reports on stderr; see test_fix

@@ -24,6 +24,16 @@ ERRORS: dict[str, tuple[BaseException, ExitCode, str]] = {
         ExitCode.USAGE,
         "error: write x\nerror: write y\n",
     ),
+    "a usage error that quotes an argument": (
+        click.UsageError("unexpected argument (a\x1b[1m\nb\u202e)"),
+        ExitCode.USAGE,
+        "Error: unexpected argument (a\\x1b[1m\\nb\\u202e)\n",
+    ),
+    "errors that quote a file name": (
+        CombinedConfigError([ConfigError("write x", "a\nerror: b"), ConfigError("\x9b2J")]),
+        ExitCode.USAGE,
+        "error: a\\nerror: b: write x\nerror: \\u009b2J\n",
+    ),
     "an unreadable file": (
         ManifestError("a.yaml", 3, "invalid YAML"),
         ExitCode.UNFINISHED,
@@ -87,9 +97,10 @@ def test_a_bug_shows_its_traceback_if_requested(
 ) -> None:
     monkeypatch.setenv(DEBUG_VARIABLE, "1")
 
-    assert report(ValueError("what happened")) is ExitCode.UNFINISHED
+    assert report(ValueError("what\x1bhappened")) is ExitCode.UNFINISHED
 
-    assert "ValueError: what happened" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "ValueError: what\\x1bhappened" in err
 
 
 @pytest.mark.parametrize(

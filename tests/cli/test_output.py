@@ -7,7 +7,6 @@ import pytest
 from webhook.cli.output import (
     OutputFormat,
     OutputTarget,
-    printable,
     report_problems,
     report_skipped,
     targets_option,
@@ -16,6 +15,7 @@ from webhook.cli.output import (
 )
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import SkippedSource
+from webhook.manifests.yaml import load
 
 
 def parse(*arguments: str) -> tuple[OutputTarget, ...]:
@@ -67,9 +67,17 @@ def test_documents_are_written_as_json_or_yaml(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == '{"a":"ä"}\n---\na: 1\n'
 
 
-@pytest.mark.parametrize(("text", "safe"), [("ä", "ä"), ("a\x1b[1m", "a\\x1b[1m")])
-def test_unprintable_characters_are_escaped(text: str, safe: str) -> None:
-    assert printable(text) == safe
+@pytest.mark.parametrize("output", [OutputFormat.JSON, OutputFormat.YAML])
+def test_documents_are_escaped_without_loss(
+    output: OutputFormat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = {"é\x1b[1m": "\x9b\x7f\u202e\n\N{GRINNING FACE}"}
+
+    write_document(document, output)
+
+    out = capsys.readouterr().out
+    assert all(line.isprintable() for line in out.splitlines())
+    assert load(out, "stdout", 1) == document
 
 
 def test_problems_have_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from webhook.cluster.discovery import (
 )
 from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import Response
-from webhook.cluster.quota import NamespaceSizeError, SelectorSizeError
+from webhook.cluster.quota import NamespaceSizeError, ObjectSizeError, SelectorSizeError
 from webhook.config.kinds import OwnerSelector
 from webhook.errors import ApiError
 from webhook.policy.model import GroupKind, LabelSelector
@@ -193,6 +193,7 @@ REASONS = {
     "a type error": (msgspec.ValidationError("odd"), "shape"),
     "a large selector": (SelectorSizeError("large"), "selector-size"),
     "a full namespace": (NamespaceSizeError("full"), "namespace-size"),
+    "a large object": (ObjectSizeError("large"), "object-size"),
 }
 
 

@@ -1,14 +1,16 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.apiserver import ApiServer, page
 from tests.build import service
 from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.facts import Cluster
-from webhook.cluster.lists import fill_once, list_objects, read_object
-from webhook.cluster.protocol import Response
-from webhook.errors import ApiError
+from webhook.cluster.lists import PageReader, fill_once, list_objects, list_pages, read_object
+from webhook.cluster.protocol import METADATA_LIST, Response
+from webhook.errors import ApiError, SourceError
 
 PODS = ResourcePath("/api/v1", "pods")
 
@@ -78,3 +80,71 @@ async def test_all_pages_of_a_list_are_read() -> None:
         "b",
     ]
     assert [query.get("continue") for query in server.queries("/api/v1/pods")] == [None, "x"]
+
+
+BOUND = 10_000  # bytes of an answer
+SERVICES = "/api/v1/services"
+
+
+def sized(*sizes: int) -> ApiServer:
+    """Build a server with a Service of each of these sizes, whose answers have a bound."""
+    server = ApiServer(
+        *({**service(f"s{i:03}"), "status": "x" * size} for i, size in enumerate(sizes))
+    )
+    server.max_body = BOUND
+    return server
+
+
+async def names(server: ApiServer, problems: list[SourceError] | None) -> list[str]:
+    pages = list_pages(server, SERVICES, problems=problems)
+    return [json.loads(bytes(item))["metadata"]["name"] async for page in pages for item in page]
+
+
+@given(sizes=st.lists(st.sampled_from([10, 1000, 6000, BOUND]), max_size=40))
+async def test_every_object_that_fits_into_an_answer_is_listed_once(sizes: list[int]) -> None:
+    server, problems = sized(*sizes), list[SourceError]()
+
+    assert await names(server, problems) == [
+        f"s{i:03}" for i, size in enumerate(sizes) if size < BOUND
+    ]
+    assert len(problems) == sizes.count(BOUND)
+
+
+async def test_a_page_that_is_too_large_is_halved_until_it_fits() -> None:
+    server = sized(*[3000] * 7)
+
+    assert len(await names(server, None)) == 7
+    limits = [query["limit"] for query in server.queries(SERVICES)]
+    assert limits[:8] == ["500", "250", "125", "62", "31", "15", "7", "3"]
+
+
+async def test_an_object_that_is_too_large_is_left_out() -> None:
+    server, problems = sized(10, BOUND, 10), list[SourceError]()
+
+    assert await names(server, problems) == ["s000", "s002"]
+    assert list(map(str, problems)) == [
+        f"{SERVICES}: an object is larger than an answer may be, and is left out"
+    ]
+    assert [r.content_type for r in server.requests].count(METADATA_LIST) == 1
+
+
+async def test_without_a_place_for_problems_an_object_that_is_too_large_is_an_error() -> None:
+    with pytest.raises(ApiError, match="an object is larger than an answer may be"):
+        await names(sized(BOUND), None)
+
+
+async def test_metadata_that_is_too_large_is_an_error() -> None:
+    server = ApiServer(service("x" * BOUND))
+    server.max_body = BOUND
+
+    with pytest.raises(ApiError, match="answered with too much"):
+        await PageReader(server, SERVICES).read("")
+
+
+async def test_other_failures_are_not_repeated() -> None:
+    server = ApiServer(otherwise=Response(500))
+
+    with pytest.raises(ApiError, match="answered 500"):
+        await PageReader(server, SERVICES).read("")
+
+    assert len(server.requests) == 1

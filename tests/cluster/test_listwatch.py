@@ -26,6 +26,9 @@ LIMITS: dict[str, tuple[int, int, int]] = {
     "objects of 1 MiB": (100, 100 * MIB, 20),
     "small objects after big ones": (20, 20_000, 500),
     "an empty page": (500, 0, 500),
+    "objects of 4 MiB, of which few fit into an answer": (3, 12 * MIB, 3),
+    "one object of 12 MiB": (1, 12 * MIB, 1),
+    "small objects after one of 12 MiB": (1, 4000, 500),
 }
 
 

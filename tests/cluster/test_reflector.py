@@ -30,7 +30,7 @@ from tests.build import service
 from webhook.cluster.client import Api, ApiAccess, Timeouts
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
-from webhook.cluster.protocol import Response
+from webhook.cluster.protocol import MAX_BODY_BYTES, Response
 from webhook.cluster.quota import OBJECT_BYTES, NamespaceQuota, selector_size
 from webhook.cluster.reflector import LASTING_S, Reflector, ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
@@ -48,6 +48,7 @@ class Play:
     streams: bool = False
     now: float = 0.0
     most_pauses: int = 50
+    max_body: int = MAX_BODY_BYTES
     pauses: list[float] = field(default_factory=list)
     restarts: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -69,6 +70,10 @@ class Play:
         self.ended.set()
         return Fault.SILENCE
 
+    def end_at_watch(self, request: Request) -> Behavior:
+        """End the test when a watch follows a complete list."""
+        return self.end if "resourceVersion" in request.query else None
+
     async def sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)
         if len(self.pauses) == self.most_pauses:
@@ -82,7 +87,7 @@ class Play:
     async def run(self, kind: str = "Service") -> Reflector:
         """Follow the script to its end."""
         access = ApiAccess(kubeconfig=write_kubeconfig(self.folder, self.server.url))
-        async with Api(access, lambda: self.now, QUICK) as api:
+        async with Api(access, lambda: self.now, QUICK, self.max_body) as api:
             environment = ReflectorEnvironment(
                 source=api,
                 slicer=TimeSlicer(lambda: self.now),
@@ -336,6 +341,25 @@ async def test_big_objects_come_in_smaller_pages(play: Play) -> None:
     await play.run()
 
     assert [query["limit"] for query in play.server.queries(SERVICES)] == ["500", "99"]
+
+
+@pytest.mark.parametrize("streams", [False, True])
+async def test_a_list_of_objects_near_and_above_the_bound_is_complete(
+    play: Play, streams: bool
+) -> None:
+    play.streams, play.max_body = streams, 10_000
+    play.server.otherwise = None
+    for name, size in {"a": 6000, "b": 6000, "c": 20_000, "d": 10}.items():
+        play.server.add({**service(name), "status": "x" * size})
+    if streams:
+        play.server.script(SERVICES, watch(b"x" * (16 * 1024 * 1024 + 1)))
+    play.server.faults.append(play.end_at_watch)
+
+    reflector = await play.run()
+
+    assert reflector.synced.is_set()
+    assert play.held == "abd"
+    assert play.skipped == [("Service", "shop", "c", "object-size")]
 
 
 STREAM = {

@@ -15,9 +15,9 @@ from tests.controlplane.assets import Assets
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
 from tests.deploy.fixtures import Kustomize
-from tests.deploy.manifests import CHART, NAMESPACE, Helm
+from tests.deploy.manifests import CHART, NAMESPACE, Helm, HelmError
 from tests.deploy.test_manifests import EVERYTHING, MATRIX, OVERLAYS, known
-from tests.e2e.installation import NAME, Release, webhooks_of
+from tests.e2e.installation import FAILING, NAME, Release, webhooks_of
 
 RESTRICTED = {**EVERYTHING, "hostNetwork": False}
 
@@ -76,5 +76,89 @@ def test_it_can_be_removed_when_somebody_has_deleted_its_webhooks(
     metadata = {"name": NAME, "namespace": NAMESPACE}
     path = plane.api.path_of({**deployment, "metadata": metadata})
     assert plane.api.request("GET", path).status == 404
+    for kind in webhooks.KINDS:
+        assert plane.api.items(webhooks.VERSION, kind) == []
+
+
+HOOK = {
+    "v1": ("ServiceAccount",),
+    "rbac.authorization.k8s.io/v1": ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+}
+
+
+NO_JOBS = {
+    "apiVersion": webhooks.VERSION,
+    "kind": "ValidatingWebhookConfiguration",
+    "metadata": {"name": "no-jobs"},
+    "webhooks": [
+        {
+            "name": "no-jobs.evenspread.test",
+            "clientConfig": {"url": "https://127.0.0.1:1/"},
+            "failurePolicy": "Fail",
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            "rules": [
+                {
+                    "apiGroups": ["batch"],
+                    "apiVersions": ["v1"],
+                    "operations": ["CREATE"],
+                    "resources": ["jobs"],
+                }
+            ],
+        }
+    ],
+}
+"""Refuses every Job, as a quota or a policy may."""
+
+
+def left_of_hook(plane: ControlPlane) -> list[str]:
+    """Kinds of the objects of the install hook, apart from its Job."""
+    return [
+        kind
+        for version, kinds in HOOK.items()
+        for kind in kinds
+        for item in plane.api.items(version, kind)
+        if item["metadata"]["name"] == f"{NAME}-install"
+    ]
+
+
+@pytest.fixture
+def removed(release: Release) -> Iterator[None]:
+    yield
+    release.uninstall()
+
+
+@pytest.mark.usefixtures("removed")
+def test_a_hook_that_fails_leaves_no_rights(plane: ControlPlane, release: Release) -> None:
+    with pytest.raises(HelmError, match="failed post-install"):
+        release.install(FAILING, "--timeout=1s")  # no node runs its Job
+
+    assert left_of_hook(plane) == []
+
+
+def test_rights_of_a_hook_that_was_refused_leave_with_the_release(
+    plane: ControlPlane, release: Release
+) -> None:
+    plane.api.create(NO_JOBS)
+    webhooks.settle(plane.api)
+    try:
+        with pytest.raises(HelmError, match="failed post-install"):
+            release.install(FAILING)
+    finally:
+        plane.api.delete(NO_JOBS)
+    assert "ClusterRole" in left_of_hook(plane)
+
+    release.uninstall()
+
+    assert left_of_hook(plane) == []
+
+
+def test_a_missing_namespace_of_probes_is_reported_before_anything_is_made(
+    plane: ControlPlane, release: Release
+) -> None:
+    with pytest.raises(HelmError, match="there is no namespace none: create it"):
+        release.install({**FAILING, "installHook": {"probeNamespace": "none"}})
+
+    assert left_of_hook(plane) == []
     for kind in webhooks.KINDS:
         assert plane.api.items(webhooks.VERSION, kind) == []

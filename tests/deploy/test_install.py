@@ -85,9 +85,12 @@ def test_it_may_change_what_it_sets_and_nothing_else(helm: Helm, values: dict[st
 
 
 def test_it_is_gone_when_it_is_done(helm: Helm) -> None:
-    for each in hook(helm, BOTH).values():
+    for name, each in hook(helm, BOTH).items():
         annotations = each["metadata"]["annotations"]
-        assert annotations["helm.sh/hook"] == "post-install,post-upgrade"
+        events = "post-install,post-upgrade"
+        assert annotations["helm.sh/hook"] == (
+            events if name.startswith("Job/") else f"{events},post-delete"
+        )
         assert annotations["helm.sh/hook-delete-policy"] == "before-hook-creation,hook-succeeded"
 
 

@@ -9,7 +9,7 @@ from webhook.cluster.protocol import Response
 from webhook.doctor.access_review import review_rights
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.objects import ConfigMap
-from webhook.doctor.rights import ROLLOUTS, list_needed_rights
+from webhook.doctor.rights import ROLLOUTS, list_audit_rights, list_needed_rights
 from webhook.doctor.workload import Deployment
 from webhook.policy.kinds import KindRow
 
@@ -21,6 +21,11 @@ ALLOWED = respond({"status": {"allowed": True}}, 201)
 FLEET = (
     "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
     "ownerSelectors: [{group: example.com, kind: Fleet, selectorPath: spec.selector}]\n"
+)
+TEMPLATES = (
+    "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\npodTemplates:\n"
+    "- {group: example.com, kind: Fleet, path: spec.template}\n"
+    "- {group: apps.kruise.io, kind: CloneSet, path: spec.template}\n"
 )
 GROUPS = {
     "groups": [{"name": "example.com", "preferredVersion": {"groupVersion": "example.com/v1"}}]
@@ -50,6 +55,30 @@ async def test_a_review_that_is_refused_leaves_the_right_unknown() -> None:
     assert {lookup.problem for lookup in found.values()} == {
         "needs create on subjectaccessreviews.authorization.k8s.io"
     }
+
+
+async def test_the_rights_of_audits_are_reviewed_if_the_server_audits() -> None:
+    container = {"args": ["serve", "--audit-interval=10m", "--policy-reports=openreports.io"]}
+    auditing = msgspec.convert(
+        {"spec": {"template": {"spec": {"containers": [container]}}}}, Deployment
+    )
+    client = client_of(
+        {
+            REVIEWS: ALLOWED,
+            "GET /apis": respond(GROUPS),
+            "GET /apis/example.com/v1": respond(KINDS),
+        }
+    )
+    fleets = (KindRow("example.com", "", "Fleet", "fleets"),)
+
+    found = await review_rights(
+        client, "evenspread", "shop", auditing, ConfigMap({"config.yaml": TEMPLATES})
+    )
+
+    assert list(found) == [
+        *list_needed_rights("evenspread", "self"),
+        *list_audit_rights("evenspread", auditing.settings, fleets),
+    ]
 
 
 OWNERS: dict[str, tuple[dict[str, Response], tuple[KindRow, ...]]] = {

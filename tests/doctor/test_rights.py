@@ -12,6 +12,7 @@ from webhook.doctor.rights import (
     Right,
     build_review,
     certificate_mode,
+    list_audit_rights,
     list_needed_rights,
 )
 from webhook.policy.kinds import KindRow
@@ -23,6 +24,8 @@ FLEET: Json = {
     "selectorPath": "spec.selector",
 }
 
+TEMPLATE: Json = {key: FLEET[key] for key in ("group", "kind", "resource")}
+
 INSTALLATIONS: dict[str, tuple[Json, tuple[Any, ...]]] = {
     "by default": ({}, ("evenspread", "self")),
     "with certificates of another issuer": (
@@ -33,6 +36,28 @@ INSTALLATIONS: dict[str, tuple[Json, tuple[Any, ...]]] = {
         {"ownerSelectors": [FLEET]},
         ("evenspread", "self", (ROLLOUTS, KindRow("example.com", "", "Fleet", "fleets"))),
     ),
+    "that audits": (
+        {"audit": {"interval": "10m"}},
+        ("evenspread", "self", (ROLLOUTS,), {"audit-interval": "10m"}),
+    ),
+    "that writes PolicyReports": (
+        {"audit": {"interval": "10m", "policyReports": "wgpolicyk8s.io"}},
+        (
+            *("evenspread", "self", (ROLLOUTS,)),
+            {"audit-interval": "10m", "policy-reports": "wgpolicyk8s.io"},
+        ),
+    ),
+    "that writes Reports on kinds of another project": (
+        {
+            "audit": {"interval": "10m", "policyReports": "openreports.io"},
+            "podTemplates": [{**TEMPLATE, "path": "spec.template"}],
+        },
+        (
+            *("evenspread", "self", (ROLLOUTS,)),
+            {"audit-interval": "10m", "policy-reports": "openreports.io"},
+            (KindRow("example.com", "", "Fleet", "fleets"),),
+        ),
+    ),
     "of another name": ({"name": "spreader"}, ("spreader", "self")),
 }
 
@@ -41,7 +66,8 @@ def granted(objects: dict[str, Json], name: str) -> set[Right]:
     return {
         Right(verb, group, resource, of, namespaced=kind == "Role")
         for kind in ("ClusterRole", "Role")
-        for rule in objects[f"{kind}/{name}"]["rules"]
+        for role in (f"{kind}/{name}", f"{kind}/{name}-audit")
+        for rule in objects.get(role, {"rules": []})["rules"]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for of in rule.get("resourceNames", [""])
@@ -53,7 +79,11 @@ def granted(objects: dict[str, Json], name: str) -> set[Right]:
 def test_what_is_needed_is_what_the_chart_grants(
     helm: Helm, values: Json, args: tuple[Any, ...]
 ) -> None:
-    assert set(list_needed_rights(*args)) == granted(by_name(helm.objects(values)), args[0])
+    name, *audits = args[0], *args[3:]
+    needed = [*list_needed_rights(*args[:3]), *list_audit_rights(name, *(audits or [{}]))]
+
+    assert len(set(needed)) == len(needed)
+    assert set(needed) == granted(by_name(helm.objects(values)), name)
 
 
 def test_what_is_needed_is_what_the_manifests_for_kustomize_grant() -> None:

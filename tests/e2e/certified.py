@@ -6,12 +6,15 @@ name the Service, and begin without a ``caBundle``.
 """
 
 import base64
+import http.client
+import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from socket import create_connection
+from ssl import SSLSocket
 from typing import Any, Self, TypeAlias
 
 from cryptography import x509
@@ -121,6 +124,20 @@ class Certified:
         """
         return meet(replica, trusted, self.host)
 
+    def call(self, replica: Replica, trusted: Certificates, body: bytes) -> Json:
+        """
+        Send a review to the mutating webhook of a replica past the API server; gives its response.
+
+        Raises:
+            OSError: It cannot be reached, or is not to be trusted.
+        """
+        connection = http.client.HTTPConnection(self.host, timeout=PATIENCE_S)
+        with connecting(replica, trusted, self.host) as connection.sock:
+            headers = {"Content-Type": "application/json"}
+            connection.request("POST", "/mutate?timeout=3s", body, headers)
+            response: Json = json.load(connection.getresponse())["response"]
+            return response
+
     def run(self, *arguments: str, name: str = "") -> subprocess.CompletedProcess[str]:
         """Run ``evenspread certs`` for this namespace, and this name or another one."""
         kubeconfig = str(self.plane.apiserver.kubeconfig)
@@ -190,9 +207,16 @@ def meet(replica: Replica, trusted: Certificates, host: str) -> x509.Certificate
     Raises:
         OSError: It cannot be reached, or is not to be trusted.
     """
+    with connecting(replica, trusted, host) as wrapped:
+        return x509.load_der_x509_certificate(wrapped.getpeercert(binary_form=True) or b"")
+
+
+@contextmanager
+def connecting(replica: Replica, trusted: Certificates, host: str) -> Iterator[SSLSocket]:
+    """Connect to a replica as long as the context lasts; raises OSError as ``meet`` does."""
     context = strict_client(trusted)
     with (
         create_connection(("127.0.0.1", replica.port), PATIENCE_S) as plain,
         context.wrap_socket(plain, server_hostname=host) as wrapped,
     ):
-        return x509.load_der_x509_certificate(wrapped.getpeercert(binary_form=True) or b"")
+        yield wrapped

@@ -78,6 +78,11 @@ class Forwarder:
         for link in tuple(self._links.values()):
             link.flow.set()
 
+    def cut(self) -> None:
+        """Break all connections; the servers learn of it by their end."""
+        for link in tuple(self._links.values()):
+            link.cut()
+
     def _accept(self) -> None:
         with suppress(OSError):
             while True:

@@ -132,8 +132,8 @@ class Release:
         """What it renders, by ``Kind/name``."""
         return by_name(self._helm.objects(values))
 
-    def install(self, values: Mapping[str, Any]) -> None:
-        self._helm.run("install", NAME, str(self.chart), *self._where, values=values)
+    def install(self, values: Mapping[str, Any], *options: str) -> None:
+        self._helm.run("install", NAME, str(self.chart), *self._where, *options, values=values)
 
     def upgrade(self, values: Mapping[str, Any], chart: Path | None = None) -> None:
         self.chart = chart or self.chart

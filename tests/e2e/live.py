@@ -15,6 +15,7 @@ from webhook.cluster.caches import Caches
 from webhook.cluster.client import Api, ApiAccess, Timeouts
 from webhook.cluster.facts import Cluster
 from webhook.cluster.fallback import OwnerFallback
+from webhook.cluster.protocol import MAX_BODY_BYTES
 from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
 
@@ -29,10 +30,12 @@ class Live:
 
     Attributes:
         restarts: How often each reason made a reflector begin anew.
+        skipped: Names and reasons of the objects that the caches leave out.
     """
 
     def __init__(self, api: Api, *, streams: bool, pauses: float) -> None:
         self.restarts: Counter[str] = Counter()
+        self.skipped: set[tuple[str, str]] = set()
         means = ReflectorEnvironment(
             source=api,
             slicer=TimeSlicer(time.monotonic),
@@ -40,7 +43,7 @@ class Live:
             jitter=lambda: pauses,
             sleep=asyncio.sleep,
             report_restart=lambda _, reason, __: self.restarts.update([reason]),
-            report_skipped=lambda *_: None,
+            report_skipped=lambda _, odd: self.skipped.add((odd.name, odd.reason)),
             streams=streams,
         )
         self.caches = Caches(Cluster(), means)
@@ -77,11 +80,11 @@ async def following(
     streams: bool = True,
     silence: float = 70.0,
     pauses: float = QUICK,
+    max_body: int = MAX_BODY_BYTES,
 ) -> AsyncGenerator[Live]:
     """Follow a control plane as long as the context lasts; begins with everything listed."""
-    async with Api(
-        ApiAccess(kubeconfig=str(kubeconfig)), time.monotonic, Timeouts(silence=silence)
-    ) as api:
+    access, timeouts = ApiAccess(kubeconfig=str(kubeconfig)), Timeouts(silence=silence)
+    async with Api(access, time.monotonic, timeouts, max_body) as api:
         live = Live(api, streams=streams, pauses=pauses)
         task = asyncio.create_task(live.caches.run(unsupervised))
         try:

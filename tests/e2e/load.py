@@ -1,5 +1,6 @@
 """Pods that are created at a steady rate, whatever becomes of them."""
 
+import http.client
 import itertools
 import threading
 import time
@@ -23,14 +24,19 @@ class Load:
     Args:
         rate: Creations a second.
         least: How many there are before the context ends; they go on until then.
+        writers: Creations at once.
 
     Attributes:
-        failures: What came of those that failed.
+        outcomes: Name of each pod -> the error of its creation; None if it succeeded.
+        failures: The errors of those that failed.
         created: How many did not.
         seconds: How long it took, once it is over.
     """
 
-    def __init__(self, api: Api, namespace: str, *, rate: float, least: int) -> None:
+    def __init__(
+        self, api: Api, namespace: str, *, rate: float, least: int, writers: int = WORKERS
+    ) -> None:
+        self.outcomes: dict[str, Exception | None] = {}
         self.failures: list[Exception] = []
         self.created = 0
         self.seconds = 0.0
@@ -39,7 +45,7 @@ class Load:
         self._changed = threading.Condition()
         self._in_flight = 0
         self._held = self._over = False
-        self._workers = [threading.Thread(target=self._work) for _ in range(WORKERS)]
+        self._workers = [threading.Thread(target=self._work) for _ in range(writers)]
 
     def __enter__(self) -> Self:
         self._start = time.monotonic()
@@ -76,21 +82,23 @@ class Load:
             if self._over and number >= self._least:
                 return
             self._enter()
+            name = f"load-{number}"
             try:
-                self._api.create(workload("Pod", f"load-{number}", self._namespace, {"app": "it"}))
-            except (ApiError, OSError) as error:
-                self._leave(error)
+                self._api.create(workload("Pod", name, self._namespace, {"app": "it"}))
+            except (ApiError, OSError, http.client.HTTPException) as error:
+                self._leave(name, error)
             else:
-                self._leave(None)
+                self._leave(name, None)
 
     def _enter(self) -> None:
         with self._changed:
             self._changed.wait_for(lambda: not self._held)
             self._in_flight += 1
 
-    def _leave(self, error: Exception | None) -> None:
+    def _leave(self, name: str, error: Exception | None) -> None:
         with self._changed:
             self._in_flight -= 1
+            self.outcomes[name] = error
             if error is None:
                 self.created += 1
             else:

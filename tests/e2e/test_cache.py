@@ -86,6 +86,12 @@ def replica_set(name: str) -> Json:
     }
 
 
+def large_replica_set(name: str, size: int) -> Json:
+    made = replica_set(name)
+    made["spec"]["template"]["spec"]["containers"][0]["args"] = ["x" * size]
+    return made
+
+
 def populate(plane: ControlPlane, *names: str) -> None:
     for name in names:
         plane.api.create(service(name))
@@ -134,6 +140,31 @@ async def test_after_a_compaction_during_a_cut_all_is_listed_again(
         await converged(live, plane.api)
         assert live.restarts["expired"]
         await until(lambda: not live.troubles, "all watches to go on")
+
+
+LARGE = 45
+LARGE_BYTES = 1_400_000  # nearly what etcd stores; all together 63 MB
+
+
+async def test_large_objects_are_listed_in_pages_that_fit(plane: ControlPlane) -> None:
+    for number in range(LARGE):
+        large = large_replica_set(f"large-{number:02}", LARGE_BYTES)
+        await asyncio.to_thread(plane.api.create, large)
+
+    async with following(plane.apiserver.kubeconfig, streams=False) as live:
+        await converged(live, plane.api)
+        assert not live.restarts
+        assert not live.skipped
+
+
+async def test_an_object_that_fits_into_no_answer_is_left_out(plane: ControlPlane) -> None:
+    await asyncio.to_thread(populate, plane, "a", "b")
+    too_large = await asyncio.to_thread(plane.api.create, large_replica_set("ab", 100_000))
+
+    async with following(plane.apiserver.kubeconfig, streams=False, max_body=50_000) as live:
+        assert live.skipped == {("ab", "object-size")}
+        await asyncio.to_thread(plane.api.delete, too_large)
+        await converged(live, plane.api)
 
 
 async def test_a_killed_api_server_is_followed_when_it_is_back(plane: ControlPlane) -> None:

@@ -206,6 +206,16 @@ def _lacking_right(ward: Ward) -> AbstractContextManager[None]:
     return ward.patched("ClusterRole/evenspread", ("replace", f"/rules/{at}/resources", ["nodes"]))
 
 
+@broken(
+    "the server audits without the rights",
+    rights="get on leases.coordination.k8s.io evenspread-audit, "
+    "update on leases.coordination.k8s.io evenspread-audit, list on pods",
+)
+def _audits_without_rights(ward: Ward) -> AbstractContextManager[None]:
+    path = "/spec/template/spec/containers/0/args/-"
+    return ward.patched("Deployment/evenspread", ("add", path, "--audit-interval=10m"))
+
+
 @broken("kube-system is not left out", exemptions="called for namespace kube-system")
 def _system(ward: Ward) -> AbstractContextManager[None]:
     return ward.hooks_patched(
@@ -313,6 +323,27 @@ def _single(ward: Ward) -> Iterator[None]:
         ward.available(1)
         yield
     ward.admit()
+
+
+@broken(
+    "users wait half a minute, for the second webhook of a configuration",
+    timeouts='"path":"/webhooks/1/timeoutSeconds","value":3',
+)
+@contextmanager
+def _second(ward: Ward) -> Iterator[None]:
+    name = "ValidatingWebhookConfiguration/evenspread"
+    other: Json = {
+        "name": "other.example.com",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "clientConfig": {"url": "https://127.0.0.1:1/"},
+        "rules": [],
+    }
+    with (
+        ward.hooks_patched(("replace", "/timeoutSeconds", 30), kinds=("Validating",)),
+        ward.patched(name, ("add", "/webhooks/0", other)),
+    ):
+        yield
 
 
 @broken(

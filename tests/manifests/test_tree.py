@@ -82,6 +82,27 @@ def test_a_node_has_the_properties_of_its_text() -> None:
     assert entries[None].alias
 
 
+# text, path, what the value at the path has
+KEYS: dict[str, tuple[str, FieldPath, str]] = {
+    "an anchor at the first key": ("&x a: b\n", ("a",), "b"),
+    "a tag at the first key": ("!x a: !y b\n", ("a",), "b"),
+    "an anchor at a key of an item": ("- &x a: b\n", (0, "a"), "b"),
+    "an anchor at a key in braces": ("{&x a: [b]}", ("a",), "[b]"),
+    "an anchor at a mapping and at its key": ("&x\n&y a: b\n", (), "&y a: b"),
+    "an anchor at a value and at its key": ("c: &x\n  &y a: b\n", ("c",), "&y a: b"),
+    "a key with an anchor behind another": ("c: &x d\n&y a: b\n", ("a",), "b"),
+    "a quoted value without text": ("a: !x ''\n", ("a",), "''"),
+}
+
+
+@pytest.mark.parametrize(("text", "path", "part"), KEYS.values(), ids=KEYS.keys())
+def test_a_key_may_have_an_anchor_or_a_tag(text: str, path: FieldPath, part: str) -> None:
+    tree = read_yaml(text)
+    node = tree.entries_along(path)[-1].node if path else tree.root
+
+    assert text[node.start : node.end].startswith(part)
+
+
 def test_an_empty_block_scalar_is_no_scalar_with_comments() -> None:
     assert read_yaml("a: | # c\n").scalars == ((0, 1),)
 

@@ -74,6 +74,11 @@ INVALID: dict[str, tuple[str, str]] = {
     "a merged scalar": ("a:\n  <<: 1\n", "x.yaml:4: << merges mappings: write an alias of one, or"),
     "infinity": ("a: .inf\n", "x.yaml:3: .inf is no JSON number: write a finite one"),
     "a control character": ("\na: \x01\n", "x.yaml:4: invalid YAML: it contains a control charac"),
+    "a value behind a rare line break": (
+        'a: "\u2028\x85\r"\nb: .inf\n',
+        "x.yaml:4: .inf is no JSON number: write a finite one",
+    ),
+    "a bracket behind a rare line break": ("a: '\u2028\x85'\nb: ]", "x.yaml:4: invalid YAML: "),
     "an open bracket": ("a: [", "x.yaml:3: invalid YAML: while parsing a flow node, did not find"),
 }
 

@@ -1,12 +1,14 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests import strategies
 from tests.build import constraint, requirement, selector
 from tests.conformance.comparison import requirements
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 from webhook.policy.selectors import (
+    OPERATORS,
     has_pairs,
     matches,
     merge_match_label_keys,
@@ -124,6 +126,20 @@ def test_match_label_keys_join_the_selector(
     assert stored.match_label_keys == requested.match_label_keys
 
 
+def test_a_constraint_without_keys_keeps_its_place_beside_others() -> None:
+    plain = constraint(label_selector=selector(app="web"))
+    keyed = replace(plain, match_label_keys=("env",))
+
+    first, second = merge_match_label_keys((plain, keyed), LABELS)
+
+    assert first == plain
+    assert second.label_selector == selector(requirement("env", "In", "prod"), app="web")
+
+
+def test_the_operators_are_those_of_kubernetes() -> None:
+    assert OPERATORS == ("In", "NotIn", "Exists", "DoesNotExist")
+
+
 @given(st.lists(strategies.any_constraints, max_size=3).map(tuple), strategies.labels)
 def test_a_merged_selector_still_selects_its_own_pod(
     constraints: tuple[Constraint, ...], labels: dict[str, str]
@@ -144,6 +160,10 @@ RENDERED = {
     "DoesNotExist is sorted by its key": (
         selector(requirement("b", "DoesNotExist"), c="1", a="1"),
         "a=1,!b,c=1",
+    ),
+    "a key that exists and does not has one order": (
+        selector(requirement("a", "Exists"), requirement("a", "DoesNotExist")),
+        "!a,a",
     ),
     "repeats are left out": (selector(requirement("a", "In", "1"), a="1"), "a=1"),
 }

@@ -5,6 +5,7 @@ import base64
 import json
 import re
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 import jsonpatch
@@ -377,6 +378,38 @@ async def test_a_body_that_is_not_complete_is_not_in_flight() -> None:
         reply = await quick.ask(call(review()))
 
     assert reply.status == 200
+
+
+async def test_a_request_whose_turn_comes_too_late_is_refused() -> None:
+    async with serving() as server:
+        wire = await server.connect()
+        await wire.ask(call(review()))
+        ticks = count(1000)
+        server.admission.clock = lambda: float(next(ticks))
+
+        refused = await wire.ask(call(review()))
+
+    assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+    assert refused.body == b"busy (queued): call again in a second\n"
+    assert server.rejected("queued") == 1
+
+
+async def test_requests_sent_ahead_wait_for_each_other_and_not_for_the_server() -> None:
+    async with serving(Limits(queued=0.1), fetch=short_wait) as server:
+        wire, other = await server.connect(), await server.connect()
+        wire.send(b"".join(call(review(f"n{i}")) for i in range(20)))
+        await wire.reply()
+
+        reply = await other.ask(call(review()))
+        rest = [await wire.reply() for _ in range(19)]
+
+    assert reply.status == 200
+    assert {reply.status for reply in rest} == {200}
+
+
+async def short_wait(*_: object) -> Facts:
+    await asyncio.sleep(0.02)
+    return NoFacts()
 
 
 LATE = {

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager, nullcontext
 
 import pytest
 
+from webhook.errors import OverloadError
 from webhook.server.review_thread import ReviewThread
 
 PATIENCE = 10.0  # seconds; nothing here takes one
@@ -73,3 +74,21 @@ async def test_work_of_a_caller_that_has_gone_is_not_begun(thread: ReviewThread)
     await thread.run(lambda: done.append(2), nullcontext)
 
     assert done == [2]
+
+
+async def test_work_that_waits_too_long_for_other_work_is_refused(thread: ReviewThread) -> None:
+    gate, begun, done = threading.Event(), threading.Event(), list[str]()
+
+    def block() -> None:
+        begun.set()
+        gate.wait(PATIENCE)
+
+    first = asyncio.create_task(thread.run(block, nullcontext))
+    await asyncio.to_thread(begun.wait, PATIENCE)
+    with pytest.raises(OverloadError, match="queued"):
+        await thread.run(lambda: done.append("late"), nullcontext, 0.0)
+    patient = asyncio.create_task(thread.run(lambda: done.append("patient"), nullcontext))
+    gate.set()
+    await asyncio.gather(first, patient)
+
+    assert done == ["patient"]

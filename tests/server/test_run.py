@@ -115,6 +115,28 @@ def logged(capsysbinary: pytest.CaptureFixture[bytes]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsysbinary.readouterr().err.splitlines()]
 
 
+async def test_tasks_are_counted_and_connections_that_end_leave_none(tmp_path: Path) -> None:
+    async with started(settings_in(tmp_path)) as server:
+
+        async def tasks() -> float:
+            _, metrics = await server.page("/metrics")
+            _, _, rest = metrics.partition("\nevenspread_tasks ")
+            return float(rest.partition("\n")[0])
+
+        before = await tasks()
+        wires = [await server.connect() for _ in range(5)]
+        for wire in wires:
+            assert (await wire.ask(call(review()))).status == 200
+        during = await tasks()
+        for wire in wires:
+            await wire.close()
+        async with asyncio.timeout(PATIENCE):
+            while await tasks() > before:  # noqa: ASYNC110  # there is no event for it
+                await asyncio.sleep(0)
+
+    assert during >= before + len(wires)
+
+
 async def test_a_review_is_answered_with_facts_from_files(
     tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -8,20 +8,22 @@ Source: the schema of Jenkins' xUnit plugin, junit-10.xsd.
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from webhook.policy.escape import printable, printable_lines
+
 _COUNTED = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
 """Attribute of a suite -> the elements that it counts."""
 
 
 def document(name: str) -> Element:
     """Create a document: the parent element of ``testsuite`` elements."""
-    return Element("testsuites", name=_replace_unprintable(name))
+    return Element("testsuites", name=printable(name))
 
 
 def add(parent: Element, tag: str, text: str = "", **attributes: str) -> Element:
-    """Add an element; replace characters that XML cannot contain in its text and attributes."""
-    shown = {name: _replace_unprintable(value) for name, value in attributes.items()}
+    """Add an element; escape its attributes, and each line of its text."""
+    shown = {name: printable(value) for name, value in attributes.items()}
     element = SubElement(parent, tag, shown)
-    element.text = _replace_unprintable(text) or None
+    element.text = printable_lines(text) or None
     return element
 
 
@@ -32,11 +34,3 @@ def as_text(document: Element) -> str:
             suite.set(attribute, str(len(list(suite.iter(tag)))))
     indent(document)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(document, encoding="unicode")}\n'
-
-
-def _replace_unprintable(text: str) -> str:
-    """Replace the control characters that XML 1.0 cannot contain."""
-    return "".join(
-        char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}"
-        for char in text
-    )

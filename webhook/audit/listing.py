@@ -98,7 +98,7 @@ class ClusterListing:
     async def _read_pages(self, listed: KindRow, namespace: str, report: ProgressReporter) -> None:
         path, number = listed.path(namespace), 0
         found, problems = Snapshot(), list[SourceError]()
-        async for page in list_pages(self._source, path):
+        async for page in list_pages(self._source, path, problems=problems):
             for item in page:
                 try:
                     self._reader.put(found, (listed.api_version, listed.kind), item)

@@ -44,10 +44,11 @@ _decode = msgspec.json.Decoder(wire.NamedObject).decode
 class ListCursor:
     """A list that is read on demand; keeps one page in memory."""
 
-    def __init__(self, source: ApiClient, listed: KindRow) -> None:
-        """Prepare to read; send no request yet."""
+    def __init__(self, source: ApiClient, listed: KindRow, problems: list[SourceError]) -> None:
+        """Prepare to read; ``problems`` receives an error for each object that is too large."""
         self.listed = listed
         self._source = source
+        self._problems = problems
         self._items = self._read_items()
         self._next: tuple[Position, msgspec.Raw] | None = None
 
@@ -79,7 +80,10 @@ class ListCursor:
         while True:
             try:
                 async for page in list_pages(
-                    self._source, self.listed.path(""), first=FIRST_PAGE_OBJECTS
+                    self._source,
+                    self.listed.path(""),
+                    first=FIRST_PAGE_OBJECTS,
+                    problems=self._problems,
                 ):
                     for item in page:
                         found = decode_nested(_decode, item)
@@ -130,7 +134,7 @@ class ClusterSweep:
         """
         shared = Snapshot()
         for listed in LISTED_CLUSTER_SCOPED:
-            async for page in list_pages(self._source, listed.path("")):
+            async for page in list_pages(self._source, listed.path(""), problems=self.problems):
                 for item in page:
                     self._put(shared, listed, item)
         self.nodes = len(shared.nodes)
@@ -152,7 +156,8 @@ class ClusterSweep:
         if problems:
             raise problems[0]
         return [
-            ListCursor(self._source, kind) for kind in (*LISTED_BUILT_IN, *customs, LISTED_PODS)
+            ListCursor(self._source, kind, self.problems)
+            for kind in (*LISTED_BUILT_IN, *customs, LISTED_PODS)
         ]
 
     async def _read_namespace(

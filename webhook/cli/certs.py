@@ -15,9 +15,8 @@ from certs.errors import AbsentError, PairError, StoreError
 from certs.inject import Hooks
 from certs.pem import read_certificates, read_der
 from certs.probe import PROBE_TIMEOUT_S
-from certs.secret import SecretStore
+from certs.secret import RotationRequest, SecretStore
 from certs.serving import client_context
-from certs.source import NoticeSubject
 from webhook.cli import options
 from webhook.cli.command import Command, CommandGroup
 from webhook.cli.exits import ExitCode, outcome
@@ -74,22 +73,39 @@ def current_time() -> datetime:
     return datetime.now(UTC)  # noqa: TID251
 
 
-def rotate(*, kubeconfig: str, context: str, namespace: str, name: str, ca: bool) -> ExitCode:
+def rotate(*, ca: bool, **place: str) -> ExitCode:
     """Request new certificates from all replicas, with an annotation of the Secret."""
+    kind, request = ("ca", RotationRequest.CA) if ca else ("leaf", RotationRequest.LEAF)
+    Terminal().line(f"{_request(request, **place)}: a new {kind} is requested")
+    return ExitCode.FINE
+
+
+def revoke(**place: str) -> ExitCode:
+    """Revoke the CA, with an annotation of the Secret."""
+    title = _request(RotationRequest.REVOKE, **place)
+    Terminal().line(
+        f"{title}: the CA is revoked. If a replica runs, a new CA signs within 30 s, and the old "
+        "one leaves every caBundle within 2 minutes"
+    )
+    return ExitCode.FINE
+
+
+def _request(
+    request: RotationRequest, *, kubeconfig: str, context: str, namespace: str, name: str
+) -> str:
+    """Annotate the Secret, and return its title."""
     if not namespace:
         raise ConfigError("is required: name the namespace of the Secret", "--namespace")
-    subject = NoticeSubject.CA if ca else NoticeSubject.LEAF
+    secret_name = f"{name}-ca"
 
-    async def request(client: ObjectClient) -> str:
-        secret = SecretStore(client, namespace, f"{name}-ca")
+    async def annotate(client: ObjectClient) -> str:
+        secret = SecretStore(client, namespace, secret_name)
         stored = await secret.load()
         # Replicas compare the time with certificate lifetimes; this machine's clock may be off.
-        await secret.request_rotation(subject, stored.server_now or current_time())
+        await secret.request_rotation(request, stored.server_now or current_time())
         return secret.title
 
-    title = _call(kubeconfig, context, request)
-    Terminal().line(f"{title}: a new {subject} is requested")
-    return ExitCode.FINE
+    return _call(kubeconfig, context, annotate)
 
 
 def _read_folder(folder: Path, report: CertificateReport) -> None:
@@ -168,7 +184,7 @@ async def _read_cluster(
     except AbsentError as error:
         report.notes.append(str(error))
         return
-    report.authorities.append(TrustBundle(secret.title, tuple(stored.trust.certificates.values())))
+    report.authorities.append(TrustBundle(secret.title, stored.trust.trusted))
     report.notes += filter(None, [stored.problem])
 
 
@@ -232,10 +248,26 @@ command = CommandGroup(
             short_help="Request an early rotation.",
             help=(
                 "Request new serving certificates, or a new CA, before they are due. The replicas "
-                "rotate them without downtime."
+                "rotate them without downtime. The old CA stays trusted until its last serving "
+                "certificate has expired, 7 days and caOverlap after the new one signs. If a key "
+                "has leaked, use `evenspread certs revoke`."
             ),
             examples=("evenspread certs rotate -n evenspread --ca",),
-        )
+        ),
+        Command(
+            "revoke",
+            callback=revoke,
+            params=[*_CLUSTER_OPTIONS],
+            short_help="Revoke the CA after a key leak.",
+            help=(
+                "Revoke the CA and all its serving certificates, because a key has leaked. The "
+                "replicas create a new CA at once and sign with it within 30 seconds. The old CA "
+                "leaves the Secret and every caBundle 60 seconds after the new one is in all of "
+                "them, and so does every other CA in a caBundle. No call fails meanwhile. At least "
+                "one replica must run."
+            ),
+            examples=("evenspread certs revoke -n evenspread",),
+        ),
     ],
     examples=(
         "evenspread certs -n evenspread --address 127.0.0.1:8443",

@@ -7,15 +7,16 @@ Scripts distinguish findings from failures, so no code has two meanings.
 
 import errno
 import os
-import sys
 import traceback
 from enum import IntEnum
+from io import StringIO
 from pathlib import Path
 
 import click
 
 from certs.errors import CertError, StoreError
-from webhook.errors import ConfigError, EvenspreadError, SourceError
+from webhook.errors import CombinedConfigError, ConfigError, EvenspreadError, SourceError
+from webhook.policy.escape import printable, printable_lines
 
 DEBUG_VARIABLE = "EVENSPREAD_DEBUG"
 """If set and not empty, an unexpected error shows its traceback."""
@@ -57,9 +58,9 @@ def report(error: BaseException) -> ExitCode:
     if code is None:
         return _report_bug(error)
     if isinstance(error, click.ClickException):
-        error.show()
+        _show_usage_error(error)
     elif code in (ExitCode.USAGE, ExitCode.UNFINISHED):
-        _write_error(str(error))
+        _write_error(error)
     return code
 
 
@@ -80,15 +81,27 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """Errors of a full or failing device behind stdout; named files have messages of their own."""
 
 
-def _write_error(message: str) -> None:
-    for line in message.splitlines():
-        click.echo(f"error: {line}", err=True)
+def _show_usage_error(error: click.ClickException) -> None:
+    """Write click's usage, hint and message; the message may quote an argument."""
+    screen, message = StringIO(), error.format_message()
+    error.show(screen)
+    usage, heading, _ = screen.getvalue().partition("Error: ")
+    click.echo(f"{usage}{heading}{printable(message)}", err=True)
+
+
+def _write_error(error: BaseException | str) -> None:
+    """Write a line for each error."""
+    if isinstance(error, CombinedConfigError):
+        for part in error.errors:
+            _write_error(part)
+    else:
+        click.echo(f"error: {printable(str(error))}", err=True)
 
 
 def _report_bug(error: BaseException) -> ExitCode:
     """Request a bug report; omit the text of the error, which may contain input."""
     if os.environ.get(DEBUG_VARIABLE):
-        traceback.print_exception(error, file=sys.stderr)
+        click.echo(printable_lines("".join(traceback.format_exception(error))), err=True)
         return ExitCode.UNFINISHED
     frames = traceback.extract_tb(error.__traceback__)
     at = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""

@@ -24,6 +24,7 @@ from webhook.cli.views.explanation_page import render_page
 from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document
+from webhook.policy.escape import escape_json
 from webhook.policy.explain.edits import ScenarioEdit
 from webhook.policy.explain.explanation import Explanation
 from webhook.policy.explain.explanation import explain as explain_placement
@@ -149,7 +150,7 @@ def _write(results: Sequence[ExplainResult], output: ExplainFormat) -> None:
     match output:
         case ExplainFormat.JSON:
             for result in results:
-                click.echo(msgspec.json.encode(result).decode())
+                click.echo(escape_json(msgspec.json.encode(result).decode()))
         case ExplainFormat.HTML:
             click.echo(render_page([(result.explanation, result.what_if) for result in results]))
         case ExplainFormat.TABLE:

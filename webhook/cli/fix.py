@@ -22,6 +22,7 @@ from webhook.fix.engine import FixOutcome, fix_files
 from webhook.fix.evaluate import FixOptions
 from webhook.fix.report import FixReport
 from webhook.manifests.files import encode
+from webhook.policy.escape import escape_json
 
 
 def fix(
@@ -89,7 +90,7 @@ def _write_files(
 def _write_report(report: FixReport, output: OutputFormat, *, to_stderr: bool) -> None:
     """Write the report; to stderr if stdout carries a diff or a manifest."""
     if output is OutputFormat.JSON:
-        click.echo(msgspec.json.encode(report).decode(), err=to_stderr)
+        click.echo(escape_json(msgspec.json.encode(report).decode()), err=to_stderr)
     else:
         fix_view.show(report, Terminal(sys.stderr if to_stderr else None))
 

@@ -17,7 +17,7 @@ import click
 
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import SkippedSource, format_yaml
-from webhook.policy.api.fielderrors import quote
+from webhook.policy.escape import escape_json, printable
 
 MOST_NAMED_FILES = 3  # of those skipped: enough to recognise them, few enough for one line
 
@@ -82,14 +82,10 @@ def write_text(text: str, target: OutputTarget) -> None:
 def write_document(document: dict[str, Any], output: OutputFormat) -> None:
     """Write one result to the standard output: a line of JSON, or a document of YAML."""
     if output is OutputFormat.JSON:
-        click.echo(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        click.echo(escape_json(text))
     else:
         click.echo(f"---\n{format_yaml(document)}", nl=False)
-
-
-def printable(text: str) -> str:
-    """Escape control, colour and other unprintable characters."""
-    return text if text.isprintable() else quote(text)[1:-1]
 
 
 def write_stderr(text: str) -> None:

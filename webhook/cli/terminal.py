@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from webhook.cli.exits import ClosedOutputError
-from webhook.cli.output import printable
+from webhook.policy.escape import printable
 
 
 class Style(StrEnum):
@@ -64,7 +64,7 @@ class Terminal:
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Write columns as wide as their widest cell; a narrow terminal wraps the lines."""
-        lines = [headings, *rows]
+        lines = [headings, *([printable(cell) for cell in cells] for cells in rows)]
         widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
         for number, cells in enumerate(lines):
             padded = (set_cell_size(cell, width) for cell, width in zip(cells, widths, strict=True))

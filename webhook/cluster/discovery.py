@@ -17,6 +17,7 @@ from webhook.cluster.protocol import ApiClient, FailureReason, read
 from webhook.cluster.quota import (
     MAX_SELECTOR_BYTES,
     NamespaceSizeError,
+    ObjectSizeError,
     SelectorSizeError,
     check_selector_size,
 )
@@ -40,7 +41,7 @@ class SkippedObject(NamedTuple):
     An object that a cache leaves out.
 
     Attributes:
-        reason: ``selector-size``, ``namespace-size``, or ``shape`` for type errors.
+        reason: ``shape`` for type errors, ``selector-size``, ``namespace-size`` or ``object-size``.
         message: The error; never contains text of the object.
     """
 
@@ -58,6 +59,7 @@ class SkippedObject(NamedTuple):
 _REASONS: Mapping[type[Exception], str] = {
     SelectorSizeError: "selector-size",
     NamespaceSizeError: "namespace-size",
+    ObjectSizeError: "object-size",
 }
 
 

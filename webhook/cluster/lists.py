@@ -1,8 +1,8 @@
 """
 List and read objects of an API server once, without watching them.
 
-``list_pages`` reads a list in pages of about the same number of bytes; ``fill_once`` fills the
-stores of a ``Cluster`` for one namespace.
+``list_pages`` reads a list in pages of about the same number of bytes, with a ``PageReader``;
+``fill_once`` fills the stores of a ``Cluster`` for one namespace.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -13,16 +13,73 @@ import msgspec
 from webhook.cluster.discovery import Resource, ResourcePath, list_resources, locate
 from webhook.cluster.facts import Cluster
 from webhook.cluster.listwatch import PAGE_OBJECTS, decode_page, next_limit, page_query
-from webhook.cluster.protocol import NO_QUERY, ApiClient, Query, read
-from webhook.errors import ApiError
+from webhook.cluster.protocol import (
+    JSON,
+    METADATA_LIST,
+    NO_QUERY,
+    ApiClient,
+    FailureReason,
+    Query,
+    read,
+)
+from webhook.errors import ApiError, SourceError
 from webhook.policy.nesting import finish
 
 _CLUSTER_SCOPED = frozenset({"Namespace", "Node"})  # watched kinds without a namespace
 LIST_TRIES = 3  # attempts at a list whose resource version expires while it is read
 
+TOO_LARGE = "an object is larger than an answer may be, and is left out"
+
+
+class PageReader:
+    """
+    Reads a list page by page.
+
+    A page above the client's limit is read again with half as many objects; a single object above
+    it is replaced by its metadata.
+
+    Attributes:
+        whole: Whether the last page holds whole objects, and not metadata.
+    """
+
+    def __init__(
+        self, source: ApiClient, path: str, query: Query = NO_QUERY, first: int = PAGE_OBJECTS
+    ) -> None:
+        """Prepare to read; the arguments are those of ``list_pages``."""
+        self.whole = True
+        self._source, self._path, self._query = source, path, query
+        self._limit = first
+
+    async def read(self, rest: str) -> bytes:
+        """
+        Read the page at a continue token; the first one if it is empty.
+
+        Raises:
+            ApiError: The page cannot be read.
+        """
+        self.whole = True
+        while True:
+            query = {**self._query, **page_query(self._limit, rest)}
+            try:
+                media_type = JSON if self.whole else METADATA_LIST
+                body = await read(self._source, self._path, query, media_type)
+            except ApiError as error:
+                if error.reason != FailureReason.OVERSIZED or not self.whole:
+                    raise
+                self.whole = self._limit > 1
+                self._limit = max(self._limit // 2, 1)
+            else:
+                if self.whole:  # metadata says nothing of the objects' sizes
+                    self._limit = next_limit(self._limit, len(body))
+                return body
+
 
 async def list_pages(
-    source: ApiClient, path: str, query: Query = NO_QUERY, first: int = PAGE_OBJECTS
+    source: ApiClient,
+    path: str,
+    query: Query = NO_QUERY,
+    first: int = PAGE_OBJECTS,
+    problems: list[SourceError] | None = None,
 ) -> AsyncIterator[Sequence[msgspec.Raw]]:
     """
     Yield the pages of a list, ordered by namespace and name.
@@ -31,16 +88,21 @@ async def list_pages(
         path: Path of the list.
         query: Further query parameters, such as a field selector.
         first: Most objects of the first page, whose size in bytes is unknown in advance.
+        problems: Receives an error for each object that is too large; None raises it.
 
     Raises:
         ApiError: The list cannot be read; ExpiredError if it expired between two pages.
     """
-    limit, rest = first, ""
+    reader, rest = PageReader(source, path, query, first), ""
     while True:
-        body = await read(source, path, {**query, **page_query(limit, rest)})
-        page = finish(decode_page(source.name, body))
-        yield page.items or ()
-        limit, rest = next_limit(limit, len(body)), page.metadata.rest or ""
+        page = finish(decode_page(source.name, await reader.read(rest)))
+        if reader.whole:
+            yield page.items or ()
+        elif problems is None:
+            raise ApiError(path, TOO_LARGE, FailureReason.OVERSIZED)
+        else:
+            problems.append(SourceError(path, TOO_LARGE))
+        rest = page.metadata.rest or ""
         if not rest:
             return
 

@@ -27,6 +27,10 @@ Headers: TypeAlias = Mapping[str, tuple[str, ...]]
 NO_QUERY: Query = {}
 JSON = "application/json"
 
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""Media type of a list of metadata. Source: apimachinery meta/v1 ``PartialObjectMetadataList``."""
+
+MAX_BODY_BYTES = 16 * 1024 * 1024  # of an answer: ten times the largest object in etcd (1.5 MiB)
 MAX_STATUS_CHARS = 256  # of a server's message; enough for kube-apiserver's sentences
 MAX_ERROR_CHARS = 256  # of the message of a library's error
 
@@ -85,8 +89,11 @@ class ApiClient(Protocol):
         """
         Send a request and return the response, whatever its status.
 
+        Args:
+            content_type: Media type of the body; without a body, of the response.
+
         Raises:
-            ApiError: There was no response.
+            ApiError: There was no response, or too large a one.
         """
         ...
 
@@ -105,14 +112,16 @@ class WatchClient(ApiClient, Protocol):
         ...
 
 
-async def read(client: ApiClient, path: str, query: Query = NO_QUERY) -> bytes:
+async def read(
+    client: ApiClient, path: str, query: Query = NO_QUERY, media_type: str = JSON
+) -> bytes:
     """
-    Send a GET request and return the body.
+    Send a GET request and return the body, in a media type.
 
     Raises:
         ApiError: No response, or a status other than 200; ExpiredError if it is 410.
     """
-    response = await client.send("GET", path, query)
+    response = await client.send("GET", path, query, b"", media_type)
     if response.status != HTTPStatus.OK:
         raise status_error(client.name, response.status, response.body)
     return response.body

@@ -24,6 +24,10 @@ class SelectorSizeError(msgspec.ValidationError):
     """A selector is too large for the caches."""
 
 
+class ObjectSizeError(msgspec.ValidationError):
+    """An object is larger than an answer of the API server may be."""
+
+
 class NamespaceSizeError(msgspec.ValidationError):
     """A namespace exceeds its quota in the caches."""
 

@@ -43,15 +43,15 @@ from webhook.cluster import listwatch, wire
 from webhook.cluster.backoff import MAX_BACKOFF_S, Backoff
 from webhook.cluster.discovery import Resource, ResourcePath, SkippedObject, locate
 from webhook.cluster.lines import LineSplitter
+from webhook.cluster.lists import TOO_LARGE, PageReader
 from webhook.cluster.protocol import (
     DECODE_ERRORS,
     FailureReason,
     Query,
     WatchClient,
-    read,
     status_error,
 )
-from webhook.cluster.quota import NamespaceSizeError
+from webhook.cluster.quota import NamespaceSizeError, ObjectSizeError
 from webhook.cluster.store import Key
 from webhook.cluster.timeslices import TimeSlicer
 from webhook.errors import ApiError
@@ -73,7 +73,8 @@ _TEMPORARY = {
 }
 """After these statuses the watch resumes at its version; others may concern the version."""
 
-_NO_STREAMS = {FailureReason.REFUSED, FailureReason.SILENT}  # answers to an unknown option
+_NO_STREAMS = {FailureReason.REFUSED, FailureReason.SILENT, FailureReason.OVERSIZED}
+"""Answers to an unknown option, and an object above the limit, which only a paged list can skip."""
 
 _decode_named = msgspec.json.Decoder(wire.NamedObject).decode
 
@@ -128,7 +129,6 @@ class Reflector:
         self._run_in_slices = environment.slicer.run
         self._backoff = Backoff(environment.jitter, environment.sleep)
         self._streams = environment.streams
-        self._limit = listwatch.PAGE_OBJECTS
         self._updated_at: float | None = None
         self._watching_since: float | None = None
         self._version = ""  # resource version at which to resume the watch
@@ -189,13 +189,11 @@ class Reflector:
     async def _list(self, place: ResourcePath) -> None:
         """Store all objects page by page, and remove those absent from the list."""
         await self._run_in_slices(self._begin_list())
-        rest = ""
+        reader, rest = PageReader(self._server, place.collection), ""
         while True:
-            query = listwatch.page_query(self._limit, rest)
-            body = await read(self._server, place.collection, query)
-            page = await self._run_in_slices(self._store_page(body))
+            body = await reader.read(rest)
+            page = await self._run_in_slices(self._store_page(body, whole=reader.whole))
             self._record_update()
-            self._limit = listwatch.next_limit(self._limit, len(body))
             rest = page.metadata.rest or ""
             if not rest:
                 break
@@ -256,11 +254,11 @@ class Reflector:
                 self._last = event.object
             yield
 
-    def _apply(self, data: msgspec.Raw, *, deleted: bool = False) -> None:
+    def _apply(self, data: msgspec.Raw, *, deleted: bool = False, whole: bool = True) -> None:
         store = self.resource.store
         thing: wire.NamedObject
         try:
-            thing = self.resource.decode(data)
+            thing = self.resource.decode(data) if whole else _reject(data)
         except DECODE_ERRORS as error:
             # An object that cannot be decoded counts as absent: its old copy would be wrong.
             deleted, thing = True, self._read_name(data)
@@ -289,11 +287,11 @@ class Reflector:
     def _protocol_error(self, problem: str) -> ApiError:
         return listwatch.protocol_error(self._server.name, problem)
 
-    def _store_page(self, body: bytes) -> Generator[None, None, listwatch.Page]:
+    def _store_page(self, body: bytes, *, whole: bool) -> Generator[None, None, listwatch.Page]:
         page = yield from listwatch.decode_page(self._server.name, body)
         yield
         for item in page.items or ():
-            self._apply(item)
+            self._apply(item, whole=whole)
             yield
         return page
 
@@ -323,3 +321,7 @@ class Reflector:
     def _record_update(self) -> None:
         self._updated_at = self._environment.clock()
         self.problem = ""
+
+
+def _reject(_metadata: msgspec.Raw) -> NoReturn:
+    raise ObjectSizeError(TOO_LARGE)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from webhook.config.messages import refusal, suggest_word
 
 _UNITS = {"h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds"}
-_duration = re.compile(r"(?:\d{1,6}(?:\.\d{1,6})?(?:h|ms|m|s))+", re.ASCII).fullmatch
+_duration = re.compile(r"(?:\d{1,6}(?:\.\d{1,6})?(?:h|ms|m|s)){1,8}", re.ASCII).fullmatch
 _parts = re.compile(r"([\d.]+)(h|ms|m|s)").findall
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel
 
+from webhook.policy.escape import printable
 from webhook.policy.paths import FieldPath, format_path, is_object
 
 T = TypeVar("T")
@@ -207,10 +208,9 @@ _DESCRIPTIONS: Mapping[str, Callable[[ValidationFailure], str]] = {
 
 
 def _cut(text: str | int) -> str:
-    """Shorten a text, and escape unprintable characters as Python does."""
+    """Shorten a text, and escape unprintable characters."""
     text = str(text)
-    kept = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}..."
-    return kept if kept.isprintable() else kept.encode("unicode_escape").decode()
+    return printable(text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}...")
 
 
 def _owner(model: type[BaseModel], path: FieldPath) -> type[BaseModel]:

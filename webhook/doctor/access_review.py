@@ -4,6 +4,7 @@ Rights of a ServiceAccount, requested from the API server by SubjectAccessReview
 ``review_rights`` reviews every right that ``rights`` lists; the API server stores no review.
 """
 
+from collections.abc import Iterable
 from http import HTTPStatus
 
 import msgspec
@@ -18,11 +19,13 @@ from webhook.doctor.rights import (
     Right,
     build_review,
     certificate_mode,
+    list_audit_rights,
     list_needed_rights,
 )
 from webhook.doctor.workload import Deployment
 from webhook.errors import ApiError
-from webhook.policy.kinds import KindRow
+from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS, KindRow
+from webhook.policy.model import GroupKind
 
 _REVIEWS = ResourcePath("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
 
@@ -43,11 +46,19 @@ async def review_rights(
         deployment: Its settings decide what the server needs.
         config_map: The configuration, which may name further controllers.
     """
-    mode = certificate_mode((deployment or Deployment()).settings)
+    settings = (deployment or Deployment()).settings
     account = deployment.spec.template.spec.service_account_name if deployment else name
-    owners = await _find_owners(client, config_map)
+    configured = read_if_valid(config_map, {})
+    selectors = configured.configuration.owner_selectors if configured else ()
+    templates = configured.configuration.pod_templates if configured else ()
+    owners = await _locate(client, (owner.kind for owner in selectors))
+    custom = await _locate(client, templates)
+    needed = (
+        *list_needed_rights(name, certificate_mode(settings), (ROLLOUTS, *owners)),
+        *list_audit_rights(name, settings, custom),
+    )
     found: dict[Right, Lookup[bool]] = {}
-    for right in list_needed_rights(name, mode, owners):
+    for right in needed:
         review = build_review(right, namespace, account)
         response = await client.send("POST", _REVIEWS.collection, review)
         if response.status == HTTPStatus.CREATED:
@@ -57,17 +68,18 @@ async def review_rights(
     return found
 
 
-async def _find_owners(client: DoctorClient, config_map: ConfigMap | None) -> list[KindRow]:
-    """Find the custom controllers that the server watches: Rollouts, and those configured."""
-    found = [ROLLOUTS]
-    configured = read_if_valid(config_map, {})
-    for owner in configured.configuration.owner_selectors if configured else ():
+async def _locate(client: DoctorClient, kinds: Iterable[GroupKind]) -> list[KindRow]:
+    """Find the resources of configured kinds; leave out known and absent ones."""
+    found: list[KindRow] = []
+    for kind in kinds:
+        if kind in BUILT_IN_KINDS or kind in CUSTOM_KINDS:
+            continue
         try:
-            place = await locate_custom(client.api, owner.kind)
+            place = await locate_custom(client.api, kind)
         except ApiError:
             continue
-        if place is not None and owner.kind != ROLLOUTS.group_kind:
-            found.append(KindRow(owner.kind.group, "", owner.kind.kind, place.plural))
+        if place is not None:
+            found.append(KindRow(kind.group, "", kind.kind, place.plural))
     return found
 
 

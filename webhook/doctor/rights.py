@@ -1,13 +1,14 @@
 """
 The rights that the server needs, one row for each verb on a resource.
 
-``list_needed_rights`` is the entry point. A test compares the rows with the roles of the chart.
+``list_needed_rights`` and ``list_audit_rights`` are the entry points. A test compares the rows with
+the roles of the chart.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS, KindRow
+from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS, KIND_ROWS, KindRow
 
 WATCH_VERBS = ("list", "watch")
 READ_VERBS = ("get", *WATCH_VERBS)
@@ -48,6 +49,11 @@ _CACHED = tuple(
     if row.watched
 )
 
+_AUDITED = tuple((row.group, row.plural) for row in KIND_ROWS if row.audited and not row.watched)
+"""Listed by audits alone; the rights of the caches cover the other audited kinds."""
+
+_REPORTS = {"wgpolicyk8s.io": "policyreports", "openreports.io": "reports"}
+
 _HOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 
 
@@ -78,6 +84,27 @@ def list_needed_rights(
         for verb in writes:
             yield Right(verb, "", "secrets", f"{name}-ca", namespaced=True)
     yield Right("create", "", "events", namespaced=True)
+
+
+def list_audit_rights(
+    name: str, settings: Mapping[str, str], custom: Iterable[KindRow] = ()
+) -> Iterator[Right]:
+    """
+    List the further rights of a server that audits; nothing without ``--audit-interval``.
+
+    Args:
+        settings: Settings of the server by flag name.
+        custom: Kinds of the configuration with a pod template, apart from those known.
+    """
+    if not settings.get("audit-interval"):
+        return
+    for verb in ("get", "update"):
+        yield Right(verb, "coordination.k8s.io", "leases", f"{name}-audit", namespaced=True)
+    for group, resource in (*_AUDITED, *((row.group, row.plural) for row in custom)):
+        yield Right("list", group, resource)
+    group = settings.get("policy-reports", "none")
+    for verb in ("list", "create", "update", "delete") if group in _REPORTS else ():
+        yield Right(verb, group, _REPORTS[group])
 
 
 def build_review(right: Right, namespace: str, account: str) -> dict[str, object]:

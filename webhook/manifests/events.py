@@ -38,14 +38,14 @@ class UnsupportedYAMLError(yaml.YAMLError):
     YAML that is well-formed, but has no equivalent in JSON, or exceeds a bound.
 
     Attributes:
-        line: Of the node, from 0.
+        position: Of the node's first character, from 0.
         problem: The message, without the position.
     """
 
     def __init__(self, event: Event, problem: str) -> None:
         """Refuse the node that starts with an event."""
         super().__init__(problem)
-        self.line = event.start_mark.line if event.start_mark else 0
+        self.position = event.start_mark.index if event.start_mark else 0
         self.problem = problem
 
 

@@ -6,6 +6,7 @@ names that start with a dot, and only once if links lead to it again. It reports
 read, and continues. The path ``-`` is the standard input; ``stdin`` replaces that of the process.
 """
 
+import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -208,7 +209,12 @@ def _is_template(path: Path) -> bool:
 
 def source_of(path: str) -> str:
     """Return the name of a file, or of the standard input, in messages."""
-    return "stdin" if path == STDIN else path
+    return "stdin" if path == STDIN else encodable(path)
+
+
+def encodable(path: str) -> str:
+    """Replace the bytes of a path that are not UTF-8, which no output can contain, by escapes."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def read_text(path: str, stdin: BinaryIO | None = None) -> str:

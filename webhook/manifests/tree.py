@@ -9,7 +9,7 @@ ruamel.yaml, loading and dumping without any change, altered 24 of the 57 files 
 that events omit: dashes, question marks, and where a value starts after its anchor and tag.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import msgspec
@@ -167,10 +167,9 @@ class _Punctuation:
 
     def content_after(self, opening: int) -> int:
         """Find where a value starts whose anchor or tag starts at a character."""
-        self._scan_to(opening)
-        while self._after_property:
+        while not self._contents or self._contents[-1] <= opening:
             self._scan_to(self._scanned + 1)
-        return self._contents[bisect_left(self._contents, opening)]
+        return self._contents[bisect_right(self._contents, opening)]
 
     def has_question_mark(self, start: int, end: int) -> bool:
         """Whether a question mark marks a key between two characters, both included."""

@@ -44,20 +44,20 @@ def load(text: str, source: str, first: int, *, unique_keys: bool = False) -> An
 
 
 def _manifest_error(error: yaml.YAMLError, text: str, source: str, first: int) -> ManifestError:
+    # Lines end at line feeds; libyaml counts those that end at other breaks, such as U+2028, too.
     if isinstance(error, UnsupportedYAMLError):
-        return ManifestError(source, first + error.line, error.problem)
+        return ManifestError(source, first + text.count("\n", 0, error.position), error.problem)
     hint = "; render a chart with helm template first" if "{{" in text else ""
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark
-        line = mark.line if mark else 0
+        position = mark.index if mark else 0
         problem = ", ".join(part for part in (error.context, error.problem) if part)
         if mark and text[mark.index : mark.index + 1] == "\t":
             hint = "; indent with spaces, not with a tab"
     else:
-        position = getattr(error, "position", 0)
-        line, problem = text.count("\n", 0, position), "it contains a control character"
-    lines = text.count("\n")
-    return ManifestError(source, first + min(line, lines), f"invalid YAML: {problem}{hint}")
+        position, problem = getattr(error, "position", 0), "it contains a control character"
+    line = first + text.count("\n", 0, position)
+    return ManifestError(source, line, f"invalid YAML: {problem}{hint}")
 
 
 class _ValueBuilder(EventWalker[Any]):
@@ -127,9 +127,18 @@ class _ValueBuilder(EventWalker[Any]):
 
 
 def format_yaml(value: Any) -> str:
-    """Write a value as YAML: members in their order, aliases written out."""
+    """
+    Write a value as YAML: members in their order, aliases written out.
+
+    Unprintable characters are escaped. libyaml escapes either all other than ASCII or few of them.
+    """
+    text = _dump(value, allow_unicode=True)
+    return text if text.replace("\n", "").isprintable() else _dump(value, allow_unicode=False)
+
+
+def _dump(value: Any, *, allow_unicode: bool) -> str:
     text: str = yaml.dump(
-        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_COLUMNS
+        value, Dumper=_Dumper, sort_keys=False, allow_unicode=allow_unicode, width=_COLUMNS
     )
     return text
 

@@ -106,7 +106,7 @@ def render(selector: LabelSelector) -> str:
     """
     texts = {f"{key}={value}" for key, value in selector.match_labels.items()}
     texts.update(map(_render_requirement, selector.match_expressions))
-    return ",".join(sorted(texts, key=lambda text: text.lstrip("!")))
+    return ",".join(sorted(texts, key=lambda text: (text.lstrip("!"), text)))
 
 
 def _render_requirement(requirement: LabelSelectorRequirement) -> str:

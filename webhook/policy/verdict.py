@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from webhook.policy.advice.admission import advise_request, is_advised_on
 from webhook.policy.advice.advise import NO_ADVICE, Advice
 from webhook.policy.amendments import Amendment, amend_constraints, with_constraints
-from webhook.policy.api import fielderrors, predict, rules
+from webhook.policy.api import predict, rules
 from webhook.policy.api.fastpath import are_plain
 from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES, summarize
 from webhook.policy.api.fieldgates import DroppedField
@@ -38,6 +38,7 @@ from webhook.policy.defaulting.forecast import forecast_defaults
 from webhook.policy.defaulting.inject import CACHED_INJECTIONS, Injection, inject, is_mirror
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
+from webhook.policy.escape import printable
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import POD
 from webhook.policy.model import MAX_CONSTRAINTS, Constraint, PodTemplate
@@ -315,5 +316,5 @@ def _describe_injection(verdict: Verdict) -> Iterator[str]:
 
 def brief(text: str) -> str:
     """Shorten a warning to what kube-apiserver passes on, without control characters."""
-    line = text if text.isprintable() else fielderrors.quote(text)[1:-1]
+    line = printable(text)
     return line if len(line) <= WARNING_CHARACTERS else f"{line[: WARNING_CHARACTERS - 3]}..."

@@ -25,7 +25,7 @@ from webhook.policy.facts import Facts
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, Verdict, judge
 from webhook.server.http.body import Bodies, read_target
-from webhook.server.http.endpoint import HttpEndpoint
+from webhook.server.http.endpoint import HttpConnection, HttpEndpoint
 from webhook.server.http.limits import Limits
 from webhook.server.http.responses import JSON, ReviewResponse, reply, text_reply
 from webhook.server.review_thread import Freeze, ReviewThread
@@ -163,11 +163,13 @@ class Admission(HttpEndpoint):
         self.last_call = started = self.clock()
         uid, long = "", 0  # long: the size of a body that counts until its review is answered
         try:
-            hook, timeout = self._admit(request)
+            connection = request.protocol
+            assert isinstance(connection, HttpConnection)
+            hook, timeout = self._admit(connection, request)
             body = await self._bodies.read(request, timeout)
             if len(body) > self.limits.long_review:
                 long = len(body)
-            left = self._time_left(started, timeout)
+            left = self._time_left(connection, started, timeout)
             context = self.context
             if long:
                 bodies, body = [body], b""  # else this frame would keep it while it is decoded
@@ -175,7 +177,7 @@ class Admission(HttpEndpoint):
             else:
                 review = admission.decode(body, context.policy.pod_templates)
             uid = review.uid
-            self.callers.prove(request.protocol, started)
+            self.callers.prove(connection, started)
             if (missing := context.fetch(review, context.policy, timeout)) is not None:
                 context = context._replace(facts=await self._wait(missing, left))
             if long:
@@ -204,9 +206,11 @@ class Admission(HttpEndpoint):
         if error is not None and not isinstance(error, HttpProcessingError):
             log_bug(self._log, error)
 
-    def _admit(self, request: web.BaseRequest) -> tuple[Hook, float]:
+    def _admit(self, connection: HttpConnection, request: web.BaseRequest) -> tuple[Hook, float]:
         """Check everything but the body, the client first."""
-        if self._clients is not None and request.protocol not in self._known:
+        if connection.shed:  # the request was not whole yet, else ``answer`` would not have it
+            raise OverloadError("queued")
+        if self._clients is not None and connection not in self._known:
             raise ReviewError("the client certificate has none of the required names", 403)
         target = read_target(request.raw_path)
         hook = HOOK_PATHS.get(target.path)
@@ -227,7 +231,8 @@ class Admission(HttpEndpoint):
     ) -> AdmissionRequest:
         """Decode the one body in a list, which is empty afterwards, in the thread."""
         work = partial(_decode, bodies, policy)
-        return await self._wait(self._thread.run(work, nullcontext), seconds)
+        run = self._thread.run(work, nullcontext, self.limits.queued)
+        return await self._wait(run, seconds)
 
     async def _decide_long(
         self, review: AdmissionRequest, hook: Hook, context: ReviewContext, seconds: float
@@ -244,11 +249,15 @@ class Admission(HttpEndpoint):
         finally:
             self.in_flight -= 1
 
-    def _time_left(self, started: float, timeout: float) -> float:
+    def _time_left(self, connection: HttpConnection, started: float, timeout: float) -> float:
         """Seconds left for the answer, now that the body is complete; refuses if there are none."""
         if self.in_flight >= self.limits.in_flight:
             raise OverloadError("in-flight")
-        left = started + timeout * self.limits.request_share - self.clock()
+        now = self.clock()
+        received, connection.received = connection.received, now  # the next one may be here already
+        if self.overload.is_late(now - received, now):
+            raise OverloadError("queued")
+        left = started + timeout * self.limits.request_share - now
         if left <= 0:
             raise TimeoutError
         return min(left, self.limits.request)

@@ -125,6 +125,7 @@ async def serve(
                 listener=_host_and_port(callers[0]),
             )
             context.metrics.count_lost_lines(lambda: lines.lost)
+            context.metrics.tasks.set_function(lambda: len(asyncio.all_tasks()))
             readiness = Readiness()
             async with listening(Health(readiness.check, context.metrics, limits), probes):
                 building = await _unless_stopped(stop, build(context, readiness))

@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element
 from webhook.audit import junit
 from webhook.audit.renderers.jsonreport import format_json
 from webhook.manifests import format_yaml
+from webhook.policy.escape import printable
 from webhook.spreadtest.results import CaseResult, CaseStatus, Mismatch, SuiteReport, SuiteResult
 
 
@@ -37,7 +38,7 @@ def _add_case(element: Element, suite: SuiteResult, case: CaseResult) -> None:
     added = junit.add(element, "testcase", classname=suite.source, name=case.name, **place)
     if case.status is CaseStatus.FAILED:
         members = ", ".join(mismatch.member for mismatch in case.mismatches)
-        text = "\n".join(format_differences(case))
+        text = "\n".join(map(printable, format_differences(case)))
         message = f"the response differs from the expectation: {members}"
         junit.add(added, "failure", text, type="mismatch", message=message)
     elif case.status is CaseStatus.ERROR:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from webhook.errors import SourceError
+from webhook.manifests.files import encodable
 from webhook.policy.facts import Facts
 from webhook.spreadtest.expectations import compare
 from webhook.spreadtest.response import call_webhooks
@@ -19,7 +20,7 @@ from webhook.spreadtest.suite import Suite, SuiteCase
 def run_suite(suite: Suite) -> SuiteResult:
     """Run all cases of a suite."""
     cases = (_run_case(case, suite.cluster, suite.problems) for case in suite.cases)
-    return SuiteResult(suite.source, suite.name, tuple(cases))
+    return SuiteResult(encodable(suite.source), encodable(suite.name), tuple(cases))
 
 
 def _run_case(case: SuiteCase, facts: Facts, problems: Sequence[SourceError]) -> CaseResult:

@@ -98,7 +98,7 @@ CACHE_AGE = _gauge(
 )
 OBJECTS_SKIPPED = _counter(
     "evenspread_objects_skipped_total",
-    "Objects that a cache skipped; reason is shape, selector-size or namespace-size.",
+    "Objects that a cache skipped; reason is shape or selector-, namespace- or object-size.",
     ("kind", "reason"),
 )
 WATCH_RESTARTS = _counter(
@@ -180,6 +180,10 @@ AUDITS = _counter(
     "evenspread_audits_total", "Completed audits; result is success or failure.", ("result",)
 )
 AUDIT_LEADER = _gauge("evenspread_audit_leader", "1 if this replica makes the audits, else 0.")
+TASKS = _gauge(
+    "evenspread_tasks",
+    "Asyncio tasks. They follow the number of connections; a steady rise without one is a leak.",
+)
 LOG_LINES_LOST = _counter(
     "evenspread_log_lines_lost_total",
     "Log lines that were lost, in part or whole, because the reader is slow or gone.",

@@ -124,6 +124,7 @@ class Metrics:
             ``task_restarts`` by task; ``telemetry_failures``.
         audited: The metrics of the last audit in text format; without samples if this replica has
             made no audit.
+        tasks: A gauge, whose value the server sets as a function.
         audit_time: A gauge, as are ``audit_duration`` and ``audit_leader``.
     """
 
@@ -157,6 +158,7 @@ class Metrics:
         self.audit_time = self._gauge(catalogue.AUDIT_TIME)
         self.audit_duration = self._gauge(catalogue.AUDIT_DURATION)
         self.telemetry_failures = self._counter(catalogue.TELEMETRY_FAILURES)
+        self.tasks = self._gauge(catalogue.TASKS)
         self._lost_lines = _ReadCounter(catalogue.LOG_LINES_LOST)
         self.registry.register(self._lost_lines)
         self.forget_audit()

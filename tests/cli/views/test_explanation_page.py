@@ -30,8 +30,14 @@ def test_a_constraint_without_domains_has_an_empty_diagram() -> None:
     assert "<g" not in render_page([(explanation(soft), None)])
 
 
+def test_a_diagram_of_nothing_has_no_height() -> None:
+    zero = constraint(*domains(1), max_skew=0, global_minimum=0)
+
+    assert 'height="0.0"' in render_page([(explanation(zero), None)])
+
+
 def test_text_of_objects_is_escaped() -> None:
-    page = render_page([(explanation(subject="Pod <script>"), None)])
+    page = render_page([(explanation(subject="Pod <script>\x1b"), None)])
 
     assert "<script" not in page
-    assert "Pod &lt;script&gt;" in page
+    assert "Pod &lt;script&gt;\\x1b" in page

@@ -1,5 +1,8 @@
+import asyncio
+import json
 import os
 import ssl
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,8 +24,10 @@ from tests.apiserver import (
     watch,
     write_kubeconfig,
 )
-from webhook.cluster.client import MAX_BODY_BYTES, RELOAD_S, Api, ApiAccess, Timeouts
-from webhook.cluster.protocol import Response, read
+from webhook.cluster.client import RELOAD_S, Api, ApiAccess, Timeouts
+from webhook.cluster.client.client import RETRY_S
+from webhook.cluster.client.plugins import PLUGIN_S
+from webhook.cluster.protocol import MAX_BODY_BYTES, Response, read
 from webhook.errors import ApiError
 
 QUICK = Timeouts(connect=5.0, answer=5.0, silence=0.3)
@@ -247,6 +252,89 @@ async def test_a_token_file_is_read_again_every_minute(
         await read(api, "/x")
 
     assert tokens(server) == ["old", "old", "new"]
+
+
+def exec_plugin(folder: Path, *lines: str) -> dict[str, Any]:
+    """Write an exec plugin; return the entry of its user."""
+    path = folder / "plugin"
+    path.write_text("\n".join((f"#!{sys.executable} -S", *lines)))
+    path.chmod(0o700)
+    return {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(path)}}
+
+
+def prints(token: str) -> str:
+    return f"print({json.dumps(json.dumps({'status': {'token': token}}))})"
+
+
+HANGS = "import time; time.sleep(600)"
+
+
+async def test_a_plugin_that_hangs_stalls_no_call(
+    server: ApiServer, clock: Clock, tmp_path: Path
+) -> None:
+    server.otherwise = Response(200)
+    config = write_kubeconfig(tmp_path, server.url, user=exec_plugin(tmp_path, prints("old")))
+    async with Api(ApiAccess(kubeconfig=config), clock, QUICK) as api:
+        await read(api, "/x")
+        exec_plugin(tmp_path, HANGS)
+        clock.now = RELOAD_S
+        async with asyncio.timeout(PLUGIN_S / 2):
+            await asyncio.gather(*(read(api, "/x") for _ in range(50)))
+
+    assert tokens(server) == ["old"] * 51
+
+
+async def test_a_call_that_is_given_up_leaves_the_plugin_running(
+    server: ApiServer, clock: Clock, tmp_path: Path
+) -> None:
+    server.otherwise = Response(200)
+    config = write_kubeconfig(
+        tmp_path, server.url, user=exec_plugin(tmp_path, "import time", prints("late"))
+    )
+    async with Api(ApiAccess(kubeconfig=config), clock, QUICK) as api:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(read(api, "/x"), 0.001)
+        await read(api, "/x")
+
+    assert tokens(server) == ["late"]
+
+
+async def test_after_a_failed_load_the_old_credentials_serve_for_some_seconds(
+    server: ApiServer, clock: Clock, tmp_path: Path
+) -> None:
+    server.otherwise = Response(200)
+    config = write_kubeconfig(tmp_path, server.url, user=exec_plugin(tmp_path, prints("old")))
+    async with Api(ApiAccess(kubeconfig=config), clock, QUICK) as api:
+        await read(api, "/x")
+        exec_plugin(tmp_path, f"open({str(tmp_path / 'runs')!r}, 'a').write('x')")
+        for passed in (0.0, RETRY_S - 1, RETRY_S):
+            clock.now = RELOAD_S + passed
+            await read(api, "/x")
+            await read(api, "/x")
+        exec_plugin(tmp_path, prints("new"))
+        clock.now += RETRY_S
+        await read(api, "/x")
+        await until_token(api, server, "new")
+
+    assert (tmp_path / "runs").read_text() == "xx"
+
+
+async def until_token(api: Api, server: ApiServer, token: str) -> None:
+    """Send requests until one has a token."""
+    async with asyncio.timeout(60):
+        while tokens(server)[-1] != token:
+            await read(api, "/x")
+
+
+async def test_without_credentials_a_plugin_that_hangs_is_an_error(
+    clock: Clock, tmp_path: Path
+) -> None:
+    config = write_kubeconfig(tmp_path, "http://127.0.0.1:1", user=exec_plugin(tmp_path, HANGS))
+    async with Api(ApiAccess(kubeconfig=config, plugin_s=1.0), clock, QUICK) as api:
+        errors = await asyncio.gather(*(raised(api) for _ in range(9)))
+
+    assert {error.reason for error in errors} == {"credentials"}
+    assert f"{tmp_path / 'plugin'}' did not end in 1 s, and was killed" in str(errors[0])
 
 
 BROKEN = {

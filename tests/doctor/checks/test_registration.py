@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.deploy.manifests import Json
 from tests.doctor.installations import (
@@ -13,6 +14,7 @@ from tests.doctor.installations import (
     deployment,
     find_deviations,
     hooks,
+    registered,
     serving_with,
 )
 from webhook.doctor import objects, webhooks
@@ -27,6 +29,12 @@ def rule(**changes: Any) -> Json:
     every = {"apiGroups": ["*"], "resources": ["*"], "operations": ["*"], "scope": "Namespaced"}
     return {"rules": [{**every, **changes}]}
 
+
+_FAILING = registered(Hook.MUTATE, {"failurePolicy": "Fail"}).or_none
+assert _FAILING is not None
+BESIDE_ANOTHER = Lookup(
+    replace(_FAILING, webhooks=(replace(_FAILING.webhooks[0], name="other.io"), *_FAILING.webhooks))
+)
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "nothing is registered": (
@@ -93,6 +101,13 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"configurations": hooks({"failurePolicy": "Fail"}, Hook.MUTATE)},
         {"failure-policy": '"path":"/webhooks/0/failurePolicy","value":"Ignore"'},
     ),
+    "a mutating webhook of Fail beside another one": (
+        {"configurations": {**hooks(), Hook.MUTATE: BESIDE_ANOTHER}},
+        {
+            "failure-policy": '[{"op":"test","path":"/webhooks/1/name",'
+            '"value":"mutate.evenspread.io"},{"op":"replace","path":"/webhooks/1/failurePolicy"'
+        },
+    ),
     "no namespace left out": (
         {"configurations": hooks({"namespaceSelector": None})},
         {"exemptions": "called for namespace kube-system"},
@@ -127,7 +142,12 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
 }
 
-NOTES = {"a condition that costs time", "a mutating webhook of Fail", "pods that no rule denies"}
+NOTES = {
+    "a condition that costs time",
+    "a mutating webhook of Fail",
+    "a mutating webhook of Fail beside another one",
+    "pods that no rule denies",
+}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -37,9 +37,18 @@ NOT_PLAIN: dict[str, tuple[Constraint, ...]] = {
     "no topologyKey": (replace(PLAIN, topology_key=""),),
     "an unknown action": (replace(PLAIN, when_unsatisfiable="x"),),
     "minDomains": (replace(PLAIN, min_domains=0),),
+    "minDomains beside ScheduleAnyway": (
+        replace(PLAIN, when_unsatisfiable="ScheduleAnyway", min_domains=2),
+    ),
     "an affinity policy": (replace(PLAIN, node_affinity_policy=""),),
     "a taints policy": (replace(PLAIN, node_taints_policy=""),),
     "matchLabelKeys": (replace(PLAIN, match_label_keys=("",)),),
+    "one bad key of two in matchLabelKeys": (replace(PLAIN, match_label_keys=("tier", "")),),
+    "a bad value of an expression": (selecting(requirement("tier", "In", "a", "-")),),
+    "one bad expression of two": (
+        selecting(requirement("tier", "Exists"), requirement("", "Exists")),
+    ),
+    "one bad pair of two": (constraint(label_selector=LabelSelector({"a": "b", "-": "a"})),),
     "an expression": (selecting(requirement("", "")),),
     "an expression without values": (selecting(requirement("app", "In")),),
     "a forbidden value": (selecting(requirement("app", "Exists", "web")),),

@@ -1,10 +1,6 @@
 from collections.abc import Callable
-from pathlib import Path
 
-import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from webhook.policy.api import fielderrors
 from webhook.policy.api.fielderrors import (
@@ -12,17 +8,8 @@ from webhook.policy.api.fielderrors import (
     MOST_CAUSES,
     FieldError,
     aggregate,
-    quote,
     summarize,
 )
-
-QUOTED = msgspec.json.Decoder(tuple[str, str])
-
-ROWS = [
-    QUOTED.decode(line)
-    for line in Path(__file__).with_name("data").joinpath("quoted.jsonl").read_bytes().splitlines()
-]
-"""Texts of sixteen code points, and what ``fmt.Sprintf("%q", text)`` of Go 1.26 makes of each."""
 
 WORDED: dict[str, tuple[Callable[[], FieldError], str, str]] = {
     "an invalid number stands bare": (
@@ -91,31 +78,6 @@ AGGREGATED = {
 @pytest.mark.parametrize(("errors", "text"), AGGREGATED.values(), ids=AGGREGATED.keys())
 def test_errors_are_joined_as_by_go(errors: list[FieldError], text: str) -> None:
     assert aggregate(errors) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "quoted"), ROWS, ids=[f"U+{ord(text[0]):04X}" for text, _ in ROWS]
-)
-def test_texts_are_quoted_as_by_go(text: str, quoted: str) -> None:
-    assert quote(text) == quoted
-
-
-@given(st.text(st.characters()), st.text(st.characters()))
-def test_a_text_is_quoted_character_by_character(one: str, other: str) -> None:
-    assert quote(one + other) == quote(one)[:-1] + quote(other)[1:]
-
-
-@given(st.text(st.characters()))
-def test_a_quoted_text_is_one_printable_line_between_quotes(text: str) -> None:
-    quoted = quote(text)
-
-    assert quoted.isprintable()
-    assert quoted[0] == quoted[-1] == '"'
-
-
-@given(st.text(), st.text())
-def test_different_texts_are_quoted_differently(one: str, other: str) -> None:
-    assert (quote(one) == quote(other)) == (one == other)
 
 
 def too_long(count: int) -> list[FieldError]:

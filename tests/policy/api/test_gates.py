@@ -67,6 +67,55 @@ def test_a_gate_follows_the_history_of_kubernetes(
     assert setting.source == f"default of 1.{minor}"
 
 
+# gate -> its name, what it guards, its fields, the last version that has it
+ROWS = {
+    Gate.EVEN_PODS_SPREAD: (
+        "EvenPodsSpread", "the whole `topologySpreadConstraints` field", (), 21,
+    ),
+    Gate.DEFAULT_POD_TOPOLOGY_SPREAD: (
+        "DefaultPodTopologySpread", "the built-in `System` default constraints", (), 25,
+    ),
+    Gate.MIN_DOMAINS: (
+        "MinDomainsInPodTopologySpread", "`minDomains`", ("minDomains",), 31,
+    ),
+    Gate.NODE_INCLUSION_POLICY: (
+        "NodeInclusionPolicyInPodTopologySpread", "`nodeAffinityPolicy` and `nodeTaintsPolicy`",
+        ("nodeAffinityPolicy", "nodeTaintsPolicy"), None,
+    ),
+    Gate.MATCH_LABEL_KEYS: (
+        "MatchLabelKeysInPodTopologySpread", "`matchLabelKeys`", ("matchLabelKeys",), None,
+    ),
+    Gate.SELECTOR_MERGE: (
+        "MatchLabelKeysInPodTopologySpreadSelectorMerge",
+        "merging `matchLabelKeys` into the selector when a pod is created", (), None,
+    ),
+    Gate.DEFAULTS: ("EvenspreadDefaults", "injection of default constraints", (), None),
+    Gate.ADVICE: ("EvenspreadAdvice", "warnings that need facts of the cluster", (), None),
+}  # fmt: skip
+
+
+def test_a_gate_has_its_row() -> None:
+    assert {
+        gate: (
+            gate.value,
+            spec.guards,
+            spec.fields,
+            spec.removed_after and spec.removed_after.minor,
+        )
+        for gate, spec in GATES.items()
+    } == ROWS
+    assert {gate: spec.needs for gate, spec in GATES.items() if spec.needs} == {
+        Gate.SELECTOR_MERGE: Gate.MATCH_LABEL_KEYS
+    }
+
+
+def test_a_history_has_no_other_periods() -> None:
+    assert {gate: len(spec.history) for gate, spec in GATES.items()} == {
+        gate: len({row for row in rows.values() if row[0] is not ABSENT})
+        for gate, rows in HISTORY.items()
+    }
+
+
 def test_every_gate_has_a_row_and_a_history() -> None:
     assert set(GATES) == set(HISTORY) == set(Gate)
 

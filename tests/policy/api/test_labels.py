@@ -148,7 +148,7 @@ def test_a_key_that_is_surely_valid_has_no_problem(key: str) -> None:
         assert key_problems(key) == []
 
 
-@pytest.mark.parametrize("key", ["app", "example.com/app"])
+@pytest.mark.parametrize("key", ["app", "example.com/app", "a" * 63])
 def test_the_usual_key_is_surely_valid(key: str) -> None:
     assert is_key(key)
 
@@ -156,6 +156,9 @@ def test_the_usual_key_is_surely_valid(key: str) -> None:
 @pytest.mark.parametrize("key", ["app", "example.com/app"])
 def test_the_usual_pair_is_surely_valid(key: str) -> None:
     assert is_pair(key, "web-1")
+    assert is_pair("a" * 63, "b" * 63)
+    assert not is_pair("a/" + "b" * 62, "c")
+    assert not is_key("a/" + "b" * 62)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,14 @@ from tests.build import (
     spread,
     workload,
 )
-from webhook.policy.defaulting.forecast import POD_CONTROLLERS, forecast_defaults
+from webhook.policy.defaulting.forecast import (
+    POD_CONTROLLERS,
+    ForecastFacts,
+    forecast_defaults,
+)
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
-from webhook.policy.model import GroupKind
+from webhook.policy.model import GroupKind, Node, Taint
 from webhook.policy.request import AdmissionRequest
 
 DEFAULTS = policy(profile(constraints=(default(),)))
@@ -79,7 +83,20 @@ FORECASTS: dict[str, tuple[AdmissionRequest, Policy, bool]] = {
 
 @pytest.mark.parametrize(("creation", "config", "warned"), FORECASTS.values(), ids=FORECASTS.keys())
 def test_it_is_told_if(creation: AdmissionRequest, config: Policy, warned: bool) -> None:
-    assert bool(forecast_defaults(creation, config, WEB)) is warned
+    assert forecast_defaults(creation, config, WEB) == ((WARNING,) if warned else ())
+
+
+def test_the_facts_of_the_cluster_are_passed_on() -> None:
+    nodes = [Node("n", {"zone": "a"}, (Taint("k", "v", "NoSchedule"),)), Node("m", {})]
+    known = FakeFacts(services_of=WEB.services_of, namespaces={NAMESPACE: {"a": "b"}}, nodes=nodes)
+
+    forecast = ForecastFacts(known, {"app": "web"})
+
+    assert forecast.services(NAMESPACE, {"app": "web"}) == known.services_of[NAMESPACE]
+    assert forecast.namespace_labels(NAMESPACE) == {"a": "b"}
+    assert (forecast.schedulable_nodes(), forecast.nodes_with("zone")) == (2, 1)
+    assert (forecast.domains("zone"), forecast.label_keys()) == (1, {"zone"})
+    assert forecast.tainted_domains("zone") == known.tainted_domains("zone") != []
 
 
 def test_a_template_without_metadata_has_pods_without_labels() -> None:

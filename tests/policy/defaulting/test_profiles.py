@@ -9,6 +9,7 @@ from webhook.policy.defaulting.profiles import (
     SYSTEM_CONSTRAINTS,
     ZONE,
     FieldDefaults,
+    Merge,
     Mode,
     Profile,
 )
@@ -89,3 +90,13 @@ def test_a_policy_is_careful_unless_it_is_told_otherwise() -> None:
     assert policy().field_defaults is FieldDefaults.WHEN_UNSATISFIABLE
     assert policy().exempt_namespaces == {"kube-system"}
     assert Profile(name="x").constraints == ()
+    assert not Profile(name="x").complete_selectors
+    assert not Profile(name="x").system
+    assert Profile(name="x").merge is Merge.IF_EMPTY
+    assert not policy().validates_pods
+
+
+def test_the_words_of_the_configuration_are_fixed() -> None:
+    assert [*Mode] == ["apply", "recommend"]
+    assert [*Merge] == ["IfEmpty", "PerTopologyKey"]
+    assert [*FieldDefaults] == ["none", "whenUnsatisfiable", "all"]

@@ -53,6 +53,7 @@ FORGED = {
     "a member of the wrong type": '{"profile":"x","selectorFrom":[],"keys":[],"hash":1}',
     "a missing member": '{"hash":"0000"}',
     "a deep nest": "[" * 5000 + "]" * 5000,
+    "a deep nest in another member": '{"x":' + "[" * 5000 + "]" * 5000 + "}",
     "a lone surrogate": "\ud800",
 }
 

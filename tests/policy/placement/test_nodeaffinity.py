@@ -72,6 +72,12 @@ TERMS = {
     "a field with two values matches nothing": (
         [on_field("metadata.name", "In", "n1", "n2")], False
     ),
+    "a field required by NotIn with two values matches nothing": (
+        [on_field("metadata.name", "NotIn", "n2", "n3")], False
+    ),
+    "a field required by Exists with a value matches nothing": (
+        [on_field("metadata.name", "Exists", "n2")], False
+    ),
     "a field without values matches nothing": (
         [{"matchFields": [{"key": "metadata.name", "operator": "In"}]}], False
     ),

@@ -114,6 +114,9 @@ def test_equal_demands_are_one_key_of_a_table() -> None:
 def test_policies_keep_what_they_honor(affinity: bool, taints: bool) -> None:
     honored = Demands(SSD, (ON_N2,), ()).honoring(affinity=affinity, taints=taints)
 
+    assert honored.pairs == (SSD if affinity else ())
+    assert honored.terms == ((ON_N2,) if affinity else None)
+    assert honored.tolerations == (() if taints else None)
     assert admits_node(honored, node()) is not affinity
     assert (
         find_mismatch(node(GPU), Demands(tolerations=honored.tolerations)) is None

@@ -49,10 +49,12 @@ async def test_a_request_is_sent_through_the_pipe() -> None:
 
 
 async def test_a_request_without_a_response_is_an_error() -> None:
-    source = io.BytesIO(frame(encode(ApiResponse(0, reason="gave no answer"))))
+    source = io.BytesIO(frame(encode(ApiResponse(0, b"", "gave no answer", "silent"))))
 
-    with pytest.raises(ApiError, match="gave no answer"):
+    with pytest.raises(ApiError, match="gave no answer") as caught:
         await PipeClient(source, io.BytesIO()).send("GET", "/version")
+
+    assert caught.value.reason == "silent"
 
 
 def test_a_server_that_has_ended_sends_nothing() -> None:

@@ -16,7 +16,7 @@ from tests.server.serving import (
     serving,
     settled,
 )
-from webhook.server.http.body import CallTarget, read_target
+from webhook.server.http.body import LONGEST_HEAD, CallTarget, is_whole, read_target
 from webhook.server.http.limits import MIB, Limits
 
 TARGETS = {
@@ -47,6 +47,33 @@ def test_any_target_can_be_read(target: str) -> None:
 
     assert target.startswith(path)
     assert timeout is None or timeout > 0
+
+
+WHOLE = {
+    "as an API server writes it": (call(review(), "/mutate?timeout=3s"), True),
+    "without a body": (call(b""), True),
+    "in small letters": (call(b"{}").lower().replace(b"post", b"POST"), True),
+    "nothing": (b"", False),
+    "a part of a head": (head()[:-1], False),
+    "a part of a body": (call(review())[:-1], False),
+    "two requests": (call(review()) * 2, False),
+    "another method": (call(b"{}", method="PUT"), False),
+    "an older HTTP": (call(b"{}", version="1.0"), False),
+    "no length": (head(), False),
+    "a length that is no number": (head(headers={"Content-Length": "+0"}), False),
+    "chunks": (head(headers={**CHUNKED, "Content-Length": "0"}), False),
+    "a long head": (call(b"", headers={"X": "a" * LONGEST_HEAD}), False),
+}
+
+
+@pytest.mark.parametrize(("data", "whole"), WHOLE.values(), ids=WHOLE)
+def test_is_whole(data: bytes, whole: bool) -> None:
+    assert is_whole(data) == whole
+
+
+@given(st.binary(), st.binary())
+def test_any_bytes_can_be_checked(before: bytes, after: bytes) -> None:
+    assert not is_whole(before + call(b"{}", method="GET") + after)
 
 
 HALF = review()[: len(review()) // 2]

@@ -11,6 +11,7 @@ from tests.server.serving import (
     CHUNKED,
     JSON,
     PATIENCE,
+    Running,
     Wire,
     call,
     head,
@@ -21,7 +22,13 @@ from tests.server.serving import (
 from webhook.errors import ConfigError
 from webhook.policy.facts import Facts, NoFacts
 from webhook.server.health import Health
-from webhook.server.http.endpoint import ParserError, bind, listening, require_c_parser
+from webhook.server.http.endpoint import (
+    ACCEPTED_AT_ONCE,
+    ParserError,
+    bind,
+    listening,
+    require_c_parser,
+)
 from webhook.server.http.limits import Limits
 from webhook.telemetry.metrics import Metrics
 
@@ -359,3 +366,94 @@ async def test_a_client_that_reads_no_replies_is_cut() -> None:
 
     assert still_open == 1
     assert server.rejected("stalled-reply") == 1
+
+
+def busy(server: Running) -> None:
+    """Let the server believe that the last request has waited for too long, just now."""
+    server.admission.overload.is_late(60.0, server.admission.clock())
+    now = server.admission.clock()
+    server.admission.clock = lambda: now
+
+
+async def test_an_overloaded_server_refuses_at_once_and_keeps_the_connection() -> None:
+    async with serving() as server:
+        wire = await server.connect()
+        await wire.ask(call(review()))
+        clock = server.admission.clock
+        busy(server)
+        refused = [await wire.ask(call(review())) for _ in range(3)]
+        server.admission.clock = clock
+        await settled(lambda: server.admission.overload.admits(clock()))
+
+        served = await wire.ask(call(review()))
+
+    assert [reply.status for reply in refused] == [503] * 3
+    assert {reply.headers["retry-after"] for reply in refused} == {"1"}
+    assert {reply.body for reply in refused} == {b"busy (queued): call again in a second\n"}
+    assert {reply.closes for reply in refused} == {False}
+    assert served.status == 200
+    assert server.rejected("queued") == 3
+
+
+async def test_an_overloaded_server_does_not_wait_for_the_rest_of_a_body() -> None:
+    async with serving(Limits(discarded=0.01)) as server:
+        wire = await server.connect()
+        await wire.ask(call(review()))
+        busy(server)
+
+        refused = await wire.ask(call(review())[:-1])
+        rest = await wire.ended()
+
+    assert (refused.status, refused.headers["retry-after"], rest) == (503, "1", b"")
+
+
+async def test_an_overloaded_server_that_drains_ends_connections() -> None:
+    async with serving() as server:
+        wire = await server.connect()
+        await wire.ask(call(review()))
+        busy(server)
+        server.admission.draining = True
+
+        refused = await wire.ask(call(review()))
+        rest = await wire.ended()
+
+    assert (refused.status, refused.closes, rest) == (503, True, b"")
+
+
+async def test_a_connection_that_is_only_refused_stays() -> None:
+    async with serving(Limits(keep_alive=0.3)) as server:
+        wire = await server.connect()
+        await wire.ask(call(review()))
+        busy(server)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + 0.6
+
+        replies = []
+        while loop.time() < end:
+            replies.append((await wire.ask(call(review()))).status)
+
+    assert set(replies) == {503}
+
+
+async def test_accepting_leaves_time_to_others() -> None:
+    turns, taken = set[int](), list[socket.socket]()
+
+    class Slow(Health):
+        def take(self, accepted: socket.socket) -> None:
+            taken.append(accepted)
+
+    async def look() -> None:
+        while len(taken) < 2 * ACCEPTED_AT_ONCE + 1:
+            turns.add(len(taken))
+            await asyncio.sleep(0)
+
+    sockets = bind("127.0.0.1", 0)
+    clients = [
+        socket.create_connection(sockets[0].getsockname()) for _ in range(2 * ACCEPTED_AT_ONCE + 1)
+    ]
+    async with asyncio.timeout(PATIENCE), listening(Slow(dict, Metrics(), Limits()), sockets):
+        await look()
+    for opened in (*clients, *taken):
+        opened.close()
+
+    assert {0, ACCEPTED_AT_ONCE, 2 * ACCEPTED_AT_ONCE} == turns

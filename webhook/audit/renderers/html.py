@@ -20,6 +20,7 @@ from webhook.audit.report import (
 )
 from webhook.policy.advice.findings import count_of
 from webhook.policy.catalogue import CATALOGUE
+from webhook.policy.escape import printable_value
 
 MOST_PICTURES = 300  # 3 KB each; of the largest skew, then of most findings
 
@@ -88,6 +89,7 @@ def _load_template() -> Template:
     environment = Environment(
         loader=PackageLoader("webhook.audit.renderers", "."),
         autoescape=True,
+        finalize=printable_value,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

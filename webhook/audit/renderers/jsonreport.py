@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from webhook.audit.report import AuditReport, AuditSeverity
+from webhook.policy.escape import escape_json
 
 
 def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
@@ -14,4 +15,5 @@ def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
 
 def format_json(value: Any) -> str:
     """Format a value as indented JSON that ends with a line break."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    return f"{escape_json(text)}\n"

@@ -16,6 +16,7 @@ from webhook.audit.report import (
     AuditSeverity,
     WorkloadReport,
 )
+from webhook.policy.escape import printable
 
 
 def render(report: AuditReport, threshold: AuditSeverity | None) -> str:
@@ -50,5 +51,7 @@ def _add_case(suite: Element, workload: WorkloadReport, name: str) -> Element:
 
 def _describe(workload: WorkloadReport, finding: AuditFinding) -> str:
     place = f"{workload.source}:{finding.line}: " if workload.source else ""
-    text = f"{place}{finding.field}: {finding.problem}\ninstead:\n{finding.instead}\n"
+    text = (
+        f"{printable(f'{place}{finding.field}: {finding.problem}')}\ninstead:\n{finding.instead}\n"
+    )
     return f"{text}to read more: {finding.read_on}"

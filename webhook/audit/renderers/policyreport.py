@@ -13,8 +13,6 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-import yaml
-
 from webhook.audit.report import (
     SEVERITY_RANKS,
     AuditFinding,
@@ -22,6 +20,7 @@ from webhook.audit.report import (
     AuditSeverity,
     WorkloadReport,
 )
+from webhook.manifests import format_yaml
 from webhook.policy.catalogue import CATALOGUE
 
 Json: TypeAlias = dict[str, Any]
@@ -68,15 +67,7 @@ def render_openreports(report: AuditReport, _threshold: AuditSeverity | None) ->
 
 def format_objects(report: AuditReport, api: ReportApi) -> str:
     """Format the objects of one API as YAML."""
-    text: str = yaml.dump_all(
-        list(build_objects(report, api)),
-        Dumper=yaml.CSafeDumper,
-        sort_keys=False,
-        allow_unicode=True,
-        explicit_start=True,
-        width=120,
-    )
-    return text
+    return "".join(f"---\n{format_yaml(item)}" for item in build_objects(report, api))
 
 
 def build_objects(report: AuditReport, api: ReportApi) -> Iterator[Json]:

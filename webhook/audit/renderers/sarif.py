@@ -13,6 +13,7 @@ from webhook import __version__
 from webhook.audit.renderers.jsonreport import format_json
 from webhook.audit.report import AuditFinding, AuditReport, AuditSeverity, WorkloadReport
 from webhook.policy.catalogue import CATALOGUE
+from webhook.policy.escape import printable, printable_lines
 
 Json: TypeAlias = dict[str, Any]
 
@@ -62,8 +63,8 @@ def _build_result(workload: WorkloadReport, finding: AuditFinding) -> Json:
         "ruleIndex": _INDEXES[finding.rule],
         "level": LEVELS[finding.severity],
         "message": {
-            "text": f"{workload.title}: {finding.field}: {finding.problem}. "
-            f"Instead: {finding.instead}"
+            "text": printable(f"{workload.title}: {finding.field}: {finding.problem}. ")
+            + f"Instead: {printable_lines(finding.instead)}"
         },
         "locations": [_build_location(workload, finding)],
         "partialFingerprints": {"evenspread/v1": finding.fingerprint},

@@ -19,6 +19,7 @@ from webhook.audit.report import (
     WorkloadReport,
 )
 from webhook.policy.advice.findings import count_of
+from webhook.policy.escape import printable
 
 
 class TextStyle(StrEnum):
@@ -48,7 +49,9 @@ _MEANINGS: Mapping[AuditSeverity, TextStyle] = MappingProxyType(
 
 def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
     """Render the table without colors."""
-    return "".join(f"{''.join(text for text, _ in line)}\n" for line in format_lines(report))
+    return "".join(
+        f"{''.join(printable(text) for text, _ in line)}\n" for line in format_lines(report)
+    )
 
 
 def format_lines(report: AuditReport) -> Iterator[Line]:

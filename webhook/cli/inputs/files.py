@@ -58,7 +58,7 @@ class InputFiles:
                 has_objects = has_objects and not isinstance(item, SkippedSource)
         if has_objects:
             self.texts[source] = text
-            self.originals[source] = OriginalFile(source, data)
+            self.originals[source] = OriginalFile(path, data)
 
     def _record(self, other: SkippedSource | SourceError) -> None:
         if isinstance(other, SourceError):

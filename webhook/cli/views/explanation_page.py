@@ -10,6 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from webhook.policy.escape import printable_value
 from webhook.policy.explain.explanation import ConstraintExplanation, Explanation
 from webhook.policy.explain.rollout import Rollout
 from webhook.policy.explain.scenario import short_key
@@ -22,6 +23,7 @@ MOST_COLUMNS = 200  # of a diagram; more would be indistinguishable
 _environment = Environment(
     loader=PackageLoader("webhook.cli.views", "pages"),
     autoescape=True,
+    finalize=printable_value,
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -40,7 +42,7 @@ def _measure_diagram(part: ConstraintExplanation) -> dict[str, Any]:
     domains = sorted(part.domains, key=lambda row: -row.pods)[:MOST_COLUMNS]
     domains.sort(key=lambda row: row.value)
     limit = part.global_minimum + part.max_skew
-    tallest = max([limit, *(row.pods for row in domains)])
+    tallest = max([1, limit, *(row.pods for row in domains)])
     scale = HEIGHT / tallest
     return {
         "columns": [(row, round(row.pods * scale, 1)) for row in domains],

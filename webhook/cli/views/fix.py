@@ -8,6 +8,7 @@ from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import style_of
 from webhook.fix.report import FixReport
 from webhook.policy.advice.findings import count_of
+from webhook.policy.escape import printable
 
 _line = re.compile(r"[^\n]*\n|[^\n]+").findall
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
@@ -31,7 +32,8 @@ def show(report: FixReport, terminal: Terminal) -> None:
 
 def show_difference(source: str, before: str, after: str) -> None:
     """Write a unified diff for ``patch``: with colours on a terminal, as bytes elsewhere."""
-    lines = unified_diff(_line(before), _line(after), source, source)
+    name = printable(source)
+    lines = unified_diff(_line(before), _line(after), name, name)
     text = "".join(line if line.endswith("\n") else f"{line}{_NO_NEWLINE}" for line in lines)
     if sys.stdout.isatty():
         Terminal().lines([(line, style_of(line))] for line in text.split("\n")[:-1])

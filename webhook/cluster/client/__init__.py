@@ -5,7 +5,7 @@ Only this package imports kubernetes_asyncio, which takes 0.6 s and 55 MiB: impo
 cluster is used.
 """
 
-from webhook.cluster.client.client import MAX_BODY_BYTES, RELOAD_S, Api, Timeouts
+from webhook.cluster.client.client import RELOAD_S, Api, Timeouts
 from webhook.cluster.client.credentials import ApiAccess
 
-__all__ = ["MAX_BODY_BYTES", "RELOAD_S", "Api", "ApiAccess", "Timeouts"]
+__all__ = ["RELOAD_S", "Api", "ApiAccess", "Timeouts"]

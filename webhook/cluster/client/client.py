@@ -36,6 +36,7 @@ from webhook.cluster.client.credentials import (
 from webhook.cluster.protocol import (
     DECODE_ERRORS,
     JSON,
+    MAX_BODY_BYTES,
     NO_QUERY,
     FailureReason,
     Query,
@@ -47,7 +48,8 @@ from webhook.cluster.protocol import (
 from webhook.errors import ApiError
 
 RELOAD_S = 60.0  # seconds; kubelet renews a projected token when 20 % of its hour are left
-MAX_BODY_BYTES = 64 * 1024 * 1024  # thirty times the page size that lists aim at
+RETRY_S = 5.0  # seconds after a failed load in which the old credentials are used
+RELOAD_WAIT_S = 0.1  # seconds to wait for new credentials while the old ones may be used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,11 @@ class Api:
     """
 
     def __init__(
-        self, access: ApiAccess, clock: Callable[[], float], timeouts: Timeouts | None = None
+        self,
+        access: ApiAccess,
+        clock: Callable[[], float],
+        timeouts: Timeouts | None = None,
+        max_body: int = MAX_BODY_BYTES,
     ) -> None:
         """Prepare the client; it reads credentials and connects with the first request."""
         timeouts = timeouts or Timeouts()
@@ -86,16 +92,20 @@ class Api:
             total=None, sock_connect=timeouts.connect, sock_read=timeouts.silence
         )
         self._answer_s = timeouts.answer
-        self._loading = asyncio.Lock()
+        self._max_body = max_body
         self._connection: Connection | None = None
-        self._loaded = 0.0  # time of the last load; meaningless without a connection
+        self._renewal: asyncio.Task[Exception | None] | None = None  # gives the error
+        self._loaded = self._failed = -math.inf  # times of the last loads
 
     async def __aenter__(self) -> Self:
         """Return the client; credentials are read with the first request."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close all connections."""
+        """Close all connections, and stop a plugin."""
+        if self._renewal is not None:
+            self._renewal.cancel()
+            await asyncio.wait((self._renewal,))
         if self._connection is not None:
             await self._connection.close()
 
@@ -116,7 +126,7 @@ class Api:
         Send a request and return the response, whatever its status.
 
         Raises:
-            ApiError: No response, or one larger than ``MAX_BODY_BYTES``.
+            ApiError: No response, or one that is too large.
         """
         request = OutgoingRequest(method, path, query, body, content_type)
         with self._translated_errors():
@@ -172,11 +182,11 @@ class Api:
 
     async def _read_body(self, response: aiohttp.ClientResponse) -> bytes:
         chunks: list[bytes] = []
-        remaining = MAX_BODY_BYTES
+        remaining = self._max_body
         async for chunk in response.content.iter_any():
             remaining -= len(chunk)
             if remaining < 0:
-                problem = f"answered with more than {MAX_BODY_BYTES} bytes"
+                problem = f"answered with more than {self._max_body} bytes"
                 raise ApiError(self.name, problem, FailureReason.OVERSIZED)
             chunks.append(chunk)
         return b"".join(chunks)
@@ -187,20 +197,34 @@ class Api:
                 yield chunk
 
     async def _current_connection(self) -> Connection:
-        """Return the connection; its credentials are at most ``RELOAD_S`` old."""
-        async with self._loading:
-            known = self._connection
-            if known is not None and self._clock() - self._loaded < RELOAD_S:
-                return known
-            try:
-                return await self._renew_connection()
-            except Exception as error:  # of plugins, YAML, OpenSSL, the library's asserts
-                if known is None:
-                    problem = f"the credentials cannot be used: {describe_error(error)}"
-                    raise ApiError(self.name, problem, FailureReason.CREDENTIALS) from error
-                return known  # the next request tries again
+        """
+        Return the connection; renew its credentials if they are older than ``RELOAD_S``.
 
-    async def _renew_connection(self) -> Connection:
+        A slow plugin delays only calls that have no credentials, or refused ones.
+        """
+        known, now = self._connection, self._clock()
+        if known is not None and (now - self._loaded < RELOAD_S or now - self._failed < RETRY_S):
+            return known
+        if self._renewal is None or self._renewal.done():
+            self._renewal = asyncio.create_task(self._renew())
+        renewal, usable = self._renewal, known is not None and self._loaded > -math.inf
+        await asyncio.wait((renewal,), timeout=RELOAD_WAIT_S if usable else None)
+        if self._connection is None:
+            error = renewal.result() or RuntimeError()
+            problem = f"the credentials cannot be used: {describe_error(error)}"
+            raise ApiError(self.name, problem, FailureReason.CREDENTIALS) from error
+        return self._connection
+
+    async def _renew(self) -> Exception | None:
+        """Renew the credentials; return the error if the old ones remain."""
+        try:
+            await self._renew_connection()
+        except Exception as error:  # noqa: BLE001  # plugins, YAML, OpenSSL, library's asserts
+            self._failed = self._clock()
+            return error
+        return None
+
+    async def _renew_connection(self) -> None:
         self._load = self._load or make_loader(self._access)
         renewed = Connection(await self._load(), strict=self._access.strict)
         known = self._connection
@@ -212,8 +236,6 @@ class Api:
             if known is not None:
                 await known.close()  # watches continue on the new connection
         self._loaded = self._clock()
-        assert self._connection is not None, "set above, or known"
-        return self._connection
 
     def _invalidate_credentials(self) -> None:
         """Read all credentials again for the next request, also those that have not expired."""

@@ -7,10 +7,13 @@ session obeys HTTPS_PROXY (here only the ``proxy-url`` of the kubeconfig counts)
 service account's token in the middle of a request (here ``client`` reads the file between two).
 """
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
@@ -26,18 +29,20 @@ from kubernetes_asyncio.config.incluster_config import (
 )
 
 from webhook.cluster.client.kubeconfig import find_kubeconfig, kubeconfig_error
+from webhook.cluster.client.plugins import PLUGIN_S, ExecPlugin
 from webhook.cluster.protocol import JSON, Query
 
+LOAD_S = 10.0  # seconds to load credentials without a plugin; other providers use the network
 READ_AHEAD = 128 * 1024  # bytes; a watch whose events wait for processing holds twice as much
 
 _HEADERS = {
-    "Accept": "application/json",
     "Accept-Encoding": "identity",
     "User-Agent": "evenspread",
 }
 _TOKEN = "BearerToken"  # noqa: S105  # the library's name for it
 
 _untyped: Any = config
+_now = partial(datetime.now, UTC)  # noqa: TID251
 
 LoadConfiguration: TypeAlias = Callable[[], Awaitable[Any]]
 """Reads a ``Configuration``, whose type stubs are incomplete."""
@@ -57,6 +62,8 @@ class ApiAccess:
         token_file: Token of the service account.
         ca_file: CA of the service account.
         environ: Environment variables; in a pod they hold the address of the API server.
+        plugin_s: Seconds after which an exec plugin without a terminal is killed.
+        now: Wall clock, to compare with the expiry of a plugin's credentials.
     """
 
     kubeconfig: str = ""
@@ -65,6 +72,8 @@ class ApiAccess:
     token_file: str = SERVICE_TOKEN_FILENAME
     ca_file: str = SERVICE_CERT_FILENAME
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    plugin_s: float = PLUGIN_S
+    now: Callable[[], datetime] = _now
 
 
 def make_loader(access: ApiAccess) -> LoadConfiguration:
@@ -91,36 +100,42 @@ def _pod_loader(access: ApiAccess) -> LoadConfiguration:
 
 def _kubeconfig_loader(access: ApiAccess) -> LoadConfiguration:
     library_loader: Any = None
+    plugin: ExecPlugin | None = None
 
     async def load() -> Configuration:
-        nonlocal library_loader
+        nonlocal library_loader, plugin
         configuration = Configuration()
         if library_loader is None:
-            library_loader = await _read_kubeconfig(access, configuration)
-        else:  # runs a plugin only if its last credentials have expired
+            library_loader, plugin = _read_kubeconfig(access)
+        if plugin is not None:
+            await plugin.refresh()
+        async with asyncio.timeout(LOAD_S):
             await library_loader.load_and_set(configuration)
         return configuration
 
     return load
 
 
-async def _read_kubeconfig(access: ApiAccess, configuration: Configuration) -> Any:
-    """Read the kubeconfig and return the library's loader; errors name what to change."""
+def _read_kubeconfig(access: ApiAccess) -> tuple[Any, ExecPlugin | None]:
+    """Read the kubeconfig; return the library's loader and the plugin of the user, if any."""
     files = find_kubeconfig(access.kubeconfig, access.environ)
     try:
-        return await _untyped.load_kube_config(
-            files,
-            access.context or None,
-            configuration,
-            persist_config=False,  # never write the user's file
-        )
-    except Exception as error:  # anything that YAML, plugins and the library raise
+        merged = _untyped.kube_config.KubeConfigMerger(files).config
+        context = access.context or merged["current-context"]
+        loader = _untyped.kube_config.KubeConfigLoader(merged, context, config_base_path=None)
+        name = merged["contexts"].get_with_name(context)["context"].safe_get("user")
+        user = name and merged["users"].get_with_name(name, safe=True)
+        runs = user and "exec" in user["user"]
+        return loader, ExecPlugin(
+            files, user["user"].value, access.now, access.plugin_s
+        ) if runs else None
+    except Exception as error:  # anything that YAML and the library raise
         raise kubeconfig_error(files, access.context) or error from error
 
 
 @dataclass(frozen=True)
 class OutgoingRequest:
-    """Request for an API server; the content type is that of the body, if there is one."""
+    """Request for an API server; the content type is of its body, or without one of the answer."""
 
     method: str
     path: str
@@ -184,8 +199,7 @@ class Connection:
         configuration, headers = self.configuration, dict(_HEADERS)
         if token := await configuration.get_api_key_with_prefix(_TOKEN):
             headers["Authorization"] = token
-        if request.body:
-            headers["Content-Type"] = request.content_type
+        headers["Content-Type" if request.body else "Accept"] = request.content_type
         return await self._session.request(
             request.method,
             f"{self.host}{request.path}{'?' if request.query else ''}{urlencode(request.query)}",

@@ -266,5 +266,6 @@ def _format_patch(installation: Installation, hook: Hook, field: str, json_value
     configuration = installation.configurations[hook].value
     index = configuration.index(f"{hook}.evenspread.io") if configuration else 0
     kind = CONFIGURATION_KINDS[hook].lower()
-    operation = f'{{"op":"replace","path":"/webhooks/{index}/{field}","value":{json_value}}}'
-    return f"kubectl patch {kind} {installation.name} --type=json -p '[{operation}]'"
+    name = f'{{"op":"test","path":"/webhooks/{index}/name","value":"{hook}.evenspread.io"}}'
+    change = f'{{"op":"replace","path":"/webhooks/{index}/{field}","value":{json_value}}}'
+    return f"kubectl patch {kind} {installation.name} --type=json -p '[{name},{change}]'"

@@ -13,6 +13,7 @@ import msgspec
 
 from webhook.policy.api import fielderrors
 from webhook.policy.api.fielderrors import FieldError
+from webhook.policy.escape import printable, quote
 
 LINE_CHARACTERS = 120  # of a warning, as kubectl and the API conventions recommend
 LINES = 3  # warnings about one object; more are not read
@@ -87,7 +88,7 @@ def count_of(many: int, thing: str) -> str:
 
 def quote_value(text: str) -> str:
     """Quote a value for a message, shortened to ``SHOWN_CHARACTERS``."""
-    return fielderrors.quote(clip(text, SHOWN_CHARACTERS))
+    return quote(clip(text, SHOWN_CHARACTERS))
 
 
 def join_names(names: Sequence[str], total: int | None = None, most: int = NAMED_EXAMPLES) -> str:
@@ -104,5 +105,5 @@ def join_names(names: Sequence[str], total: int | None = None, most: int = NAMED
 def clip(text: str, characters: int) -> str:
     """Shorten a text, and escape control characters, which API servers do not pass on."""
     text = text[: characters + 1]  # first: clients control the length
-    line = text if text.isprintable() else fielderrors.quote(text)[1:-1]
+    line = printable(text)
     return line if len(line) <= characters else f"{line[: characters - 3]}..."

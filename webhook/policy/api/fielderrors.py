@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from webhook.policy.escape import quote
+
 INVALID = "FieldValueInvalid"
 REQUIRED = "FieldValueRequired"
 NOT_SUPPORTED = "FieldValueNotSupported"
@@ -25,15 +27,8 @@ MOST_CAUSES = 100
 LONGEST_VALUE = 256
 """Characters of a value in a response of a hook; the longest valid label key has 317."""
 
-_GO_ESCAPES = {
-    character: f"\\{letter}"
-    for character, letter in zip('\a\b\f\n\r\t\v\\"', 'abfnrtv\\"', strict=True)
-}
 _JSON_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 """Characters that Go escapes beyond the JSON standard, for embedding in HTML or JavaScript."""
-
-_LAST_ASCII = 0x7F  # Go writes \xNN up to here, \uNNNN beyond
-_LAST_OF_PLANE_0 = 0xFFFF  # Go writes \uNNNN up to here, \UNNNNNNNN beyond
 
 
 class FieldError(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -138,25 +133,3 @@ def summarize(errors: Sequence[FieldError]) -> str:
 def _join(sentences: Iterable[str]) -> str:
     texts = list(dict.fromkeys(sentences))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-
-
-def quote(text: str) -> str:
-    """
-    Quote a text as Go's ``%q`` does.
-
-    Source: Go strconv ``Quote``, which uses the same Unicode categories for printable characters.
-    """
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return f'"{"".join(map(_escape, text))}"'
-
-
-def _escape(character: str) -> str:
-    if character in _GO_ESCAPES:
-        return _GO_ESCAPES[character]
-    if character.isprintable():
-        return character
-    point = ord(character)
-    if point <= _LAST_ASCII:
-        return f"\\x{point:02x}"
-    return f"\\u{point:04x}" if point <= _LAST_OF_PLANE_0 else f"\\U{point:08x}"

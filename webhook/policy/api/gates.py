@@ -197,7 +197,7 @@ def resolve(
             prerequisite.
     """
     settings = {gate: _default(gate, version) for gate in Gate}
-    for name, on in sorted(requested.items(), key=lambda item: item[0] not in _ALL):
+    for name, on in requested.items():
         if name in _ALL:
             setting = GateSetting(_ALL[name], on, f"{name} in {source}")
             settings |= {

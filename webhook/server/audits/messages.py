@@ -11,10 +11,11 @@ from typing import TypeAlias
 
 import msgspec
 
+from webhook.cluster.protocol import JSON
 from webhook.server.reload import PolicySources
 
 LENGTH = 4  # bytes before each message, big-endian: the message's length in bytes
-MESSAGE_BYTES = 128 * 1024 * 1024  # twice the largest answer that is read from an API server
+MESSAGE_BYTES = 128 * 1024 * 1024  # of the process; eight times the largest answer it receives
 
 
 class AuditOrder(msgspec.Struct, frozen=True):
@@ -32,12 +33,13 @@ class AuditOrder(msgspec.Struct, frozen=True):
 
 
 class ApiRequest(msgspec.Struct, frozen=True, tag=True):
-    """A request to the API server; ``body`` is JSON, or empty."""
+    """A request to the API server; the media type is of the body, or without one of the answer."""
 
     method: str
     path: str
     query: dict[str, str] = {}
     body: bytes = b""
+    content_type: str = JSON
 
 
 class ApiResponse(msgspec.Struct, frozen=True):
@@ -47,11 +49,13 @@ class ApiResponse(msgspec.Struct, frozen=True):
     Attributes:
         status: Of HTTP; 0 without an answer.
         body: Of the answer; of an error only the part that describes it.
-        reason: Why there was no usable answer; else empty.
+        problem: Why there was no usable answer; else empty.
+        reason: The same for programs, as in ``ApiError``.
     """
 
     status: int
     body: bytes = b""
+    problem: str = ""
     reason: str = ""
 
 

@@ -85,11 +85,10 @@ class AuditProcess:
             message = encode(await self._forward(received))
 
     async def _forward(self, request: ApiRequest) -> ApiResponse:
-        method, path, query, body = msgspec.structs.astuple(request)
         try:
-            response = await self._api.send(method, path, query, body)
+            response = await self._api.send(*msgspec.structs.astuple(request))
         except ApiError as error:
-            return ApiResponse(0, reason=error.problem)
+            return ApiResponse(0, problem=error.problem, reason=error.reason)
         return ApiResponse(response.status, response.body)
 
 

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from webhook.audit.scan import AuditOptions
 from webhook.audit.sweep import ClusterSweep
-from webhook.cluster.protocol import JSON, NO_QUERY, FailureReason, Query, Response
+from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
 from webhook.errors import ApiError, EvenspreadError
 from webhook.server.audits.messages import (
     LENGTH,
@@ -65,11 +65,10 @@ class PipeClient:
         Raises:
             ApiError: There was no response.
         """
-        del content_type  # always JSON
-        self.write(ApiRequest(method, path, dict(query), body))
+        self.write(ApiRequest(method, path, dict(query), body, content_type))
         response = decode_response(self.receive())
-        if response.reason:
-            raise ApiError(self.name, response.reason, FailureReason.UNREACHABLE)
+        if response.problem:
+            raise ApiError(self.name, response.problem, response.reason)
         return Response(response.status, response.body)
 
     def write(self, message: WorkerMessage) -> None:

@@ -1,10 +1,12 @@
 """
 Requests: the caller's timeout in the request target, and the body, limited in size and time.
 
-``read_target`` and ``Bodies.read`` are the entry points. The body is not decoded here.
+``read_target`` and ``Bodies.read`` are the entry points, and ``is_whole`` for requests that nobody
+parses. The body is not decoded here.
 """
 
 import asyncio
+import re
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qs
@@ -18,6 +20,11 @@ from webhook.server.http.limits import MIB, Limits
 COPIED = 1024 * 1024  # bytes up to which a body is copied to ``bytes``; a larger one is not
 
 TARGETS = 64  # different request targets to remember; a cluster's API servers use two
+
+
+LONGEST_HEAD = 4096  # bytes of a head that is searched; API servers send 300
+
+_LENGTH = re.compile(rb"\r\ncontent-length: *([0-9]{1,9})\r\n")
 
 
 class CallTarget(NamedTuple):
@@ -50,6 +57,18 @@ def read_target(target: str) -> CallTarget:
         text = ""
     timeout = parse_duration(text)
     return CallTarget(path, timeout.total_seconds() or None if timeout else None)
+
+
+def is_whole(data: bytes) -> bool:
+    """Check whether bytes are one whole request, a POST of HTTP/1.1 as API servers send it."""
+    end = data.find(b"\r\n\r\n", 0, LONGEST_HEAD)
+    head = data[: end + 2].lower()
+    length = _LENGTH.search(head)
+    if length is None or end + 4 + int(length[1]) != len(data):
+        return False
+    line = head.partition(b"\r\n")[0]
+    posted = line.startswith(b"post /") and line.endswith(b" http/1.1")
+    return posted and b"\r\ntransfer-encoding" not in head
 
 
 class Bodies:

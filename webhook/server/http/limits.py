@@ -84,6 +84,12 @@ class Limits:
     in_flight: int = _limit(
         256, "requests", "from the complete body to the answer; more are answered with 503"
     )
+    queued: float = _limit(
+        0.5,
+        "seconds",
+        "of waiting for the event loop or the thread, then 503; new requests from a quarter of it "
+        "on: an answer after the caller's timeout would be work for nothing",
+    )
     retry_after: int = _limit(
         1, "seconds", "kube-apiserver then calls again, three times in a timeout of 3 s"
     )

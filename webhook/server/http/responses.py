@@ -10,6 +10,8 @@ from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.helpers import rfc822_formatted_time
 
+from webhook.errors import OverloadError
+
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 SERVER = "evenspread"  # instead of the names and versions of Python and aiohttp
@@ -23,6 +25,19 @@ _ANSWER = (
     b"\r\n"
     b"%b"
 )
+
+_BUSY = f"{OverloadError('queued')}\n".encode()
+
+BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\n"
+    b"Content-Type: text/plain; charset=utf-8\r\n"
+    b"Retry-After: 1\r\n"
+    b"Server: evenspread\r\n"
+    b"Content-Length: %d\r\n"
+    b"\r\n"
+    b"%b"
+) % (len(_BUSY), _BUSY)
+"""The reply to a request that is refused before it is parsed."""
 
 
 def reply(

@@ -1,0 +1,37 @@
+"""Bounds of one input: CPU time and memory. ``run_bounded`` is the entry point."""
+
+import resource
+import time
+
+from tests.fuzz.targets import Check, FindingError
+
+LARGEST_INPUT = 16 * 1024
+"""Bytes of an input: most defects need few, and a search of larger ones is slow."""
+
+MOST_CPU_S = 5.0
+"""Seconds of CPU time for one input, also while a fuzzer counts branches; most take 1 ms."""
+
+MOST_GROWTH = 256 * 2**20
+"""Bytes by which one input may raise the memory of the process."""
+
+_KIB = 1024  # ru_maxrss is in KiB on Linux
+
+
+def run_bounded(check: Check, data: bytes) -> None:
+    """
+    Check one input.
+
+    Raises:
+        FindingError: It takes too much time or memory; or what the check raises.
+    """
+    memory, start = _peak(), time.thread_time()
+    check(data)
+    took, grown = time.thread_time() - start, _peak() - memory
+    if took > MOST_CPU_S:
+        raise FindingError(f"{len(data)} bytes take {took:.1f} s of CPU time")
+    if grown > MOST_GROWTH:
+        raise FindingError(f"{len(data)} bytes take {grown >> 20} MiB")
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB

@@ -1,0 +1,52 @@
+"""
+Soak evenspread: python -m tests.soak [--seconds N] [--json FILE]
+
+An hour at 100 calls a second. Prints progress, then the report; exits with 1 if a bound is missed
+and with 3 if the soak could not be run.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.controlplane import assets
+from tests.controlplane.assets import AssetsError
+from tests.controlplane.processes import ProcessError
+from tests.soak.run import SoakOptions, run_soak
+
+FAILED = 3  # exit code when the soak could not be run to its end
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a soak and print its report; returns the exit code."""
+    parsed = _parser().parse_args(arguments)
+    options = SoakOptions(seconds=parsed.seconds, rate=parsed.rate, seed=parsed.seed)
+    try:
+        with tempfile.TemporaryDirectory(prefix="evenspread-soak-") as folder:
+            report = run_soak(assets.locate(), Path(folder), options, _show)
+    except (AssetsError, ProcessError, TimeoutError) as error:
+        print(f"soak: {error}", file=sys.stderr)
+        return FAILED
+    if parsed.json:
+        Path(parsed.json).write_text(report.as_json())
+    print(report.as_text())
+    return int(bool(report.misses))
+
+
+def _show(line: str) -> None:
+    print(line, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m tests.soak", description="Soak evenspread.")
+    parser.add_argument("--seconds", type=float, default=3600, help="how long; an hour by default")
+    parser.add_argument("--rate", type=float, default=100, help="calls of webhooks a second")
+    parser.add_argument("--seed", type=int, default=0, help="of the order of the faults")
+    parser.add_argument("--json", metavar="FILE", help="write the report as JSON as well")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

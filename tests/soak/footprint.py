@@ -1,0 +1,114 @@
+"""
+What a replica holds: memory, tasks, sockets, file descriptors; and whether it grows.
+
+Memory is fitted by a straight line (least squares) through all samples of one process after the
+warm-up. Its slope, and not the difference of two samples, is compared with the bound: a sample
+differs from the next one by more than the bound allows for an hour.
+"""
+
+import http.client
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import StatisticsError, linear_regression
+
+from tests.controlplane.processes import ProcessError
+from tests.e2e.replica import Replica, total
+from tests.e2e.witness import memory
+
+HOUR_S = 3600.0
+
+LEAST_FIT_S = 1200.0
+"""Shortest time through which a slope is judged, in seconds: noise of 1 MiB is 0.3 MiB/h then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """
+    One sample of one process.
+
+    Attributes:
+        at: By ``time.monotonic``.
+        memory: Resident bytes.
+        reviews: How many it has answered.
+        leaves: How many serving certificates it has taken into use.
+    """
+
+    at: float
+    pid: int
+    memory: int
+    tasks: int
+    sockets: int
+    descriptors: int
+    reviews: int = 0
+    leaves: int = 0
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Tasks, sockets and descriptors."""
+        return self.tasks, self.sockets, self.descriptors
+
+
+def measure(replica: Replica, at: float) -> Footprint | None:
+    """Take a sample; None while the replica starts or stops."""
+    try:
+        pid, page = replica.process.pid, replica.page("/metrics")
+        links = _links(pid)
+        return Footprint(
+            at=at,
+            pid=pid,
+            memory=memory(pid),
+            tasks=int(total(page, "tasks")),
+            sockets=sum(link.startswith("socket:") for link in links),
+            descriptors=len(links),
+            reviews=int(total(page, "admission_requests_total")),
+            leaves=int(total(page, "certificate_rotations_total", type="leaf", result="success")),
+        )
+    except (OSError, http.client.HTTPException, ProcessError):
+        return None
+
+
+def _links(pid: int) -> list[str]:
+    """What the open file descriptors of a process lead to."""
+    return [f"{each.readlink()}" for each in Path(f"/proc/{pid}/fd").iterdir()]
+
+
+def fit_slope(samples: Sequence[Footprint]) -> float:
+    """The growth of memory in bytes an hour; 0 for less than two samples."""
+    try:
+        times = [sample.at / HOUR_S for sample in samples]
+        return linear_regression(times, [sample.memory for sample in samples]).slope
+    except StatisticsError:
+        return 0.0
+
+
+@dataclass
+class Lifetime:
+    """
+    The samples of one process.
+
+    Attributes:
+        replica: The name of its replica.
+        base: Idle, after the warm-up; None if it started later.
+        end: Idle, at the end; None if it ended before.
+    """
+
+    replica: str
+    samples: list[Footprint] = field(default_factory=list[Footprint])
+    base: Footprint | None = None
+    end: Footprint | None = None
+
+    @property
+    def settled(self) -> list[Footprint]:
+        """The samples after the warm-up."""
+        return [each for each in self.samples if self.base and each.at > self.base.at]
+
+    @property
+    def fitted_s(self) -> float:
+        """The seconds that the fit covers."""
+        return self.settled[-1].at - self.settled[0].at if self.settled else 0.0
+
+    @property
+    def slope(self) -> float:
+        """The growth of memory after the warm-up, in bytes an hour."""
+        return fit_slope(self.settled)

@@ -1,0 +1,147 @@
+"""The figures of a soak, its bounds, and both as text and JSON."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from tests.soak.footprint import LEAST_FIT_S, Footprint, Lifetime
+
+MIB = 1024 * 1024
+MOST_SLOPE = 1.0  # MiB an hour, of a replica's memory after the warm-up
+LEAST_SHARE = 0.9  # of the writes that are due: else the machine is too slow to show anything
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaFigures:
+    """
+    One process of a replica.
+
+    Attributes:
+        replica: The name of the replica.
+        reviews: How many it has answered.
+        leaves: How many serving certificates it has taken into use.
+        first: MiB after the warm-up; None if it started later.
+        last: MiB at the last sample.
+        slope: MiB an hour; None if the process lived too short after the warm-up.
+        base: Tasks, sockets and descriptors after the warm-up, idle.
+        end: The same at the end; None if it ended before.
+    """
+
+    replica: str
+    seconds: float
+    reviews: int
+    leaves: int
+    first: float | None
+    last: float
+    slope: float | None
+    base: tuple[int, int, int] | None
+    end: tuple[int, int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SoakReport:
+    """
+    A soak that is over.
+
+    Attributes:
+        share: Writes that were tried, of those that were due.
+        calls: Calls of webhooks that were answered.
+        writes: Writes that succeeded and were reviewed.
+        failed: Writes that failed outside of outages, or by a webhook.
+        excused: Writes that failed in an outage of the API server or etcd, by its cause.
+        rejections: Calls of webhooks that API servers counted as failed or let pass.
+        longest: Seconds of the slowest write outside of outages.
+        faults: How often each fault was caused.
+        load: The least and the greatest load average of the machine, and its number of cores.
+    """
+
+    seconds: float
+    share: float
+    calls: int
+    writes: int
+    failed: int
+    failures: Sequence[str]
+    excused: Mapping[str, int]
+    rejections: float
+    longest: float
+    faults: Mapping[str, int]
+    load: tuple[float, float, int]
+    replicas: Sequence[ReplicaFigures]
+
+    @property
+    def misses(self) -> list[str]:
+        """A sentence for each bound that was missed."""
+        return list(_misses(self))
+
+    def as_json(self) -> str:
+        """Write all figures for programs."""
+        return json.dumps({**asdict(self), "misses": self.misses}, indent=2)
+
+    def as_text(self) -> str:
+        """Write all figures for readers."""
+        return "\n".join(_lines(self))
+
+
+def summarize(lifetime: Lifetime) -> ReplicaFigures:
+    """Reduce the samples of one process to figures."""
+    samples, settled = lifetime.samples, lifetime.settled
+    return ReplicaFigures(
+        replica=lifetime.replica,
+        seconds=samples[-1].at - samples[0].at,
+        reviews=samples[-1].reviews,
+        leaves=samples[-1].leaves,
+        first=settled[0].memory / MIB if settled else None,
+        last=samples[-1].memory / MIB,
+        slope=lifetime.slope / MIB if lifetime.fitted_s >= LEAST_FIT_S else None,
+        base=_counts(lifetime.base),
+        end=_counts(lifetime.end),
+    )
+
+
+def _counts(footprint: Footprint | None) -> tuple[int, int, int] | None:
+    return None if footprint is None else footprint.counts
+
+
+def _misses(report: SoakReport) -> Iterator[str]:
+    if report.failed:
+        yield f"{report.failed} calls failed, first: {report.failures[0]}"
+    if report.rejections:
+        yield f"API servers counted {report.rejections:.0f} failed calls of webhooks"
+    if report.share < LEAST_SHARE:
+        yield f"only {report.share:.0%} of the writes were tried: the machine is too slow"
+    bases = {each.replica: each.base for each in report.replicas if each.base}
+    for each in report.replicas:
+        if each.slope is not None and each.slope >= MOST_SLOPE:
+            yield f"{each.replica} grows by {each.slope:.2f} MiB an hour, not under {MOST_SLOPE:g}"
+        for name, base, end in zip(
+            ("tasks", "sockets", "descriptors"),
+            bases.get(each.replica, ()),
+            each.end or (),
+            strict=False,
+        ):
+            if end > base:
+                yield f"{each.replica} has {end} {name} at the end, {base} after the warm-up"
+
+
+def _lines(report: SoakReport) -> Iterator[str]:
+    low, high, cores = report.load
+    yield (
+        f"{report.seconds:.0f} s, {report.calls} calls ({report.calls / report.seconds:.0f} a "
+        f"second), {report.writes} reviewed writes, {report.failed} failed, slowest "
+        f"{report.longest:.1f} s"
+    )
+    yield f"load average {low:.1f} to {high:.1f} on {cores} cores"
+    for cause, number in report.excused.items():
+        yield f"{number} writes failed while the control plane was down: {cause}"
+    yield "faults: " + ", ".join(f"{title} {number}x" for title, number in report.faults.items())
+    for each in report.replicas:
+        first = "-" if each.first is None else f"{each.first:.1f}"
+        slope = "not judged" if each.slope is None else f"{each.slope:+.2f} MiB an hour"
+        yield (
+            f"{each.replica}: {each.seconds:.0f} s, {each.reviews} reviews, {each.leaves} "
+            f"certificates; {first} to {each.last:.1f} MiB, slope {slope}; "
+            f"tasks, sockets, descriptors {each.base or '-'} to {each.end or '-'}"
+        )
+    yield from (f"MISSED: {miss}" for miss in report.misses)
+    if not report.misses:
+        yield "every bound holds"
