@@ -17,7 +17,7 @@ from webhook.cluster.caches import Caches
 from webhook.cluster.client import Api, ApiAccess, Timeouts
 from webhook.cluster.facts import Cluster
 from webhook.cluster.fallback import OwnerFallback
-from webhook.cluster.protocol import MAX_BODY_BYTES
+from webhook.cluster.protocol import MAX_BODY_BYTES, WatchClient
 from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
 from webhook.policy.request import Hook
@@ -37,7 +37,7 @@ class Live:
         skipped: Names and reasons of the objects that the caches leave out.
     """
 
-    def __init__(self, api: Api, *, streams: bool, pauses: float) -> None:
+    def __init__(self, api: WatchClient, *, streams: bool, pauses: float) -> None:
         self.restarts: Counter[str] = Counter()
         self.skipped: set[tuple[str, str]] = set()
         means = ReflectorEnvironment(
@@ -90,18 +90,26 @@ async def following(
 ) -> AsyncGenerator[Live]:
     """Follow a control plane as long as the context lasts; begins with everything listed."""
     access, timeouts = ApiAccess(kubeconfig=str(kubeconfig)), Timeouts(silence=silence)
-    async with Api(access, time.monotonic, timeouts, max_body) as api:
-        live = Live(api, streams=streams, pauses=pauses)
-        task = asyncio.create_task(live.caches.run(unsupervised))
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                await live.caches.wait_synced()
-            yield live
-        finally:
-            await live.fallback.close()
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+    async with (
+        Api(access, time.monotonic, timeouts, max_body) as api,
+        filling(Live(api, streams=streams, pauses=pauses)) as live,
+    ):
+        yield live
+
+
+@asynccontextmanager
+async def filling(live: Live) -> AsyncGenerator[Live]:
+    """Run caches as long as the context lasts; begins with everything listed."""
+    task = asyncio.create_task(live.caches.run(unsupervised))
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            await live.caches.wait_synced()
+        yield live
+    finally:
+        await live.fallback.close()
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 @dataclass
