@@ -27,7 +27,7 @@ from webhook.audit.renderers.jsonreport import format_json
 from webhook.audit.report import AuditReport
 from webhook.cli.terminal import Terminal
 from webhook.cli.views import doctor, explanation, findings, fix
-from webhook.cli.views.explanation_page import render_page
+from webhook.cli.views.explanation import render_page
 from webhook.cli.views.validation import ValidationReport
 from webhook.doctor.findings import CheckResult
 from webhook.fix.report import FixReport
