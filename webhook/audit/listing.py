@@ -14,7 +14,7 @@ from webhook.audit.kinds import (
     LISTED_PODS,
     find_custom_kinds,
 )
-from webhook.audit.reader import ObjectReader
+from webhook.audit.reader import ObjectReader, build_read_error
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster.lists import LIST_TRIES, list_pages
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
@@ -101,7 +101,7 @@ class ClusterListing:
                 try:
                     self._reader.put(found, (listed.api_version, listed.kind), item)
                 except DECODE_ERRORS as error:
-                    problems.append(SourceError(path, str(error)))
+                    problems.append(build_read_error(listed, item, error))
             number += len(page)
             report(listed.kind, number)
         self.snapshot.extend(found)

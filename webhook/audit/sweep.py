@@ -21,7 +21,7 @@ from webhook.audit.kinds import (
     LISTED_PODS,
     find_custom_kinds,
 )
-from webhook.audit.reader import ObjectReader
+from webhook.audit.reader import ObjectReader, build_read_error
 from webhook.audit.report import AuditReport
 from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot
@@ -179,7 +179,7 @@ class ClusterSweep:
         try:
             self._reader.put(snapshot, (listed.api_version, listed.kind), item)
         except DECODE_ERRORS as error:
-            self.problems.append(SourceError(listed.path(""), str(error)))
+            self.problems.append(build_read_error(listed, item, error))
 
 
 async def _find_next(cursors: Sequence[ListCursor]) -> str | None:
