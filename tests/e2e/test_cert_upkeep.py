@@ -19,6 +19,7 @@ from tests.e2e.certified import ROTATION_S, Certified
 from tests.e2e.disks import files_with_keys, open_files, open_files_with_keys
 from tests.e2e.objects import workload
 from tests.e2e.replica import Registered, Replica, configurations
+from tests.faults.plugin import FaultReport
 
 MARK = {"evenspread.test/upkeep": "yes"}
 NAME = "upkeep"
@@ -125,7 +126,10 @@ def absent(replica: Replica) -> bool:
     return f"[+]certificate ok: {VALIDATING} does not exist" in replica.page("/readyz?verbose")
 
 
-def test_a_deleted_configuration_is_reported_and_not_created_again(certified: Certified) -> None:
+@pytest.mark.fault(12)
+def test_a_deleted_configuration_is_reported_and_not_created_again(
+    certified: Certified, fault_report: FaultReport
+) -> None:
     api = certified.plane.api
     (_, deleted) = certified.hooks
     first, second = certified.replicas
@@ -149,12 +153,22 @@ def test_a_deleted_configuration_is_reported_and_not_created_again(certified: Ce
     with pytest.raises(ApiError, match="not found"):
         api.read(deleted)
     create(certified)
+    events = api.items("v1", "Event", certified.namespace)
+    assert [each["type"] for each in events if "it stays absent" in each["message"]] == [
+        "Warning"
+    ] * 3  # the second replica reports it again after its start
 
     again: Json = {**deleted, "metadata": {"name": NAME}}
     del again["webhooks"][0]["clientConfig"]["caBundle"]
     api.create(again)
     until(lambda: not absent(first), "the configuration to be seen")
     until(lambda: certified.published[0] == certified.published[1], "its bundle to be filled")
+    fault_report.record(
+        load="two replicas, one of them killed and started again",
+        calls=2,
+        failed=0,
+        outcome="not created again; replicas stay ready; log, Event and metric report it",
+    )
 
 
 def test_metrics_show_the_served_certificates(certified: Certified) -> None:
