@@ -34,6 +34,7 @@ NAMED = (
     "WebhookConfigurationDrift",
     "CacheStale",
     "TaskFailing",
+    "EventLoopBlocked",
     "ConfigInvalid",
     "OwnerLookupsFailing",
     "FailOpen",

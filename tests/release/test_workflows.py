@@ -84,6 +84,30 @@ def test_targets_that_are_made_exist(file: Path) -> None:
     assert made <= targets
 
 
+def test_a_release_stops_at_an_advisory_and_at_a_base_image_without_a_digest() -> None:
+    workflow = yaml.safe_load((FOLDER / "release.yml").read_text())
+    jobs = workflow["jobs"]
+    check = [step.get("run") for step in jobs["check"]["steps"]]
+    (image,) = (step["run"] for step in jobs["publish"]["steps"] if step.get("id") == "image")
+
+    assert jobs["publish"]["needs"] == "check"
+    assert {"make image-bases", "make advisories"} <= set(check)
+    assert workflow["env"].keys() >= {"BUILD", "BASE"}
+    assert "make image " in image
+
+
+def test_the_advisory_check_looks_up_every_pinned_package_and_is_pinned_itself() -> None:
+    rule = (ROOT / "Makefile").read_text().partition("\nadvisories: ")[2].partition("\n\n")[0]
+    pins = (ROOT / "requirements/advisories.txt").read_text()
+    packages = [line for line in pins.splitlines() if "==" in line]
+
+    assert "--strict" in rule
+    assert "--require-hashes --disable-pip" in rule
+    assert "--requirement requirements/runtime.txt" in rule
+    assert any(line.startswith("pip-audit==") for line in packages)
+    assert all(f"{line}\n    --hash=sha256:" in pins for line in packages)
+
+
 def test_what_is_checked_is_what_is_checked_at_home() -> None:
     assert [step["run"] for step in steps(FOLDER / "ci.yml") if "run" in step] == [".ci/run"]
     assert ".ci/run" in [step.get("run") for step in steps(FOLDER / "release.yml")]
