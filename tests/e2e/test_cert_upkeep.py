@@ -171,6 +171,30 @@ def test_a_deleted_configuration_is_reported_and_not_created_again(
     )
 
 
+def test_wider_rules_are_reported_and_left_alone(certified: Certified) -> None:
+    api, kind = certified.plane.api, "MutatingWebhookConfiguration"
+    mutating = certified.hooks[0]
+    rules = mutating["webhooks"][0]["rules"]
+    wide: Json = {"apiGroups": ["rbac.authorization.k8s.io"], "apiVersions": ["v1"]}
+    wide |= {"resources": ["roles"], "operations": ["UPDATE"], "scope": "Namespaced"}
+
+    def drift() -> list[float]:
+        name = "webhook_configuration_drift"
+        return [each.metric(name, kind=kind) for each in certified.replicas]
+
+    assert drift() == [0, 0]
+    api.merge(mutating, {"webhooks": [{"name": "mutate.evenspread.io", "rules": [*rules, wide]}]})
+    until(lambda: drift() == [1, 1], "the drift to be seen", patience_s=60)
+    assert certified.hooks[0]["webhooks"][0]["rules"] == [*rules, wide]
+    messages = [each["message"] for each in api.items("v1", "Event", certified.namespace)]
+    what = "mutate.evenspread.io is called for roles of the API group rbac.authorization.k8s.io"
+    assert f"{kind} {NAME}: {what}" in messages
+    assert f"{kind} {NAME}: was changed: mutate.evenspread.io.rules" in messages
+
+    api.merge(mutating, {"webhooks": [{"name": "mutate.evenspread.io", "rules": rules}]})
+    until(lambda: drift() == [0, 0], "the drift to be gone", patience_s=60)
+
+
 def test_metrics_show_the_served_certificates(certified: Certified) -> None:
     replica = certified.replicas[0]
 
