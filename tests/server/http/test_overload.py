@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
-from webhook.server.http.overload import EMPTY_S, Overload
+from webhook.server.http.overload import Overload
 
-LONGEST = 0.5  # seconds
+LONGEST, EMPTY = 0.5, 0.02  # seconds
 TURN = 0.01  # seconds of work between two looks at the network
 REFUSED_COST = 12e-6  # seconds of CPU for a request that is refused before it is parsed
 LATE_COST = 50e-6  # seconds of CPU for one that is parsed, and refused when its turn comes
@@ -42,7 +42,7 @@ def simulate(cost: float, seconds: float, load: float, later: float) -> Outcome:
         cost: Seconds of work for one request.
         load: Requests a second, as a multiple of the capacity; ``later`` in the second half.
     """
-    chance, overload, queue = random.Random(7), Overload(LONGEST), deque[float]()
+    chance, overload, queue = random.Random(7), Overload(LONGEST, EMPTY), deque[float]()
     now = arrival = 0.0
     served = refused = late = 0
     waits: dict[int, list[float]] = {}
@@ -70,7 +70,7 @@ def simulate(cost: float, seconds: float, load: float, later: float) -> Outcome:
 
 
 def test_a_server_without_load_admits_everything() -> None:
-    overload = Overload(LONGEST)
+    overload = Overload(LONGEST, EMPTY)
 
     assert all(overload.admits(now) for now in range(1000))
     assert not any(overload.is_late(LONGEST / 4, now) for now in range(1000))
@@ -87,21 +87,21 @@ def observe(overload: Overload, waited: float, start: float, seconds: float) -> 
 
 def overloaded() -> Overload:
     """All waits were twice as long as allowed, until the time 101."""
-    overload = Overload(LONGEST)
+    overload = Overload(LONGEST, EMPTY)
     observe(overload, 0.0, 99, 1)
     observe(overload, 2 * LONGEST, 100, 1)
     return overload
 
 
 def test_one_long_wait_is_no_overload() -> None:
-    overload = Overload(LONGEST)
+    overload = Overload(LONGEST, EMPTY)
 
     assert not overload.is_late(10 * LONGEST, 100)
     assert overload.admits(100)
 
 
 def test_long_waits_of_a_while_are_no_overload() -> None:
-    overload = Overload(LONGEST)
+    overload = Overload(LONGEST, EMPTY)
     observe(overload, 0.0, 99, 1)
 
     late = observe(overload, 2 * LONGEST, 100, LONGEST * 0.9)
@@ -130,11 +130,11 @@ def test_under_overload_a_short_wait_admits_until_the_next_long_one() -> None:
 
 
 def test_under_overload_a_server_with_nothing_to_do_admits() -> None:
-    assert overloaded().admits(101 + 1.1 * EMPTY_S)
+    assert overloaded().admits(101 + 1.1 * EMPTY)
 
 
 def test_short_waits_between_long_ones_do_not_hide_an_overload() -> None:
-    overload = Overload(LONGEST)
+    overload = Overload(LONGEST, EMPTY)
     for turn in range(30):
         observe(overload, 0.0, 100 + turn / 10, 0)
         observe(overload, LONGEST / 2, 100 + turn / 10, 0)

@@ -100,6 +100,9 @@ class Limits:
         "of waiting for the event loop under overload, or for the thread; then 503. New requests "
         "are refused while the wait is a quarter of it: late answers would be work for nothing",
     )
+    queue_empty: float = _limit(
+        0.02, "seconds", "without a request whose turn comes, after which none waits any more"
+    )
     retry_after: int = _limit(
         1, "seconds", "kube-apiserver then calls again, three times in a timeout of 3 s"
     )

@@ -11,8 +11,6 @@ has waited does. Source: RFC 8289 (CoDel) 3.1.
 
 import math
 
-EMPTY_S = 0.02  # without a request whose turn comes, after which none waits any more
-
 
 class Overload:
     """
@@ -28,21 +26,22 @@ class Overload:
         busy: Whether there is overload, and the last wait was long; if not, all are admitted.
     """
 
-    def __init__(self, longest: float) -> None:
+    def __init__(self, longest: float, empty: float) -> None:
         """
         Start without load.
 
         Args:
             longest: Seconds that a request may wait until its turn under overload.
+            empty: Seconds without a turn after which no request waits any more.
         """
-        self._longest = longest
+        self._longest, self._empty = longest, empty
         self._since = self._long = -math.inf  # the first and the last of the recent long waits
         self._seen = 0.0  # the last turn of a request
         self.busy = False
 
     def admits(self, now: float) -> bool:
         """Decide whether to take a new request; if not, refuse it without parsing it."""
-        return not self.busy or now - self._seen > EMPTY_S
+        return not self.busy or now - self._seen > self._empty
 
     def is_late(self, waited: float, now: float) -> bool:
         """Decide whether to refuse a request whose turn has come after so many seconds."""
