@@ -25,7 +25,7 @@ from tests.faults.plugin import FaultReport
 REPLICAS = 3
 WRITERS = 50
 RATE = rounds(50, 200)  # pods a second
-CALLS = rounds(100, 1000)  # creations before a fault, and after it
+CALLS = rounds(100, 600)  # creations before a fault, and after it
 RESTARTS = rounds(1, 5)
 KILLS = rounds(1, 5)
 POLICIES = ("Fail", "Ignore") if LONG else ("Fail",)

@@ -152,9 +152,8 @@ def test_what_it_links_to_is_in_the_repository() -> None:
 def test_its_tools_are_used_where_it_says() -> None:
     release = next(file for file in FILES if file.name == "release.yml").read_text()
     makefile = (ROOT / "Makefile").read_text()
-    tools = {
-        tool["name"]: tool["integration"] for tool in INSIGHTS["repository"]["security"]["tools"]
-    }
+    security = INSIGHTS["repository"]["security"]
+    tools = {tool["name"]: tool["integration"] for tool in security["tools"]}
 
     assert tools["pip-audit"]["release"] == ("make advisories" in release)
     assert tools["ruff"]["ci"] == ("ruff check" in makefile)

@@ -1,6 +1,5 @@
 """The workflows of GitHub: valid, and nothing but what everybody can run at home."""
 
-import os
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import yaml
 
 from tests.deploy.tools import ACTIONLINT, ToolError, locate
 from tests.release.conftest import ROOT, run
+from tests.required import TOOLS, skip_or_fail
 
 FOLDER = ROOT / ".github" / "workflows"
 FILES = sorted(FOLDER.glob("*.yml"))
@@ -38,9 +38,7 @@ def actionlint() -> Path:
     try:
         return locate(ACTIONLINT)
     except ToolError as error:
-        if os.environ.get("EVENSPREAD_REQUIRE_TOOLS") == "1":
-            pytest.fail(str(error), pytrace=False)
-        pytest.skip(str(error))
+        skip_or_fail(str(error), TOOLS)
 
 
 def test_actionlint_finds_nothing(actionlint: Path) -> None:
