@@ -52,6 +52,7 @@ class SoakReport:
         rejections: Calls of webhooks that API servers counted as failed or let pass.
         longest: Seconds of the slowest write outside of outages.
         faults: How often each fault was caused.
+        troubles: A sentence for each fault that could not be caused, and each replica that ended.
         load: The least and the greatest load average of the machine, and its number of cores.
     """
 
@@ -66,6 +67,7 @@ class SoakReport:
     longest: float
     faults: Mapping[str, int]
     load: tuple[float, float, int]
+    troubles: Sequence[str]
     replicas: Sequence[ReplicaFigures]
 
     @property
@@ -103,6 +105,7 @@ def _counts(footprint: Footprint | None) -> tuple[int, int, int] | None:
 
 
 def _misses(report: SoakReport) -> Iterator[str]:
+    yield from report.troubles
     if report.failed:
         yield f"{report.failed} calls failed, first: {report.failures[0]}"
     if report.rejections:
