@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from tests.soak.footprint import LEAST_FIT_S, Footprint, Lifetime
+from tests.soak.outages import SERVICE_UNKNOWN
 
 MIB = 1024 * 1024
 MOST_SLOPE = 1.0  # MiB an hour, of a replica's memory after the warm-up
@@ -108,8 +109,11 @@ def _misses(report: SoakReport) -> Iterator[str]:
     yield from report.troubles
     if report.failed:
         yield f"{report.failed} calls failed, first: {report.failures[0]}"
-    if report.rejections:
-        yield f"API servers counted {report.rejections:.0f} failed calls of webhooks"
+    if report.rejections > (excused := report.excused.get(SERVICE_UNKNOWN, 0)):
+        yield (
+            f"API servers counted {report.rejections:.0f} failed calls of webhooks, "
+            f"{excused} of them their own fault"
+        )
     if report.share < LEAST_SHARE:
         yield f"only {report.share:.0%} of the writes were tried: the machine is too slow"
     bases = {each.replica: each.base for each in report.replicas if each.base}

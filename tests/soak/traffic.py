@@ -11,7 +11,7 @@ from typing import Self
 
 from tests.controlplane.api import PATCH, Api, Json, Reply
 from tests.e2e.objects import constraints, controlled_by, service, workload
-from tests.soak.outages import Outages, Outcome, judge_call
+from tests.soak.outages import SERVICE_UNKNOWN, Outages, Outcome, is_service_unknown, judge_call
 
 WORKERS = 24  # writes at once: 200 ms for each, on a busy machine, are 120 a second
 MOST_PODS, MOST_SETS, MOST_SERVICES = 200, 30, 30  # that exist at a time: the caches stay as large
@@ -187,7 +187,7 @@ class Traffic:
         outcome = judge_call(reply.status, message, cause)
         with self._changed:
             if outcome is Outcome.EXCUSED:
-                self.excused[cause] += 1
+                self.excused[SERVICE_UNKNOWN if is_service_unknown(message) else cause] += 1
             elif outcome is Outcome.SUCCEEDED:
                 self.succeeded += "/services" not in what and not what.startswith("delete")
                 self.longest = self.longest if cause else max(self.longest, ended - began)
